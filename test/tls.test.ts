@@ -30,7 +30,7 @@ afterAll(() => devnet?.close());
 const transfer = (nonce: number) => account(0).signTransaction(transferOf(account(7).address, 1n, nonce));
 
 describe("gas-waiver serve with --tls-cert and --tls-key", () => {
-  it("says that a certificate has expired, reads another one at SIGHUP, and serves the SDK over it", async () => {
+  it("says that a certificate has expired and that the proxy has no address, reads another one at SIGHUP, and serves the SDK over it", async () => {
     const folder = freshFolder();
     const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
     const write = (pair: { readonly cert: string; readonly key: string }) => {
@@ -39,10 +39,15 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
     };
     write(makeCertificate({ validTo: new Date(Date.now() - 1_000) }));
     const tls = ["--tls-cert", cert, "--tls-key", key];
-    const service = startService({ rpcUrl, dataDir: freshFolder(), flags: [...tls, "--host", "0.0.0.0"] });
+    const service = startService({
+      rpcUrl,
+      dataDir: freshFolder(),
+      flags: [...tls, "--host", "0.0.0.0", "--behind-proxy"],
+    });
     const { url } = await service.ready();
     expect(url).toMatch(/^https:/);
     expect(service.stderr).toMatch(/the TLS certificate has expired at .*: clients refuse it/);
+    expect(service.stderr).toMatch(/without trustedProxies \(--trusted-proxies\): .* count as one address/);
 
     write(makeCertificate());
     service.signal("SIGHUP");

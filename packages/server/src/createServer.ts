@@ -48,6 +48,10 @@ import { type OpenStore, openStore } from "./store/store.js";
 /** The time that the last result lines have to reach their clients when the service closes, in ms. */
 const LAST_LINES_MS = 500;
 
+/** The warning of a service behind a proxy that it does not know. */
+const NAMELESS_PROXY =
+  "behindProxy is set without trustedProxies (--trusted-proxies): all clients of the proxy count as one address, and share its connections (maxAddressConnections), its attempts at unknown keys and its refusals; name the proxy's address there";
+
 /** The running service. */
 export interface Server {
   /** The number of submissions that the store already held at the start. */
@@ -178,6 +182,7 @@ async function build(foundations: Foundations): Promise<Server> {
   const lanes = await beginLanes(parts);
   const version = await readVersion();
   if (options.tls) warnOfCertificate(options.tls, log);
+  if (options.behindProxy && options.trustedProxies.length === 0) log.warn(NAMELESS_PROXY);
   const apps = createApps(parts, version);
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   let closed: Promise<void> | undefined;
@@ -269,13 +274,12 @@ function createApps(parts: ServiceParts, version: string) {
   };
   return {
     api: createApp({ ...shared, health, readiness, policy, checker }),
-    operators: createOperatorsApp({ metrics, health, readiness, tls: options.tls }),
+    operators: createOperatorsApp({ metrics, log, health, readiness, options }),
     admin: createAdminApp({
-      ...{ log, failures },
+      ...{ log, failures, metrics, options },
       keys: createKeyAdmin(store),
       tokens: adminTokens,
       clientAddress: createClientAddress(options),
-      tls: options.tls,
     }),
   };
 }
@@ -309,8 +313,10 @@ async function shutDown(
   ending.abort();
   relay.intake.endLines();
   // The last lines need a moment, and a client that sends its request slowly would delay the end for a minute.
-  const cut = setTimeout(() => apps.api.server.closeAllConnections(), LAST_LINES_MS);
-  await Promise.all([apps.api.close(), apps.operators.close(), apps.admin.close()]);
+  const cut = setTimeout(() => {
+    for (const { server } of Object.values(apps)) server.closeAllConnections();
+  }, LAST_LINES_MS);
+  await Promise.all(Object.values(apps).map((app) => app.close()));
   clearTimeout(cut);
   readiness.close();
   keys.close();

@@ -15,7 +15,7 @@ import {
   FREE_CHUNKS,
   MIN_AVERAGE_CHUNK_BYTES,
 } from "../../../packages/server/src/http/body/growingBuffer.js";
-import { KEYLESS_MS } from "../../../packages/server/src/http/limits/connections.js";
+import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../../packages/server/src/http/limits/connections.js";
 import {
   MAX_CONCURRENT_READS,
   MAX_CONCURRENT_READS_PER_KEY,
@@ -25,6 +25,7 @@ import {
   READ_REST,
   RECORDS_PER_READ,
 } from "../../../packages/server/src/http/limits/readLimiter.js";
+import { IDLE_SCRAPER_MS } from "../../../packages/server/src/http/operatorsApp.js";
 import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
 import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
 import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
@@ -244,6 +245,30 @@ const CONNECTIONS: readonly Row[] = [
   ["answers that a WebSocket does not read", bytes(MAX_UNREAD_BYTES), "", "nothing more is read from it"],
 ];
 
+const { maxConnections, maxAddressConnections, keylessMs } = OPERATORS_CONNECTIONS;
+const OPERATORS: readonly Row[] = [
+  [
+    "connections to the admin API",
+    count(maxConnections),
+    "",
+    "takes the place of the oldest without a good token; closed at once if there is none",
+  ],
+  ["an admin connection that has shown no good token", time(keylessMs), "", "closed"],
+  [
+    "connections to the metrics and probes",
+    count(maxConnections),
+    "",
+    "takes the place of the one that has been silent for longest",
+  ],
+  ["a connection to the metrics without a request", time(IDLE_SCRAPER_MS), "", "closed"],
+  [
+    "connections of one address to either of the two, but of trusted proxies",
+    count(maxAddressConnections),
+    "",
+    "the same, among those of the address",
+  ],
+];
+
 const NODES: readonly Row[] = [
   ["calls in one request to a node", count(MAX_BATCH_CALLS), "", "the next request"],
   [
@@ -323,6 +348,7 @@ export function limitsPage(): string {
     `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store once a second at most, and no node.`,
     `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. Backends share addresses, so an address may have many connections unless you lower `--max-address-connections`. The connections of a proxy that `--trusted-proxies` names count for nobody: let it limit those of its clients.",
+    `## Ports of operators\n\n${table(HEAD, OPERATORS)}`,
     `## Nodes\n\n${table(HEAD, NODES)}`,
     "A request that a node, or a proxy before it, refuses for its size goes again in halves, down to the one call that is too large alone. What each node takes is remembered, and larger requests are tried again now and then.",
     `## Times\n\n${table(HEAD, TIMES)}`,

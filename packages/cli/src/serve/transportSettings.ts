@@ -23,7 +23,7 @@ export const TRANSPORT_SETTINGS = {
   behindProxy: {
     flag: "behind-proxy",
     env: "GAS_WAIVER_BEHIND_PROXY",
-    help: "A proxy in front of the service ends TLS, so it may listen on public addresses without.",
+    help: "A proxy in front of the service ends TLS, so it may listen on public addresses without. Name it in --trusted-proxies, or all of its clients count as one address.",
     parse: switchedOn,
   },
 } as const;

@@ -2,13 +2,15 @@ import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { createBaseApp } from "../http/base.js";
 import type { ClientAddress } from "../http/clientAddress.js";
+import { limitConnections, OPERATORS_CONNECTIONS } from "../http/limits/connections.js";
 import type { FailedAuthentications } from "../http/limits/failedAuthentications.js";
 import type { IdentifiedToken } from "../keys/configuredKeys.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { Actor } from "../model/auditRecord.js";
 import { invalidTerms } from "../model/keyTerms.js";
 import type { Logger } from "../model/log.js";
-import type { TlsCertificate } from "../model/tlsCertificate.js";
+import type { Metrics } from "../model/metrics.js";
+import type { ResolvedOptions } from "../model/options.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createAdminAuthenticator } from "./auth.js";
 import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
@@ -19,7 +21,8 @@ export interface AdminAppDependencies {
   readonly log: Logger;
   readonly clientAddress: ClientAddress;
   readonly failures: FailedAuthentications;
-  readonly tls?: TlsCertificate | undefined;
+  readonly metrics: Pick<Metrics, "dropped">;
+  readonly options: Pick<ResolvedOptions, "tls" | "trustedProxies">;
 }
 
 /** A key's terms take a few kilobytes, or a few hundred with a long list of targets. */
@@ -41,15 +44,17 @@ type AdminHandler = (request: AdminRequest) => Promise<object>;
 
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
 export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
-  const { keys, tokens, log, clientAddress, failures, tls } = dependencies;
-  const metrics = { refused: () => {} };
+  const { keys, tokens, log, clientAddress, failures, metrics, options } = dependencies;
+  const { tls, trustedProxies } = options;
   const app = createBaseApp({
     log,
-    metrics,
+    metrics: { refused: () => {} },
     maxBodyBytes: MAX_BODY_BYTES,
     routes: Object.values(ADMIN_ROUTES),
     tls,
   });
+  // Connections without a good token make room first, so that nobody keeps the operators out.
+  const connections = limitConnections(app, { ...OPERATORS_CONNECTIONS, trustedProxies }, metrics);
   const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });
   const handlers = handlersFor(keys);
   for (const [name, { method, path, role }] of Object.entries(ADMIN_ROUTES)) {
@@ -60,6 +65,7 @@ export function createAdminApp(dependencies: AdminAppDependencies): FastifyInsta
       // Unknown paths need no token: they get their 404 without one.
       onRequest: async (request) => {
         request.actor = authenticate(request.raw, role);
+        connections.keep(request.raw.socket);
       },
       handler: async ({ params, actor, body, query }, reply) => {
         const answer = await mapStoreErrors(() => handle({ id: params.id ?? "", actor, body, query }));

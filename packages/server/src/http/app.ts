@@ -10,7 +10,7 @@ import { createBaseApp } from "./base.js";
 import { createClientAddress } from "./clientAddress.js";
 import { registerCors } from "./cors.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
-import { limitConnections } from "./limits/connections.js";
+import { countConnections, KEYLESS_MS, limitConnections } from "./limits/connections.js";
 import type { FailedAuthentications } from "./limits/failedAuthentications.js";
 import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
@@ -92,7 +92,9 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     isUpgrade: isSocketRequest,
   });
   metrics.countWaitingRequests(() => parties.waiting);
-  const connections = limitConnections(app, options, metrics);
+  const keylessMs = options.headTimeoutMs + KEYLESS_MS;
+  const connections = limitConnections(app, { ...options, keylessMs }, metrics);
+  countConnections(app, metrics);
   refuseForeignHosts(app, options.allowedHosts);
   registerCors(app, options);
   const rateLimiter = createRateLimiter({ tokenStore, log });

@@ -18,7 +18,7 @@ export interface Metrics {
   countSlowedAddresses(count: () => number): void;
   /** Sets the number of open WebSockets. */
   sockets(open: number): void;
-  /** Counts a connection that was closed because of `maxConnections`. */
+  /** Counts a connection that was closed because too many were open. */
   dropped(): void;
   /** Registers the function that counts the open connections at each scrape. */
   countConnections(count: () => Promise<number>): void;
@@ -141,7 +141,7 @@ function createInstruments(registers: Registry[]) {
   });
   const droppedTotal = new Counter({
     name: "gas_waiver_dropped_connections_total",
-    help: "Connections closed because of max-connections.",
+    help: "Connections closed because too many were open, on any port.",
     registers,
   });
   return { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal };

@@ -96,7 +96,10 @@ export interface ServerOptions {
    * replaces it.
    */
   readonly tls?: TlsCertificate;
-  /** Lets the service listen on addresses that other machines reach without TLS, because a proxy ends it. Default: false. */
+  /**
+   * Lets the service listen on addresses that other machines reach without TLS, because a proxy ends it. Name the proxy in
+   * `trustedProxies`, or all of its clients count as one address. Default: false.
+   */
   readonly behindProxy?: boolean;
   /**
    * The proxies in front of the service: addresses or CIDR blocks, such as `10.0.0.0/8`. From them, and from nobody else,

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
+import { DEFAULTS } from "../../model/defaults.js";
 import type { Metrics } from "../../model/metrics.js";
 import { addressGroup } from "../../model/networkAddress.js";
 import { connectionAddress, trustedAddresses } from "../clientAddress.js";
@@ -13,38 +14,56 @@ export interface ConnectionLimits {
   /** Connections of one address, or of one IPv6 network. The proxies' own addresses have no such limit. */
   readonly maxAddressConnections?: number;
   readonly trustedProxies?: readonly string[];
-  /** The time for the head of a request to arrive. */
-  readonly headTimeoutMs: number;
+  /** The time for a connection to show a valid key. */
+  readonly keylessMs: number;
 }
 
-/** The open connections. Those that have shown no valid API key are the first to be dropped, and live only some seconds. */
+/** The open connections. Those that have shown no valid key are the first to be dropped, and live only for a time. */
 export interface OpenConnections {
-  /** Keeps a connection that has shown a valid API key. */
+  /** Keeps a connection that has shown a valid key. */
   keep(socket: Duplex): void;
+  /** Treats a connection without a key as if it had just been opened. */
+  renew(socket: Duplex): void;
 }
 
 /** A connection has `headTimeoutMs` and this time to show a valid key. A head that is too slow gets an answer before. */
 export const KEYLESS_MS = 5_000;
+/** The limits of the ports of operators: of the metrics, and of the admin API. */
+export const OPERATORS_CONNECTIONS = {
+  maxConnections: 256,
+  maxAddressConnections: 64,
+  keylessMs: DEFAULTS.headTimeoutMs + KEYLESS_MS,
+};
 const CHECK_MS = 1_000;
 
 /**
  * Bounds the open connections, in all and for each address. At a limit, a new connection replaces the oldest one under the
- * same limit that has shown no valid API key. If all have shown one, the new connection is closed without an answer, since an
+ * same limit that has shown no valid key. If all have shown one, the new connection is closed without an answer, since an
  * answer would need room as well.
  */
 export function limitConnections(
   app: FastifyInstance,
   limits: ConnectionLimits,
-  metrics: Pick<Metrics, "dropped" | "countConnections">,
+  metrics: Pick<Metrics, "dropped">,
 ): OpenConnections {
   const { server } = app;
   const table = new ConnectionTable(limits, () => metrics.dropped());
   server.on("connection", (socket: Socket) => table.admit(socket));
   const timer = setInterval(() => table.closeOld(), CHECK_MS).unref();
   app.addHook("onClose", async () => clearInterval(timer));
+  return {
+    keep: (socket) => table.keep(tcpConnectionOf(socket)),
+    renew: (socket) => table.renew(tcpConnectionOf(socket)),
+  };
+}
+
+/** Counts the open connections of a server in the metrics. */
+export function countConnections(
+  { server }: FastifyInstance,
+  metrics: Pick<Metrics, "countConnections">,
+): void {
   const count = promisify(server.getConnections.bind(server));
   metrics.countConnections(() => (server.listening ? count() : Promise.resolve(0)));
-  return { keep: (socket) => table.keep(tcpConnectionOf(socket)) };
 }
 
 /** The connections of one address. */
@@ -62,7 +81,7 @@ class ConnectionTable {
   /** The open connections with the shares that they count in; those of proxies count in none. */
   readonly #open = new Map<Duplex, AddressShare | undefined>();
   readonly #shares = new Map<string, AddressShare>();
-  /** The connections that have shown no valid key, with the time in ms at which each was opened, the oldest first. */
+  /** The connections that have shown no valid key, with the time in ms at which each was opened or renewed, the oldest first. */
   readonly #openedAtWithoutKey = new Map<Duplex, number>();
 
   constructor(limits: ConnectionLimits, onDrop: () => void) {
@@ -97,9 +116,16 @@ class ConnectionTable {
     this.#open.get(connection)?.withoutKey.delete(connection);
   }
 
+  renew(connection: Duplex): void {
+    if (!this.#openedAtWithoutKey.delete(connection)) return;
+    this.#openedAtWithoutKey.set(connection, performance.now());
+    const withoutKey = this.#open.get(connection)?.withoutKey;
+    if (withoutKey?.delete(connection)) withoutKey.add(connection);
+  }
+
   /** Closes the connections that have had their time to show a valid key. */
   closeOld(): void {
-    const latestToClose = performance.now() - this.#limits.headTimeoutMs - KEYLESS_MS;
+    const latestToClose = performance.now() - this.#limits.keylessMs;
     for (const [socket, openedAt] of this.#openedAtWithoutKey) {
       if (openedAt > latestToClose) return;
       socket.destroy();

@@ -21,7 +21,7 @@ import { type SocketLimitOptions, SocketLimits, type SocketOwner } from "./limit
 export interface SocketServices extends SocketDependencies {
   readonly authenticator: Authenticator;
   readonly bodyMemory: BodyMemoryBudget;
-  readonly connections: OpenConnections;
+  readonly connections: Pick<OpenConnections, "keep">;
   readonly clientAddress: ClientAddress;
   readonly options: SocketDependencies["options"] &
     SocketLimitOptions &
