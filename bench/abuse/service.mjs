@@ -7,7 +7,7 @@ import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { CHAIN_ID, waiverKey } from "../service/shape.mjs";
-import { ATTACKERS_KEY, CLIENT_KEY } from "./shape.mjs";
+import { ATTACKERS_KEY, CLIENT_KEY, KIND_KEYS } from "./shape.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
 const UNLIMITED = 10_000_000;
@@ -23,7 +23,7 @@ const server = await createServer({
   chainId: CHAIN_ID,
   rpcUrl,
   waivers: [privateKeyWaiver(waiverKey())],
-  apiKeys: [CLIENT_KEY, ATTACKERS_KEY],
+  apiKeys: [CLIENT_KEY, ATTACKERS_KEY, ...KIND_KEYS],
   allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
   ratePerSecond: UNLIMITED,

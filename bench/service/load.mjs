@@ -1,11 +1,10 @@
 // The load generator. It reads the signed transactions, then runs each phase that the benchmark asks for.
 //
-//   node load.mjs <file of signed transactions> <address> <relay|node>
+//   node load.mjs <file of signed transactions> <address> <relay|node> <API key>
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { API_KEY } from "./shape.mjs";
 
-const [file, address, kind] = process.argv.slice(2);
+const [file, address, kind, apiKey] = process.argv.slice(2);
 const raws = readFileSync(file, "utf8").trimEnd().split("\n");
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const TIMEOUT_MS = 60_000;
@@ -14,7 +13,7 @@ const TIMEOUT_MS = 60_000;
 const KINDS = {
   relay: {
     url: new URL("/v1/submit", address),
-    headers: { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: (transactions) => `{"transactions":["${transactions.join('","')}"]}`,
     accepted: '"success":true',
   },

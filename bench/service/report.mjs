@@ -3,6 +3,7 @@ import { median } from "../median.mjs";
 const NAMES = {
   node: "the node itself",
   service: "the service",
+  created: "the service, created key",
   finished: "the service, many finished",
   viem: "Fastify + viem",
   ethers: "Fastify + ethers",
@@ -130,6 +131,10 @@ function printNode(kind, contestants, { saturation, rates }) {
         `${perSecond}${ratios.padEnd(22)}${whole(figures.cpuUs[10], 8)}${whole(figures.childrenCpuUs[10], 11)}${`${whole(figures.rssMb)} MB`.padStart(9)}`,
       ),
     );
+  }
+  if (contestants.created?.toService) {
+    const ratios = requests.map((batch) => contestants.created.toService[batch].toFixed(2));
+    print(line("created key to configured key", ratios.map((ratio) => ratio.padStart(9)).join("")));
   }
   print("(to viem: ratio of the rates; CPU and database: µs of CPU a transaction, in requests of 10)");
   print(

@@ -7,7 +7,7 @@ import { inFolder } from "../inFolder.mjs";
 import { runToEnd, startProgram } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
-import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
+import { API_KEY, BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
 
 /**
  * Transactions a second that no relay exceeds; the load is enough for this rate. The contestant "node" may be faster: it
@@ -15,8 +15,11 @@ import { BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from ".
  */
 const MAX_PER_SECOND = 6_000;
 
-/** Contestants that do not run on the devnet: its chain starts anew each time, and it refuses InnerTxs without a wrapper. */
-const ACCEPTING_ONLY = ["node", "finished"];
+/** Contestants that do not run on the devnet: it refuses InnerTxs without a wrapper, its chain starts anew each time, and one key is enough there. */
+const ACCEPTING_ONLY = ["node", "created", "finished"];
+
+/** The contestants that are the service. */
+const SERVICES = ["service", "created", "finished"];
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
@@ -79,13 +82,13 @@ async function measure({ rounds, seconds, contestants, nodes, finished }, { fold
 }
 
 /** Runs all phases of one contestant, on a node of its own. */
-async function runOne(contestant, kind, workspace) {
+async function runOne(contestant, nodeKind, workspace) {
   const { signal, seconds } = workspace;
   const seeded = contestant === "finished" ? workspace.finished : 0;
-  const isService = contestant === "service" || contestant === "finished";
+  const isService = SERVICES.includes(contestant);
   // A store on the accepting node is kept for the next round. On the devnet the chain starts anew, so the store does.
-  const dataDir = join(workspace.folder, `${kind}-${contestant}`);
-  if (isService && kind === "accepting") {
+  const dataDir = join(workspace.folder, `${nodeKind}-${contestant}`);
+  if (isService && nodeKind === "accepting") {
     if (seeded > 0) progress(`preparing the store with ${seeded} finished submissions …`);
     await runToEnd(programOf("prepare"), [dataDir, String(seeded)], { signal });
   }
@@ -96,14 +99,22 @@ async function runOne(contestant, kind, workspace) {
     return program;
   };
   try {
-    const node = await (kind === "devnet" ? start("devnet", []) : start("node", [String(seeded)]));
+    const node = await (nodeKind === "devnet" ? start("devnet", []) : start("node", [String(seeded)]));
     const program =
-      contestant === "node" ? node : await start(isService ? "service" : contestant, [node.url, dataDir]);
-    const load = await start("load", [workspace.load, program.url, contestant === "node" ? "node" : "relay"]);
+      contestant === "node"
+        ? node
+        : await start(isService ? "service" : contestant, [
+            node.url,
+            dataDir,
+            contestant === "created" ? "created" : "configured",
+          ]);
+    const apiKey = isService ? await program.ask("apiKey") : API_KEY;
+    const kind = contestant === "node" ? "node" : "relay";
+    const load = await start("load", [workspace.load, program.url, kind, apiKey]);
     return await phases({ program, load, seconds, isService });
   } finally {
     for (const program of programs) await program.close();
-    if (isService && kind === "devnet") await rm(dataDir, { recursive: true, force: true });
+    if (isService && nodeKind === "devnet") await rm(dataDir, { recursive: true, force: true });
   }
 }
 

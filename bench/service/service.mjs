@@ -1,6 +1,6 @@
 // The service on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
-//   node service.mjs <the node's address> <data folder>
+//   node service.mjs <the node's address> <data folder> <configured|created>
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
@@ -10,14 +10,16 @@ import { answerBenchmark } from "./contestant.mjs";
 import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
 import { startProfile, stopProfile } from "./stages.mjs";
 
-const [rpcUrl, dataDir] = process.argv.slice(2);
+const [rpcUrl, dataDir, keyKind] = process.argv.slice(2);
 const UNLIMITED = 1_000_000;
+const ADMIN_TOKEN = "benchmark-token-5b1f0d7e93a2c846f1";
 
 const server = await createServer({
   chainId: CHAIN_ID,
   rpcUrl,
   waivers: [privateKeyWaiver(waiverKey())],
   apiKeys: [API_KEY],
+  adminTokens: [{ name: "benchmark", token: ADMIN_TOKEN }],
   allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
   // These limits protect the service from the very load that saturates it.
@@ -29,11 +31,24 @@ const server = await createServer({
   logLevel: "warn",
 });
 const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+const apiKey = keyKind === "created" ? await createKey() : API_KEY;
 answerBenchmark({
   url,
   close: () => server.close(),
-  answers: { settled, storeUsage, startProfile, stopProfile },
+  answers: { settled, storeUsage, startProfile, stopProfile, apiKey: () => apiKey },
 });
+
+/** Creates an API key as an operator does. Its senders have the default caps. */
+async function createKey() {
+  const admin = await server.listenAdmin({ host: "127.0.0.1", port: 0 });
+  const answer = await fetch(`${admin.url}/admin/v1/keys`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ label: "benchmark" }),
+  });
+  if (answer.status !== 201) throw new Error(`the key was not created: ${await answer.text()}`);
+  return (await answer.json()).key;
+}
 
 /** Resolves when every submission is finished. An answered one may still wait for its block. */
 function settled() {

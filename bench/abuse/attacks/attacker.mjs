@@ -40,9 +40,9 @@ export class Attacker {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Opens a connection. `onClosed` is called when it closes before the attack is over. */
-  open(onClosed = () => {}) {
-    const socket = connect(this.#target);
+  /** Opens a connection, from one of this machine's addresses. `onClosed` is called when it closes before the attack is over. */
+  open({ onClosed = () => {}, address } = {}) {
+    const socket = connect({ ...this.#target, ...(address && { localAddress: address }) });
     this.#sockets.add(socket);
     socket.on("error", () => {});
     socket.once("close", () => {
@@ -58,8 +58,8 @@ export class Attacker {
    * Opens a WebSocket over a raw connection, so that the attack writes the bytes of the frames itself.
    * Resolves with the connection.
    */
-  async openSocket(onClosed) {
-    const socket = this.open(onClosed);
+  async openSocket({ key = ATTACKERS_KEY, ...options } = {}) {
+    const socket = this.open(options);
     const answered = new Promise((resolve) => {
       socket.once("data", (part) => resolve(String(part).slice(9, 12)));
       socket.once("close", () => resolve("closed"));
@@ -72,7 +72,7 @@ export class Attacker {
         "Upgrade: websocket",
         "Sec-WebSocket-Version: 13",
         `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
-        `Authorization: Bearer ${ATTACKERS_KEY}`,
+        `Authorization: Bearer ${key}`,
         "",
         "",
       ].join("\r\n"),

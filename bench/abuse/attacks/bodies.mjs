@@ -8,7 +8,7 @@ const FIRST_USER = 10_000_000;
 export async function slowBodies(attacker) {
   const open = async () => {
     attacker.count("connections");
-    const socket = attacker.open(open);
+    const socket = attacker.open({ onClosed: open });
     attacker.countStatuses(socket);
     socket.write(head(["Content-Length: 1000000"]));
     const drip = setInterval(() => {
@@ -24,7 +24,7 @@ export async function tinyChunks(attacker) {
   const chunks = Buffer.from("1\r\n \r\n".repeat(10_000));
   const send = async () => {
     attacker.count("bodies");
-    const socket = attacker.open(send);
+    const socket = attacker.open({ onClosed: send });
     attacker.countStatuses(socket);
     socket.write(head(["Transfer-Encoding: chunked"]));
     await attacker.flood(socket, () => {

@@ -30,7 +30,7 @@ export async function slowReaders(attacker) {
 export async function silent(attacker) {
   const open = async () => {
     attacker.count("connections");
-    attacker.open(open);
+    attacker.open({ onClosed: open });
   };
   await attacker.times(2 * CONNECTIONS, open);
 }
@@ -38,7 +38,7 @@ export async function silent(attacker) {
 export async function endlessHeads(attacker) {
   const open = async () => {
     attacker.count("connections");
-    const socket = attacker.open(open);
+    const socket = attacker.open({ onClosed: open });
     attacker.countStatuses(socket);
     socket.write("POST /v1/submit HTTP/1.1\r\nHost: x\r\n");
     const drip = setInterval(() => {
@@ -74,7 +74,7 @@ export async function bodiesWithUnknownKey(attacker) {
   const part = Buffer.alloc(65_536, " ");
   const send = async () => {
     attacker.count("connections");
-    const socket = attacker.open(send);
+    const socket = attacker.open({ onClosed: send });
     attacker.countStatuses(socket);
     socket.write(head(["Content-Length: 33000000"], { path: "/v1/nothing", key: "none" }));
     await attacker.flood(socket, () => part);

@@ -4,7 +4,6 @@ import { frame, head, request } from "./attacker.mjs";
 
 /** A number above those of the well-behaved client's users. */
 const FIRST_USER = 20_000_000;
-const REQUESTS_OF_EACH_KIND = 200_000;
 
 /** A GET request. `key: null` leaves the API key out. */
 const get = (path, { key = ATTACKERS_KEY, fields = [] } = {}) =>
@@ -22,7 +21,7 @@ async function floodWith(attacker, connections, requests) {
   const encoded = requests.map((text) => Buffer.from(text, "latin1"));
   let next = 0;
   const open = async () => {
-    const socket = attacker.open(open);
+    const socket = attacker.open({ onClosed: open });
     attacker.countStatuses(socket);
     socket.on("data", (part) => {
       // Each answer begins with a status line. The further parts of a large answer have none.
@@ -90,7 +89,7 @@ export async function watches(attacker) {
   await submitSome(attacker);
   let id = 0;
   const open = async () => {
-    const socket = await attacker.openSocket(() => void open());
+    const socket = await attacker.openSocket({ onClosed: () => void open() });
     socket.on("data", (part) => {
       attacker.count("bytes answered", part.length);
     });
@@ -107,34 +106,11 @@ export async function halfFrames(attacker) {
   const whole = frame('{"id":1,"watch":[]}');
   const half = frame("x".repeat(60_000), { length: 30 * 2 ** 20 });
   const open = async () => {
-    const socket = await attacker.openSocket(() => void open());
+    const socket = await attacker.openSocket({ onClosed: () => void open() });
     socket.write(Buffer.concat([whole, half]));
     attacker.count("half frames");
   };
   await attacker.times(1_000, open);
-}
-
-const KINDS = {
-  plain: get("/v1/health", { key: null }),
-  unknown: get("/v1/nothing", { key: null }),
-  upgrade: get("/v1/health", { key: null, fields: ["Connection: Upgrade", "Upgrade: foo"] }),
-  expect: get("/v1/health", { key: null, fields: ["Expect: more"] }),
-  "bad key": get("/v1/policy", { key: "gw_bad" }),
-  empty: request('{"transactions":[]}'),
-  "bad JSON": request("{a}"),
-  head: get("/v1/health", { key: null }).replace("GET", "HEAD"),
-};
-
-/** 200,000 requests of each kind, pipelined, on a connection for each kind. */
-export async function pipelinedKinds(attacker) {
-  const send = async ([name, text]) => {
-    const socket = attacker.open();
-    socket.on("data", (part) =>
-      attacker.count(`answers to ${name}`, part.toString("latin1").split("\r\nDate: ").length - 1),
-    );
-    await attacker.pour(socket, Buffer.from(text.repeat(100), "latin1"), REQUESTS_OF_EACH_KIND * text.length);
-  };
-  await Promise.race([Promise.all(Object.entries(KINDS).map(send)), attacker.finished]);
 }
 
 /** Repeats one Idempotency-Key with 20 lists of transactions in turn. */

@@ -11,13 +11,13 @@ import {
   halfFrames,
   lists,
   manyLists,
-  pipelinedKinds,
   reads,
   refusals,
   requestsWithoutKey,
   reusedKeys,
   watches,
 } from "./floods.mjs";
+import { oneConnection } from "./oneConnection.mjs";
 import { emptyFragments, endlessFragments, heldFrames, pings, tinyFragments } from "./sockets.mjs";
 
 /** The attacks by name. */
@@ -54,8 +54,8 @@ export const ATTACKS = {
     run: halfFrames,
   },
   "one-connection": {
-    description: "200,000 requests of each kind, pipelined, on one connection for each kind",
-    run: pipelinedKinds,
+    description: "200,000 requests or frames of each of 22 kinds, on one connection for each kind",
+    run: oneConnection,
   },
   lists: { description: "300 connections that list 100 submissions again and again", run: lists },
   "many-lists": { description: "the same on 1,500 connections", run: manyLists },

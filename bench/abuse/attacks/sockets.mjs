@@ -8,7 +8,7 @@ const PING = 9;
 /** Floods `count` WebSockets, and opens another for each that the service closes. */
 async function floodSockets(attacker, count, { first, next, counter }) {
   const open = async () => {
-    const socket = await attacker.openSocket(() => void open());
+    const socket = await attacker.openSocket({ onClosed: () => void open() });
     if (first) socket.write(first);
     await attacker.flood(socket, () => {
       attacker.count(counter);
@@ -51,7 +51,7 @@ export const pings = (attacker) =>
 export async function heldFrames(attacker) {
   const part = Buffer.alloc(65_536, "x");
   const open = async () => {
-    const socket = await attacker.openSocket(() => void open());
+    const socket = await attacker.openSocket({ onClosed: () => void open() });
     socket.write(frame("", { length: 30 * 2 ** 20 }));
     await attacker.pour(socket, part, 29 * 2 ** 20);
   };
