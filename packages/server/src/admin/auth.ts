@@ -33,9 +33,9 @@ export function createAdminAuthenticator(dependencies: AdminAuthenticatorDepende
     }
     const hash = hashOfKey(text);
     const [match] = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
-    failures.assertMayGuess(address, match?.id);
+    failures.assertMayGuess("admin", address, match?.id);
     if (match === undefined) throw new ProtocolError("UNKNOWN_KEY", "the admin token is not known");
-    failures.addValid(address, match.id);
+    failures.addValid("admin", address, match.id);
     return match;
   };
   return (request: AddressedRequest, needed: AdminRole): Actor => {

@@ -69,8 +69,8 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
       if (keyIdIn(key) === undefined) {
         const address = clientAddress(request);
         const keyId = match?.grant.caller.keyId;
-        failures.assertMayGuess(address, keyId);
-        if (keyId !== undefined) failures.addValid(address, keyId);
+        failures.assertMayGuess("api", address, keyId);
+        if (keyId !== undefined) failures.addValid("api", address, keyId);
       }
       return match?.grant ?? directory.authenticate(key, hash);
     },

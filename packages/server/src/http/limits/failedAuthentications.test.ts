@@ -49,11 +49,20 @@ describe("failed authentications", () => {
   it("say how long the address has to wait", () => {
     const { failures, pass } = start();
     for (let i = 0; i < UNKNOWN_KEY_LIMITS.rateBurst; i++) failures.add(GUESS);
-    const refusal = () => failures.assertMayGuess(GUESS.address, undefined);
+    const refusal = () => failures.assertMayGuess("api", GUESS.address, undefined);
     expect(refusal).toThrow(
       expect.objectContaining({ retryAfterSeconds: 1, reason: "TOO_MANY_UNKNOWN_KEYS" }),
     );
     pass(1_000);
     expect(refusal).not.toThrow();
+  });
+
+  it("at one interface slow nobody down at the other", () => {
+    const { failures } = start();
+    for (let i = 0; i < UNKNOWN_KEY_LIMITS.rateBurst; i++) failures.add(GUESS);
+    expect(() => failures.assertMayGuess("api", GUESS.address, "a key")).toThrow("too many unknown keys");
+    expect(() => failures.assertMayGuess("admin", GUESS.address, "a token")).not.toThrow();
+    failures.addValid("admin", GUESS.address, "a token");
+    expect(() => failures.assertMayGuess("api", GUESS.address, "a token")).toThrow("too many unknown keys");
   });
 });

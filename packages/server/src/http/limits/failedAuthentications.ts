@@ -1,5 +1,9 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { FailedAuthentication, FailureCount } from "../../model/failedAuthentication.js";
+import type {
+  AuthenticatedInterface,
+  FailedAuthentication,
+  FailureCount,
+} from "../../model/failedAuthentication.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import { addressGroup } from "../../model/networkAddress.js";
@@ -25,14 +29,15 @@ export interface FailedAuthenticationsDependencies {
  * Counts and logs failed authentications, and slows down addresses that guess keys. An address that has shown too many
  * unknown keys gets the same refusal for a valid key as for a wrong one, so that a guess tells nothing. Two kinds of keys go
  * on: those that were valid from this address before, and, over the public interface, those in the form of a key of the
- * store, which nobody guesses. Networks of IPv6 count as one address.
+ * store, which nobody guesses. Networks of IPv6 count as one address. Each interface counts by itself: who guesses API keys
+ * behind a proxy must not keep the operators out who share its address.
  */
 export class FailedAuthentications {
   readonly #dependencies: FailedAuthenticationsDependencies;
   readonly #now: () => number;
-  /** The used tokens of each address as of `at`, in ms. The address with the latest failure is the last. */
+  /** The used tokens of each address at each interface as of `at`, in ms. The one with the latest failure is the last. */
   readonly #used = new Map<string, { readonly used: number; readonly at: number }>();
-  /** The valid keys by their addresses. The latest is the last. */
+  /** The valid keys by their interfaces and addresses. The latest is the last. */
   readonly #valid = new Set<string>();
   #counts = new Map<string, FailureCount>();
   #logged = { count: 0, since: 0, notLogged: 0 };
@@ -55,7 +60,7 @@ export class FailedAuthentications {
     this.#count(failure);
     this.#log(failure);
     if (reason !== "UNKNOWN_KEY" || keyId !== undefined) return;
-    const group = addressGroup(address);
+    const group = groupOf(port, address);
     const used = UNKNOWN_KEY_LIMITS.rateBurst - this.#available(group) + 1;
     this.#used.delete(group);
     this.#used.set(group, { used: Math.min(used, UNKNOWN_KEY_LIMITS.rateBurst), at: this.#now() });
@@ -67,9 +72,9 @@ export class FailedAuthentications {
    * @param keyId of the valid key that this is; undefined if it is none.
    * @throws {@link TooManyUnknownKeysError}
    */
-  assertMayGuess(address: string, keyId: string | undefined): void {
+  assertMayGuess(port: AuthenticatedInterface, address: string, keyId: string | undefined): void {
     if (this.#used.size === 0) return;
-    const group = addressGroup(address);
+    const group = groupOf(port, address);
     const available = this.#available(group);
     if (available >= 1) return;
     if (keyId !== undefined && this.#valid.has(`${group} ${keyId}`)) return;
@@ -77,8 +82,8 @@ export class FailedAuthentications {
   }
 
   /** Remembers that a key was valid from an address. */
-  addValid(address: string, keyId: string): void {
-    const pair = `${addressGroup(address)} ${keyId}`;
+  addValid(port: AuthenticatedInterface, address: string, keyId: string): void {
+    const pair = `${groupOf(port, address)} ${keyId}`;
     this.#valid.delete(pair);
     this.#valid.add(pair);
     removeOldest(this.#valid);
@@ -132,6 +137,11 @@ export class TooManyUnknownKeysError extends ProtocolError {
     this.state = rateStateOf(UNKNOWN_KEY_LIMITS, available);
     this.retryAfterSeconds = retryAfterSeconds;
   }
+}
+
+/** Names the clients whose guesses at an interface count together. */
+function groupOf(port: AuthenticatedInterface, address: string): string {
+  return `${port} ${addressGroup(address)}`;
 }
 
 function removeOldest(collection: Map<string, unknown> | Set<string>): void {
