@@ -12,6 +12,11 @@ const run = promisify(execFile);
 /** The time for the server of a killed service to end, in ms. */
 export const TAKEOVER_MS = 5_000;
 
+/** PostgreSQL's message to a user number that no account has, such as `docker run --user` gives. */
+const NAMELESS_USER = /could not look up effective user ID/;
+const NAMELESS_REMEDY =
+  "; give this number an account in /etc/passwd, run as another user, or set a database URL";
+
 /** The programs, the place and the users of a cluster. */
 export interface ClusterPlace {
   /** The folder with PostgreSQL's programs. */
@@ -42,7 +47,9 @@ export async function makeCluster(
   } catch (error) {
     await rm(incomplete, { recursive: true, force: true });
     signal?.throwIfAborted();
-    throw new StartError(`PostgreSQL could not set up ${cluster}: ${(error as Error).message}`);
+    const { message } = error as Error;
+    const remedy = NAMELESS_USER.test(message) ? NAMELESS_REMEDY : "";
+    throw new StartError(`PostgreSQL could not set up ${cluster}: ${message}${remedy}`);
   }
 }
 

@@ -21,8 +21,11 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { StartError } from "../../model/errors.js";
 import { createConnection, type DatabaseAddress } from "../database.js";
 import { openStore } from "../store.js";
+import { findBinaries } from "./binaries.js";
+import { makeCluster } from "./cluster.js";
 import { SUPERUSER } from "./clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded.js";
+import { reachableBinaries } from "./reachableBinaries.js";
 
 const folders: string[] = [];
 const running: EmbeddedPostgres[] = [];
@@ -173,6 +176,19 @@ describe.skipIf(process.getuid?.() !== 0)("the embedded PostgreSQL of root", () 
     }
     expect((await stat(connection.host)).mode & 0o777).toBe(0o700);
     expect((await stat(connection.host)).uid).toBe(uids[0]);
+  });
+
+  it("says what to do where its user has no account", async () => {
+    const nameless = { uid: 61_183, gid: 61_183 };
+    const users = { initial: nameless, own: nameless };
+    const place = {
+      home: await reachableBinaries(await findBinaries()),
+      cluster: join(await newFolder(), "c"),
+      users,
+    };
+    await expect(makeCluster(place, "password", undefined)).rejects.toThrow(
+      /user does not exist; give this number an account in \/etc\/passwd, run as another user, or set a database URL$/,
+    );
   });
 
   it("is out of reach of other users, and so is its password", async () => {
