@@ -7,7 +7,7 @@ import { answerBenchmark } from "../service/contestant.mjs";
 
 /** Blocks that the node keeps: a submission is final long before. */
 const KEPT_BLOCKS = 600;
-const KEPT_TIMES = 2_000_000;
+const KEPT_TIMES = 500_000;
 const receivedAt = new Map();
 
 const { url } = await serveNode({

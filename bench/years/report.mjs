@@ -24,6 +24,7 @@ export function printReport({
   rows,
   rounds,
   fillSeconds,
+  summarySeconds,
   megabytes,
   figures,
   ...once
@@ -31,7 +32,7 @@ export function printReport({
   const whole = (value) => Math.round(value).toLocaleString("en");
   console.log(`\nnode ${node}, ${cores} cores, ${cpu}, load ${load.toFixed(1)}; ${rounds} rounds; medians`);
   console.log(
-    `${whole(rows)} outcomes of 90 days, ${whole(megabytes)} MB, filled in ${whole(fillSeconds)} s (${whole(rows / fillSeconds)} a second)\n`,
+    `${whole(rows)} outcomes of 90 days, ${whole(megabytes)} MB, made in ${whole(fillSeconds)} s, of which ${whole(summarySeconds)} s for the summaries of its days\n`,
   );
   console.log(`${"ms".padEnd(26)}${"empty".padStart(9)}${"full".padStart(9)}${"ratio".padStart(8)}`);
   for (const [name, { empty, full, ratio }] of Object.entries(figures)) {
@@ -43,4 +44,10 @@ export function printReport({
   console.log(
     `\nexport of a day: ${whole(exported)} outcomes, ${whole(bytes / 1e6)} MB in ${seconds.toFixed(1)} s (${whole(perSecond)} a second, with the command's start)`,
   );
+  for (const [name, { ms, before, during }] of Object.entries(once.drop)) {
+    const cell = ({ median, max }) => `${median.toFixed(1)} and at most ${max.toFixed(1)} ms`;
+    console.log(
+      `dropping the oldest day of the ${name} store: ${whole(ms)} ms; a submit took ${cell(before)} before, ${cell(during)} meanwhile`,
+    );
+  }
 }

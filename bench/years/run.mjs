@@ -68,11 +68,11 @@ async function openStore(name, { dataDir, rows, end }, { load, hashes, signal })
   progress(`filling the ${name} store with ${rows.toLocaleString("en")} outcomes …`);
   const startedAt = performance.now();
   const args = [dataDir, String(rows), end, load, hashes];
-  const { nextNonce, megabytes } = await runToEnd(programOf("fill"), args, { signal });
+  const { nextNonce, megabytes, summarySeconds } = await runToEnd(programOf("fill"), args, { signal });
   const seconds = (performance.now() - startedAt) / 1_000;
   if (rows > 0) await writeFile(join(dataDir, "years.json"), JSON.stringify({ rows, end, isFull: true }));
   const node = await startProgram(serviceProgram("node"), [String(nextNonce)], { signal });
-  return { name, dataDir, node, seconds, megabytes };
+  return { name, dataDir, node, seconds, megabytes, summarySeconds };
 }
 
 /** Measures both stores in turn, each figure of one directly after that of the other. */
@@ -127,9 +127,26 @@ async function measureAll(running) {
   return times;
 }
 
-/** Figures that are taken once: the export of a day. */
-async function measureOnce(running, { end, signal }) {
+/** Figures that are taken once: the export of a day, and dropping one while the client submits. */
+async function measureOnce(running, workspace) {
   const full = running.find(({ name }) => name === "full");
+  const exported = await exportDay(full, workspace);
+  const drop = {};
+  for (const { name, client, service } of running) {
+    const before = await client.ask("measure", { name: "submit one" });
+    const submits = client.ask("measure", { name: "submit one" });
+    const { ms, oldest } = await service.ask("dropOldestDay");
+    const during = await submits;
+    const error = before.error ?? during.error;
+    if (error !== undefined) throw new Error(`submits on the ${name} store: ${error}`);
+    drop[name] = { ms, oldest, before: spread(before.times), during: spread(during.times) };
+  }
+  return { export: exported, drop };
+}
+
+const spread = (times) => ({ median: median(times), max: Math.max(...times) });
+
+async function exportDay(full, { end, signal }) {
   const day = pastDays(end)[45];
   const out = `${full.dataDir}.export`;
   const startedAt = performance.now();
@@ -138,7 +155,7 @@ async function measureOnce(running, { end, signal }) {
   const seconds = (performance.now() - startedAt) / 1_000;
   const { rows, bytes } = JSON.parse(await readFile(`${out}.manifest.json`, "utf8"));
   for (const file of [out, `${out}.manifest.json`]) await rm(file);
-  return { export: { rows, bytes, seconds, perSecond: rows / seconds } };
+  return { rows, bytes, seconds, perSecond: rows / seconds };
 }
 
 async function runCommand(args, signal) {
@@ -158,15 +175,19 @@ async function report({ json, rows, rounds }, { runs, once }, stores) {
   const record = {
     ...{ when: new Date().toISOString(), node: process.version },
     ...{ cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length, load: loadavg()[0] },
-    ...{ rows, rounds, fillSeconds: full.seconds, megabytes: full.megabytes },
+    ...{
+      rows,
+      rounds,
+      fillSeconds: full.seconds,
+      summarySeconds: full.summarySeconds,
+      megabytes: full.megabytes,
+    },
     figures: figuresOf(runs),
     ...once,
     runs,
   };
+  if (json !== undefined) await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
   printReport(record);
-  if (json === undefined) return;
-  await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
-  console.log(`\nwritten to ${json}`);
 }
 
 function summaryOf({ empty, full }) {

@@ -4,10 +4,12 @@
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
-import { createConnection } from "../../packages/server/dist/store/database.js";
+import { createConnection, openPool } from "../../packages/server/dist/store/database.js";
+import { dropOldDays } from "../../packages/server/dist/store/outcomes/dropDays.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { API_KEY, CHAIN_ID, waiverKey } from "../service/shape.mjs";
+import { DAYS } from "./shape.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
 const UNLIMITED = 1_000_000;
@@ -29,6 +31,8 @@ const server = await createServer({
   dataDir,
   ratePerSecond: UNLIMITED,
   rateBurst: UNLIMITED,
+  // The benchmark drops a day itself.
+  retentionMs: 0,
   logLevel: "warn",
 });
 const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
@@ -42,7 +46,7 @@ answerBenchmark({
     await database.end();
     await server.close();
   },
-  answers: { started: () => ({ startMs }), steps, settled },
+  answers: { started: () => ({ startMs }), steps, settled, dropOldestDay },
 });
 
 /** The time in ms from the acceptance of a submission to its signature, of each one since the last call. */
@@ -55,6 +59,23 @@ async function steps() {
   );
   stepsAfter = idNow();
   return { times: rows.map(({ ms }) => ms) };
+}
+
+/** Drops the oldest day as the service does, without the minute between its two rounds. @returns the time in ms. */
+async function dropOldestDay() {
+  const pool = openPool({ ...(await embeddedConnection(dataDir)), maxConnections: 1 });
+  const connection = await pool.connect();
+  const log = { info() {}, warn: (values, text) => console.error(text, values) };
+  const retention = { retentionMs: (DAYS - 1) * 86_400_000, dropExportedOnly: false };
+  const startedAt = performance.now();
+  await dropOldDays(connection, retention, log);
+  await connection.query("update finished_days set closed_at = closed_at - interval '2 minutes'");
+  await dropOldDays(connection, retention, log);
+  const ms = performance.now() - startedAt;
+  const { rows } = await connection.query("select min(day)::text as day from finished_days");
+  connection.release();
+  await pool.end();
+  return { ms, oldest: rows[0].day };
 }
 
 /** Resolves when every submission is finished. */
