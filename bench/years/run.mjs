@@ -21,14 +21,18 @@ const main = (options) =>
     const fullDir = options["data-dir"] === "" ? join(folder, "full") : resolve(options["data-dir"]);
     const workspace = { folder, signal, load: join(folder, "load.txt"), hashes: join(folder, "hashes.txt") };
     const end = await claimFolder(fullDir, options.rows);
+    if (end === undefined) return 1;
     progress("signing the load …");
     const sent = KNOWN + (options.rounds + 1) * SENT_PER_ROUND;
     await runToEnd(serviceProgram("sign"), [workspace.load, String(sent)], { signal });
-    const stores = [
-      await openStore("empty", { dataDir: join(folder, "empty"), rows: 0, end }, workspace),
-      await openStore("full", { dataDir: fullDir, rows: options.rows, end }, workspace),
-    ];
+    const stores = [];
     try {
+      for (const [name, dataDir, rows] of [
+        ["empty", join(folder, "empty"), 0],
+        ["full", fullDir, options.rows],
+      ]) {
+        stores.push(await openStore(name, { dataDir, rows, end }, workspace));
+      }
       const results = await measure(stores, options, { ...workspace, end });
       await report(options, results, stores);
     } finally {
@@ -39,14 +43,15 @@ const main = (options) =>
 
 /**
  * Makes sure that the folder has the rows of an earlier run, or the disk has room for them.
- * @returns the day after the last one of the store.
+ * @returns the day after the last one of the store; undefined if the folder cannot be used, which is printed.
  */
 async function claimFolder(dataDir, rows) {
   await mkdir(dataDir, { recursive: true });
   const marker = join(dataDir, "years.json");
   const earlier = JSON.parse(await readFile(marker, "utf8").catch(() => "null"));
   if (earlier !== null && earlier.rows !== rows) {
-    throw new Error(`${dataDir} was filled with --rows ${earlier.rows}: give that, or another folder`);
+    console.error(`${dataDir} was filled with --rows ${earlier.rows}: give that, or another folder`);
+    return undefined;
   }
   if (earlier?.isFull) return earlier.end;
   const needed = rows * BYTES_PER_ROW + SPARE_BYTES;
@@ -56,7 +61,8 @@ async function claimFolder(dataDir, rows) {
     `the full store needs about ${gigabytes(needed)} GB, and ${dataDir} has ${gigabytes(bavail * bsize)} GB`,
   );
   if (bavail * bsize < needed) {
-    throw new Error("the disk has no room for so many outcomes: give fewer --rows, or another --data-dir");
+    console.error("the disk has no room for so many outcomes: give fewer --rows, or another --data-dir");
+    return undefined;
   }
   const end = earlier?.end ?? today();
   await writeFile(marker, JSON.stringify({ rows, end, isFull: false }));
