@@ -31,6 +31,8 @@ const server = await createServer({
   dataDir,
   ratePerSecond: UNLIMITED,
   rateBurst: UNLIMITED,
+  readRatePerSecond: UNLIMITED,
+  readBurst: UNLIMITED,
   // The benchmark drops a day itself.
   retentionMs: 0,
   logLevel: "warn",
