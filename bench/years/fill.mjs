@@ -42,7 +42,9 @@ const chain =
   (await adoptChain(store, { chainId: CHAIN_ID, genesisHash: hexToBytes(GENESIS_HASH) }));
 const [{ keyId }] = await identifyKeys(store, [API_KEY]);
 await pool.query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [chain, waiver]);
+// An earlier run has sent the same transactions.
 await pool.query("truncate unfinished");
+await pool.query("delete from finished where id >= first_id_of($1)", [today]);
 await makeDays();
 await fillDays();
 await addKnown();
