@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { type BlockWatch, createBlockWatch } from "./chain/blockWatch.js";
 import { followHeads } from "./chain/heads.js";
 import type { NodeClient } from "./chain/nodeClient.js";
 import type { WaiverHealth } from "./health/readiness.js";
@@ -14,6 +15,7 @@ import { createOwnWaivers } from "./lane/ownWaivers.js";
 import { createRouting } from "./lane/routing.js";
 import { createWorkSignal } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
+import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { Logger } from "./model/log.js";
 import { createMetrics, type Metrics } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
@@ -25,7 +27,7 @@ import { createResults } from "./results/results.js";
 import { createSigner } from "./signing/signer.js";
 import { databaseNow } from "./store/databaseNow.js";
 import type { LaneStatus } from "./store/lanes/laneStatus.js";
-import { registerLane } from "./store/lanes/lease.js";
+import { registerLanes } from "./store/lanes/lease.js";
 import type { OpenStore } from "./store/store.js";
 
 export interface RelayParts {
@@ -58,15 +60,24 @@ export type Relay = Awaited<ReturnType<typeof startRelay>>;
  */
 export async function startRelay(parts: RelayParts) {
   const { options, store, chainRef } = parts;
-  for (const { address } of options.waivers) await registerLane(store, { chain: chainRef, waiver: address });
+  await registerLanes(
+    store,
+    chainRef,
+    options.waivers.map(({ address }) => address),
+  );
   const base: RelayBase = { ...parts, replica: randomUUID(), since: await databaseNow(store) };
   const messaging = createMessaging(base);
   const coordination = openCoordination(base, messaging);
-  const laneParts = createLanes(base, messaging, coordination);
+  const blocks = createBlockWatch({ chain: parts.chain, ...options });
+  const laneParts = createLanes(base, messaging, coordination, blocks);
   const intake = createRelayIntake(base, messaging, coordination, laneParts);
-  const maintenance = startMaintenance({ ...base, results: messaging.results });
+  const maintenance = startMaintenance({
+    ...base,
+    results: messaging.results,
+    unfinished: () => unfinishedWork(coordination.statuses.lanes),
+  });
   addRetentionGauge(coordination.metrics.registry, maintenance.oldestDay);
-  const heads = followNewBlocks(base, coordination.policies, laneParts.lanes);
+  const heads = followNewBlocks(base, coordination.policies, laneParts.lanes, blocks);
   messaging.notifications.listen({
     onResult: messaging.results.notifyHere,
     onWork: () => coordination.work.announce(),
@@ -83,7 +94,7 @@ export async function startRelay(parts: RelayParts) {
     waiverHealth: coordination.waiverHealth,
     lanesReadAt: () => coordination.statuses.refreshedAt,
     async close() {
-      heads?.close();
+      await heads.close();
       laneParts.broadcastBuffer.close();
       await maintenance.close();
       await coordination.policies.close();
@@ -127,6 +138,12 @@ function openCoordination(
     // Another replica's lanes also carry what is accepted here.
     waivers: () => activeWaivers(ownWaivers.current(), statuses.lanes),
     onChange: () => work.announce(),
+  });
+  let known = "";
+  statuses.onRefresh((lanes) => {
+    const waivers = activeWaivers(ownWaivers.current(), lanes).map(bytesToHex).join();
+    if (waivers !== known) policies.refresh();
+    known = waivers;
   });
   const directory = openLaneDirectory({
     store: ofLanes,
@@ -213,16 +230,21 @@ function whyStopped({ state, waiver, reason }: LaneStatus): string[] {
 type LaneParts = ReturnType<typeof createLanes>;
 
 /** The lanes of this replica, none of which has started yet, and what they share. */
-function createLanes(base: RelayBase, { results }: Messaging, coordination: Coordination) {
+function createLanes(
+  base: RelayBase,
+  { results }: Messaging,
+  coordination: Coordination,
+  { hurry: onFollowing }: BlockWatch,
+) {
   const { options, log, signal } = base;
   const store = base.store.forRole("lanes");
-  const { work, ownWaivers, policies, directory, announceWork, metrics } = coordination;
+  const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
   const expectedSenders = createExpectedSenders();
   const signer = createSigner({ options, log, signal });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log });
   const routing = createRouting({ policies, directory, announceWork });
   const shared = { results, metrics, routing, expectedSenders, signer, broadcastBuffer };
-  const lanes = createLaneSet({ ...base, ...shared, store, ownWaivers });
+  const lanes = createLaneSet({ ...base, ...shared, store, ownWaivers, statuses, onFollowing });
   work.onWork(lanes.wake);
   return { lanes, expectedSenders, signer, broadcastBuffer };
 }
@@ -247,13 +269,33 @@ function createRelayIntake(
   });
 }
 
-/** Subscribes to new blocks where the node has a WebSocket. Without one, policies and lanes poll. */
-function followNewBlocks({ options, log }: RelayBase, policies: PolicySource, lanes: { onNewBlock(): void }) {
-  if (options.rpcWsUrl === undefined) return undefined;
-  return followHeads(options.rpcWsUrl, log, () => {
-    policies.refresh();
+/** Polls for new blocks, and subscribes to them where the node has a WebSocket. */
+function followNewBlocks(
+  { options, log }: RelayBase,
+  policies: PolicySource,
+  lanes: LaneParts["lanes"],
+  blocks: BlockWatch,
+) {
+  const onNewBlock = (height?: bigint) => {
+    policies.refresh(height);
     lanes.onNewBlock();
-  });
+  };
+  blocks.start({ isAwaited: lanes.isFollowing, onNewBlock });
+  const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onNewBlock);
+  return {
+    async close() {
+      heads?.close();
+      await blocks.close();
+    },
+  };
+}
+
+/** Returns how many submissions are unfinished, and the age of the oldest queued one in ms, by the last poll of the store. */
+function unfinishedWork(lanes: readonly LaneStatus[]): UnfinishedWork {
+  return {
+    count: lanes.reduce((sum, { queued, inFlight }) => sum + queued + inFlight, 0),
+    oldestQueuedMs: Math.max(0, ...lanes.map(({ oldestMs }) => oldestMs)),
+  };
 }
 
 /** Returns the waivers whose lanes may take work, by address: this replica's own, and all whose lane is not retired. */

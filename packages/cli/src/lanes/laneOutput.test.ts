@@ -16,6 +16,9 @@ const lane: LaneStatus = {
   oldestInFlightMs: 0,
   setAside: 0,
   foreignUses: 0,
+  hasUnfinalized: false,
+  hasWithdrawn: false,
+  hasOpenWrapper: false,
 };
 const laneAsJson = {
   ...{ waiver: WAIVER, state: "open", broken: false, owner: "a replica" },

@@ -32,9 +32,12 @@ export interface Assigned {
   readonly leavesRoom: boolean;
   /** There may be more submissions whose pause is over than the step read. */
   readonly moreDue: boolean;
+  /** The snapshot had nothing queued and nothing in flight. */
+  readonly isEmpty: boolean;
+  readonly hasInFlight: boolean;
 }
 
-const NOTHING: Assigned = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false };
+const NOTHING = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false } as const;
 
 export interface AssignOptions {
   /** The most submissions to assign. */
@@ -59,9 +62,11 @@ export async function assign(
   options: AssignOptions,
   context: LaneContext,
 ): Promise<Assigned> {
-  const evidence = await gatherEvidence(held, options, context);
-  if (evidence === undefined) return NOTHING;
-  const { snapshot, senders } = evidence;
+  const { snapshot, evidence } = await gatherEvidence(held, options, context);
+  const { count } = snapshot.assigned;
+  const work = { isEmpty: snapshot.senders.length + count === 0, hasInFlight: count > 0 };
+  if (evidence === undefined) return { ...NOTHING, ...work };
+  const { senders } = evidence;
   // A node that is a moment behind may not have a block in which something else has used the waiver's nonce.
   const used = context.nonceProofs.usedBelow(held.waiver);
   const waiverNonce = used > evidence.waiverNonce ? used : evidence.waiverNonce;
@@ -71,7 +76,7 @@ export async function assign(
   if (hasLight) evidence.parties.noteLight();
   const placed =
     placeAbove(snapshot, waiverNonce, chosen) ?? (await placeInGaps(held, waiverNonce, chosen, context));
-  if (placed === undefined) return { ...NOTHING, stepAgain: true };
+  if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
   const signed = placed.length > 0 ? await signAndStore(held, placed, context) : [];
   const leftQueue = [...failed, ...signed.map(({ id }) => id)];
   await unparkNextOfSenders(held, senders, new Set(leftQueue), context);
@@ -81,6 +86,8 @@ export async function assign(
     stepAgain: hasProgress && (snapshot.hasMoreReady || hasMore),
     leavesRoom: hasHeavy && evidence.parties.hasLight,
     moreDue: hasProgress && options.due > 0 && snapshot.due >= options.due,
+    ...work,
+    hasInFlight: work.hasInFlight || signed.length > 0,
   };
 }
 
@@ -96,12 +103,12 @@ interface Evidence {
   readonly parties: LaneParties;
 }
 
-/** Returns undefined if there is nothing to do. */
+/** Returns no evidence if there is nothing to do. */
 async function gatherEvidence(
   held: HeldLane,
   { limit, due, backlog = false, parties = createLaneParties() }: AssignOptions,
   context: LaneContext,
-): Promise<Evidence | undefined> {
+): Promise<{ readonly snapshot: LaneSnapshot; readonly evidence: Evidence | undefined }> {
   const { store, chain, options } = context;
   const expected = context.expectedSenders.take(held.waiver);
   const readyOfKey = parties.shareOfKey(limit);
@@ -116,7 +123,8 @@ async function gatherEvidence(
   const senders = await reroute(held, snapshot.senders, context);
   const { maxInFlight } = options;
   const free = Math.min(limit, maxInFlight - snapshot.assigned.count);
-  if (free <= 0 || (senders.length === 0 && snapshot.assigned.count === 0)) return undefined;
+  if (free <= 0 || (senders.length === 0 && snapshot.assigned.count === 0))
+    return { snapshot, evidence: undefined };
   const ofKey = parties.shareOfKey(limit);
   const room = {
     all: ofKey < limit ? Math.min(free, snapshot.ready + snapshot.due) : free,
@@ -124,17 +132,14 @@ async function gatherEvidence(
     ofKey: ofKey < limit ? ofKey : Number.POSITIVE_INFINITY,
     maxInFlight,
   };
-  const evidence = { snapshot, senders, room, parties };
+  const found = { snapshot, senders, room, parties };
   const earlyPlans = early && planAllReady(senders, early, options.nonceGapTimeoutMs);
-  if (earlyPlans) return { ...evidence, plans: earlyPlans, waiverNonce: early.waiver };
+  if (earlyPlans) return { snapshot, evidence: { ...found, plans: earlyPlans, waiverNonce: early.waiver } };
   // Fetched after the snapshot: what a block takes in between counts as in flight and as used, never as neither.
   const addresses = senders.map(({ sender }) => sender);
   const nonces = await fetchNonces(chain, held.waiver, addresses);
-  return {
-    ...evidence,
-    plans: planAll(senders, nonces, options.nonceGapTimeoutMs),
-    waiverNonce: nonces.waiver,
-  };
+  const plans = planAll(senders, nonces, options.nonceGapTimeoutMs);
+  return { snapshot, evidence: { ...found, plans, waiverNonce: nonces.waiver } };
 }
 
 function planAll(

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { createNonceProofs } from "../chain/nonceProof.js";
+import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { type Lease, releaseLease, takeLease } from "../store/lanes/lease.js";
-import { findUnwatchedLanes } from "../store/lanes/unwatchedLanes.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import { createBroadcaster } from "./broadcaster.js";
 import { createConfirmations } from "./confirmations.js";
 import type { LaneDependencies, WatchContext } from "./context.js";
+import type { LaneStatusCache } from "./laneStatusCache.js";
 import { logFailure } from "./lease.js";
 import { sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
@@ -19,6 +20,7 @@ export interface Caretaker {
 export interface CaretakerDependencies extends LaneDependencies {
   /** Whether this replica has the waiver's account: its lane is about to take the lease by itself. */
   isOwn(waiver: Uint8Array): boolean;
+  readonly statuses: Pick<LaneStatusCache, "lanes">;
 }
 
 interface WatchedLane {
@@ -43,7 +45,7 @@ const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async
  * with the chain, and gives the lease back, so that a replica with the key can have it.
  */
 export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
-  const { store, chainRef, options, log } = dependencies;
+  const { store, chainRef, options, log, statuses } = dependencies;
   const owner = randomUUID();
   const watchedLanes = new Map<Hex, WatchedLane>();
   const timer = createWakeableTimer();
@@ -66,9 +68,9 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
     }
   };
   const round = async () => {
-    const lanes = await findUnwatchedLanes(store, chainRef);
     // The lane of an account that this replica has takes its lease by itself, unless it is retired.
-    const waivers = lanes
+    const waivers = statuses.lanes
+      .filter(isUnwatched)
       .filter(({ waiver, state }) => state === "retired" || !dependencies.isOwn(waiver))
       .map(({ waiver }) => waiver);
     const now = performance.now();
@@ -96,6 +98,11 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
       await running;
     },
   };
+}
+
+/** Nobody owns the lane, and something may still happen to its wrappers on the chain. */
+function isUnwatched({ owner, inFlight, hasUnfinalized, hasOpenWrapper }: LaneStatus): boolean {
+  return owner === undefined && (inFlight > 0 || hasUnfinalized || hasOpenWrapper);
 }
 
 /** Renews the lease of a visit, which may take longer than a lease. If the lease is lost all the same, the visit's writes fail. */

@@ -5,7 +5,7 @@ import { bytes, createHeldLane, createSubmission, newSubmissionOf } from "../../
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { SECOND_WAIVER, WAIVER } from "../../test/support/user.js";
-import { registerLane, takeLease } from "../store/lanes/lease.js";
+import { registerLanes, takeLease } from "../store/lanes/lease.js";
 import { setBreaker } from "../store/lanes/setBreaker.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import type { Store } from "../store/store.js";
@@ -24,7 +24,7 @@ useTestStore("perTest", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
   chainRef = lane.chain;
-  await registerLane(store, { chain: chainRef, waiver: SECOND });
+  await registerLanes(store, chainRef, [SECOND]);
 });
 afterEach(async () => {
   await Promise.all(directories.splice(0).map((directory) => directory.close()));

@@ -1,18 +1,26 @@
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import { createNonceProofs } from "../chain/nonceProof.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
+import type { LaneStatus } from "../store/lanes/laneStatus.js";
+import type { Lease } from "../store/lanes/lease.js";
 import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
 import { createBroadcaster } from "./broadcaster.js";
 import { createConfirmations } from "./confirmations.js";
 import type { LaneContext, LaneDependencies } from "./context.js";
 import { createLaneBreaker } from "./laneBreaker.js";
 import { createLaneParties } from "./laneParties.js";
-import { keepLease, type LaneLease, logFailure } from "./lease.js";
-import { createLostBlocksCheck } from "./lostBlocks.js";
-import { createLostWrapperSearch } from "./searchLost.js";
-import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
-import { sweep } from "./sweep.js";
-import { createWatcher, type Watcher } from "./watch.js";
+import { type LaneLease, type LeaseKeeper, logFailure } from "./lease.js";
+import {
+  afterFailure,
+  IDLE_MS,
+  initialState,
+  LONG_REST_MS,
+  type StepContext,
+  step,
+  withLease,
+} from "./step.js";
+import { createWatcher } from "./watch.js";
+import { type LaneWatch, startLaneWatch } from "./watchLane.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
 export interface Lane {
@@ -20,8 +28,18 @@ export interface Lane {
   readonly waiver: Uint8Array;
   /** Looks for work at once. */
   wake(): void;
-  /** Looks at the chain at once. */
+  /** Whether the lane has something in flight, or in a block that is not final. */
+  readonly isFollowing: boolean;
+  /** The lease that this replica has; undefined if another one has it. */
+  lease(): Lease | undefined;
+  /** Follows what the lane has sent, if it has sent something. */
   onNewBlock(): void;
+  /** Takes note of the lane as the store has it, which wakes a lane that rests although there is something to do. */
+  onStatus(status: LaneStatus): void;
+  /** See {@link LaneWatch.onFinality}. */
+  onFinality(finality: "kept" | "doubted"): void;
+  /** See {@link LaneWatch.searchLostWrappers}. */
+  searchLostWrappers(): void;
   /** Finishes the step in progress, and gives the lease to another replica if this one has it. */
   handOver(to: string): void;
   /** Takes nothing new, finishes the step in progress, and releases the lease. */
@@ -29,19 +47,29 @@ export interface Lane {
 }
 
 const MAX_BACKOFF_MS = 1_000;
+/** A lane without work goes on taking steps for this long. The store is polled for paused work several times meanwhile. */
+const LINGER_MS = 1_500;
+/** What lanes share, and what the lanes of this replica have in common. */
+export interface StartLaneDependencies extends LaneDependencies {
+  readonly leases: LeaseKeeper;
+  /** Called when the lane begins to follow blocks. */
+  readonly onFollowing: () => void;
+}
 
 /**
  * Starts the lane of a waiver. While this replica holds its lease, two loops run: one takes the steps that sign and
  * broadcast (see `step.ts`), and the watcher reconciles what blocks contain. Both write through transitions that are
- * guarded by the expected state, so neither can undo what the other did.
+ * guarded by the expected state, so neither can undo what the other did. Both rest while the lane has no work.
  */
-export function startLane(account: WaiverAccount, dependencies: LaneDependencies): Lane {
+export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies): Lane {
   const { address: waiver } = account;
-  const { store, options, chainRef, replica } = dependencies;
+  const { options } = dependencies;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
-  const lease = keepLease({ chain: chainRef, waiver, owner: replica }, { store, options, log });
   const stepTimer = createWakeableTimer();
-  const watchTimer = createWakeableTimer();
+  const lease = dependencies.leases.keep(waiver, () => {
+    stepTimer.wake();
+    watch.follow();
+  });
   const onLaneStopped = () => {
     lease.recheck();
     stepTimer.wake();
@@ -52,18 +80,35 @@ export function startLane(account: WaiverAccount, dependencies: LaneDependencies
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
+  const watch = startLaneWatch(watcher, lease, { ...context, onFollowing: dependencies.onFollowing });
   const stopping = new AbortController();
   const handover = createHandover(lease, context);
   const parties = createLaneParties();
+  const activity = createActivity();
   const stepContext = { ...context, breaker, broadcaster, parties, wake: stepTimer.wake };
-  const loops = Promise.all([
-    runSteps(stepContext, lease, handover, stepTimer, stopping.signal),
-    runWatcher(watcher, context, lease, watchTimer, stopping.signal),
-  ]);
+  const steps = runSteps(
+    stepContext,
+    { lease, handover, watch, activity, timer: stepTimer },
+    stopping.signal,
+  );
   return {
     waiver,
+    get isFollowing() {
+      return watch.isFollowing;
+    },
+    lease: lease.current,
     wake: stepTimer.wake,
-    onNewBlock: watchTimer.wake,
+    onNewBlock: watch.onNewBlock,
+    onStatus(status) {
+      watch.onStatus(status);
+      const held = lease.current();
+      const hasChanged = held !== undefined && held.state !== status.state;
+      if (hasChanged) lease.recheck();
+      if (status.queued + status.inFlight > 0) activity.note();
+      if (hasChanged || activity.isNew()) stepTimer.wake();
+    },
+    onFinality: watch.onFinality,
+    searchLostWrappers: watch.searchLostWrappers,
     handOver(to) {
       handover.request(to);
       stepTimer.wake();
@@ -71,10 +116,39 @@ export function startLane(account: WaiverAccount, dependencies: LaneDependencies
     async stop() {
       stopping.abort();
       stepTimer.end();
-      watchTimer.end();
-      await loops;
+      await Promise.all([steps, watch.close()]);
       await dependencies.broadcastBuffer.flush();
       await lease.release();
+    },
+  };
+}
+
+/** When the lane last had work: a lane that had none for a while rests until it is woken. */
+interface Activity {
+  /** Takes note of work. */
+  note(): void;
+  /** True once after the first work since the lane began its long rest. */
+  isNew(): boolean;
+  /** Returns the time of the rest after a step. */
+  restAfter(restMs: number, isEmpty: boolean): number;
+}
+
+function createActivity(): Activity {
+  let lastWorkAt = performance.now();
+  let isResting = false;
+  return {
+    note() {
+      lastWorkAt = performance.now();
+    },
+    isNew() {
+      const isNew = isResting && performance.now() - lastWorkAt < LINGER_MS;
+      if (isNew) isResting = false;
+      return isNew;
+    },
+    restAfter(restMs, isEmpty) {
+      if (!isEmpty) lastWorkAt = performance.now();
+      isResting = performance.now() - lastWorkAt >= LINGER_MS;
+      return isResting ? LONG_REST_MS : restMs;
     },
   };
 }
@@ -104,63 +178,45 @@ function createHandover(lease: LaneLease, { broadcastBuffer }: LaneContext): Han
   };
 }
 
-/** Takes steps until the lane stops, with growing rests while they fail. */
+interface StepParts {
+  readonly lease: LaneLease;
+  readonly handover: Handover;
+  readonly watch: LaneWatch;
+  readonly activity: Activity;
+  readonly timer: WakeableTimer;
+}
+
+/** Takes steps until the lane stops, with growing rests while they fail, and a long one while there is no work. */
 async function runSteps(
   context: StepContext,
-  lease: LaneLease,
-  handover: Handover,
-  timer: WakeableTimer,
+  { lease, handover, watch, activity, timer }: StepParts,
   stopping: AbortSignal,
 ): Promise<void> {
   let state = initialState();
   let failures = 0;
   while (!stopping.aborted) {
     let restMs = IDLE_MS;
+    let isEmpty = true;
     try {
       await handover.carryOut(state.broadcasting);
       const held = await lease.acquire();
       state = withLease(state, held);
-      if (held) ({ state, restMs } = await step(state, held, context));
+      if (held) {
+        const taken = await step(state, held, context);
+        ({ state, restMs, isEmpty } = taken);
+        if (taken.hasInFlight) watch.follow();
+      }
       failures = 0;
     } catch (error) {
       state = afterFailure(state);
       failures++;
+      isEmpty = false;
       restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
       if (error instanceof LeaseLostError) lease.forget();
       logFailure(context.log, error, "lane");
     }
-    if (restMs > 0) await timer.rest(restMs, failures === 0);
+    const rest = activity.restAfter(restMs, isEmpty);
+    if (rest > 0) await timer.rest(rest, failures === 0);
   }
   await state.broadcasting.catch(() => {});
-}
-
-/** Polls the chain until the lane stops, and sweeps the store now and then. */
-async function runWatcher(
-  watcher: Watcher,
-  context: LaneContext,
-  lease: LaneLease,
-  timer: WakeableTimer,
-  stopping: AbortSignal,
-): Promise<void> {
-  const { options, log } = context;
-  const lostBlocks = createLostBlocksCheck(context);
-  const lostWrappers = createLostWrapperSearch(context);
-  let sweptAt = Number.NEGATIVE_INFINITY;
-  while (!stopping.aborted) {
-    const held = lease.current();
-    try {
-      const isSweepDue = performance.now() - sweptAt >= options.sweepIntervalMs;
-      if (held && isSweepDue) {
-        await sweep(held.lane, context);
-        sweptAt = performance.now();
-      }
-      if (held && held.state !== "stopped") await lostBlocks.run(held.lane);
-      if (held) await lostWrappers.search(held.lane);
-      if (held) await watcher.poll(held.lane, held.state === "stopped" ? "silent" : "signs");
-    } catch (error) {
-      if (error instanceof LeaseLostError) lease.forget();
-      logFailure(log, error, "watcher");
-    }
-    await timer.rest(options.pollIntervalMs, true);
-  }
 }

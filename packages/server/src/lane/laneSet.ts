@@ -1,8 +1,11 @@
-import { bytesEqual, type WaiverAccount } from "@gas-waiver/protocol";
-import { registerLane } from "../store/lanes/lease.js";
+import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import { registerLanes } from "../store/lanes/lease.js";
 import { type Caretaker, startCaretaker } from "./caretaker.js";
 import type { LaneDependencies } from "./context.js";
+import { startFinalityRounds } from "./finalityRounds.js";
 import { type Lane, startLane } from "./lane.js";
+import type { LaneStatusCache } from "./laneStatusCache.js";
+import { createLeaseKeeper } from "./lease.js";
 import type { OwnWaivers } from "./ownWaivers.js";
 import { type Spreading, startSpreading } from "./spreadLanes.js";
 
@@ -15,18 +18,24 @@ export interface LaneSet {
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
   /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
   wake(waivers?: readonly Uint8Array[]): void;
-  /** Has all lanes look at the chain at once. */
+  /** Has the lanes that have sent something look at the chain at once. */
   onNewBlock(): void;
+  /** Whether a lane has something in flight, or in a block that is not final. */
+  isFollowing(): boolean;
   stop(): Promise<void>;
 }
 
 export interface LaneSetDependencies extends LaneDependencies {
   /** Is kept up to date with the lanes that run. */
   readonly ownWaivers: OwnWaivers;
+  readonly statuses: LaneStatusCache;
+  /** Called when a lane begins to follow blocks. */
+  readonly onFollowing: () => void;
 }
 
 export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
-  const { store, chainRef, ownWaivers } = dependencies;
+  const { store, chainRef, ownWaivers, statuses } = dependencies;
+  const leases = createLeaseKeeper({ ...dependencies, chain: chainRef, owner: dependencies.replica });
   let lanes: Lane[] = [];
   let caretaker: Caretaker | undefined;
   let spreading: Spreading | undefined;
@@ -37,16 +46,29 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   };
   const handOver = (waiver: Uint8Array, to: string) =>
     lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.handOver(to);
-  const add = async (account: WaiverAccount) => {
-    const waiver = account.address;
-    if (lanes.some((lane) => bytesEqual(lane.waiver, waiver))) return;
-    await registerLane(store, { chain: chainRef, waiver });
-    if (!stopped) setLanes([...lanes, startLane(account, dependencies)]);
+  const isOwn = (waiver: Uint8Array) => lanes.some((lane) => bytesEqual(lane.waiver, waiver));
+  const add = async (accounts: readonly WaiverAccount[]) => {
+    const added = accounts.filter(({ address }) => !isOwn(address));
+    if (added.length === 0) return;
+    await registerLanes(
+      store,
+      chainRef,
+      added.map(({ address }) => address),
+    );
+    if (!stopped)
+      setLanes([...lanes, ...added.map((account) => startLane(account, { ...dependencies, leases }))]);
   };
+  const rounds = startFinalityRounds(() => lanes, dependencies);
+  statuses.onRefresh((all) => {
+    const byWaiver = new Map(all.map((status) => [bytesToHex(status.waiver), status]));
+    for (const lane of lanes) {
+      const status = byWaiver.get(bytesToHex(lane.waiver));
+      if (status) lane.onStatus(status);
+    }
+  });
   const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
-    for (const account of accounts) await add(account);
-    const isOwn = (waiver: Uint8Array) => lanes.some((lane) => bytesEqual(lane.waiver, waiver));
+    await add(accounts);
     if (!stopped) {
       caretaker ??= startCaretaker({ ...dependencies, isOwn });
       spreading ??= startSpreading({ ...dependencies, waivers: ownWaivers.current, handOver });
@@ -70,12 +92,14 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     onNewBlock() {
       for (const lane of lanes) lane.onNewBlock();
     },
+    isFollowing: () => lanes.some((lane) => lane.isFollowing),
     async stop() {
       stopped = true;
       await changing;
       // From here on no other replica hands a lane to this one.
       await spreading?.close();
-      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
+      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close(), rounds.close()]);
+      leases.close();
     },
   };
 }

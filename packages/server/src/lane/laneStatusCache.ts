@@ -8,9 +8,12 @@ export interface LaneStatusCache {
   readonly refreshedAt: number;
   /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
   refresh(): Promise<boolean>;
+  /** Calls the listener with the lanes after each refresh. */
+  onRefresh(listener: (lanes: readonly LaneStatus[]) => void): void;
 }
 
 export function createLaneStatusCache(store: Store, chainRef: number): LaneStatusCache {
+  const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
   let lanes: readonly LaneStatus[] = [];
   let begun = 0;
   let newest = 0;
@@ -29,7 +32,11 @@ export function createLaneStatusCache(store: Store, chainRef: number): LaneStatu
       if (turn < newest) return false;
       newest = turn;
       lanes = fresh;
+      for (const listener of listeners) listener(lanes);
       return true;
+    },
+    onRefresh(listener) {
+      listeners.push(listener);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { ChainHead } from "../chain/nodeClient.js";
 import {
   type FinalInclusion,
   findLastFinalInclusion,
+  findLastFinalInclusions,
   stopForLostBlocks,
 } from "../store/lanes/finalInclusions.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
@@ -39,14 +40,34 @@ export function judgeFinality(
   return isFresh && head.number < recorded.blockNumber ? "lost" : "no evidence";
 }
 
-/** The pause between two comparisons, in ms. */
-const CHECK_MS = 3_000;
 /** A node must show the loss for at least this long before the lane stops. */
 export const CONFIRM_LOSS_MS = 15_000;
 
-/** Compares a lane's final blocks with the chain now and then, and stops the lane when the chain has lost them. */
+/**
+ * Compares the last final blocks of all these lanes with the chain's nonces: one query, and one call for each lane.
+ * @returns the lanes whose next nonce is not above that of their last final block. A {@link LostBlocksCheck} finds out why.
+ */
+export async function findDoubtedLanes(
+  lanes: readonly HeldLane[],
+  { store, chain }: Pick<WatchContext, "store" | "chain">,
+): Promise<ReadonlySet<HeldLane>> {
+  const [first] = lanes;
+  if (first === undefined) return new Set();
+  const waivers = lanes.map(({ waiver }) => waiver);
+  const recorded = await findLastFinalInclusions(store, first.chain, waivers);
+  const known = lanes.flatMap((lane, i) => {
+    const inclusion = recorded[i];
+    return inclusion ? [{ lane, used: inclusion.waiverNonce }] : [];
+  });
+  const next = await chain.nonces(known.map(({ lane }) => lane.waiver));
+  return new Set(known.flatMap(({ lane, used }, i) => ((next[i] ?? 0n) > used ? [] : [lane])));
+}
+
+/** Compares a doubted lane's final blocks with the chain, and stops the lane when the chain has lost them. */
 export interface LostBlocksCheck {
   run(held: HeldLane): Promise<void>;
+  /** Takes note that the chain has the lane's final blocks. */
+  keep(): void;
 }
 
 /** @param now a monotonic clock in ms. */
@@ -54,12 +75,12 @@ export function createLostBlocksCheck(
   { store, chain, log, onLaneStopped }: Pick<WatchContext, "store" | "chain" | "log" | "onLaneStopped">,
   now: () => number = () => performance.now(),
 ): LostBlocksCheck {
-  let checkedAt = Number.NEGATIVE_INFINITY;
   let lostSince: number | undefined;
   return {
+    keep() {
+      lostSince = undefined;
+    },
     async run(held) {
-      if (now() - checkedAt < CHECK_MS) return;
-      checkedAt = now();
       const view = await viewOf(held, { store, chain });
       const judgement = view && judgeFinality(view, Date.now() / 1_000);
       if (judgement === "kept") lostSince = undefined;

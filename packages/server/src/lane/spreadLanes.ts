@@ -1,5 +1,5 @@
 import { hexToBytes } from "@gas-waiver/protocol";
-import { findReplicasAndLanes, forgetReplica, keepAlive } from "../store/lanes/replicas.js";
+import { forgetReplica, keepAlive } from "../store/lanes/replicas.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { LaneDependencies } from "./context.js";
 import { logFailure } from "./lease.js";
@@ -28,8 +28,12 @@ export function startSpreading(dependencies: SpreadingDependencies): Spreading {
   const timer = createWakeableTimer();
   let closed = false;
   const round = async () => {
-    await keepAlive(store, { chain, id }, dependencies.waivers(), options.leaseMs);
-    const { replicas, lanes } = await findReplicasAndLanes(store, chain);
+    const { replicas, lanes } = await keepAlive(
+      store,
+      { chain, id },
+      dependencies.waivers(),
+      options.leaseMs,
+    );
     for (const { waiver, from, to } of planHandovers(replicas, lanes)) {
       if (from !== id) continue;
       log.info({ waiver: `0x${waiver}`, to }, "the lane goes to a replica that has fewer");

@@ -34,11 +34,14 @@ function recorded({ reason, breaker = "open" }: { reason?: string; breaker?: "op
   return { effects, context };
 }
 
+/** The lane goes on taking steps, although it has none to take at once. */
+const RESTS = { restMs: IDLE_MS, isEmpty: false, hasInFlight: false };
+
 describe("a step of the lane", () => {
   it("has no effect in a stopped lane, and keeps its state", async () => {
     const { effects, context } = recorded();
     const state = initialState();
-    expect(await step(state, leaseIn("stopped"), context)).toEqual({ state, restMs: IDLE_MS });
+    expect(await step(state, leaseIn("stopped"), context)).toEqual({ state, ...RESTS, isEmpty: true });
     expect(effects).toEqual([]);
   });
 
@@ -53,13 +56,13 @@ describe("a step of the lane", () => {
   it("opens the breaker and rests while the policies permit the waiver nothing", async () => {
     const { effects, context } = recorded({ reason: "it is not registered", breaker: "closed" });
     const state = { ...initialState(), mustResend: false };
-    expect(await step(state, leaseIn("open"), context)).toEqual({ state, restMs: IDLE_MS });
+    expect(await step(state, leaseIn("open"), context)).toEqual({ state, ...RESTS });
     expect(effects).toEqual(["policy: it is not registered"]);
   });
 
   it("assigns only while the breaker is not open", async () => {
     const state = { ...initialState(), mustResend: false };
-    expect(await step(state, leaseIn("open"), recorded().context)).toEqual({ state, restMs: IDLE_MS });
+    expect(await step(state, leaseIn("open"), recorded().context)).toEqual({ state, ...RESTS });
     const closed = recorded({ breaker: "closed" }).context;
     await expect(step(state, leaseIn("open"), closed)).rejects.toThrow("the step assigns");
   });

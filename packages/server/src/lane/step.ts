@@ -26,8 +26,10 @@ const DUE_MS = 100;
  */
 const ROOM_FOR_OTHERS = 1.5;
 const MAX_ROOM_MS = 50;
-/** The time that a lane without work rests unless it is woken, in ms. */
+/** The time that a lane rests after a step unless it is woken, in ms. */
 export const IDLE_MS = 250;
+/** The longest rest of a lane that has had no work for a while. The poll of the store (`directory.ts`) wakes it at the latest. */
+export const LONG_REST_MS = 3_600_000;
 
 /**
  * One step of a lane, as a function of an explicit state. The loop in `lane.ts` only drives it.
@@ -91,6 +93,10 @@ export interface StepResult {
   readonly state: StepState;
   /** The time to rest unless there is work; 0 if the next step has something to do at once. */
   readonly restMs: number;
+  /** The lane has nothing to do until something wakes it. */
+  readonly isEmpty: boolean;
+  /** Wrappers are in flight, which blocks are to show. */
+  readonly hasInFlight: boolean;
 }
 
 export interface StepContext extends LaneContext {
@@ -104,12 +110,13 @@ export interface StepContext extends LaneContext {
 /** Takes one step. Rejects if it fails; continue with {@link afterFailure}. */
 export async function step(state: StepState, lease: Lease, context: StepContext): Promise<StepResult> {
   const { routing, account, breaker } = context;
-  if (lease.state === "stopped") return { state, restMs: IDLE_MS };
+  const rest = { restMs: IDLE_MS, hasInFlight: false };
+  if (lease.state === "stopped") return { state, ...rest, isEmpty: true };
   if (state.mustResend) await resendSigned(lease, context);
   const reason = routing.whyUnusable(account.address);
   if (reason !== undefined || breaker.isOpenedByPolicy) await breaker.followPolicy(reason);
   const resent = state.mustResend ? { ...state, mustResend: false } : state;
-  if (reason !== undefined || breaker.state === "open") return { state: resent, restMs: IDLE_MS };
+  if (reason !== undefined || breaker.state === "open") return { state: resent, ...rest, isEmpty: false };
   return await assignAndBroadcast(resent, lease, context);
 }
 
@@ -167,7 +174,7 @@ async function assignAndBroadcast(
   const { breaker, broadcaster } = context;
   const now = performance.now();
   const isDue = now - state.dueAt >= DUE_MS;
-  const { signed, stepAgain, leavesRoom, moreDue } = await assignNext(state, held, isDue, context);
+  const { signed, stepAgain, leavesRoom, moreDue, ...work } = await assignNext(state, held, isDue, context);
   await state.broadcasting;
   const broadcasting = broadcaster.send(held, signed, { isFirst: true });
   // The next step, or the rest, begins at once. A failure ends the rest, and the next step rejects with it.
@@ -180,6 +187,8 @@ async function assignAndBroadcast(
   return {
     state: { ...state, backlog: stepAgain, dueAt, broadcasting },
     restMs: stepAgain ? roomMs : idleMs,
+    isEmpty: work.isEmpty && laneState === "open",
+    hasInFlight: work.hasInFlight,
   };
 }
 

@@ -18,8 +18,11 @@ import { missingPredecessors } from "./senderGaps.js";
  * long for a block, and notices when a reorg removes a block with one of the lane's submissions.
  */
 export interface Watcher {
-  /** Compares the lane with the chain once. */
-  poll(held: HeldLane, mode?: WatchMode): Promise<void>;
+  /**
+   * Compares the lane with the chain once.
+   * @returns false if nothing of the lane is in flight, or in a block that is not final.
+   */
+  poll(held: HeldLane, mode?: WatchMode): Promise<boolean>;
 }
 
 /**
@@ -75,15 +78,16 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
       const unfinalized =
         options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH) : [];
       const [first] = await findInFlight(store, held, { limit: 1 });
-      if (first === undefined && unfinalized.length === 0) return;
+      if (first === undefined && unfinalized.length === 0) return false;
       const block = await chain.blockNumber();
       await checkBlocks(held, unfinalized, block, context);
-      if (first === undefined) return;
+      if (first === undefined) return true;
       const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
       await reconcilePassed(held, waiverNonce);
       if (mode === "sends") await resendSigned(held, broadcaster);
       if (mode !== "silent") await sendAgain(held, block, waiverNonce);
       if (mode !== "signs") await release(held, block, waiverNonce);
+      return true;
     },
   };
 }

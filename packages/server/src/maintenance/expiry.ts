@@ -8,6 +8,7 @@ import {
   findOverdueQueued,
   type OverdueSubmission,
 } from "../store/transitions/expireQueued.js";
+import type { UnfinishedWork } from "./unfinishedWork.js";
 
 const INTERVAL_MS = 1_000;
 /** The most submissions that one round ends. */
@@ -20,6 +21,8 @@ export interface ExpiryDependencies {
   readonly results: Pick<Results, "publish">;
   readonly log: Logger;
   readonly chainRef: number;
+  /** Nothing expires, and the store is not asked, while no queued submission is old enough. */
+  readonly unfinished: () => Pick<UnfinishedWork, "oldestQueuedMs">;
   /** The start of this process by the database's clock. */
   readonly since: Date;
 }
@@ -46,6 +49,7 @@ export function startExpiry(dependencies: ExpiryDependencies): { close(): void }
     }));
   };
   const timer = setInterval(() => {
+    if (dependencies.unfinished().oldestQueuedMs < maxQueueMs) return;
     expireOverdue().catch((error: Error) =>
       log.debug({ err: error.message }, "overdue submissions could not be given up"),
     );

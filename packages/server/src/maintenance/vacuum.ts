@@ -2,6 +2,7 @@ import type { Logger } from "../model/log.js";
 import type { Store } from "../store/store.js";
 import { vacuumUnfinished } from "../store/vacuum.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
+import type { UnfinishedWork } from "./unfinishedWork.js";
 
 const INTERVAL_MS = 1_000;
 /** Vacuuming takes at most one tenth of the time. */
@@ -12,20 +13,32 @@ export function restAfter(tookMs: number): number {
   return Math.max(INTERVAL_MS, tookMs * (PERIODS_PER_VACUUM - 1));
 }
 
+export interface VacuumDependencies {
+  readonly store: Store;
+  readonly log: Logger;
+  readonly unfinished: () => Pick<UnfinishedWork, "count">;
+}
+
+/** A lane without work is looked at in one of this many rounds. */
+const IDLE_ROUNDS = 10;
+
 /**
  * Vacuums the table of unfinished submissions while it changes. Every submission leaves dead rows in it, which each
  * lane's snapshot would walk over.
  */
-export function startVacuum({ store, log }: { readonly store: Store; readonly log: Logger }): {
-  close(): Promise<void>;
-} {
+export function startVacuum({ store, log, unfinished }: VacuumDependencies): { close(): Promise<void> } {
   const timer = createWakeableTimer();
   let closed = false;
+  let idleRounds = 0;
   const loop = async () => {
     let restMs = INTERVAL_MS;
     for (;;) {
       await timer.rest(restMs, false);
       if (closed) return;
+      // Where nothing is under way, only the last dead rows are left.
+      const isBusy = unfinished().count > 0;
+      if (!isBusy && idleRounds++ % IDLE_ROUNDS > 0) continue;
+      if (isBusy) idleRounds = 0;
       const startedAt = performance.now();
       try {
         await vacuumUnfinished(store);

@@ -10,8 +10,11 @@ export interface RegistryFollower {
    * @throws the error of {@link Registry.read}. The registry is followed all the same.
    */
   start(): Promise<void>;
-  /** To be called with each new block, and when the waivers change. */
-  refresh(): void;
+  /**
+   * To be called with each new block, and when the waivers change.
+   * @param height the height of the chain, if it is known.
+   */
+  refresh(height?: bigint): void;
   close(): Promise<void>;
 }
 
@@ -25,6 +28,10 @@ export interface FollowRegistryOptions {
   onReading(waivers: readonly Uint8Array[], reading: RegistryReading): void;
 }
 
+/** The registry is also asked without a new block, after this many intervals. */
+const INTERVALS_WITHOUT_BLOCK = 25;
+const INTERVALS_AFTER_FAILURE = 5;
+
 /**
  * Checks for events with every new block. Without an event it reads no policy. After an event,
  * and whenever one may have been missed (a reorg, a node that was away, another waiver), it reads all policies again.
@@ -37,6 +44,8 @@ class PollingFollower implements RegistryFollower {
   readonly #options: FollowRegistryOptions;
   readonly #timer = createWakeableTimer();
   #isClosed = false;
+  /** The height that came with the last call of `refresh`. */
+  #height: bigint | undefined;
   /** The last block whose events are known, for which waivers. Undefined if events may have been missed. */
   #known: { readonly block: BlockRef; readonly waivers: string } | undefined;
   #isFailing = false;
@@ -54,7 +63,8 @@ class PollingFollower implements RegistryFollower {
     }
   }
 
-  refresh(): void {
+  refresh(height?: bigint): void {
+    this.#height = height;
     this.#timer.wake();
   }
 
@@ -65,8 +75,10 @@ class PollingFollower implements RegistryFollower {
   }
 
   async #follow(): Promise<void> {
+    const { pollIntervalMs } = this.#options;
     while (!this.#isClosed) {
-      await this.#timer.rest(this.#options.pollIntervalMs, true);
+      const intervals = this.#isFailing ? INTERVALS_AFTER_FAILURE : INTERVALS_WITHOUT_BLOCK;
+      await this.#timer.rest(intervals * pollIntervalMs, true);
       if (!this.#isClosed) await this.#refreshOnce().catch(() => {});
     }
   }
@@ -89,8 +101,10 @@ class PollingFollower implements RegistryFollower {
     const { registry, onReading } = this.#options;
     const waivers = this.#options.waivers();
     const addresses = waivers.map(bytesToHex).join();
+    const height = this.#height;
+    this.#height = undefined;
     if (this.#known?.waivers === addresses) {
-      const changes = await registry.changesSince(this.#known.block);
+      const changes = await registry.changesSince(this.#known.block, height);
       if (changes.kind === "unchanged") {
         this.#known = { block: changes.block, waivers: addresses };
         return;

@@ -44,11 +44,12 @@ export interface Registry {
   read(waivers: readonly Uint8Array[]): Promise<RegistryReading>;
   /**
    * Looks for events after a block.
+   * @param height the height of the chain; the node is asked for it if undefined.
    * @returns `unchanged`, with the block up to which that holds; `changed` after an event; `unknown` if events may have
    *   been missed: after a reorg or a long gap, or because the node gives no logs.
    * @throws RpcUnavailableError if no node answers.
    */
-  changesSince(block: BlockRef): Promise<RegistryChanges>;
+  changesSince(block: BlockRef, height?: bigint): Promise<RegistryChanges>;
 }
 
 export type RegistryChanges =
@@ -84,9 +85,8 @@ export function createRegistry(rpc: Rpc): Registry {
       const results = outcomes.slice(1).map(bytesOf);
       return { block, targets: waivers.map((_, i) => policyOf(results[2 * i], results[2 * i + 1])) };
     },
-    async changesSince(known) {
-      const [head] = await readAll(rpc, [{ method: "eth_blockNumber", params: [] }]);
-      const number = quantityOf(head);
+    async changesSince(known, height) {
+      const number = height ?? (await heightOf(rpc));
       if (number === known.number) return { kind: "unchanged", block: known };
       if (number === undefined || number < known.number || number - known.number > MAX_BLOCK_RANGE) {
         return { kind: "unknown" };
@@ -110,6 +110,11 @@ export function createRegistry(rpc: Rpc): Registry {
       return found.length > 0 ? { kind: "changed" } : { kind: "unchanged", block };
     },
   };
+}
+
+async function heightOf(rpc: Rpc): Promise<bigint | undefined> {
+  const [height] = await readAll(rpc, [{ method: "eth_blockNumber", params: [] }]);
+  return quantityOf(height);
 }
 
 /** Makes any number of calls, in requests of bounded size. @throws RpcUnavailableError for the first call without an answer. */

@@ -21,8 +21,11 @@ export interface PolicySource {
   whyUnusable(waiver: Uint8Array): string | undefined;
   /** Reads the registry, if it is a source, and starts to follow it. Resolves also if no node answers. */
   start(): Promise<void>;
-  /** Reads the registry again if it has changed. To be called with each new block, and when the waivers change. */
-  refresh(): void;
+  /**
+   * Reads the registry again if it has changed. To be called with each new block, and when the waivers change.
+   * @param height the height of the chain, if it is known.
+   */
+  refresh(height?: bigint): void;
   close(): Promise<void>;
 }
 
@@ -82,7 +85,7 @@ export function createPolicySource({
       // The follower goes on trying until the node is back.
       await follower?.start().catch(() => {});
     },
-    refresh: () => follower?.refresh(),
+    refresh: (height) => follower?.refresh(height),
     async close() {
       await follower?.close();
     },

@@ -25,7 +25,7 @@ import { CompetitorGoneError } from "../../src/store/accept/competitors.js";
 import { adoptChain } from "../../src/store/chains.js";
 import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/inFlight.js";
-import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
+import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
 import { setLaneState } from "../../src/store/lanes/setLaneState.js";
 import type { Store } from "../../src/store/store.js";
 import { ANSWERS, type Answer, type Event, MAX_REORG, type NodeAnswer } from "./laneModelEvents.js";
@@ -127,7 +127,7 @@ export class LaneModel {
       "truncate unfinished, withdrawn, lanes, chains restart identity cascade; delete from finished",
     );
     const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
-    await registerLane(store, { chain, waiver: hexToBytes(WAIVER) });
+    await registerLanes(store, chain, [hexToBytes(WAIVER)]);
     const model = new LaneModel(store, run, chain, options);
     await model.happen({ kind: "takeOver", owner: 0 });
     return model;

@@ -6,7 +6,7 @@ import { accept } from "../../src/store/accept/accept.js";
 import type { NewSubmission } from "../../src/store/accept/newSubmission.js";
 import { adoptChain } from "../../src/store/chains.js";
 import type { ChangedSubmission, HeldLane } from "../../src/store/lanes/heldLane.js";
-import { registerLane, takeLease } from "../../src/store/lanes/lease.js";
+import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
 import type { Store } from "../../src/store/store.js";
 import { saveBroadcast } from "../../src/store/transitions/saveBroadcast.js";
 import { saveFailed } from "../../src/store/transitions/saveFailed.js";
@@ -25,7 +25,7 @@ export const bytes = (length: number, fill: number) => new Uint8Array(length).fi
 export async function createHeldLane(store: Store): Promise<HeldLane> {
   const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
   const waiver = hexToBytes(WAIVER);
-  await registerLane(store, { chain, waiver });
+  await registerLanes(store, chain, [waiver]);
   const lease = await takeLease(store, { chain, waiver, owner: randomUUID() }, 3_600_000);
   if (lease === undefined) throw new Error("another owner holds the lane");
   return lease.lane;

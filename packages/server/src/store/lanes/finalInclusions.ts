@@ -1,5 +1,5 @@
+import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
 import { STOPPED, TAKES_WORK } from "./setLaneState.js";
 
@@ -13,26 +13,46 @@ export interface FinalInclusion {
 
 /** Finds the wrapper with the highest waiver nonce that the store knows in a final block. */
 export async function findLastFinalInclusion(
-  { pool }: Store,
-  lane: Pick<HeldLane, "chain" | "waiver">,
+  store: Store,
+  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<FinalInclusion | undefined> {
-  const { rows } = await pool.query<{ waiver_nonce: string; block_number: string; block_hash: Buffer }>(
-    `(select waiver_nonce, block_number, block_hash from finished
-      where chain = $1 and waiver = $2 and waiver_nonce is not null and id >= recent_outcomes()
-      order by waiver_nonce desc limit 1)
-     union all
-     select old_nonce, old_block_number, old_block_hash from lanes
-     where chain = $1 and waiver = $2 and old_nonce is not null
-     order by waiver_nonce desc limit 1`,
-    [lane.chain, toBuffer(lane.waiver)],
+  const [inclusion] = await findLastFinalInclusions(store, chain, [waiver]);
+  return inclusion;
+}
+
+/** Finds the same for several lanes, in the order of their waivers; undefined for a lane without one. */
+export async function findLastFinalInclusions(
+  { pool }: Store,
+  chain: number,
+  waivers: readonly Uint8Array[],
+): Promise<(FinalInclusion | undefined)[]> {
+  const { rows } = await pool.query<{
+    place: string;
+    waiver_nonce: string;
+    block_number: string;
+    block_hash: Buffer;
+  }>(
+    prepared(
+      `select w.place, last.* from unnest($2::bytea[]) with ordinality as w (waiver, place) cross join lateral (
+         (select f.waiver_nonce, f.block_number, f.block_hash from finished f
+          where f.chain = $1 and f.waiver = w.waiver and f.waiver_nonce is not null and f.id >= recent_outcomes()
+          order by f.waiver_nonce desc limit 1)
+         union all
+         select l.old_nonce, l.old_block_number, l.old_block_hash from lanes l
+         where l.chain = $1 and l.waiver = w.waiver and l.old_nonce is not null
+         order by waiver_nonce desc limit 1) last`,
+      [chain, byteaArray(waivers)],
+    ),
   );
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  return {
-    waiverNonce: BigInt(row.waiver_nonce),
-    blockNumber: BigInt(row.block_number),
-    blockHash: row.block_hash,
-  };
+  const inclusions = new Array<FinalInclusion | undefined>(waivers.length).fill(undefined);
+  for (const row of rows) {
+    inclusions[Number(row.place) - 1] = {
+      waiverNonce: BigInt(row.waiver_nonce),
+      blockNumber: BigInt(row.block_number),
+      blockHash: row.block_hash,
+    };
+  }
+  return inclusions;
 }
 
 /**

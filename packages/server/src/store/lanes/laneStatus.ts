@@ -32,6 +32,12 @@ export interface LaneStatus {
   readonly setAside: number;
   /** The uses of the waiver's nonces by something else that count at present. */
   readonly foreignUses: number;
+  /** A submission of the lane is in a block that is not final. */
+  readonly hasUnfinalized: boolean;
+  /** The lane has withdrawn wrappers that are not forgotten. */
+  readonly hasWithdrawn: boolean;
+  /** One of these may still land, and its submission is unfinished, in whichever lane. */
+  readonly hasOpenWrapper: boolean;
 }
 
 interface LaneRow {
@@ -46,6 +52,9 @@ interface LaneRow {
   oldest_in_flight_ms: string | null;
   set_aside: string;
   foreign_uses: number;
+  has_unfinalized: boolean;
+  has_withdrawn: boolean;
+  has_open_wrapper: boolean;
 }
 
 /** Reads the status of all lanes of a chain, in the order of their waivers. */
@@ -67,7 +76,12 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
               extract(epoch from now() - queued.oldest) * 1000 as oldest_ms,
               extract(epoch from now() - in_flight.oldest) * 1000 as oldest_in_flight_ms,
               coalesce(queued.set_aside, 0) as set_aside,
-              case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses
+              case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses,
+              exists (select from unfinished u
+                      where u.chain = l.chain and u.waiver = l.waiver and u.block_number is not null) as has_unfinalized,
+              exists (select from withdrawn w where w.chain = l.chain and w.waiver = l.waiver) as has_withdrawn,
+              exists (select from withdrawn w join unfinished u on u.id = w.open_for
+                      where w.chain = l.chain and w.waiver = l.waiver) as has_open_wrapper
        from lanes l left join queued on queued.waiver = l.waiver left join in_flight on in_flight.waiver = l.waiver
        where l.chain = $1 order by l.waiver`,
       [chain, FOREIGN_USE_MEMORY],
@@ -85,5 +99,8 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
     oldestInFlightMs: Number(row.oldest_in_flight_ms ?? 0),
     setAside: Number(row.set_aside),
     foreignUses: row.foreign_uses,
+    hasUnfinalized: row.has_unfinalized,
+    hasWithdrawn: row.has_withdrawn,
+    hasOpenWrapper: row.has_open_wrapper,
   }));
 }

@@ -1,17 +1,20 @@
+import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 import type { LaneState } from "./laneStatus.js";
 
-/** Adds a lane to the store. A lane that the store knows keeps its state. */
-export async function registerLane(
+/** Adds lanes to the store. A lane that the store knows keeps its state. */
+export async function registerLanes(
   { pool }: Store,
-  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
+  chain: number,
+  waivers: readonly Uint8Array[],
 ): Promise<void> {
-  await pool.query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [
-    chain,
-    toBuffer(waiver),
-  ]);
+  await pool.query(
+    // One order for all replicas, so that two of them cannot wait for each other.
+    "insert into lanes (chain, waiver) select $1, w from unnest($2::bytea[]) w order by w on conflict do nothing",
+    [chain, byteaArray(waivers)],
+  );
 }
 
 /** A lane's lease, and the state of the lane when the lease was taken or renewed. */
@@ -31,6 +34,17 @@ export interface LeaseOptions {
   readonly watchOnly?: boolean;
 }
 
+const LEASE = `lease_until = now() + $4 * interval '1 millisecond',
+         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3, watch_only = $6,
+         reserved_for = null, reserved_until = '-infinity'`;
+
+/** The condition on a lane whose lease the owner $3 may take or renew. */
+const MAY_BE_TAKEN = `(state <> 'retired' or $6)
+       -- A lease that ends later than any lease can was taken before the database's clock was set back.
+       and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
+       and (reserved_for is null or reserved_for = $3 or reserved_until < now()
+            or reserved_until > now() + $5 * interval '1 millisecond')`;
+
 /**
  * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner changes.
  * @returns undefined if another replica holds the lease or is being given it, or if the lane is retired.
@@ -42,15 +56,7 @@ export async function takeLease(
   { watchOnly = false }: LeaseOptions = {},
 ): Promise<Lease | undefined> {
   const { rows } = await pool.query<{ epoch: string; state: LaneState }>(
-    `update lanes
-     set lease_until = now() + $4 * interval '1 millisecond',
-         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3, watch_only = $6,
-         reserved_for = null, reserved_until = '-infinity'
-     where chain = $1 and waiver = $2 and (state <> 'retired' or $6)
-       -- A lease that ends later than any lease can was taken before the database's clock was set back.
-       and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
-       and (reserved_for is null or reserved_for = $3 or reserved_until < now()
-            or reserved_until > now() + $5 * interval '1 millisecond')
+    `update lanes set ${LEASE} where chain = $1 and waiver = $2 and ${MAY_BE_TAKEN}
      returning epoch, state`,
     [
       lane.chain,
@@ -63,6 +69,51 @@ export async function takeLease(
   );
   return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
 }
+
+/**
+ * Takes or renews the leases of several lanes in one statement. Each write of a lane holds its row for a moment, so the
+ * statement passes over the rows that others hold, and each of those has a statement of its own: a lane that is stuck
+ * delays no other.
+ * @returns the leases; lanes that another replica holds, and retired ones, have none.
+ */
+export async function takeLeases(
+  store: Store,
+  { chain, owner }: Pick<HeldLane, "chain" | "owner">,
+  waivers: readonly Uint8Array[],
+  leaseMs: number,
+): Promise<Lease[]> {
+  if (waivers.length === 0) return [];
+  const { rows } = await store.pool.query<{ waiver: Buffer; epoch: string | null; state: LaneState }>(
+    prepared(TAKE_ALL, [
+      chain,
+      byteaArray(waivers),
+      owner,
+      leaseMs,
+      Math.max(LONGEST_LEASE_MS, 2 * leaseMs),
+      false,
+    ]),
+  );
+  const leases = rows.map(({ waiver, epoch, state }) =>
+    epoch === null
+      ? takeLease(store, { chain, waiver, owner }, leaseMs)
+      : { lane: { chain, waiver, owner, epoch: BigInt(epoch) }, state },
+  );
+  return (await Promise.all(leases)).filter((lease) => lease !== undefined);
+}
+
+const IS_WANTED = `chain = $1 and waiver = any(array(select unnest($2::bytea[]))) and ${MAY_BE_TAKEN}`;
+
+const TAKE_ALL = `with wanted as (
+    select waiver, state from lanes where ${IS_WANTED}
+  ), free as materialized (
+    select waiver from lanes where ${IS_WANTED} for no key update skip locked
+  ), taken as (
+    update lanes set ${LEASE} from free where lanes.chain = $1 and lanes.waiver = free.waiver
+    returning lanes.waiver, lanes.epoch, lanes.state
+  )
+  select waiver, epoch, state from taken
+  union all
+  select waiver, null, state from wanted where waiver not in (select waiver from free)`;
 
 /** The replica that is to have a lane, and the time for which nobody else may take it. */
 export interface Successor {

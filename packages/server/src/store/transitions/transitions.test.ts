@@ -10,7 +10,7 @@ import {
 import { useTestStore } from "../../../test/support/testStore.js";
 import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
-import { registerLane, releaseLease, takeLease } from "../lanes/lease.js";
+import { registerLanes, releaseLease, takeLease } from "../lanes/lease.js";
 import { findAssignedNonces } from "../lanes/waiverNonces.js";
 import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "../lanes/withdrawnWrappers.js";
 import type { Store } from "../store.js";
@@ -180,7 +180,7 @@ describe("a submission that a foreign wrapper carried", () => {
 
   it("is recorded with that wrapper if it is of a lane of this store, before its block is final and after", async () => {
     const second = bytes(20, 7);
-    await registerLane(store, { chain: lane.chain, waiver: second });
+    await registerLanes(store, lane.chain, [second]);
     const waivers = { own: lane.waiver, second, foreign: bytes(20, 8) };
     const carriers = Object.values(waivers).map((waiver) => ({
       waiver,

@@ -1,0 +1,48 @@
+import { createWakeableTimer } from "../util/wakeableTimer.js";
+import type { LaneDependencies } from "./context.js";
+import type { Lane } from "./lane.js";
+import { logFailure } from "./lease.js";
+import { findDoubtedLanes } from "./lostBlocks.js";
+
+type FinalityDependencies = Pick<LaneDependencies, "store" | "chain" | "options" | "log">;
+
+/** The intervals between two rounds. */
+const INTERVALS_PER_ROUND = 15;
+/** An answer of this age to the question whether the store has moved will do. */
+const MOVE_CHECK_MS = 5_000;
+
+/**
+ * Compares now and then the final blocks of all lanes of this replica with the chain, whether a lane has work or not, and
+ * has the lanes search for lost wrappers after the store has moved to another server.
+ */
+export function startFinalityRounds(
+  lanes: () => readonly Lane[],
+  { store, chain, options, log }: FinalityDependencies,
+): { close(): Promise<void> } {
+  const timer = createWakeableTimer();
+  let isClosed = false;
+  const round = async () => {
+    const held = lanes().flatMap((lane) => {
+      const lease = lane.lease();
+      return lease && lease.state !== "stopped" ? [{ lane, key: lease.lane }] : [];
+    });
+    const keys = held.map(({ key }) => key);
+    const doubted = await findDoubtedLanes(keys, { store, chain });
+    for (const { lane, key } of held) lane.onFinality(doubted.has(key) ? "doubted" : "kept");
+    if (held.length > 0 && (await store.moves.hasMoved(MOVE_CHECK_MS)))
+      for (const { lane } of held) lane.searchLostWrappers();
+  };
+  const running = (async () => {
+    while (!isClosed) {
+      await timer.rest(INTERVALS_PER_ROUND * options.pollIntervalMs, false);
+      if (!isClosed) await round().catch((error: unknown) => logFailure(log, error, "finality"));
+    }
+  })();
+  return {
+    async close() {
+      isClosed = true;
+      timer.end();
+      await running;
+    },
+  };
+}

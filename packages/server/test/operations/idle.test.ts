@@ -1,0 +1,60 @@
+// The cost of a replica without work, with one lane and with two hundred.
+import { describe, expect, it } from "vitest";
+import { type TestService, testServices } from "../support/testService.js";
+import { accountsOf, innerOf, userKey } from "../support/user.js";
+
+const services = testServices();
+/** The intervals of a service in production, which other tests shorten. */
+const INTERVALS = { pollIntervalMs: 200, leaseMs: 3_000, resendAfterMs: 5_000 };
+const WINDOW_MS = 3_000;
+/** The windows in which a replica comes to rest. The database reports its transactions a second late. */
+const MAX_WINDOWS = 5;
+
+async function counts(service: TestService) {
+  const [row] = await service.query<{ count: string }>(
+    "select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()",
+  );
+  return { transactions: Number(row?.count), requests: service.node.requests.all, at: performance.now() };
+}
+
+/** Counts the transactions of the database and the requests to the node in a second, in one window after the other. */
+async function* costs(service: TestService) {
+  let before = await counts(service);
+  for (let window = 0; window < MAX_WINDOWS; window++) {
+    await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
+    const after = await counts(service);
+    const perSecond = (count: number) => (1_000 * count) / (after.at - before.at);
+    yield {
+      transactions: perSecond(after.transactions - before.transactions),
+      requests: perSecond(after.requests - before.requests),
+    };
+    before = after;
+  }
+}
+
+/** Starts a service whose lanes are owned, and which has done some work and has final blocks to compare. */
+async function startWith(lanes: number): Promise<TestService> {
+  const waivers = accountsOf(...Array.from({ length: lanes }, (_, i) => userKey(0x10_000 + i)));
+  const service = await services.start({ ...INTERVALS, waivers });
+  await service.until("select from lanes having bool_and(owner is not null)");
+  await service.submit(
+    [1, 2, 3].map((user) => innerOf(user)),
+    { query: "?wait=included" },
+  );
+  return service;
+}
+
+describe("a replica without work", () => {
+  it("makes at most 10 transactions and 4 requests to its node a second, with 1 lane and with 200", async () => {
+    const replicas = await Promise.all([1, 200].map(startWith));
+    const atRest = async (service: TestService) => {
+      for await (const { transactions, requests } of costs(service))
+        if (transactions <= 10 && requests <= 4) return true;
+      return false;
+    };
+    expect(await Promise.all(replicas.map(atRest))).toEqual([true, true]);
+    // It takes work as before.
+    const [line] = (await replicas[1]?.submit([innerOf(4)], { query: "?wait=included" })) ?? [];
+    expect(line).toMatchObject({ success: true });
+  });
+});
