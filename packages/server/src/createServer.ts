@@ -54,7 +54,7 @@ const NAMELESS_PROXY =
 
 /** The running service. */
 export interface Server {
-  /** The number of submissions that the store already held at the start. */
+  /** The number of submissions that the store already held at the start; 1,001 for more than a thousand. */
   readonly earlierSubmissions: number;
   /** @throws {@link StartError} if the port is not available, or if other machines could reach it without TLS. */
   listen(address: ListenAddress): Promise<{ url: string; port: number }>;

@@ -15,6 +15,7 @@ import { aborted } from "../interruption.js";
 import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
+import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { openServer } from "../startup/openServer.js";
 
 const SETTINGS = {
@@ -121,7 +122,7 @@ async function startDevnetAndService(
     { host, port: values.port, closeStack, signal },
   );
   print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
-  print(`         ${server.earlierSubmissions} earlier submission(s) found in its store`);
+  print(`         ${earlierSubmissions(server)} found in its store`);
   if (!values.noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print, signal });
   signal.throwIfAborted();
   print(`ready: service at ${url} and JSON-RPC at ${rpcUrl}`);

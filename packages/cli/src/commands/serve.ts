@@ -11,6 +11,7 @@ import {
   splitCertificate,
 } from "../serve/transportSettings.js";
 import { keyFile } from "../settings/parsers.js";
+import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { openServer } from "../startup/openServer.js";
 
 export const serve = defineCommand({
@@ -32,7 +33,7 @@ export const serve = defineCommand({
         metricsUrl,
         adminUrl,
       } = await openServer(serverOptions(values), opening);
-      print(`${server.earlierSubmissions} earlier submission(s) found in the store`);
+      print(`${earlierSubmissions(server)} found in the store`);
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
       if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
       if (waiverKeyFile) onHangup?.(() => rereadKeys(waiverKeyFile.path, server, print));
