@@ -196,6 +196,7 @@ function createRelayMetrics(directory: LaneDirectory, { monitor, connectionUse }
     works: monitor.trouble === undefined,
     trouble: monitor.trouble?.kind,
     weaknesses: monitor.weaknesses.length,
+    oldestTransactionMs: monitor.oldestTransactionMs,
   }));
   return metrics;
 }

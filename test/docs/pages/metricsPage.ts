@@ -16,7 +16,10 @@ export function metricsPage(): string {
   metrics.countWaitingRequests(() => 0);
   metrics.countWaitingReads(() => 0);
   metrics.countSlowedAddresses(() => 0);
-  addStoreGauges(metrics.registry, () => ({ connections: [], works: true, weaknesses: 0 }));
+  addStoreGauges(metrics.registry, () => ({
+    ...{ connections: [], works: true, weaknesses: 0 },
+    oldestTransactionMs: 0,
+  }));
   const all = metrics.registry.getMetricsAsArray() as unknown as MetricDefinition[];
   const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));
   const standard = all.filter(({ name }) => !name.startsWith("gas_waiver_"));

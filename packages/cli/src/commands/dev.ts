@@ -14,8 +14,8 @@ import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../interruption.js";
 import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
-import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
+import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 import { openServer } from "../startup/openServer.js";
 
 const SETTINGS = {

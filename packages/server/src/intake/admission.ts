@@ -29,6 +29,8 @@ export interface AdmissionDependencies {
 
 /** A count of the store is used for this long. The cost of counting grows with the queue. */
 const COUNT_MAX_AGE_MS = 100;
+/** Counting takes at most a twentieth of the time, also while dead rows that cannot be removed make it slow. */
+const PERIODS_PER_COUNT = 20;
 
 export function createAdmission(dependencies: AdmissionDependencies): Admission {
   return new QueueAdmission(dependencies);
@@ -64,6 +66,7 @@ class QueueAdmission implements Admission {
   /** Transactions that were accepted or refused after the running count began. */
   #doneSinceNext = this.#doneSince;
   #countedAt = Number.NEGATIVE_INFINITY;
+  #countMaxAgeMs = COUNT_MAX_AGE_MS;
   #counting: Promise<void> | undefined;
 
   constructor(dependencies: AdmissionDependencies) {
@@ -71,7 +74,7 @@ class QueueAdmission implements Admission {
   }
 
   async admit(caller: Caller, transactions: number): Promise<AdmittedTransactions> {
-    const isFresh = performance.now() - this.#countedAt < COUNT_MAX_AGE_MS;
+    const isFresh = performance.now() - this.#countedAt < this.#countMaxAgeMs;
     if (!isFresh) await this.#recount();
     try {
       this.#assertFits(caller, transactions);
@@ -114,6 +117,7 @@ class QueueAdmission implements Admission {
     this.#counted = counted;
     this.#doneSince = doneSince;
     this.#countedAt = startedAt;
+    this.#countMaxAgeMs = Math.max(COUNT_MAX_AGE_MS, PERIODS_PER_COUNT * (performance.now() - startedAt));
   }
 
   #assertFits({ keyId, limits }: Caller, transactions: number): void {

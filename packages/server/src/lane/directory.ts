@@ -43,6 +43,10 @@ export interface LaneDirectoryOptions {
 }
 
 const REFRESH_MS = 500;
+/** The refreshes take at most a tenth of the time, also while dead rows that cannot be removed make them slow. */
+const PERIODS_PER_REFRESH = 10;
+/** Readiness takes lanes that were not read for longer for a store that is away. */
+const MAX_REFRESH_MS = 2_000;
 /** The most queued submissions that one statement moves. */
 const MOVE_BATCH = 1_000;
 
@@ -94,13 +98,17 @@ function startRefreshing(refresh: () => Promise<void>, moveWork: () => Promise<v
   let closed = false;
   const loop = async () => {
     while (!closed) {
+      let restMs = REFRESH_MS;
       try {
+        const startedAt = performance.now();
         await refresh();
+        const tookMs = performance.now() - startedAt;
+        restMs = Math.min(MAX_REFRESH_MS, Math.max(REFRESH_MS, (PERIODS_PER_REFRESH - 1) * tookMs));
         await moveWork();
       } catch (error) {
         log.debug({ err: (error as Error).message }, "the lanes could not be refreshed");
       }
-      await timer.rest(REFRESH_MS, false);
+      await timer.rest(restMs, false);
     }
   };
   const running = loop();

@@ -17,6 +17,8 @@ export interface StoreGauges {
   readonly trouble?: string | undefined;
   /** The number of settings and standbys through which commits may be lost. */
   readonly weaknesses: number;
+  /** The age of the oldest open transaction of any session, in ms. */
+  readonly oldestTransactionMs: number;
 }
 
 /** Adds the gauge of the oldest day whose outcomes are kept. @param oldestDay such as 2030-01-31, undefined while unknown. */
@@ -61,6 +63,14 @@ export function addStoreGauges(registry: Registry, read: () => StoreGauges): voi
     registers,
     collect() {
       this.set(read().weaknesses);
+    },
+  });
+  new Gauge({
+    name: "gas_waiver_store_oldest_transaction_seconds",
+    help: "Age of the oldest open transaction in the database, of any program: dead rows stay as long as it is open.",
+    registers,
+    collect() {
+      this.set(read().oldestTransactionMs / 1_000);
     },
   });
   new Gauge({

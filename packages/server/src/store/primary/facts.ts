@@ -12,6 +12,11 @@ export interface ServerFacts {
   readonly synchronousStandbys: number | undefined;
   readonly fsync: boolean;
   readonly fullPageWrites: boolean;
+  /**
+   * The age of the oldest open transaction of any session, in ms; 0 without one. Dead rows stay as long as it is open. A role
+   * without `pg_read_all_stats` sees only the sessions of its own user.
+   */
+  readonly oldestTransactionMs: number;
 }
 
 /** Roles without `pg_monitor` see that there are standbys, and nothing of their states. */
@@ -22,7 +27,12 @@ const FACTS = `
          current_setting('full_page_writes')::boolean as "fullPageWrites",
          count(pid)::int as standbys,
          (count(pid) filter (where sync_state in ('sync', 'quorum')))::int as "seenSynchronous",
-         count(pid) = count(sync_state) as "seesAll"
+         count(pid) = count(sync_state) as "seesAll",
+         (select coalesce(max(extract(epoch from clock_timestamp() - begun) * 1000), 0)::float8 from (
+            select xact_start as begun from pg_stat_activity
+            where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+            union all select prepared from pg_prepared_xacts where database = current_database()) t
+         ) as "oldestTransactionMs"
   from pg_stat_replication`;
 
 type FactsRow = Omit<ServerFacts, "synchronousStandbys"> & {

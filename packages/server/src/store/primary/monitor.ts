@@ -19,6 +19,8 @@ export interface StoreMonitor {
   readonly trouble: StoreTrouble | undefined;
   /** The ways in which the database may lose what it has committed, for the operator. */
   readonly weaknesses: readonly string[];
+  /** The age of the oldest open transaction at the last poll, in ms; 0 without one. */
+  readonly oldestTransactionMs: number;
   /**
    * Refuses work while the database can store nothing durably.
    * @throws {@link StoreUnavailableError} while the database is read-only or has no synchronous standby that it needs.
@@ -60,6 +62,7 @@ class Monitor implements StoreMonitor {
   /** The last poll found the synchronous standby missing for the first time. */
   #isStandbyDoubted = false;
   #weaknesses: readonly string[] = [];
+  #oldestTransactionMs = 0;
   #isClosed = false;
   #watching: Promise<void> = Promise.resolve();
 
@@ -73,6 +76,10 @@ class Monitor implements StoreMonitor {
 
   get weaknesses() {
     return this.#weaknesses;
+  }
+
+  get oldestTransactionMs() {
+    return this.#oldestTransactionMs;
   }
 
   assertWritable(): void {
@@ -96,7 +103,7 @@ class Monitor implements StoreMonitor {
     // A standby that is away may be back soon. The service starts, and is not ready until then.
     if (trouble?.kind === "noStandby") this.#begin(trouble, trouble.message);
     else if (trouble) throw new StoreUnavailableError(trouble);
-    this.#updateWeaknesses(facts);
+    this.#updateState(facts);
     this.#watching = this.#watch(requirements);
   }
 
@@ -127,7 +134,7 @@ class Monitor implements StoreMonitor {
       if (trouble) this.#begin(trouble, trouble.message);
       else this.#end();
       if (trouble?.kind === "readOnly") this.#options.onReadOnly();
-      this.#updateWeaknesses(facts);
+      this.#updateState(facts);
     } catch (error) {
       // The pool has reported it, unless the database refuses to describe itself.
       if (troubleOf(error)) return;
@@ -156,7 +163,8 @@ class Monitor implements StoreMonitor {
     this.#trouble = undefined;
   }
 
-  #updateWeaknesses(facts: ServerFacts): void {
+  #updateState(facts: ServerFacts): void {
+    this.#oldestTransactionMs = facts.oldestTransactionMs;
     const weaknesses = weaknessesIn(facts);
     for (const weakness of weaknesses)
       if (!this.#weaknesses.includes(weakness)) this.#options.log.warn({}, `the database: ${weakness}`);

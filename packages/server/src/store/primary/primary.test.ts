@@ -3,7 +3,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
+import { createConnection } from "../database.js";
 import { type OpenStore, openStore, type StoreOptions } from "../store.js";
+import { readServerFacts } from "./facts.js";
 
 const postgres = useTestPostgres();
 const closers: (() => Promise<unknown>)[] = [];
@@ -45,6 +47,21 @@ describe("the session of a connection", () => {
     await postgres.primary.query(`alter database ${name} set default_transaction_read_only = on`);
     // This role has no connection yet.
     await expect(store.forRole("reading").pool.query("select")).rejects.toThrow("the store is read-only");
+  });
+});
+
+describe("an open transaction", () => {
+  it("of any session has its age read by the monitor, and one of ours ends after a minute without a statement", async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const store = await open({ databaseUrl });
+    expect(await setting(store, "idle_in_transaction_session_timeout")).toBe("1min");
+    const forgotten = createConnection({ connectionString: databaseUrl });
+    closers.push(() => forgotten.end());
+    await forgotten.connect();
+    await forgotten.query("begin; select pg_sleep(0.2)");
+    expect((await readServerFacts(store.pool)).oldestTransactionMs).toBeGreaterThan(200);
+    await forgotten.query("commit");
+    expect((await readServerFacts(store.pool)).oldestTransactionMs).toBeLessThan(200);
   });
 });
 
