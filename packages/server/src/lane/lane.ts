@@ -49,7 +49,7 @@ export interface Lane {
 const MAX_BACKOFF_MS = 1_000;
 /** A lane without work goes on taking steps for this long. The store is polled for paused work several times meanwhile. */
 const LINGER_MS = 1_500;
-/** What lanes share, and what the lanes of this replica have in common. */
+/** The parts that the lanes of this replica share. */
 export interface StartLaneDependencies extends LaneDependencies {
   readonly leases: LeaseKeeper;
   /** Called when the lane begins to follow blocks. */
@@ -70,13 +70,20 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     stepTimer.wake();
     watch.follow();
   });
-  const onLaneStopped = () => {
+  const recheck = () => {
     lease.recheck();
     stepTimer.wake();
   };
   const confirmations = createConfirmations();
   const nonceProofs = createNonceProofs({ chain: dependencies.chain, reorgDepth: options.reorgDepth });
-  const context: LaneContext = { ...dependencies, log, account, confirmations, nonceProofs, onLaneStopped };
+  const context: LaneContext = {
+    ...dependencies,
+    log,
+    account,
+    confirmations,
+    nonceProofs,
+    onLaneStopped: recheck,
+  };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
@@ -101,11 +108,10 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     onNewBlock: watch.onNewBlock,
     onStatus(status) {
       watch.onStatus(status);
-      const held = lease.current();
-      const hasChanged = held !== undefined && held.state !== status.state;
-      if (hasChanged) lease.recheck();
       if (status.queued + status.inFlight > 0) activity.note();
-      if (hasChanged || activity.isNew()) stepTimer.wake();
+      const held = lease.current();
+      if (held && held.state !== status.state) recheck();
+      else if (activity.isNew()) stepTimer.wake();
     },
     onFinality: watch.onFinality,
     searchLostWrappers: watch.searchLostWrappers,

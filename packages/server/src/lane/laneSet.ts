@@ -1,4 +1,5 @@
 import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import { type Caretaker, startCaretaker } from "./caretaker.js";
 import type { LaneDependencies } from "./context.js";
@@ -34,7 +35,7 @@ export interface LaneSetDependencies extends LaneDependencies {
 }
 
 export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
-  const { store, chainRef, ownWaivers, statuses } = dependencies;
+  const { store, chainRef, ownWaivers } = dependencies;
   const leases = createLeaseKeeper({ ...dependencies, chain: chainRef, owner: dependencies.replica });
   let lanes: Lane[] = [];
   let caretaker: Caretaker | undefined;
@@ -50,29 +51,18 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const add = async (accounts: readonly WaiverAccount[]) => {
     const added = accounts.filter(({ address }) => !isOwn(address));
     if (added.length === 0) return;
-    await registerLanes(
-      store,
-      chainRef,
-      added.map(({ address }) => address),
-    );
-    if (!stopped)
-      setLanes([...lanes, ...added.map((account) => startLane(account, { ...dependencies, leases }))]);
+    const waivers = added.map(({ address }) => address);
+    await registerLanes(store, chainRef, waivers);
+    const shared = { ...dependencies, leases };
+    if (!stopped) setLanes([...lanes, ...added.map((account) => startLane(account, shared))]);
   };
   const rounds = startFinalityRounds(() => lanes, dependencies);
-  statuses.onRefresh((all) => {
-    const byWaiver = new Map(all.map((status) => [bytesToHex(status.waiver), status]));
-    for (const lane of lanes) {
-      const status = byWaiver.get(bytesToHex(lane.waiver));
-      if (status) lane.onStatus(status);
-    }
-  });
+  dependencies.statuses.onRefresh((all) => tellStatuses(lanes, all));
   const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
     await add(accounts);
-    if (!stopped) {
-      caretaker ??= startCaretaker({ ...dependencies, isOwn });
-      spreading ??= startSpreading({ ...dependencies, waivers: ownWaivers.current, handOver });
-    }
+    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, isOwn });
+    if (!stopped) spreading ??= startSpreading({ ...dependencies, waivers: ownWaivers.current, handOver });
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const removed = lanes.filter((lane) => !isWanted(lane));
     setLanes(lanes.filter(isWanted));
@@ -102,4 +92,12 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
       leases.close();
     },
   };
+}
+
+function tellStatuses(lanes: readonly Lane[], all: readonly LaneStatus[]): void {
+  const byWaiver = new Map(all.map((status) => [bytesToHex(status.waiver), status]));
+  for (const lane of lanes) {
+    const status = byWaiver.get(bytesToHex(lane.waiver));
+    if (status) lane.onStatus(status);
+  }
 }

@@ -72,17 +72,12 @@ export function createLeaseKeeper({
   const query = async (before: number) => {
     const due = [...lanes.values()].filter(({ nextQueryAt }) => nextQueryAt <= before);
     const rechecks = due.map((lane) => lane.rechecks);
-    const leases = await takeLeases(
-      store,
-      { chain, owner },
-      due.map(({ waiver }) => waiver),
-      options.leaseMs,
-    );
+    const waivers = due.map(({ waiver }) => waiver);
+    const leases = await takeLeases(store, { chain, owner }, waivers, options.leaseMs);
     const byWaiver = new Map(leases.map((lease) => [bytesToHex(lease.lane.waiver), lease]));
     due.forEach((lane, i) => {
       const held = byWaiver.get(bytesToHex(lane.waiver));
-      const isNew =
-        held !== undefined && (held.lane.epoch !== lane.held?.lane.epoch || held.state !== lane.held.state);
+      const isNew = held && (held.lane.epoch !== lane.held?.lane.epoch || held.state !== lane.held.state);
       lane.held = held;
       // An answer that may be older than a recheck does not postpone the next request.
       if (rechecks[i] === lane.rechecks) lane.nextQueryAt = performance.now() + (held ? renewMs : pauseMs);

@@ -84,7 +84,7 @@ class PollingWatch implements LaneWatch {
     if (this.#lease.current() === undefined) return;
     if (inFlight > 0 || hasUnfinalized) this.follow();
     if (performance.now() - this.#sweptAt < this.#context.options.sweepIntervalMs) return;
-    // What is empty now needs no sweep before the next one is due.
+    // An empty lane needs no sweep before the next one is due.
     this.#sweptAt = performance.now();
     this.#mustSweep = queued + inFlight > 0 || hasWithdrawn;
     if (this.#mustSweep) this.#timer.wake();

@@ -1,4 +1,4 @@
-/** What the lanes of all replicas have to do, by the last poll of the store. */
+/** The work of the lanes of all replicas, by the last poll of the store. */
 export interface UnfinishedWork {
   /** The number of submissions that are queued, signed or broadcast. */
   readonly count: number;

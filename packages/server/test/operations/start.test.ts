@@ -22,7 +22,7 @@ it("reads few blocks of the outcomes, however many there are", async () => {
   await service.query(
     `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, waiver_nonce,
                            signings, wrapper_hash, block_number, block_hash, gas_used, reverted, accepted_at, finished_at)
-     select gen_random_uuid(), l.chain, 'key', 'included', sha256(n::text::bytea), substr(sha256(n::text::bytea), 1, 20), 0,
+     select uuidv7(), l.chain, 'key', 'included', sha256(n::text::bytea), substr(sha256(n::text::bytea), 1, 20), 0,
             l.waiver, l.waiver, n, 1, sha256(n::text::bytea), n, sha256(n::text::bytea), 21000, false, now(), now()
      from lanes l, generate_series(1, ${ROWS}) n`,
   );
