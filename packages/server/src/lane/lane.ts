@@ -74,16 +74,9 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease.recheck();
     stepTimer.wake();
   };
-  const confirmations = createConfirmations();
   const nonceProofs = createNonceProofs({ chain: dependencies.chain, reorgDepth: options.reorgDepth });
-  const context: LaneContext = {
-    ...dependencies,
-    log,
-    account,
-    confirmations,
-    nonceProofs,
-    onLaneStopped: recheck,
-  };
+  const memory = { confirmations: createConfirmations(), nonceProofs };
+  const context: LaneContext = { ...dependencies, ...memory, log, account, onLaneStopped: recheck };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
@@ -93,11 +86,8 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const parties = createLaneParties();
   const activity = createActivity();
   const stepContext = { ...context, breaker, broadcaster, parties, wake: stepTimer.wake };
-  const steps = runSteps(
-    stepContext,
-    { lease, handover, watch, activity, timer: stepTimer },
-    stopping.signal,
-  );
+  const parts = { lease, handover, watch, activity, timer: stepTimer };
+  const steps = runSteps(stepContext, parts, stopping.signal);
   return {
     waiver,
     get isFollowing() {
