@@ -72,6 +72,8 @@ export function createLeaseKeeper({
   const query = async (before: number) => {
     const due = [...lanes.values()].filter(({ nextQueryAt }) => nextQueryAt <= before);
     const rechecks = due.map((lane) => lane.rechecks);
+    // The lease runs from here on, however late the answer is seen.
+    const askedAt = performance.now();
     const waivers = due.map(({ waiver }) => waiver);
     const leases = await takeLeases(store, { chain, owner }, waivers, options.leaseMs);
     const byWaiver = new Map(leases.map((lease) => [bytesToHex(lease.lane.waiver), lease]));
@@ -80,7 +82,7 @@ export function createLeaseKeeper({
       const isNew = held && (held.lane.epoch !== lane.held?.lane.epoch || held.state !== lane.held.state);
       lane.held = held;
       // An answer that may be older than a recheck does not postpone the next request.
-      if (rechecks[i] === lane.rechecks) lane.nextQueryAt = performance.now() + (held ? renewMs : pauseMs);
+      if (rechecks[i] === lane.rechecks) lane.nextQueryAt = askedAt + (held ? renewMs : pauseMs);
       if (isNew) lane.onTaken();
     });
   };
@@ -94,10 +96,10 @@ export function createLeaseKeeper({
   };
   const timer = setInterval(() => {
     // Leases that are due before the next round are renewed in this one, so that one statement serves all.
-    const before = performance.now() + pauseMs / 2;
+    const before = performance.now() + pauseMs / 4;
     if (![...lanes.values()].some(({ nextQueryAt }) => nextQueryAt <= before)) return;
     take(before).catch((error: unknown) => logFailure(log, error, "lease"));
-  }, pauseMs);
+  }, pauseMs / 2);
   return {
     keep(waiver, onTaken) {
       const lane = { waiver, onTaken, held: undefined, nextQueryAt: Number.NEGATIVE_INFINITY, rechecks: 0 };
