@@ -90,7 +90,10 @@ export async function startRelay(parts: RelayParts) {
     metrics: coordination.metrics,
     policies: coordination.policies,
     waivers: coordination.waivers,
-    refreshLanes: coordination.directory.refresh,
+    async refreshLanes() {
+      await laneParts.lanes.leasesSettled();
+      await coordination.directory.refresh();
+    },
     waiverHealth: coordination.waiverHealth,
     lanesReadAt: () => coordination.statuses.refreshedAt,
     async close() {

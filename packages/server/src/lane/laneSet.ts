@@ -23,6 +23,8 @@ export interface LaneSet {
   onNewBlock(): void;
   /** Whether a lane has something in flight, or in a block that is not final. */
   isFollowing(): boolean;
+  /** Resolves when no renewal of the leases is running. After a pause of the process, they have run out until then. */
+  leasesSettled(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -82,6 +84,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     onNewBlock() {
       for (const lane of lanes) lane.onNewBlock();
     },
+    leasesSettled: leases.settled,
     isFollowing: () => lanes.some((lane) => lane.isFollowing),
     async stop() {
       stopped = true;

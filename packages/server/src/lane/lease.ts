@@ -22,6 +22,8 @@ export interface LeaseKeeper {
    * @param onTaken called when the replica has got the lease, or has it in another state of the lane.
    */
   keep(waiver: Uint8Array, onTaken: () => void): LaneLease;
+  /** Resolves when no renewal is running. Never rejects. */
+  settled(): Promise<void>;
   close(): void;
 }
 
@@ -94,6 +96,7 @@ export function createLeaseKeeper({
     });
     return pendingQuery;
   };
+  const settled = async () => void (await pendingQuery?.catch(() => {}));
   const timer = setInterval(() => {
     // Leases that are due before the next round are renewed in this one, so that one statement serves all.
     const before = performance.now() + pauseMs / 4;
@@ -107,13 +110,14 @@ export function createLeaseKeeper({
       lanes.set(key, lane);
       return laneLease(lane, {
         take: () => take(performance.now()),
-        settled: async () => void (await pendingQuery?.catch(() => {})),
+        settled,
         drop: () => void lanes.delete(key),
         store,
         log,
         ...options,
       });
     },
+    settled,
     close: () => clearInterval(timer),
   };
 }
