@@ -74,6 +74,7 @@ export const sidebar = [
       { text: "Decisions", link: "/decisions" },
       { text: "Performance", link: "/performance" },
       { text: "What attacks cost", link: "/design/abuse" },
+      { text: "What a submission writes", link: "/design/store" },
       { text: "Days of outcomes", link: "/design/days" },
       { text: "The threat model", link: "/design/threats" },
       { text: "Chaos", link: "/chaos" },
