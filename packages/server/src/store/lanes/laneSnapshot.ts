@@ -123,10 +123,7 @@ const SNAPSHOT = `with recursive keys as (
            min(waiver_nonce) filter (where state <> 'included') as lowest,
            max(waiver_nonce) filter (where state <> 'included') as highest,
            greatest(max(waiver_nonce) filter (where state = 'included'),
-                    (select waiver_nonce from finished
-                     where chain = $1 and waiver = $2 and waiver_nonce is not null and id >= recent_outcomes()
-                     order by waiver_nonce desc limit 1),
-                    (select old_nonce from lanes where chain = $1 and waiver = $2)) + 1 as after_included
+                    highest_final_nonce($1, $2)) + 1 as after_included
     from held_nonces
   )
   select assigned.*, (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,

@@ -50,9 +50,7 @@ export async function findFirstUnusedNonce(
 ): Promise<bigint> {
   const { rows } = await pool.query<{ next: string | null }>(
     `select greatest(
-       (select max(waiver_nonce) from finished
-        where chain = $1 and waiver = $2 and waiver_nonce is not null and id >= recent_outcomes()),
-       (select old_nonce from lanes where chain = $1 and waiver = $2),
+       highest_final_nonce($1, $2),
        (select max(waiver_nonce) from unfinished
         where chain = $1 and waiver = $2 and waiver_nonce is not null and state = 'included')) + 1 as next`,
     [lane.chain, toBuffer(lane.waiver)],
