@@ -43,8 +43,8 @@ export interface LaneDirectoryOptions {
 }
 
 const REFRESH_MS = 500;
-/** The refreshes take at most a tenth of the time, also while dead rows that cannot be removed make them slow. */
-const PERIODS_PER_REFRESH = 10;
+/** The refreshes take at most a quarter of the time, also while dead rows that cannot be removed make them slow. */
+const PERIODS_PER_REFRESH = 4;
 /** Readiness takes lanes that were not read for longer for a store that is away. */
 const MAX_REFRESH_MS = 2_000;
 /** The most queued submissions that one statement moves. */
