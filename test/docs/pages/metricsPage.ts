@@ -1,5 +1,5 @@
 import { addNodeGauges, createMetrics } from "../../../packages/server/src/model/metrics.js";
-import { addStoreGauges } from "../../../packages/server/src/model/storeMetrics.js";
+import { addRetentionGauge, addStoreGauges } from "../../../packages/server/src/model/storeMetrics.js";
 import { code, page, table } from "./markdown.js";
 
 interface MetricDefinition {
@@ -20,6 +20,7 @@ export function metricsPage(): string {
     ...{ connections: [], works: true, weaknesses: 0 },
     oldestTransactionMs: 0,
   }));
+  addRetentionGauge(metrics.registry, () => undefined);
   const all = metrics.registry.getMetricsAsArray() as unknown as MetricDefinition[];
   const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));
   const standard = all.filter(({ name }) => !name.startsWith("gas_waiver_"));
