@@ -1,6 +1,7 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findCandidatesBelow, findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
+import { raiseNonceFloor } from "../store/lanes/nonceFloor.js";
 import { findUnfinalized, type UnfinalizedSubmission } from "../store/lanes/unfinalized.js";
 import { saveFinal } from "../store/transitions/saveFinal.js";
 import { saveReorged } from "../store/transitions/saveReorged.js";
@@ -38,11 +39,14 @@ export type WatchMode = "signs" | "sends" | "silent";
 const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 /** The lane's wrappers go out again when this many blocks came without the lowest: the pool may have dropped it. */
 const MAX_BLOCKS_WITHOUT = 2n;
+/** The store's floor of the waiver's nonces is raised after so many. */
+const NONCES_PER_RAISE = 500n;
 
 export function createWatcher(context: WatchContext, broadcaster: Broadcaster): Watcher {
   const { store, chain, options } = context;
   const blockCount = createBlockCount();
   const release = createForsakenRelease(context);
+  const nonceFloor = createNonceFloor(context);
   /** Repeats, since a busy lane has more than one batch in a block. */
   const reconcilePassed = async (held: HeldLane, waiverNonce: bigint) => {
     let first: string | undefined;
@@ -84,10 +88,23 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
       if (first === undefined) return true;
       const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
       await reconcilePassed(held, waiverNonce);
+      await nonceFloor.follow(held, waiverNonce);
       if (mode === "sends") await resendSigned(held, broadcaster);
       if (mode !== "silent") await sendAgain(held, block, waiverNonce);
       if (mode !== "signs") await release(held, block, waiverNonce);
       return true;
+    },
+  };
+}
+
+/** Has the store pass over the nonces that the chain has used, after some hundreds of them. */
+function createNonceFloor({ store }: Pick<WatchContext, "store">) {
+  let raisedAt: bigint | undefined;
+  return {
+    async follow(held: HeldLane, waiverNonce: bigint): Promise<void> {
+      if (raisedAt !== undefined && waiverNonce < raisedAt + NONCES_PER_RAISE) return;
+      raisedAt = waiverNonce;
+      await raiseNonceFloor(store, held, waiverNonce);
     },
   };
 }

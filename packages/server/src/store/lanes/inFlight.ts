@@ -2,6 +2,7 @@ import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
+import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /** A submission that is signed or broadcast: it holds a waiver nonce, and is in no block yet. */
 export interface InFlightSubmission {
@@ -46,7 +47,7 @@ export async function findInFlight(
     prepared(
       `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
        from unfinished
-       where chain = $1 and waiver = $2 and waiver_nonce is not null
+       where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
          and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
          and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
        order by waiver_nonce limit $5`,
@@ -80,7 +81,7 @@ export async function findInFlightInners(
 ): Promise<InFlightInner[]> {
   const { rows } = await pool.query<InFlightRow & { inner_raw: Buffer }>(
     `select id, state, waiver_nonce, wrapper_hash, inner_raw from unfinished
-     where chain = $1 and waiver = $2 and waiver_nonce >= $3 and state in ('signed', 'broadcast')
+     where chain = $1 and waiver = $2 and waiver_nonce >= $3 and ${ABOVE_FLOOR} and state in ('signed', 'broadcast')
      order by waiver_nonce limit $4`,
     [lane.chain, toBuffer(lane.waiver), from.toString(), limit],
   );
@@ -106,7 +107,7 @@ export async function findCandidatesBelow(
   const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw">>(
     prepared(
       `select id, signings, waiver_nonce, wrapper_hash, inner_hash, sender, sender_nonce from unfinished
-       where chain = $1 and waiver = $2 and waiver_nonce is not null and waiver_nonce < $3
+       where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and waiver_nonce < $3
          and state in ('signed', 'broadcast')
        order by waiver_nonce limit $4`,
       [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), limit],

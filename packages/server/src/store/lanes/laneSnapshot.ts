@@ -2,6 +2,7 @@ import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
+import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /** A queued submission, as a step of the lane reads it. */
 export interface QueuedSubmission {
@@ -96,7 +97,7 @@ const SNAPSHOT = `with recursive keys as (
     select sender, min(turn) as turn from chosen group by sender
   ), held_nonces as materialized (
     select sender, sender_nonce, waiver_nonce, key_id, state from unfinished
-    where chain = $1 and waiver = $2 and waiver_nonce is not null
+    where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
   ), of_keys as (
     select key_id, count(*)::int as in_flight from held_nonces where state <> 'included' group by key_id
   ), in_flight as (

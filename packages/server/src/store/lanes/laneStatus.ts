@@ -66,8 +66,10 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
                 count(*) filter (where signings > 0 and is_waiting and look_at > now()) as set_aside
          from unfinished where chain = $1 and waiver_nonce is null and state = 'queued' group by waiver
        ), in_flight as (
-         select waiver, count(*), min(accepted_at) as oldest from unfinished
-         where chain = $1 and waiver_nonce is not null and state <> 'included' group by waiver
+         select l.waiver, found.count, found.oldest from lanes l cross join lateral (
+           select count(*), min(accepted_at) as oldest from unfinished u
+           where u.chain = $1 and u.waiver = l.waiver and u.waiver_nonce >= l.nonce_floor and u.state <> 'included') found
+         where l.chain = $1
        )
        select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
               case when l.lease_until > now() and not l.watch_only then l.owner

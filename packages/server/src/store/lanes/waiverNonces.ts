@@ -1,6 +1,7 @@
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
+import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /** A waiver nonce that a signed or broadcast submission holds. */
 export interface AssignedNonce {
@@ -26,7 +27,7 @@ export async function findAssignedNonces(
     sender: string;
   }>(
     `select id, state, wrapper_hash, waiver_nonce, encode(sender, 'hex') as sender from unfinished
-     where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast') order by waiver_nonce`,
+     where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state in ('signed', 'broadcast') order by waiver_nonce`,
     [lane.chain, toBuffer(lane.waiver)],
   );
   return rows.map(({ id, state, wrapper_hash: wrapperHash, waiver_nonce, sender }) => ({
@@ -52,7 +53,7 @@ export async function findFirstUnusedNonce(
     `select greatest(
        highest_final_nonce($1, $2),
        (select max(waiver_nonce) from unfinished
-        where chain = $1 and waiver = $2 and waiver_nonce is not null and state = 'included')) + 1 as next`,
+        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state = 'included')) + 1 as next`,
     [lane.chain, toBuffer(lane.waiver)],
   );
   const next = BigInt(rows[0]?.next ?? 0);

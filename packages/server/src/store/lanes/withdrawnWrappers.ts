@@ -1,6 +1,7 @@
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
+import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /**
  * A wrapper that is no longer the submission's own: the submission was queued again, has failed, or has another wrapper.
@@ -90,7 +91,7 @@ export async function forgetWithdrawnWrappers(
   await pool.query(
     `delete from withdrawn where chain = $1 and waiver = $2 and waiver_nonce < least($3, (
        select min(waiver_nonce) from unfinished
-       where chain = $1 and waiver = $2 and waiver_nonce is not null and state in ('signed', 'broadcast')))
+       where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state in ('signed', 'broadcast')))
      and not exists (select from unfinished u where u.id = open_for)`,
     [lane.chain, toBuffer(lane.waiver), chainNonce.toString()],
   );

@@ -1,4 +1,5 @@
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
+import { lowerNonceFloor } from "../lanes/nonceFloor.js";
 import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { type BroadcastWrapper, broadcastUpdate, saveBroadcast } from "./saveBroadcast.js";
@@ -33,7 +34,7 @@ export async function saveSigned(
     store,
     lane,
     signed.map((s) => s.id),
-    `, broadcast as (${broadcastUpdate(9)}), signed as (
+    `, ${lowerNonceFloor(6)}, broadcast as (${broadcastUpdate(9)}), signed as (
        update unfinished s
        set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
            signed_at = now(), signings = signings + 1
