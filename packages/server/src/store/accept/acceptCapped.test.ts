@@ -7,6 +7,7 @@ import type { KeyCaps } from "../../model/caller.js";
 import { findDayUse, forgetOldCaps } from "../keys/capUse.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
+import { inTransaction } from "../transaction.js";
 import { saveFinal } from "../transitions/saveFinal.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { createAcceptAll } from "./acceptAll.js";
@@ -218,5 +219,35 @@ describe("many concurrent writes under caps", () => {
     await holder.query("rollback");
     holder.release();
     expect(await words(stuck ?? Promise.resolve([]))).toEqual(["transactions"]);
+  });
+});
+
+describe("a write under caps", () => {
+  it("reads the use of its own senders, and not of all that the key has had in the day", async () => {
+    const caps = { senderTransactions: 500 };
+    await submit(capped(caps, 1));
+    await store.pool.query(
+      `with senders as (
+         insert into cap_usage (key_id, day, sender, transactions, gas)
+         select 'key', (now() at time zone 'UTC')::date, decode(lpad(to_hex(i), 40, '0'), 'hex'), 1, 1
+         from generate_series(1, 2000) i returning day, sender
+       )
+       insert into cap_outcomes (key_id, day, sender, transactions, gas)
+       select 'key', day, sender, 0, 0 from senders limit 100`,
+    );
+    const read = await inTransaction(store, async (pool) => {
+      await acceptCapped(
+        { pool },
+        place(),
+        Array.from({ length: 50 }, (_, i) => capped(caps, i + 2)),
+      );
+      const { rows } = await pool.query<{ read: string }>(
+        `select sum(seq_tup_read + idx_tup_fetch) as read from pg_stat_xact_user_tables where relname = 'cap_usage'`,
+      );
+      return Number(rows[0]?.read);
+    });
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(1_000);
+    expect(await used()).toEqual({ transactions: 51n, gas: 5_100_000n });
   });
 });
