@@ -31,7 +31,9 @@ beforeAll(async () => {
   await postgres.start();
   node = await ScriptedNode.start({ automine: false });
   const { waivers, allowedTargets, ...options } = optionsFor(await postgres.createDatabase(), node.url);
-  service = await MeasuredService.start({ ...options, apiKeys: KEYS });
+  // Connections to the database come and go with the load, and have objects of their own.
+  const connections = { laneConnections: 2, acceptConnections: 1, readConnections: 1, adminConnections: 1 };
+  service = await MeasuredService.start({ ...options, ...connections, apiKeys: KEYS });
 });
 afterAll(async () => {
   for (const socket of opened) socket.destroy();
