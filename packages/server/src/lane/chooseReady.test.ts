@@ -3,7 +3,8 @@ import type { QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import { chooseReady, type Room } from "./chooseReady.js";
 
 interface Row {
-  readonly key?: string;
+  /** The key of all of them, or of each. */
+  readonly key?: string | readonly string[];
   /** The number of its ready submissions. */
   readonly ready: number;
   readonly inFlight?: number;
@@ -25,7 +26,12 @@ function choose(
     queued: Array.from(
       { length: ready },
       (_, nonce): QueuedSubmission => ({
-        ...{ id: `${i}`, keyId: key, innerRaw: new Uint8Array(), innerHash: new Uint8Array(32) },
+        ...{
+          id: `${i}`,
+          keyId: typeof key === "string" ? key : (key[nonce] ?? ""),
+          innerRaw: new Uint8Array(),
+          innerHash: new Uint8Array(32),
+        },
         ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce), signings },
         ...{ position: position++, ageMs: 0, isSetAside: false, isWaiting: false },
       }),
@@ -51,6 +57,16 @@ describe("the places in flight", () => {
     ];
     expect(choose(rows, { all: 30 }, { key: 970 }).counts).toEqual([5, 0]);
     expect(choose(rows.slice(1), { all: 30 }, { key: 970 }).counts).toEqual([5]);
+  });
+
+  it("that a key lacks are not passed over by the same sender's later nonces under another key", () => {
+    const rows = [
+      { key: ["full", "free"], ready: 2 },
+      { key: "free", ready: 1 },
+    ];
+    const { counts, hasMore } = choose(rows, {}, { full: 975 });
+    expect(counts).toEqual([0, 1]);
+    expect(hasMore).toBe(true);
   });
 
   it("are all for one sender in a lane that has few", () => {

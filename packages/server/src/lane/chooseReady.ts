@@ -1,3 +1,4 @@
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import type { SenderPlan } from "./plan.js";
 
@@ -48,9 +49,13 @@ export function chooseReady(
     return ready.slice(0, Math.max(0, Math.min(room.ofSender, placesOfSender - inFlight)));
   });
   const takenOfKey = new Map<string, number>();
-  const takePlace = ({ keyId }: QueuedSubmission) => {
+  // A sender's later nonces wait for an earlier one that found no place, also those that came under another key.
+  const withoutPlace = new Set<string>();
+  const takePlace = ({ keyId, sender }: QueuedSubmission) => {
     const taken = takenOfKey.get(keyId) ?? 0;
-    if (taken + (inFlightOfKeys.get(keyId) ?? 0) >= placesOfKey) return false;
+    const isFull = taken + (inFlightOfKeys.get(keyId) ?? 0) >= placesOfKey;
+    if (isFull) withoutPlace.add(bytesToHex(sender));
+    if (isFull || (withoutPlace.size > 0 && withoutPlace.has(bytesToHex(sender)))) return false;
     takenOfKey.set(keyId, taken + 1);
     return true;
   };
