@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
-import { type Lease, releaseLease, takeLeases } from "../store/lanes/lease.js";
+import { type Lease, releaseLease, takeLease, takeLeases } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
 import { isStoreUnavailable } from "../store/storeTrouble.js";
 
@@ -55,39 +55,19 @@ interface KeptLane {
   /** The time of the next query, in ms of the monotonic clock. */
   nextQueryAt: number;
   rechecks: number;
+  /** The query for this lane alone, while another statement holds its row. The query for all leaves the lane out. */
+  pending: Promise<void> | undefined;
 }
 
 /**
  * Renews leases by a timer, also while a step waits for a slow node. Every write of a lane is also guarded by its lease's
  * epoch.
  */
-export function createLeaseKeeper({
-  store,
-  log,
-  options,
-  chain,
-  owner,
-}: LeaseKeeperDependencies): LeaseKeeper {
+export function createLeaseKeeper(dependencies: LeaseKeeperDependencies): LeaseKeeper {
+  const { store, log, options } = dependencies;
   const lanes = new Map<Hex, KeptLane>();
-  const renewMs = options.leaseMs / 3;
-  const pauseMs = Math.min(TAKE_MS, renewMs);
-  const query = async (before: number) => {
-    const due = [...lanes.values()].filter(({ nextQueryAt }) => nextQueryAt <= before);
-    const rechecks = due.map((lane) => lane.rechecks);
-    // The lease runs from here on, however late the answer is seen.
-    const askedAt = performance.now();
-    const waivers = due.map(({ waiver }) => waiver);
-    const leases = await takeLeases(store, { chain, owner }, waivers, options.leaseMs);
-    const byWaiver = new Map(leases.map((lease) => [bytesToHex(lease.lane.waiver), lease]));
-    due.forEach((lane, i) => {
-      const held = byWaiver.get(bytesToHex(lane.waiver));
-      const isNew = held && (held.lane.epoch !== lane.held?.lane.epoch || held.state !== lane.held.state);
-      lane.held = held;
-      // An answer that may be older than a recheck does not postpone the next request.
-      if (rechecks[i] === lane.rechecks) lane.nextQueryAt = askedAt + (held ? renewMs : pauseMs);
-      if (isNew) lane.onTaken();
-    });
-  };
+  const pauseMs = pauseOf(options);
+  const { query, isDue } = createLeaseQuery(lanes, dependencies);
   let pendingQuery: Promise<void> | undefined;
   // One query at a time: a late answer must not undo a later one, nor take a lease again after its release.
   const take = (before: number) => {
@@ -96,21 +76,31 @@ export function createLeaseKeeper({
     });
     return pendingQuery;
   };
+  // A query that fails was logged where it began.
   const settled = async () => void (await pendingQuery?.catch(() => {}));
   const timer = setInterval(() => {
     // Leases that are due before the next round are renewed in this one, so that one statement serves all.
     const before = performance.now() + pauseMs / 4;
-    if (![...lanes.values()].some(({ nextQueryAt }) => nextQueryAt <= before)) return;
+    if (![...lanes.values()].some((lane) => isDue(lane, before))) return;
     take(before).catch((error: unknown) => logFailure(log, error, "lease"));
   }, pauseMs / 2);
   return {
     keep(waiver, onTaken) {
-      const lane = { waiver, onTaken, held: undefined, nextQueryAt: Number.NEGATIVE_INFINITY, rechecks: 0 };
+      const never = {
+        held: undefined,
+        nextQueryAt: Number.NEGATIVE_INFINITY,
+        rechecks: 0,
+        pending: undefined,
+      };
+      const lane: KeptLane = { waiver, onTaken, ...never };
       const key = bytesToHex(waiver);
       lanes.set(key, lane);
       return laneLease(lane, {
-        take: () => take(performance.now()),
-        settled,
+        take: () => lane.pending ?? take(performance.now()),
+        async settled() {
+          await settled();
+          await lane.pending?.catch(() => {});
+        },
         drop: () => void lanes.delete(key),
         store,
         log,
@@ -122,8 +112,64 @@ export function createLeaseKeeper({
   };
 }
 
+const renewalOf = ({ leaseMs }: { readonly leaseMs: number }) => leaseMs / 3;
+const pauseOf = (options: { readonly leaseMs: number }) => Math.min(TAKE_MS, renewalOf(options));
+
+/** The moment of a query for a lane. */
+interface Asked {
+  /** The lease runs from here on, however late the answer is seen. */
+  readonly askedAt: number;
+  readonly rechecks: number;
+}
+
+function askNow({ rechecks }: KeptLane): Asked {
+  return { askedAt: performance.now(), rechecks };
+}
+
+/** Takes and renews the leases of the lanes that are due, those with locked rows each by a statement of its own. */
+function createLeaseQuery(
+  lanes: ReadonlyMap<Hex, KeptLane>,
+  { store, log, options, chain, owner }: LeaseKeeperDependencies,
+) {
+  const isDue = ({ pending, nextQueryAt }: KeptLane, before: number) =>
+    pending === undefined && nextQueryAt <= before;
+  const note = (lane: KeptLane, held: Lease | undefined, { askedAt, rechecks }: Asked) => {
+    const isNew = held && (held.lane.epoch !== lane.held?.lane.epoch || held.state !== lane.held.state);
+    lane.held = held;
+    // An answer that may be older than a recheck does not postpone the next request.
+    if (rechecks === lane.rechecks)
+      lane.nextQueryAt = askedAt + (held ? renewalOf(options) : pauseOf(options));
+    if (isNew) lane.onTaken();
+  };
+  // However long somebody holds the row of one lane, the leases of the others are renewed in time.
+  const takeAlone = (lane: KeptLane) => {
+    const asked = askNow(lane);
+    lane.pending = takeLease(store, { chain, waiver: lane.waiver, owner }, options.leaseMs)
+      .then((held) => note(lane, held, asked))
+      .finally(() => {
+        lane.pending = undefined;
+      });
+    lane.pending.catch((error: unknown) => logFailure(log, error, "lease"));
+  };
+  const query = async (before: number) => {
+    const due = [...lanes.values()]
+      .filter((lane) => isDue(lane, before))
+      .map((lane) => ({ lane, asked: askNow(lane) }));
+    const waivers = due.map(({ lane }) => lane.waiver);
+    const { leases, locked } = await takeLeases(store, { chain, owner }, waivers, options.leaseMs);
+    const byWaiver = new Map(leases.map((lease) => [bytesToHex(lease.lane.waiver), lease]));
+    const lockedWaivers = new Set(locked.map(bytesToHex));
+    for (const { lane, asked } of due) {
+      const waiver = bytesToHex(lane.waiver);
+      if (lockedWaivers.has(waiver)) takeAlone(lane);
+      else note(lane, byWaiver.get(waiver), asked);
+    }
+  };
+  return { query, isDue };
+}
+
 interface LaneLeaseDependencies {
-  /** Runs the query for all leases that are due, or waits for the one that runs. */
+  /** Runs the query for all leases that are due, or waits for the one that runs, or for that of this lane alone. */
   take(): Promise<void>;
   /** Resolves when no query is running that may take the lease. */
   settled(): Promise<void>;
@@ -163,7 +209,6 @@ function laneLease(
     },
     async release() {
       drop();
-      // A query that fails was logged where it began.
       await settled();
       if (lane.held === undefined) return;
       await releaseLease(store, lane.held.lane).catch((error: unknown) => logFailure(log, error, "lease"));

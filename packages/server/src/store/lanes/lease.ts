@@ -70,35 +70,35 @@ export async function takeLease(
   return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
 }
 
+/** The leases that one statement took. */
+export interface TakenLeases {
+  /** Lanes that another replica holds, and retired ones, have none. */
+  readonly leases: readonly Lease[];
+  /** The waivers of the lanes that may be taken, and whose rows others held at the moment. Ask for each with {@link takeLease}. */
+  readonly locked: readonly Uint8Array[];
+}
+
 /**
  * Takes or renews the leases of several lanes in one statement. Each write of a lane holds its row for a moment, so the
- * statement passes over the rows that others hold, and each of those has a statement of its own: a lane that is stuck
- * delays no other.
- * @returns the leases; lanes that another replica holds, and retired ones, have none.
+ * statement passes over the rows that others hold: a lane that is stuck delays no other.
  */
 export async function takeLeases(
-  store: Store,
+  { pool }: Store,
   { chain, owner }: Pick<HeldLane, "chain" | "owner">,
   waivers: readonly Uint8Array[],
   leaseMs: number,
-): Promise<Lease[]> {
-  if (waivers.length === 0) return [];
-  const { rows } = await store.pool.query<{ waiver: Buffer; epoch: string | null; state: LaneState }>(
-    prepared(TAKE_ALL, [
-      chain,
-      byteaArray(waivers),
-      owner,
-      leaseMs,
-      Math.max(LONGEST_LEASE_MS, 2 * leaseMs),
-      false,
-    ]),
+): Promise<TakenLeases> {
+  if (waivers.length === 0) return { leases: [], locked: [] };
+  const longest = Math.max(LONGEST_LEASE_MS, 2 * leaseMs);
+  const { rows } = await pool.query<{ waiver: Buffer; epoch: string | null; state: LaneState }>(
+    prepared(TAKE_ALL, [chain, byteaArray(waivers), owner, leaseMs, longest, false]),
   );
-  const leases = rows.map(({ waiver, epoch, state }) =>
-    epoch === null
-      ? takeLease(store, { chain, waiver, owner }, leaseMs)
-      : { lane: { chain, waiver, owner, epoch: BigInt(epoch) }, state },
-  );
-  return (await Promise.all(leases)).filter((lease) => lease !== undefined);
+  return {
+    leases: rows.flatMap(({ waiver, epoch, state }) =>
+      epoch === null ? [] : [{ lane: { chain, waiver, owner, epoch: BigInt(epoch) }, state }],
+    ),
+    locked: rows.flatMap(({ waiver, epoch }) => (epoch === null ? [waiver] : [])),
+  };
 }
 
 const IS_WANTED = `chain = $1 and waiver = any(array(select unnest($2::bytea[]))) and ${MAY_BE_TAKEN}`;
