@@ -31,6 +31,9 @@ export async function findLowestNoncesElsewhere(
        select f.sender_nonce from finished f
        where f.chain = $1 and f.sender = n.sender and f.sender_nonce >= n.next and f.state = 'included'
          and f.id >= recent_outcomes()
+       union all
+       -- The highest of the summarized days: what came days ago may be included only now.
+       select o.next - 1 from sender_nonces o where o.chain = $1 and o.sender = n.sender and o.next > n.next
      ) held group by n.sender`,
     [
       lane.chain,

@@ -1,5 +1,10 @@
-import { expect, it } from "vitest";
-import { createHeldLane, createSubmission, newSubmissionOf } from "../../../test/support/submissions.js";
+import { expect, it, vi } from "vitest";
+import {
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+  TRANSITION_TO,
+} from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../store.js";
 import type { HeldLane } from "./heldLane.js";
@@ -57,4 +62,30 @@ it("lets a lane pass over the dead entries that an open transaction keeps, and n
   expect(await findLaneStatuses(store, lane.chain)).toMatchObject([{ inFlight: 1 }]);
   await raiseNonceFloor(store, lane, 9_000n);
   expect(await floor()).toBe(4_000);
+});
+
+it("keeps the floor below a nonce that a submission gets while the floor is raised", async () => {
+  const { pool } = store;
+  await pool.query("delete from unfinished; update lanes set nonce_floor = 100");
+  await createSubmission("signed", store, lane, newSubmissionOf(2), 9_000n);
+  const late = newSubmissionOf(3);
+  await createSubmission("queued", store, lane, late);
+  // The statement of the signing has its nonce and its lock, and is not committed.
+  const signing = await pool.connect();
+  await signing.query("begin");
+  const onConnection = { ...store, pool: { ...pool, query: signing.query.bind(signing) } as Store["pool"] };
+  await TRANSITION_TO.signed(onConnection, lane, late.id, 4_700n);
+  const raising = raiseNonceFloor(store, lane, 9_000n);
+  await vi.waitUntil(
+    async () => (await pool.query("select from pg_locks where not granted")).rowCount !== 0,
+    { interval: 5, timeout: 5_000 },
+  );
+  await signing.query("commit");
+  signing.release();
+  await raising;
+  expect(await floor()).toBe(4_600);
+  expect((await findInFlight(store, lane, { limit: 5 })).map((found) => found.waiverNonce)).toEqual([
+    4_700n,
+    9_000n,
+  ]);
 });

@@ -23,14 +23,15 @@ export async function raiseNonceFloor(
   lane: HeldLane,
   chainNonce: bigint,
 ): Promise<void> {
-  await pool.query(prepared(RAISE, [...leaseParameters(lane), chainNonce.toString()]));
+  await pool.query(
+    prepared("select raise_nonce_floor($1, $2, $3, $4, $5, $6, $7)", [
+      ...leaseParameters(lane),
+      chainNonce.toString(),
+      SLACK,
+      STEP,
+    ]),
+  );
 }
-
-const RAISE = `update lanes l set nonce_floor = found.floor
-  from (select least($5::bigint, (select u.waiver_nonce from unfinished u
-                                  where u.chain = $1 and u.waiver = $2 and u.${ABOVE_FLOOR}
-                                  order by u.waiver_nonce limit 1)) - ${SLACK} as floor) found
-  where l.chain = $1 and l.waiver = $2 and l.owner = $3 and l.epoch = $4 and l.nonce_floor < found.floor - ${STEP}`;
 
 /**
  * A common table expression that lowers the floor where a submission gets a nonce below it, as after a restore of the chain.
