@@ -1,5 +1,6 @@
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
+import { databaseNow } from "../store/databaseNow.js";
 import { createDaysAhead } from "../store/outcomes/createDays.js";
 import { dropOldDays } from "../store/outcomes/dropDays.js";
 import { findOldestDay } from "../store/outcomes/outcomeDays.js";
@@ -9,6 +10,8 @@ import type { Store } from "../store/store.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 
 const INTERVAL_MS = 60_000;
+/** Days are summarized and dropped only while the clocks of the database and of this machine differ by less. */
+const CLOCKS_APART_MS = 3_600_000;
 
 export interface OutcomeDays {
   /** The oldest day whose outcomes are kept, such as 2030-01-31; undefined before the first round. */
@@ -18,16 +21,18 @@ export interface OutcomeDays {
 
 /**
  * Keeps the partitions of outcomes, one round a minute: makes the days ahead, summarizes those that are over, and drops those
- * that are older than the retention. One replica at a time does it.
+ * that are older than the retention, unless a clock may be wrong. One replica at a time does it.
  */
 export function startOutcomeDays({
   store,
   options,
   log,
+  now = Date.now,
 }: {
   readonly store: Pick<Store, "pool">;
   readonly options: Pick<ResolvedOptions, "retentionMs" | "dropExportedOnly">;
   readonly log: Logger;
+  readonly now?: () => number;
 }): OutcomeDays {
   const timer = createWakeableTimer();
   const closing = new AbortController();
@@ -35,6 +40,14 @@ export function startOutcomeDays({
   const round = async () => {
     await withPartitionsLock(store, closing.signal, async (db) => {
       await createDaysAhead(db);
+      const apartMs = Math.abs((await databaseNow({ pool: db })).getTime() - now());
+      if (apartMs > CLOCKS_APART_MS) {
+        log.warn(
+          { apartMs },
+          "no day of outcomes is dropped, because the database's clock is far from this machine's",
+        );
+        return;
+      }
       // Work takes half of the time.
       const rest = (workedMs: number) => timer.rest(workedMs, false);
       for (;;) {

@@ -39,14 +39,25 @@ async function obstacleTo(
   const { rowCount } = await db.query("select from unfinished where id < $1 limit 1", [endId]);
   if (rowCount === 1) return "a submission of it is unfinished";
   if (closed !== "no" || !retention.dropExportedOnly) return undefined;
+  const name = partitionName({ partition });
   const { rows } = await db.query<{ missing: string }>(
     `select missing::date::text from
-       (select day_of(id) as day from ${partitionName({ partition })} order by id limit 1) oldest
+       (select day_of(id) as day from ${name} order by id limit 1) oldest
        cross join lateral generate_series(oldest.day::timestamp, $1::date::timestamp, interval '1 day') missing
      where not exists (select from exports where partition_day = missing::date) limit 1`,
     [day],
   );
-  return rows[0] && `the day ${rows[0].missing} has not been exported`;
+  if (rows[0]) return `the day ${rows[0].missing} has not been exported`;
+  // The clock of a replica may be late by more than an export waits for.
+  const { rows: grown } = await db.query<{ day: string; added: string }>(
+    `select partition_day::text as day, stored.rows - e.rows as added from exports e cross join lateral (
+       select count(*) as rows from ${name} where id >= first_id_of(partition_day) and id < first_id_of(partition_day + 1)
+     ) stored
+     where partition_day <= $1::date and partition_day >= (select day_of(id) from ${name} order by id limit 1)
+       and stored.rows > e.rows order by partition_day limit 1`,
+    [day],
+  );
+  return grown[0] && `${grown[0].added} outcomes of the day ${grown[0].day} came after its export`;
 }
 
 async function closeDay(db: Queryable, { day, endId }: OutcomeDay): Promise<void> {

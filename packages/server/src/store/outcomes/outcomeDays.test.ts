@@ -15,6 +15,7 @@ import type { NewSubmission } from "../accept/newSubmission.js";
 import { findLastFinalInclusion } from "../lanes/finalInclusions.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import { readLaneSnapshot } from "../lanes/laneSnapshot.js";
+import { findLowestNoncesElsewhere } from "../lanes/lowestNoncesElsewhere.js";
 import { findFirstUnusedNonce } from "../lanes/waiverNonces.js";
 import type { Store } from "../store.js";
 import { StoreUnavailableError, troubleOf } from "../storeTrouble.js";
@@ -164,6 +165,20 @@ describe("outcomes of summarized days", () => {
     const late = await finishedBefore(11, 2, 3, 200);
     expect(await answerTo(resubmitted(late))).toMatchObject({ kind: "known", submission: { id: late.id } });
     expect(await findFirstUnusedNonce(store, lane, 0n)).toBe(201n);
+    // A node that does not know its block yet shows the nonce as unused.
+    const lowest = await findLowestNoncesElsewhere(store, lane, {
+      senders: [{ sender: late.sender, next: 3n }],
+      except: [],
+    });
+    expect([...lowest.values()]).toEqual([3n]);
+  });
+
+  it("are not accepted again when a write of a replica whose clock is late is repeated", async () => {
+    const late = submissionBefore(10, 3, 0);
+    await createSubmission("failed", store, lane, late);
+    await answerTo(late).catch(() => {});
+    const { rows } = await store.pool.query("select from unfinished where id = $1", [late.id]);
+    expect(rows).toHaveLength(0);
   });
 
   it("follow the recent ones in a list, on pages of any size", async () => {
@@ -204,7 +219,11 @@ describe("dropping", () => {
     for (let i = 0; i < 2; i++) await dropRound(exportedOnly);
     expect((await partitions()).at(0)?.partition).toBe(`finished_${dayBefore(18).replaceAll("-", "")}`);
     expect(await findSubmissions(store, [old.id])).toHaveLength(1);
-    await store.pool.query("insert into exports (partition_day, rows) values ($1, 1)", [dayBefore(18)]);
+    await store.pool.query("insert into exports (partition_day, rows) values ($1, 0)", [dayBefore(18)]);
+    // The outcome came after the export.
+    for (let i = 0; i < 2; i++) await dropRound(exportedOnly);
+    expect(await findSubmissions(store, [old.id])).toHaveLength(1);
+    await store.pool.query("update exports set rows = 1");
     for (let i = 0; i < 2; i++) await dropRound(exportedOnly);
     expect((await partitions()).at(0)?.partition).toBe(`finished_${dayBefore(15).replaceAll("-", "")}`);
     expect(await findSubmissions(store, [old.id])).toEqual([]);
@@ -271,6 +290,18 @@ describe("dropping", () => {
 describe("the days of a service", () => {
   let days: ReturnType<typeof startOutcomeDays>;
   afterAll(() => days.close());
+
+  it("are neither summarized nor dropped while the clock of the database or of the machine is wrong", async () => {
+    const before = await partitions();
+    const options = { retentionMs: 3 * DAY_MS, dropExportedOnly: false };
+    const now = () => Date.now() - 2 * DAY_MS;
+    const wrong = startOutcomeDays({ store, options, log: silent, now });
+    await vi.waitUntil(() => wrong.oldestDay() !== undefined, { interval: 5, timeout: 10_000 });
+    await wrong.close();
+    expect(await partitions()).toEqual(before);
+    const { rows } = await store.pool.query("select from finished_days where closed_at is not null");
+    expect(rows).toEqual([]);
+  });
 
   it("are made ahead and summarized by itself, and it tells the oldest one", async () => {
     await store.pool.query(`
