@@ -89,4 +89,23 @@ describe("an assignment", () => {
       [0, false, false],
     ]);
   });
+
+  it("has another sender of the key at once where a long row of one sender fills its places in flight", async () => {
+    await store.pool.query("delete from unfinished");
+    const long = Array.from({ length: 130 }, (_, nonce) => newSubmissionOf(30, nonce));
+    for (const part of [long.slice(0, 100), long.slice(100)])
+      await accept(store, { chain: lane.chain, origin: randomUUID() }, part);
+    let [signedLong, last] = [0, -1];
+    while (last !== 0) {
+      last = (await assign(lane, { limit: 20, due: 0 }, context)).signed.length;
+      signedLong += last;
+    }
+    // As if no block had come for a minute: all that is left has its place before that of whoever comes now.
+    await store.pool.query("update unfinished set look_at = look_at - interval '1 minute'");
+    const other = newSubmissionOf(31);
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, [other]);
+    const { signed } = await assign(lane, { limit: 20, due: 0 }, context);
+    expect(signed.map(({ id }) => id)).toEqual([other.id]);
+    expect(signedLong).toBe(96);
+  });
 });

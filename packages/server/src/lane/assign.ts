@@ -12,7 +12,7 @@ import {
 } from "../store/lanes/laneSnapshot.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
-import { chooseReady, type Room } from "./chooseReady.js";
+import { chooseReady, placesIn, type Room } from "./chooseReady.js";
 import type { LaneContext } from "./context.js";
 import { createLaneParties, type LaneParties } from "./laneParties.js";
 import { decide } from "./law.js";
@@ -113,7 +113,9 @@ async function gatherEvidence(
   const expected = context.expectedSenders.take(held.waiver);
   const readyOfKey = parties.shareOfKey(limit);
   // Reads more of a sender than it may have, to know whether there is more.
-  const limits = { ready: limit, readyOfKey, due, ofSender: 2 * parties.shareOfSender(limit) };
+  const ofSender = 2 * parties.shareOfSender(limit);
+  const { ofSender: placesOfSender } = placesIn(context.options.maxInFlight);
+  const limits = { ready: limit, readyOfKey, due, ofSender, placesOfSender };
   // The node answers for the expected senders while the store reads the snapshot.
   const [snapshot, early] = await Promise.all([
     readLaneSnapshot(store, held, limits),

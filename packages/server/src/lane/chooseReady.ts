@@ -31,6 +31,12 @@ export interface ChosenReady {
  */
 export const RESERVED = 1 / 40;
 
+/** The most places in flight that one sender has, and one API key. */
+export function placesIn(maxInFlight: number): { readonly ofSender: number; readonly ofKey: number } {
+  const reserve = Math.floor(maxInFlight * RESERVED);
+  return { ofSender: maxInFlight - 2 * reserve, ofKey: maxInFlight - reserve };
+}
+
 /**
  * Chooses the ready submissions that come first in the turns of the API keys, so many of each sender and each key as their
  * shares allow. Senders with a submission that was signed before come last: if a node refuses it again, no other wrapper of
@@ -41,19 +47,17 @@ export function chooseReady(
   { senders, inFlightOfKeys }: Pick<LaneSnapshot, "senders" | "inFlightOfKeys">,
   room: Room,
 ): ChosenReady {
-  const reserve = Math.floor(room.maxInFlight * RESERVED);
-  const placesOfSender = room.maxInFlight - 2 * reserve;
-  const placesOfKey = room.maxInFlight - reserve;
+  const places = placesIn(room.maxInFlight);
   const shares = plans.map(({ ready }, i) => {
     const inFlight = senders[i]?.inFlightNonces.size ?? 0;
-    return ready.slice(0, Math.max(0, Math.min(room.ofSender, placesOfSender - inFlight)));
+    return ready.slice(0, Math.max(0, Math.min(room.ofSender, places.ofSender - inFlight)));
   });
   const takenOfKey = new Map<string, number>();
   // A sender's later nonces wait for an earlier one that found no place, also those that came under another key.
   const withoutPlace = new Set<string>();
   const takePlace = ({ keyId, sender }: QueuedSubmission) => {
     const taken = takenOfKey.get(keyId) ?? 0;
-    const isFull = taken + (inFlightOfKeys.get(keyId) ?? 0) >= placesOfKey;
+    const isFull = taken + (inFlightOfKeys.get(keyId) ?? 0) >= places.ofKey;
     if (isFull) withoutPlace.add(bytesToHex(sender));
     if (isFull || (withoutPlace.size > 0 && withoutPlace.has(bytesToHex(sender)))) return false;
     takenOfKey.set(keyId, taken + 1);

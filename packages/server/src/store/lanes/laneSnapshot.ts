@@ -77,7 +77,15 @@ const inTurns = (ranges: string, limit: string) => `
     select t.id, t.sender, row_number() over (partition by k.key_id order by t.look_at, t.id) as turn
     from keys k cross join lateral (${ranges}) t order by turn, t.look_at, t.id limit ${limit}`;
 
-const READY = inTurns(rangeOfKey("not s.is_waiting", "least($3::bigint, $5::bigint)"), "$3");
+/** The most ready submissions of a key's full sender that are passed over for those of the key's other senders. */
+const MAX_PASSED_OVER = 10_000;
+
+const READY = inTurns(
+  `select r.* from (${rangeOfKey("not s.is_waiting", `${MAX_PASSED_OVER} + $3::bigint`)}) r
+   where r.sender is distinct from (select sender from full_sender)
+   order by r.look_at, r.id limit least($3::bigint, $5::bigint)`,
+  "$3",
+);
 // No pause lasts a minute: a later end means that the database's clock was set back.
 const DUE = inTurns(
   `${rangeOfKey("s.is_waiting and s.look_at <= now()", "$4")} union all
@@ -90,14 +98,16 @@ const SNAPSHOT = `with recursive keys as (
     union all
     select (select s.key_id from unfinished s where ${IN_QUEUE} and s.key_id > k.key_id order by s.key_id limit 1)
     from keys k where k.key_id is not null
+  ), held_nonces as materialized (
+    select sender, sender_nonce, waiver_nonce, key_id, state from unfinished
+    where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
+  ), full_sender as (
+    select sender from held_nonces where state <> 'included' group by sender having count(*) >= $7::bigint limit 1
   ), ready as (${READY}), due as (${DUE}), chosen as (
     -- Due submissions come after the ready ones.
     select * from ready union all select id, sender, turn + $3 from due
   ), senders as (
     select sender, min(turn) as turn from chosen group by sender
-  ), held_nonces as materialized (
-    select sender, sender_nonce, waiver_nonce, key_id, state from unfinished
-    where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
   ), of_keys as (
     select key_id, count(*)::int as in_flight from held_nonces where state <> 'included' group by key_id
   ), in_flight as (
@@ -131,7 +141,10 @@ const SNAPSHOT = `with recursive keys as (
          (select max(turn) from ready)::int as turns,
          (select min(key_id) from keys) as first_key, (select max(key_id) from keys) as last_key,
          next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
-         next.age_ms, next.is_waiting, in_flight.nonces as in_flight,
+         next.age_ms, next.is_waiting,
+         -- Of each sender once: a long row of one would repeat hundreds of nonces.
+         case when row_number() over (partition by next.sender order by next.turn nulls last, next.sender_nonce) = 1
+              then in_flight.nonces end as in_flight,
          next.key_id, coalesce(of_keys.in_flight, 0) as in_flight_of_key,
          next.signings > 0 and next.is_waiting and next.look_at > now()
            and next.look_at <= now() + interval '1 minute' as is_set_aside
@@ -160,6 +173,7 @@ interface SnapshotRow {
   age_ms: string;
   is_set_aside: boolean;
   is_waiting: boolean;
+  /** Null in all rows but the first of each sender. */
   in_flight: string[] | null;
   key_id: string;
   in_flight_of_key: number;
@@ -174,6 +188,11 @@ export interface SnapshotLimits {
   readonly due: number;
   /** The most submissions of one sender, or {@link MIN_READ_PER_SENDER} if that is more. Default: all that find room. */
   readonly ofSender?: number;
+  /**
+   * More than half of the lane's places in flight. The ready submissions of a sender with so many are passed over: those of
+   * others behind them could go. Default: nobody's are.
+   */
+  readonly placesOfSender?: number;
 }
 
 /**
@@ -185,18 +204,29 @@ export interface SnapshotLimits {
 export async function readLaneSnapshot(
   { pool }: Store,
   lane: HeldLane,
-  { ready, readyOfKey = ready, due, ofSender = ready }: SnapshotLimits,
+  { ready, readyOfKey = ready, due, ofSender = ready, placesOfSender }: SnapshotLimits,
 ): Promise<LaneSnapshot> {
   const { rows } = await pool.query<SnapshotRow>(
-    prepared(SNAPSHOT, [lane.chain, toBuffer(lane.waiver), ready, due, readyOfKey, ofSender]),
+    prepared(SNAPSHOT, [
+      lane.chain,
+      toBuffer(lane.waiver),
+      ready,
+      due,
+      readyOfKey,
+      ofSender,
+      placesOfSender ?? null,
+    ]),
   );
   const senders = new Map<string, MutableSender>();
   const inFlightOfKeys = new Map<string, number>();
   rows.forEach((row, position) => {
     if (row.id === null) return;
     const senderHex = row.sender.toString("hex");
-    const inFlightNonces = new Set((row.in_flight ?? []).map(BigInt));
-    const found: MutableSender = senders.get(senderHex) ?? { sender: row.sender, queued: [], inFlightNonces };
+    const found: MutableSender = senders.get(senderHex) ?? {
+      sender: row.sender,
+      queued: [],
+      inFlightNonces: new Set((row.in_flight ?? []).map(BigInt)),
+    };
     found.queued.push(queuedOf(row.id, row, position));
     senders.set(senderHex, found);
     inFlightOfKeys.set(row.key_id, row.in_flight_of_key);
