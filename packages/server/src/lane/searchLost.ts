@@ -8,30 +8,46 @@ import { reconcile } from "./reconcile.js";
 
 /** Searches the chain for lost wrappers under nonces that the store does not know as used. */
 export interface LostWrapperSearch {
-  /** Searches now and then for an hour after the store has moved to another server; otherwise does nothing. */
-  search(held: HeldLane): Promise<void>;
+  /**
+   * Searches now and then for an hour after the store has moved to another server; otherwise does nothing.
+   * @returns true if the time of one search was not enough: the next one goes on.
+   */
+  search(held: HeldLane): Promise<boolean>;
 }
 
 const SEARCH_INTERVAL_MS = 5_000;
+/** What the lane has in flight waits while it searches. Each nonce costs some dozen requests to the node. */
+const MAX_SEARCH_MS = 300;
 
-export function createLostWrapperSearch(context: WatchContext): LostWrapperSearch {
+/** @param now a monotonic clock in ms. */
+export function createLostWrapperSearch(
+  context: WatchContext,
+  now: () => number = () => performance.now(),
+): LostWrapperSearch {
   const { store, chain, nonceProofs } = context;
   const examined = new Set<bigint>();
   let searchAt = Number.NEGATIVE_INFINITY;
   return {
     async search(held) {
-      if (performance.now() < searchAt) return;
-      searchAt = performance.now() + SEARCH_INTERVAL_MS;
-      if (!(await store.moves.hasMoved(SEARCH_INTERVAL_MS))) return;
+      const startedAt = now();
+      if (startedAt < searchAt) return false;
+      searchAt = startedAt + SEARCH_INTERVAL_MS;
+      if (!(await store.moves.hasMoved(SEARCH_INTERVAL_MS))) return false;
       const [chainNonce = 0n] = await chain.nonces([held.waiver]);
       const found: NonceUse[] = [];
-      for (const nonce of await findUnknownNonces(store, held, chainNonce, [...examined])) {
+      let isCut = false;
+      const unknown = await findUnknownNonces(store, held, chainNonce, [...examined]);
+      for (const [i, nonce] of unknown.entries()) {
+        isCut = i > 0 && now() - startedAt > MAX_SEARCH_MS;
+        if (isCut) break;
         const use = await nonceProofs.find({ account: held.waiver, nonce });
         if (use) found.push(use);
       }
       const { ids } = await adoptIfLost(held, found, context);
       for (const { nonce } of found) examined.add(nonce);
       await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
+      if (isCut) searchAt = startedAt;
+      return isCut;
     },
   };
 }

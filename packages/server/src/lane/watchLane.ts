@@ -136,7 +136,7 @@ class PollingWatch implements LaneWatch {
     }
     if (this.#mustSearch) {
       this.#mustSearch = false;
-      await this.#lostWrappers.search(lane);
+      if (await this.#lostWrappers.search(lane)) this.searchLostWrappers();
     }
     this.#mustPoll = false;
     const hasMore = await this.#watcher.poll(lane, isStopped ? "silent" : "signs");
