@@ -26,7 +26,7 @@ export class LeaseLostError extends Error {
  * has this owner and epoch, and locks that row until the statement ends.
  */
 export const HELD_LEASE = `held as (
-  select 1 from lanes where chain = $1 and waiver = $2 and owner = $3 and epoch = $4 for share
+  select nonce_floor from lanes where chain = $1 and waiver = $2 and owner = $3 and epoch = $4 for share
 )`;
 
 /** Parameters $1 to $4 of {@link HELD_LEASE}. */

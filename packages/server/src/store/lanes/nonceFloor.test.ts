@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   createHeldLane,
   createSubmission,
@@ -6,6 +6,7 @@ import {
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
+import type { NewSubmission } from "../accept/newSubmission.js";
 import type { Store } from "../store.js";
 import type { HeldLane } from "./heldLane.js";
 import { findInFlight } from "./inFlight.js";
@@ -64,28 +65,50 @@ it("lets a lane pass over the dead entries that an open transaction keeps, and n
   expect(await floor()).toBe(4_000);
 });
 
-it("keeps the floor below a nonce that a submission gets while the floor is raised", async () => {
-  const { pool } = store;
-  await pool.query("delete from unfinished; update lanes set nonce_floor = 100");
-  await createSubmission("signed", store, lane, newSubmissionOf(2), 9_000n);
-  const late = newSubmissionOf(3);
-  await createSubmission("queued", store, lane, late);
-  // The statement of the signing has its nonce and its lock, and is not committed.
-  const signing = await pool.connect();
-  await signing.query("begin");
-  const onConnection = { ...store, pool: { ...pool, query: signing.query.bind(signing) } as Store["pool"] };
-  await TRANSITION_TO.signed(onConnection, lane, late.id, 4_700n);
-  const raising = raiseNonceFloor(store, lane, 9_000n);
-  await vi.waitUntil(
-    async () => (await pool.query("select from pg_locks where not granted")).rowCount !== 0,
-    { interval: 5, timeout: 5_000 },
-  );
-  await signing.query("commit");
-  signing.release();
-  await raising;
-  expect(await floor()).toBe(4_600);
-  expect((await findInFlight(store, lane, { limit: 5 })).map((found) => found.waiverNonce)).toEqual([
-    4_700n,
-    9_000n,
-  ]);
+describe("the floor, while a submission gets a nonce below it", () => {
+  let late: NewSubmission;
+  const sign = (on: Store) => TRANSITION_TO.signed(on, lane, late.id, 4_700n);
+  const raise = (on: Store) => raiseNonceFloor(on, lane, 9_000n);
+
+  /** Commits the first statement, which has its snapshot and its lock, once the second waits for it. */
+  async function runBehind(first: (on: Store) => Promise<unknown>, second: (on: Store) => Promise<unknown>) {
+    const { pool } = store;
+    const connection = await pool.connect();
+    await connection.query("begin");
+    const onConnection = {
+      ...store,
+      pool: { ...pool, query: connection.query.bind(connection) } as Store["pool"],
+    };
+    await first(onConnection);
+    const waiting = second(store);
+    await vi.waitUntil(
+      async () => (await pool.query("select from pg_locks where not granted")).rowCount !== 0,
+      { interval: 5, timeout: 5_000 },
+    );
+    await connection.query("commit");
+    connection.release();
+    await waiting;
+  }
+
+  beforeEach(async () => {
+    await store.pool.query("delete from unfinished; update lanes set nonce_floor = 100");
+    await createSubmission("signed", store, lane, newSubmissionOf(2), 9_000n);
+    late = newSubmissionOf(3);
+    await createSubmission("queued", store, lane, late);
+  });
+
+  it("is not raised above the nonce", async () => {
+    await runBehind(sign, raise);
+    expect(await floor()).toBe(4_600);
+  });
+
+  it("goes down to the nonce where it was raised a moment before", async () => {
+    await runBehind(raise, sign);
+    expect(await floor()).toBe(4_700);
+  });
+
+  afterEach(async () => {
+    const inFlight = await findInFlight(store, lane, { limit: 5 });
+    expect(inFlight.map(({ waiverNonce }) => waiverNonce)).toEqual([4_700n, 9_000n]);
+  });
 });

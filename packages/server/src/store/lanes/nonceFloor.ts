@@ -35,9 +35,11 @@ export async function raiseNonceFloor(
 
 /**
  * A common table expression that lowers the floor where a submission gets a nonce below it, as after a restore of the chain.
+ * It compares with the floor of the locked row: the statement itself may be older than a raise for whose end it has waited.
  * @param nonces the number of the parameter with the nonces.
  */
 export const lowerNonceFloor = (nonces: number) => `lowered as (
-    update lanes l set nonce_floor = given.lowest from (select min(n) as lowest from unnest($${nonces}::bigint[]) n) given
-    where l.chain = $1 and l.waiver = $2 and l.owner = $3 and l.epoch = $4 and l.nonce_floor > given.lowest
+    update lanes l set nonce_floor = given.lowest
+    from held, (select min(n) as lowest from unnest($${nonces}::bigint[]) n) given
+    where l.chain = $1 and l.waiver = $2 and held.nonce_floor > given.lowest
   )`;
