@@ -15,6 +15,14 @@ const MIGRATION_MS = 3_600_000;
 const PART_END = /^-- then$/m;
 /** The time that a part waits for a lock before it gives way to the queries that wait behind it. */
 const LOCK_TIMEOUT = "200ms";
+/**
+ * PostgreSQL ends an autovacuum that somebody waits for, but only after its `deadlock_timeout`. So some attempts wait longer: the
+ * first of these, and then one in so many.
+ */
+const FIRST_LONG_ATTEMPT = 3;
+const ATTEMPTS_PER_LONG = 40;
+const LONG_LOCK_TIMEOUT = `select set_config('lock_timeout',
+  (extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 + 500)::int::text, true)`;
 /** The pause before a part that gave way runs again, in ms. */
 const RETRY_MS = 300;
 
@@ -65,9 +73,10 @@ async function apply(client: PooledConnection, file: string): Promise<void> {
 
 async function runPart(client: PooledConnection, sql: string): Promise<void> {
   const deadline = performance.now() + MIGRATION_MS;
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
       await client.query(`begin; set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      if (attempt % ATTEMPTS_PER_LONG === FIRST_LONG_ATTEMPT) await client.query(LONG_LOCK_TIMEOUT);
       await client.query(sql);
       await client.query("commit");
       return;
