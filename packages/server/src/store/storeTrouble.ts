@@ -54,7 +54,8 @@ const TROUBLES = {
   },
   clock: {
     message: "the clock of this service is days away from the store's",
-    advice: "set the clocks of this machine and of the database",
+    advice:
+      "set the clocks of this machine and of the database, or see in the log why the days of outcomes could not be kept",
   },
   notDurable: {
     message: "the store does not keep synchronous_commit on for this service",

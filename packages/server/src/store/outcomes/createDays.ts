@@ -1,3 +1,4 @@
+import { StartError } from "../../model/errors.js";
 import type { Pool, Queryable } from "../database.js";
 import { inLockedTransaction } from "../transaction.js";
 
@@ -15,10 +16,22 @@ export async function createDaysAhead(db: Queryable): Promise<void> {
   await db.query("select create_finished_days($1)", [DAYS_AHEAD]);
 }
 
-/** Makes the partitions of outcomes at a start, unless there are enough for the next hours. */
+/**
+ * Makes the partitions of outcomes at a start, unless there are enough for the next hours.
+ * @throws {@link StartError} if the role may not make any, which would stop the service days later.
+ */
 export async function createDaysAtStart({ pool }: { readonly pool: Pool }): Promise<void> {
-  const { rows } = await pool.query<{ enough: boolean }>(
-    "select end_id > first_id_of((now() at time zone 'UTC')::date + 1) as enough from finished_range",
+  const { rows } = await pool.query<{ enough: boolean; allowed: boolean }>(
+    `select end_id > first_id_of((now() at time zone 'UTC')::date + 1) as enough,
+            (select pg_has_role(t.relowner, 'usage') and pg_has_role(f.proowner, 'usage')
+                    and has_schema_privilege(t.relnamespace, 'create') from pg_class t, pg_proc f
+             where t.oid = 'finished'::regclass and f.oid = 'recent_outcomes()'::regprocedure) as allowed
+     from finished_range`,
   );
+  if (rows[0]?.allowed === false) {
+    throw new StartError(
+      "the database's user does not own the tables and functions of the store, or may not create tables in their schema; the service makes and drops the partitions of outcomes itself: give them to the user (alter … owner to), and grant create on the schema",
+    );
+  }
   if (rows[0]?.enough !== true) await inLockedTransaction({ pool }, PARTITIONS_LOCK, createDaysAhead);
 }

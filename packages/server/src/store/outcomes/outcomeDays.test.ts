@@ -10,8 +10,10 @@ import {
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { startOutcomeDays } from "../../maintenance/outcomeDays.js";
+import { StartError } from "../../model/errors.js";
 import { accept } from "../accept/accept.js";
 import type { NewSubmission } from "../accept/newSubmission.js";
+import type { Pool } from "../database.js";
 import { findLastFinalInclusion } from "../lanes/finalInclusions.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import { readLaneSnapshot } from "../lanes/laneSnapshot.js";
@@ -23,6 +25,7 @@ import { findSubmissions } from "../submissions/findSubmissions.js";
 import { HIGHEST_ID, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
 import { findSenderSubmissions } from "../submissions/senderSubmissions.js";
 import { saveFinal } from "../transitions/saveFinal.js";
+import { createDaysAtStart } from "./createDays.js";
 import { dropOldDays } from "./dropDays.js";
 import { findOldDays } from "./outcomeDays.js";
 import { withPartitionsLock } from "./partitionsLock.js";
@@ -284,6 +287,20 @@ describe("dropping", () => {
       [dayBefore(12)],
     );
     expect(rows).toEqual([{ count: 0 }]);
+  });
+});
+
+describe("a role that does not own the tables", () => {
+  it("fails the start, and not the days after it", async () => {
+    const connection = await store.pool.connect();
+    await connection.query(
+      "begin; create role guest; grant all on all tables in schema public to guest; set role guest",
+    );
+    const failure = await createDaysAtStart({ pool: connection as unknown as Pool }).catch(
+      (error: unknown) => error,
+    );
+    connection.release(true);
+    expect(failure).toBeInstanceOf(StartError);
   });
 });
 
