@@ -16,7 +16,7 @@ export interface LostWrapperSearch {
 }
 
 const SEARCH_INTERVAL_MS = 5_000;
-/** What the lane has in flight waits while it searches. Each nonce costs some dozen requests to the node. */
+/** The lane's wrappers in flight wait while it searches. Each nonce costs some dozen requests to the node. */
 const MAX_SEARCH_MS = 300;
 
 /** @param now a monotonic clock in ms. */
