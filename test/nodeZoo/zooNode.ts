@@ -16,6 +16,7 @@ import type { NodeFault, NodeMoment } from "./nodeFault.js";
 import type { Limits, Personality, Refusal } from "./personality.js";
 
 const HEAD_INTERVAL_MS = 40;
+const HEAD_TIMEOUT_MS = 1_000;
 
 /** A stand-in for a node: it answers with the devnet's chain, in the words and within the limits of a personality. */
 export class ZooNode implements NodeMoment {
@@ -83,7 +84,9 @@ export class ZooNode implements NodeMoment {
 
   async #follow(): Promise<void> {
     while (!this.#closed) {
-      const [reply] = await this.#forward([{ id: 0, method: "eth_blockNumber", params: [] }]).catch(() => []);
+      const call = { id: 0, method: "eth_blockNumber", params: [] };
+      // The devnet may have a fault of its own, and never answer.
+      const [reply] = await this.#forward([call], AbortSignal.timeout(HEAD_TIMEOUT_MS)).catch(() => []);
       if (reply && "result" in reply) this.#noteHead(Number(reply.result));
       await new Promise((resolve) => setTimeout(resolve, HEAD_INTERVAL_MS));
     }
@@ -195,9 +198,10 @@ export class ZooNode implements NodeMoment {
   }
 
   /** Makes calls on the devnet, in their order. */
-  async #forward(calls: readonly Call[]): Promise<Reply[]> {
+  async #forward(calls: readonly Call[], signal?: AbortSignal): Promise<Reply[]> {
     if (calls.length === 0) return [];
     const response = await fetch(this.#devnet, {
+      ...(signal && { signal }),
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params }))),

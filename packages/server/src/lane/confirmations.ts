@@ -7,8 +7,8 @@ import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
  */
 export interface Confirmations {
   /**
-   * True if the chain has shown this outcome, and no other, for the submission and its present wrapper for at least
-   * {@link CONFIRM_MS}. Any other outcome starts the time again.
+   * True if the chain has shown this outcome for the submission and its present wrapper for at least {@link CONFIRM_MS}. Another
+   * outcome starts the time again, but not `open`: behind one address, a node that stands still may answer now and then.
    */
   isConfirmed(candidate: Pick<Candidate, "id" | "signings">, outcome: ChainOutcome["kind"]): boolean;
   /**
@@ -52,10 +52,8 @@ export function createConfirmations(now: () => number = () => performance.now())
     isConfirmed({ id, signings }, outcome) {
       const nowMs = now();
       const first = firstSeen.get(id);
-      if (outcome === "open" || outcome === "included") {
-        firstSeen.delete(id);
-        return false;
-      }
+      if (outcome === "included") firstSeen.delete(id);
+      if (outcome === "open" || outcome === "included") return false;
       if (first?.outcome === outcome && first.signings === signings) return nowMs >= first.confirmedAt;
       for (const [other, { since }] of firstSeen) if (nowMs - since > FORGET_MS) firstSeen.delete(other);
       firstSeen.set(id, {
