@@ -12,9 +12,9 @@ const batch = [1, 2, 3].map((user) => innerOf(user));
 const untilAll = (service: TestService, state: string, condition = "true") =>
   service.until(`select from submissions having bool_and(state = '${state}' and ${condition})`);
 
-/** Resolves when the lane has compared what is in flight with the chain once more. It asks for its nonce each time. */
+/** Resolves when the lane has compared what is in flight with the chain once more. Each time it asks for nonces once or twice. */
 async function pollAgain(service: TestService): Promise<void> {
-  for (let i = 0; i < 2; i++) await service.node.nextCall("eth_getTransactionCount");
+  for (let i = 0; i < 4; i++) await service.node.nextCall("eth_getTransactionCount");
 }
 
 /** The same for a lane with nothing but blocks that are not final. One call may be that of the watch of the nodes. */
