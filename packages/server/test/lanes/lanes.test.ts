@@ -135,7 +135,7 @@ describe("a lane that is drained", () => {
     await later;
     await service.until("select from lanes where waiver = $1 and state = 'retired'", [hexToBytes(WAIVER)]);
     expect(service.node.chain.executed).toHaveLength(20);
-    // What the replica knows of the lanes is half a second old.
+    // The replica knows the lanes as they were half a second ago.
     const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
     const metrics = async () => (await fetch(`${url}/metrics`)).text();
     await expect.poll(metrics).toContain(`gas_waiver_lane_usable{waiver="${WAIVER}"} 0`);
