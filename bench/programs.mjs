@@ -26,6 +26,25 @@ export async function runToEnd(program, args, { signal, node = [] }) {
 }
 
 /**
+ * Calls `run` with a `startProgram` that knows the signal, then closes what it started, the last program first.
+ * @template T
+ * @param {(start: (program: URL, args: string[], options?: object) => Promise<any>) => Promise<T>} run
+ */
+export async function withPrograms({ signal }, run) {
+  const programs = [];
+  const start = async (program, args, options = {}) => {
+    const started = await startProgram(program, args, { signal, ...options });
+    programs.unshift(started);
+    return started;
+  };
+  try {
+    return await run(start);
+  } finally {
+    for (const program of programs) await program.close();
+  }
+}
+
+/**
  * Starts a program that calls `answerBenchmark` (`bench/service/contestant.mjs`): it sends `{ url }` first, and then answers
  * requests. Wait for each answer before the next request.
  * @param {URL} program

@@ -4,7 +4,7 @@ import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
-import { runToEnd, startProgram } from "../programs.mjs";
+import { runToEnd, withPrograms } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { printHead, printRun, problemsOf } from "./report.mjs";
 
@@ -38,14 +38,8 @@ async function measure({ only, seconds }, { folder, signal }) {
 
 /** Runs one attack on a new service. */
 async function runOne(name, { seconds, dataDir, signal }) {
-  const programs = [];
   let errors = "";
-  const start = async (program, args, options = {}) => {
-    const started = await startProgram(program, args, { signal, ...options });
-    programs.unshift(started);
-    return started;
-  };
-  try {
+  const run = async (start) => {
     await runToEnd(serviceProgram("prepare"), [dataDir, "0"], { signal });
     const node = await start(serviceProgram("node"), ["0"]);
     const onError = (text) => (errors += text);
@@ -74,8 +68,10 @@ async function runOne(name, { seconds, dataDir, signal }) {
       floor,
       errors: errors.split("\n").filter((line) => line !== ""),
     };
+  };
+  try {
+    return await withPrograms({ signal }, run);
   } finally {
-    for (const program of programs) await program.close();
     await rm(dataDir, { recursive: true, force: true });
   }
 }

@@ -2,15 +2,11 @@
 //
 //   node --expose-gc service.mjs <the node's address> <data folder>
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
-import { hexToBytes } from "../../packages/protocol/dist/index.js";
-import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
 import { answerBenchmark } from "../service/contestant.mjs";
-import { CHAIN_ID, waiverKey } from "../service/shape.mjs";
+import { startService } from "../startService.mjs";
 import { ATTACKERS_KEY, CLIENT_KEY, KIND_KEYS } from "./shape.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
-const UNLIMITED = 10_000_000;
 const SAMPLE_MS = 20;
 
 let unhandled = 0;
@@ -19,18 +15,12 @@ process.on("unhandledRejection", (reason) => {
   console.error("unhandledRejection", reason);
 });
 
-const server = await createServer({
-  chainId: CHAIN_ID,
+const { server, url } = await startService({
   rpcUrl,
-  waivers: [privateKeyWaiver(waiverKey())],
-  apiKeys: [CLIENT_KEY, ATTACKERS_KEY, ...KIND_KEYS],
-  allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
-  ratePerSecond: UNLIMITED,
-  rateBurst: UNLIMITED,
+  apiKeys: [CLIENT_KEY, ATTACKERS_KEY, ...KIND_KEYS],
   logLevel: "error",
 });
-const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
 
 const megabytes = (bytes) => bytes / 2 ** 20;
 const delay = monitorEventLoopDelay({ resolution: 5 });

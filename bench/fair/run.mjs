@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { median } from "../median.mjs";
-import { runToEnd, startProgram } from "../programs.mjs";
+import { runToEnd, withPrograms } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 
 const ownProgram = (name) => new URL(`${name}.mjs`, import.meta.url);
@@ -62,16 +62,10 @@ function print({ name, ratio, alone, beside, failures }) {
 
 /** Runs one trouble on a new service. */
 async function runOne(name, { seconds, dataDir, signal }) {
-  const programs = [];
-  const start = async (program, args) => {
-    const started = await startProgram(program, args, { signal, node: ["--expose-gc"] });
-    programs.unshift(started);
-    return started;
-  };
-  try {
+  const run = async (start) => {
     await runToEnd(serviceProgram("prepare"), [dataDir, "0"], { signal });
     const node = await start(ownProgram("node"), []);
-    const service = await start(abuseProgram("service"), [node.url, dataDir]);
+    const service = await start(abuseProgram("service"), [node.url, dataDir], { node: ["--expose-gc"] });
     const client = await start(abuseProgram("client"), [service.url, "0"]);
     const attacker = await start(ownProgram("attacker"), [service.url]);
     await attacker.ask("prepare", { name, seconds });
@@ -85,8 +79,10 @@ async function runOne(name, { seconds, dataDir, signal }) {
     await attacker.ask("begin", { name });
     const beside = await measure(seconds * 1_000);
     return { alone, beside };
+  };
+  try {
+    return await withPrograms({ signal }, run);
   } finally {
-    for (const program of programs) await program.close();
     await rm(dataDir, { recursive: true, force: true });
   }
 }

@@ -4,7 +4,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
-import { runToEnd, startProgram } from "../programs.mjs";
+import { runToEnd, withPrograms } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { API_KEY, BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
@@ -92,28 +92,26 @@ async function runOne(contestant, nodeKind, workspace) {
     if (seeded > 0) progress(`preparing the store with ${seeded} finished submissions …`);
     await runToEnd(programOf("prepare"), [dataDir, String(seeded)], { signal });
   }
-  const programs = [];
-  const start = async (name, args) => {
-    const program = await startProgram(programOf(name), args, { signal });
-    programs.unshift(program);
-    return program;
-  };
-  try {
-    const node = await (nodeKind === "devnet" ? start("devnet", []) : start("node", [String(seeded)]));
+  const run = async (start) => {
+    const node = await (nodeKind === "devnet"
+      ? start(programOf("devnet"), [])
+      : start(programOf("node"), [String(seeded)]));
     const program =
       contestant === "node"
         ? node
-        : await start(isService ? "service" : contestant, [
+        : await start(programOf(isService ? "service" : contestant), [
             node.url,
             dataDir,
             contestant === "created" ? "created" : "configured",
           ]);
     const apiKey = isService ? await program.ask("apiKey") : API_KEY;
     const kind = contestant === "node" ? "node" : "relay";
-    const load = await start("load", [workspace.load, program.url, kind, apiKey]);
+    const load = await start(programOf("load"), [workspace.load, program.url, kind, apiKey]);
     return await phases({ program, load, seconds, isService });
+  };
+  try {
+    return await withPrograms({ signal }, run);
   } finally {
-    for (const program of programs) await program.close();
     if (isService && nodeKind === "devnet") await rm(dataDir, { recursive: true, force: true });
   }
 }

@@ -1,36 +1,24 @@
 // The service on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
 //   node service.mjs <the node's address> <data folder> <configured|created>
-import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
-import { hexToBytes } from "../../packages/protocol/dist/index.js";
-import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
 import { createConnection } from "../../packages/server/dist/store/database.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
+import { startService, UNLIMITED } from "../startService.mjs";
 import { answerBenchmark } from "./contestant.mjs";
-import { API_KEY, CHAIN_ID, waiverKey } from "./shape.mjs";
+import { API_KEY } from "./shape.mjs";
 import { startProfile, stopProfile } from "./stages.mjs";
 
 const [rpcUrl, dataDir, keyKind] = process.argv.slice(2);
-const UNLIMITED = 1_000_000;
 const ADMIN_TOKEN = "benchmark-token-5b1f0d7e93a2c846f1";
 
-const server = await createServer({
-  chainId: CHAIN_ID,
+const { server, url } = await startService({
   rpcUrl,
-  waivers: [privateKeyWaiver(waiverKey())],
-  apiKeys: [API_KEY],
-  adminTokens: [{ name: "benchmark", token: ADMIN_TOKEN }],
-  allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
-  // These limits protect the service from the very load that saturates it.
-  ratePerSecond: UNLIMITED,
-  rateBurst: UNLIMITED,
+  adminTokens: [{ name: "benchmark", token: ADMIN_TOKEN }],
   queueCapacity: UNLIMITED,
   keyQueueShare: 1,
   maxInFlight: 20_000,
-  logLevel: "warn",
 });
-const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
 const apiKey = keyKind === "created" ? await createKey() : API_KEY;
 answerBenchmark({
   url,

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
-import { withPrograms } from "../tail/programs.mjs";
+import { withService } from "../tail/programs.mjs";
 import { flatnessOf } from "./flatness.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 
@@ -13,7 +13,7 @@ const main = ({ rate, minutes: count, json }) =>
   inFolder("gas-waiver-soak-", async (workspace) => {
     console.log(`node ${process.version}, ${cpus().length} cores; load before: ${loadavg()[0].toFixed(1)}`);
     console.log("minute   memory, MB   p50, ms   p99, ms   max, ms   a second   failed   CPU, cores");
-    const minutes = await withPrograms(workspace, (programs) => soak(programs, { rate, count }));
+    const minutes = await withService(workspace, (programs) => soak(programs, { rate, count }));
     const flatness = flatnessOf(minutes, Math.min(5, Math.ceil(count / 10)));
     const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
     console.log("");

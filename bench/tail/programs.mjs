@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { startProgram } from "../programs.mjs";
+import { withPrograms } from "../programs.mjs";
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
@@ -12,21 +12,13 @@ const WARM_UP = { perSecond: 200, seconds: 5 };
  * @param {{ folder: string, signal: AbortSignal }} workspace
  * @param {(programs: { node: any, service: any, load: any }) => Promise<T>} use
  */
-export async function withPrograms({ folder, signal }, use) {
-  const programs = [];
-  const start = async (name, args) => {
-    const program = await startProgram(programOf(name), args, { signal });
-    programs.unshift(program);
-    return program;
-  };
-  try {
-    const node = await start("node", []);
-    const service = await start("service", [node.url, join(folder, "store")]);
-    const load = await start("load", [service.url]);
+export function withService({ folder, signal }, use) {
+  return withPrograms({ signal }, async (start) => {
+    const node = await start(programOf("node"), []);
+    const service = await start(programOf("service"), [node.url, join(folder, "store")]);
+    const load = await start(programOf("load"), [service.url]);
     await load.ask("offer", WARM_UP);
     await service.ask("pauses");
-    return await use({ node, service, load });
-  } finally {
-    for (const program of programs) await program.close();
-  }
+    return use({ node, service, load });
+  });
 }

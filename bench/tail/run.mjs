@@ -5,12 +5,12 @@ import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { causesOf, traceSlowest } from "./causes.mjs";
 import { readOptions, USAGE } from "./options.mjs";
-import { withPrograms } from "./programs.mjs";
+import { withService } from "./programs.mjs";
 
 const main = ({ rate, seconds, slowest: count, json }) =>
   inFolder("gas-waiver-tail-", async (workspace) => {
     const loadBefore = loadavg()[0];
-    const { traces, ...result } = await withPrograms(workspace, async (programs) => {
+    const { traces, ...result } = await withService(workspace, async (programs) => {
       console.log("signing the load …");
       await programs.load.ask("prepare", { count: rate * seconds });
       console.log(`${rate} requests a second for ${seconds} s …`);

@@ -3,32 +3,17 @@
 //
 //   node service.mjs <the node's address> <data folder>
 import { PerformanceObserver } from "node:perf_hooks";
-import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
-import { hexToBytes } from "../../packages/protocol/dist/index.js";
-import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
 import { createConnection } from "../../packages/server/dist/store/database.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "../service/contestant.mjs";
-import { API_KEY, CHAIN_ID, waiverKey } from "../service/shape.mjs";
+import { startService } from "../startService.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
-const UNLIMITED = 1_000_000;
 /** Shorter pauses explain no slow request. */
 const PAUSE_MS = 4;
 const SAMPLE_MS = 2;
 
-const server = await createServer({
-  chainId: CHAIN_ID,
-  rpcUrl,
-  waivers: [privateKeyWaiver(waiverKey())],
-  apiKeys: [API_KEY],
-  allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
-  dataDir,
-  ratePerSecond: UNLIMITED,
-  rateBurst: UNLIMITED,
-  logLevel: "warn",
-});
-const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+const { server, url } = await startService({ rpcUrl, dataDir });
 const database = createConnection(await embeddedConnection(dataDir));
 await database.connect();
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { median } from "../median.mjs";
-import { runToEnd, startProgram } from "../programs.mjs";
+import { runToEnd, startProgram, withPrograms } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BYTES_PER_ROW, KNOWN, pastDays, SENT_PER_ROUND, SPARE_BYTES, today } from "./shape.mjs";
@@ -97,13 +97,7 @@ async function measure(stores, { rounds }, workspace) {
 }
 
 async function measureRound(stores, first, { load, hashes, end, signal }, run) {
-  const programs = [];
-  const start = async (program, args) => {
-    const started = await startProgram(program, args, { signal });
-    programs.unshift(started);
-    return started;
-  };
-  try {
+  return withPrograms({ signal }, async (start) => {
     const running = [];
     for (const { name, dataDir, node } of stores) {
       const service = await start(programOf("service"), [node.url, dataDir]);
@@ -112,9 +106,7 @@ async function measureRound(stores, first, { load, hashes, end, signal }, run) {
       running.push({ name, dataDir, service, startMs, client: await start(programOf("client"), args) });
     }
     return await run(running, { end, signal });
-  } finally {
-    for (const program of programs) await program.close();
-  }
+  });
 }
 
 async function measureAll(running) {

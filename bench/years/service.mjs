@@ -1,18 +1,14 @@
 // The service of bench:years on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
 //   node service.mjs <the node's address> <data folder>
-import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
-import { hexToBytes } from "../../packages/protocol/dist/index.js";
-import { createServer, privateKeyWaiver } from "../../packages/server/dist/index.js";
 import { createConnection, openPool } from "../../packages/server/dist/store/database.js";
 import { dropOldDays } from "../../packages/server/dist/store/outcomes/dropDays.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "../service/contestant.mjs";
-import { API_KEY, CHAIN_ID, waiverKey } from "../service/shape.mjs";
+import { startService, UNLIMITED } from "../startService.mjs";
 import { DAYS } from "./shape.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
-const UNLIMITED = 1_000_000;
 
 /** The lowest id of this moment. */
 function idNow() {
@@ -22,22 +18,14 @@ function idNow() {
 let stepsAfter = idNow();
 
 const startedAt = performance.now();
-const server = await createServer({
-  chainId: CHAIN_ID,
+const { server, url } = await startService({
   rpcUrl,
-  waivers: [privateKeyWaiver(waiverKey())],
-  apiKeys: [API_KEY],
-  allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
-  ratePerSecond: UNLIMITED,
-  rateBurst: UNLIMITED,
   readRatePerSecond: UNLIMITED,
   readBurst: UNLIMITED,
   // The benchmark drops a day itself.
   retentionMs: 0,
-  logLevel: "warn",
 });
-const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
 const startMs = performance.now() - startedAt;
 const database = createConnection(await embeddedConnection(dataDir));
 await database.connect();
