@@ -5,8 +5,7 @@
 // Recovering, executing and sealing are timed in the engine. Decoding and the policy are short and synchronous, so they
 // are timed in a second run on their own. The rest is the pool, the other rules and the ledger.
 import { BlockDraft } from "../../packages/devnet/dist/block/block.js";
-import { decodeForEvm } from "../../packages/devnet/dist/block/transaction.js";
-import { ethereumJsExecutor } from "../../packages/devnet/dist/evm/executor.js";
+import { FastExecution } from "../../packages/devnet/dist/fastPath/executor.js";
 import { createDevnet } from "../../packages/devnet/dist/index.js";
 import { policyVerdict, policyVersion } from "../../packages/devnet/dist/registry/policy.js";
 import { WorldState } from "../../packages/devnet/dist/state/world.js";
@@ -29,18 +28,7 @@ timed(BlockDraft.prototype, "prepare", "seal");
 timed(BlockDraft.prototype, "seal", "seal");
 // Applying the changes includes the state root.
 const world = timed(WorldState.prototype, "apply", "seal");
-const open = ethereumJsExecutor.open;
-ethereumJsExecutor.open = async (state, block) => {
-  const execution = await open.call(ethereumJsExecutor, state, block);
-  const run = execution.transaction.bind(execution);
-  execution.transaction = async (tx) => {
-    const start = performance.now();
-    const outcome = await run(tx);
-    ms.execute += performance.now() - start;
-    return outcome;
-  };
-  return execution;
-};
+timed(FastExecution.prototype, "transaction", "execute");
 
 const devnet = await createDevnet({ blockTimeMs: 0, automine: false });
 // Warm up, or compiling would count towards whichever part runs first.
@@ -97,16 +85,13 @@ function timeOf(run) {
   return performance.now() - start;
 }
 
-/** Decodes hex to bytes, then strictly as the protocol does, then to the object that the EVM runs. */
+/** Decodes hex to bytes, and those strictly as the protocol does. */
 function decode(raw) {
   const bytes = hexToBytes(raw);
   if (kind === "wrapped") {
-    const { data } = decodeTransaction(bytes);
-    decodeInnerTx(data);
-    decodeForEvm(data);
+    decodeInnerTx(decodeTransaction(bytes).data);
   } else {
     decodeTransaction(bytes);
-    decodeForEvm(bytes);
   }
 }
 

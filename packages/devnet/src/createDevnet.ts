@@ -3,6 +3,7 @@ import type { SealedBlock } from "./block/block.js";
 import { Chain } from "./chain/chain.js";
 import { Miner } from "./chain/miner.js";
 import { ethereumJsExecutor } from "./evm/executor.js";
+import { withFastPath } from "./fastPath/executor.js";
 import { installFaults } from "./faults/installFaults.js";
 import { createMethods } from "./methods/createMethods.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
@@ -125,7 +126,7 @@ function emitWarning(error: unknown): void {
 /** @throws StateFolderError if the folder does not hold a chain. The folder is released then. */
 function openChain(options: ResolvedDevnetOptions, folder: StateFolder | undefined): Chain {
   try {
-    return new Chain(options, ethereumJsExecutor, folder);
+    return new Chain(options, withFastPath(ethereumJsExecutor), folder);
   } catch (error) {
     folder?.close();
     throw folder?.explain(error) ?? error;

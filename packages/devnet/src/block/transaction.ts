@@ -12,8 +12,10 @@ import {
   MARKER_ADDRESS,
   ProtocolError,
   recoverSender,
+  type SignedTransaction,
 } from "@gas-waiver/protocol";
 import { common } from "../evm/common.js";
+import type { ExecutableTransaction } from "../evm/executor.js";
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 
 /** A signed transaction with its hash and its sender. */
@@ -31,20 +33,37 @@ export function chainTransaction(raw: Uint8Array, sender: Uint8Array): ChainTran
   return { raw, hash: bytesToHex(crypto.keccak256(raw)), sender: bytesToHex(sender) };
 }
 
-/**
- * Decodes a transaction that is not a wrapper: legacy with EIP-155, EIP-2930, EIP-1559 or EIP-7702.
- * @throws {@link ProtocolError} if it is malformed, unprotected, of another type, for another chain or badly signed.
- */
-export function decodeOrdinary(raw: Uint8Array): ChainTransaction {
-  if (raw[0] === EIP7702_TYPE) return decodeSetCode(raw);
-  // The canonical encoding does not depend on who pays, so protocol's strict decoder fits.
-  const tx = decodeTransaction(raw);
-  assertReplayProtected(tx);
-  assertChainId(tx, DEVNET_CHAIN_ID);
-  return chainTransaction(raw, recoverSender(tx));
+/** A transaction with the form in which it runs. */
+export interface RunnableTransaction {
+  readonly tx: ChainTransaction;
+  readonly executable: ExecutableTransaction;
 }
 
-function decodeSetCode(raw: Uint8Array): ChainTransaction {
+/**
+ * Decodes a transaction that is not a wrapper: legacy with EIP-155, EIP-2930, EIP-1559 or EIP-7702.
+ * @param hash the Keccak hash of the bytes.
+ * @throws {@link ProtocolError} if it is malformed, unprotected, of another type, for another chain or badly signed.
+ */
+export function decodeOrdinary(raw: Uint8Array, hash: Hex): RunnableTransaction {
+  if (raw[0] === EIP7702_TYPE) return runnable({ raw, hash, sender: senderOfSetCode(raw) }, undefined);
+  // The canonical encoding does not depend on who pays, so protocol's strict decoder fits.
+  const signed = decodeTransaction(raw);
+  assertReplayProtected(signed);
+  assertChainId(signed, DEVNET_CHAIN_ID);
+  return runnable({ raw, hash, sender: bytesToHex(recoverSender(signed)) }, signed);
+}
+
+/** @param signed undefined if only EthereumJS decodes the bytes. */
+export function runnable(tx: ChainTransaction, signed: SignedTransaction | undefined): RunnableTransaction {
+  let evm: TypedTransaction | undefined;
+  const decode = () => {
+    evm ??= decodeForEvm(tx.raw, tx.sender);
+    return evm;
+  };
+  return { tx, executable: { sender: tx.sender, signed, evm: decode } };
+}
+
+function senderOfSetCode(raw: Uint8Array): Hex {
   const decoded = decodeForEvm(raw);
   const chainId = "chainId" in decoded ? decoded.chainId : undefined;
   if (chainId !== DEVNET_CHAIN_ID) {
@@ -54,7 +73,7 @@ function decodeSetCode(raw: Uint8Array): ChainTransaction {
     });
   }
   try {
-    return chainTransaction(raw, decoded.getSenderAddress().bytes);
+    return bytesToHex(decoded.getSenderAddress().bytes);
   } catch (error) {
     throw new ProtocolError("INVALID_SIGNATURE", messageOf(error), {}, { cause: error });
   }

@@ -1,13 +1,8 @@
 import { type Hex, ProtocolError } from "@gas-waiver/protocol";
 import { BlockDraft } from "../block/block.js";
 import type { BlockEnvironment, Execution, Executor, Outcome } from "../evm/executor.js";
-import {
-  type AdmissionRules,
-  effectiveGasPrice,
-  type PoolEntry,
-  recheck,
-  type WrapperEntry,
-} from "../pool/admission.js";
+import { effectiveGasPrice } from "../evm/gasPrice.js";
+import { type AdmissionRules, type PoolEntry, recheck, type WrapperEntry } from "../pool/admission.js";
 import type { Pool } from "../pool/pool.js";
 import { RefusedError } from "../pool/refusedError.js";
 import { Overlay } from "../state/overlay.js";
@@ -105,7 +100,8 @@ async function include(
     if (entry.kind === "wrapper") await runWrapper(entry, state, execution, draft);
     else {
       if (entry.impersonated) state.allowContractSender(entry.signer);
-      draft.add(entry.tx, "ordinary", await execution.transaction(entry.evm), effectiveGasPrice(entry.evm));
+      const outcome = await execution.transaction(entry.executable);
+      draft.add(entry.tx, "ordinary", outcome, effectiveGasPrice(entry.fees));
     }
   } catch (error) {
     await state.revert();
@@ -126,7 +122,7 @@ async function runWrapper(
 ): Promise<void> {
   const waiver = state.account(entry.signer) ?? EMPTY_ACCOUNT;
   state.setAccount(entry.signer, { ...waiver, nonce: waiver.nonce + 1n });
-  const outcome = await execution.transaction(entry.innerEvm);
+  const outcome = await execution.transaction(entry.innerExecutable);
   draft.add(entry.tx, "wrapper", wrapperOutcome(entry, outcome), 0n);
   draft.add(entry.inner, "inner", outcome, 0n);
 }

@@ -6,7 +6,7 @@ import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
 import type { AdmissionRules } from "../pool/admission.js";
 import { Pool, type PoolLimits } from "../pool/pool.js";
-import { admitToPool, type PoolKind } from "../pool/poolKind.js";
+import { admitToPool, type PoolKind, type SentTransaction } from "../pool/poolKind.js";
 import { RefusedError } from "../pool/refusedError.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
@@ -104,15 +104,16 @@ export class Chain {
    * @throws ProtocolError or RefusedError for the first check that fails. Nothing has changed then.
    */
   send(raw: Uint8Array): Promise<Hex> {
-    return this.#admit(bytesToHex(crypto.keccak256(raw)), raw);
+    return this.#admit({ raw, hash: bytesToHex(crypto.keccak256(raw)) });
   }
 
   /** Like {@link send}, for a transaction of an impersonated sender, which has no valid signature. */
   sendImpersonated(tx: ChainTransaction): Promise<Hex> {
-    return this.#admit(tx.hash, tx);
+    return this.#admit(tx);
   }
 
-  async #admit(hash: Hex, tx: Uint8Array | ChainTransaction): Promise<Hex> {
+  async #admit(tx: SentTransaction): Promise<Hex> {
+    const { hash } = tx;
     this.pool.assertUnknown(hash);
     // An inner in a block was never sent by itself. Sent now, it is refused for its price (D11).
     const role = this.ledger.transaction(hash)?.included.role;

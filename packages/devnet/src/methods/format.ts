@@ -4,7 +4,7 @@ import type { IncludedTransaction } from "../block/included.js";
 import { type ChainTransaction, decodeForEvm } from "../block/transaction.js";
 import type { LocatedTransaction } from "../chain/ledger.js";
 import type { Log } from "../evm/executor.js";
-import { effectiveGasPrice } from "../pool/admission.js";
+import { effectiveGasPrice } from "../evm/gasPrice.js";
 
 // Formats the chain's objects for Ethereum's JSON-RPC.
 

@@ -12,10 +12,13 @@ import {
 import {
   type ChainTransaction,
   chainTransaction,
-  decodeForEvm,
   decodeOrdinary,
   goesToMarker,
+  type RunnableTransaction,
+  runnable,
 } from "../block/transaction.js";
+import type { ExecutableTransaction } from "../evm/executor.js";
+import { effectiveGasPrice, type Fees, feesOf } from "../evm/gasPrice.js";
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import { policyVerdict, policyVersion } from "../registry/policy.js";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
@@ -23,6 +26,8 @@ import { RefusedError } from "./refusedError.js";
 
 /** Large enough for a proposal with 2,000 targets. Geth's limit of 128 KiB is too small for that. */
 const MAX_TRANSACTION_BYTES = 1_048_576;
+/** Any gas limit times a price below this fits in 256 bits. */
+const MAX_PLAIN_PRICE = 2n ** 192n;
 
 /** The rules of admission that do not depend on the state. */
 export interface AdmissionRules {
@@ -45,7 +50,10 @@ interface EntryFields {
 
 export interface OrdinaryEntry extends EntryFields {
   readonly kind: "ordinary";
-  readonly evm: TypedTransaction;
+  readonly executable: ExecutableTransaction;
+  readonly fees: Fees;
+  /** In wei. */
+  readonly value: bigint;
   /** True for an unsigned transaction that the node sends for an impersonated account. */
   readonly impersonated: boolean;
 }
@@ -53,7 +61,7 @@ export interface OrdinaryEntry extends EntryFields {
 export interface WrapperEntry extends EntryFields {
   readonly kind: "wrapper";
   readonly inner: ChainTransaction;
-  readonly innerEvm: TypedTransaction;
+  readonly innerExecutable: ExecutableTransaction;
   readonly innerNonce: bigint;
   /** The wrapper's intrinsic gas, which its receipt shows as used (D10). */
   readonly overheadGas: bigint;
@@ -70,6 +78,7 @@ export type PoolEntry = OrdinaryEntry | WrapperEntry;
  */
 export async function admit(
   raw: Uint8Array,
+  hash: Hex,
   state: StateReader,
   nonces: NonceRule,
   rules: AdmissionRules,
@@ -82,8 +91,8 @@ export async function admit(
     );
   }
   return goesToMarker(raw)
-    ? admitWrapper(raw, state, nonces, rules)
-    : admitOrdinary(raw, state, nonces, rules);
+    ? admitWrapper(raw, hash, state, nonces, rules)
+    : admitFrom(decodeOrdinary(raw, hash), false, state, nonces, rules);
 }
 
 /** Repeats the checks on the state in which the transaction is about to run (D8). */
@@ -95,6 +104,7 @@ export async function recheck(entry: PoolEntry, state: StateReader, rules: Admis
 
 async function admitWrapper(
   raw: Uint8Array,
+  hash: Hex,
   state: StateReader,
   nonces: NonceRule,
   rules: AdmissionRules,
@@ -102,28 +112,20 @@ async function admitWrapper(
   const valid = await assertWrapper(raw, chainView(state, rules), nonces);
   const { wrapper, waiver, inner, sender } = valid;
   assertFitsBlock(wrapper.gasLimit, rules);
-  const innerTx = chainTransaction(inner.raw, sender);
+  const { tx: innerTx, executable } = runnable(chainTransaction(inner.raw, sender), inner);
+  const signer = bytesToHex(waiver);
   return {
     kind: "wrapper",
-    tx: chainTransaction(raw, waiver),
-    signer: bytesToHex(waiver),
+    tx: { raw, hash, sender: signer },
+    signer,
     nonce: wrapper.nonce,
     gasLimit: wrapper.gasLimit,
     inner: innerTx,
-    innerEvm: decodeForEvm(inner.raw, innerTx.sender),
+    innerExecutable: executable,
     innerNonce: inner.nonce,
     overheadGas: intrinsicGas(wrapper),
     valid,
   };
-}
-
-function admitOrdinary(
-  raw: Uint8Array,
-  state: StateReader,
-  nonces: NonceRule,
-  rules: AdmissionRules,
-): OrdinaryEntry {
-  return admitFrom(decodeOrdinary(raw), false, state, nonces, rules);
 }
 
 /**
@@ -136,48 +138,54 @@ export function admitImpersonated(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): OrdinaryEntry {
-  return admitFrom(tx, true, state, nonces, rules);
+  return admitFrom(runnable(tx, undefined), true, state, nonces, rules);
 }
 
 function admitFrom(
-  tx: ChainTransaction,
+  { tx, executable }: RunnableTransaction,
   impersonated: boolean,
   state: StateReader,
   nonces: NonceRule,
   rules: AdmissionRules,
 ): OrdinaryEntry {
-  const evm = decodeForEvm(tx.raw, tx.sender);
+  // EthereumJS refuses some encodings that protocol's decoder accepts, such as a cost of more than 256 bits.
+  if (!isPlain(executable)) executable.evm();
+  const decoded = executable.signed ?? executable.evm();
+  const { nonce, gasLimit, value } = decoded;
   const entry: OrdinaryEntry = {
     kind: "ordinary",
     tx,
     signer: tx.sender,
-    nonce: evm.nonce,
-    gasLimit: evm.gasLimit,
-    evm,
+    nonce,
+    gasLimit,
+    executable,
+    fees: decoded,
+    value,
     impersonated,
   };
-  assertMinGasPrice(evm, rules);
-  assertFitsBlock(evm.gasLimit, rules);
-  assertLeastGas(evm);
+  assertMinGasPrice(entry, rules);
+  assertFitsBlock(gasLimit, rules);
+  assertLeastGas(entry);
   assertCanRun(entry, state, nonces, rules);
   return entry;
 }
 
+/** Whether a transaction is a call whose fees are certainly in range. */
+function isPlain({ signed }: ExecutableTransaction): boolean {
+  if (signed?.to === undefined) return false;
+  const [tip, cap] = feesOf(signed);
+  return tip <= cap && cap < MAX_PLAIN_PRICE;
+}
+
 /** Ordinary transactions pay at least `minGasPrice` (D11). The header's base fee is 0. */
-function assertMinGasPrice(evm: TypedTransaction, { minGasPrice }: AdmissionRules): void {
-  const gasPrice = effectiveGasPrice(evm);
+function assertMinGasPrice({ fees }: OrdinaryEntry, { minGasPrice }: AdmissionRules): void {
+  const gasPrice = effectiveGasPrice(fees);
   if (gasPrice >= minGasPrice) return;
   throw new RefusedError(
     "GAS_PRICE_BELOW_MINIMUM",
     `transaction underpriced: it pays ${gasPrice} wei per gas, the minimum is ${minGasPrice}; only a waiver's wrapper carries a transaction with a price of 0`,
     { gasPrice: gasPrice.toString(), minGasPrice: minGasPrice.toString() },
   );
-}
-
-/** The price per gas in wei that the sender pays with a base fee of 0. */
-export function effectiveGasPrice(evm: TypedTransaction): bigint {
-  if (!("maxFeePerGas" in evm)) return evm.gasPrice;
-  return evm.maxPriorityFeePerGas < evm.maxFeePerGas ? evm.maxPriorityFeePerGas : evm.maxFeePerGas;
 }
 
 function assertFitsBlock(gasLimit: bigint, { blockGasLimit }: AdmissionRules): void {
@@ -189,13 +197,14 @@ function assertFitsBlock(gasLimit: bigint, { blockGasLimit }: AdmissionRules): v
   );
 }
 
-function assertLeastGas(evm: TypedTransaction): void {
-  const needed = leastGas(evm);
-  if (evm.gasLimit >= needed) return;
+function assertLeastGas({ gasLimit, executable }: OrdinaryEntry): void {
+  const { signed } = executable;
+  const needed = signed === undefined ? leastGas(executable.evm()) : intrinsicGas(signed);
+  if (gasLimit >= needed) return;
   throw new RefusedError(
     "GAS_LIMIT_TOO_LOW",
-    `intrinsic gas too low: the gas limit is ${evm.gasLimit}, the transaction needs at least ${needed}`,
-    { gasLimit: evm.gasLimit.toString(), intrinsicGas: needed.toString() },
+    `intrinsic gas too low: the gas limit is ${gasLimit}, the transaction needs at least ${needed}`,
+    { gasLimit: gasLimit.toString(), intrinsicGas: needed.toString() },
   );
 }
 
@@ -213,8 +222,8 @@ function assertCanRun(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): void {
-  const { evm, nonce, signer } = entry;
-  assertMinGasPrice(evm, rules);
+  const { nonce, signer } = entry;
+  assertMinGasPrice(entry, rules);
   const account = state.account(signer);
   const expected = account?.nonce ?? 0n;
   if (nonce < expected || (nonce > expected && nonces === "exact")) {
@@ -226,8 +235,8 @@ function assertCanRun(
     );
   }
   // The balance must cover the signed fee cap, also where the transaction will pay less (EIP-1559).
-  const price = "maxFeePerGas" in evm ? evm.maxFeePerGas : evm.gasPrice;
-  const cost = evm.gasLimit * price + evm.value;
+  const [, cap] = feesOf(entry.fees);
+  const cost = entry.gasLimit * cap + entry.value;
   const balance = account?.balance ?? 0n;
   if (balance < cost) {
     throw new RefusedError(

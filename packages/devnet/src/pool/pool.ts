@@ -1,5 +1,6 @@
 import type { ErrorValues, Hex } from "@gas-waiver/protocol";
 import type { ChainTransaction } from "../block/transaction.js";
+import { feesOf } from "../evm/gasPrice.js";
 import type { PoolEntry } from "./admission.js";
 import { NonceClaims } from "./nonceClaims.js";
 import { RefusedError } from "./refusedError.js";
@@ -225,7 +226,7 @@ export class Pool {
 
 /** Both fees have to rise by a tenth, as in geth. A wrapper's price is 0, so wrappers are never replaced. */
 function assertReplaces(entry: PoolEntry, holder: PoolEntry): void {
-  const [[tip, cap], [oldTip, oldCap]] = [feesOf(entry), feesOf(holder)];
+  const [[tip, cap], [oldTip, oldCap]] = [entryFees(entry), entryFees(holder)];
   const raised = (fee: bigint, old: bigint) => fee > old && fee * 100n >= old * 110n;
   if (raised(tip, oldTip) && raised(cap, oldCap)) return;
   throw new RefusedError(
@@ -235,11 +236,9 @@ function assertReplaces(entry: PoolEntry, holder: PoolEntry): void {
   );
 }
 
-/** The tip and the fee cap in wei per gas. They are equal for a transaction with a single price. */
-function feesOf(entry: PoolEntry): readonly [bigint, bigint] {
-  if (entry.kind === "wrapper") return [0n, 0n];
-  const { evm } = entry;
-  return "maxFeePerGas" in evm ? [evm.maxPriorityFeePerGas, evm.maxFeePerGas] : [evm.gasPrice, evm.gasPrice];
+/** The tip and the fee cap in wei per gas. */
+function entryFees(entry: PoolEntry): readonly [bigint, bigint] {
+  return entry.kind === "wrapper" ? [0n, 0n] : feesOf(entry.fees);
 }
 
 function full(why: string, values: ErrorValues): RefusedError {

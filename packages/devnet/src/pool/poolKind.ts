@@ -16,6 +16,11 @@ import { RefusedError } from "./refusedError.js";
 export const POOL_KINDS = ["queued", "strict"] as const;
 export type PoolKind = (typeof POOL_KINDS)[number];
 
+/** Signed bytes with their hash, or a transaction of an impersonated sender. */
+export type SentTransaction =
+  | ChainTransaction
+  | (Omit<ChainTransaction, "sender"> & { readonly sender?: undefined });
+
 /**
  * Checks signed bytes, or a transaction of an impersonated sender, and adds it to the pool.
  * @throws ProtocolError or RefusedError for the first check that fails, with nonce errors worded as such pools do.
@@ -23,7 +28,7 @@ export type PoolKind = (typeof POOL_KINDS)[number];
 export async function admitToPool(
   pool: Pool,
   kind: PoolKind,
-  tx: Uint8Array | ChainTransaction,
+  tx: SentTransaction,
   state: StateReader,
   rules: AdmissionRules,
 ): Promise<void> {
@@ -31,8 +36,8 @@ export async function admitToPool(
     const view = kind === "strict" ? stateAfterPool(state, pool) : state;
     const nonces = kind === "strict" ? "exact" : "gaps";
     const entry =
-      tx instanceof Uint8Array
-        ? await admit(tx, view, nonces, rules)
+      tx.sender === undefined
+        ? await admit(tx.raw, tx.hash, view, nonces, rules)
         : admitImpersonated(tx, view, nonces, rules);
     addToPool(pool, kind, entry, state);
   } catch (error) {
