@@ -62,6 +62,8 @@ export class Memory {
 
   /** Copies from a source that is followed by zeros without end. */
   write(offset: number, source: Uint8Array, sourceOffset: number, length: number): void {
+    // The offset of an empty range may be anywhere.
+    if (length === 0) return;
     const part = source.subarray(sourceOffset, sourceOffset + length);
     this.#bytes.set(part, offset);
     this.#bytes.fill(0, offset + part.length, offset + length);

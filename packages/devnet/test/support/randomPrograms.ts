@@ -21,8 +21,6 @@ const RANGES: readonly (readonly [opcode: number, takes: number, pushes: number]
   [55, 3, 0],
   [57, 3, 0],
   [81, 1, 1],
-  [82, 2, 0],
-  [83, 2, 0],
   [94, 3, 0],
 ];
 /** An instruction that the fast path does not have: BALANCE. */
@@ -45,13 +43,14 @@ export class RandomProgram {
   }
 
   #step(): void {
-    const choice = this.#below(12);
+    const choice = this.#below(13);
     if (choice === 0) this.#load();
     else if (choice < 3) this.#store();
     else if (choice < 5) this.#onRange(...this.#pick(RANGES));
     else if (choice === 5) this.#log();
     else if (choice === 6) this.#skip();
     else if (choice === 7) this.#rearrange();
+    else if (choice === 8) this.#write();
     else this.#compute(...this.#pick(COMPUTE));
   }
 
@@ -61,7 +60,10 @@ export class RandomProgram {
   }
 
   #onRange(opcode: number, takes: number, pushes: number): void {
-    for (let i = 0; i < takes; i++) this.#push(BigInt(this.#below(this.#below(20) === 0 ? 5_000 : 90)));
+    // The length is pushed first. An empty range may begin anywhere.
+    const isEmpty = takes > 1 && this.#below(8) === 0;
+    if (isEmpty) this.#push(0n);
+    for (let i = isEmpty ? 1 : 0; i < takes; i++) this.#push(isEmpty ? this.#word() : this.#offset());
     this.#add(opcode, takes, pushes);
   }
 
@@ -76,12 +78,18 @@ export class RandomProgram {
     this.#add(0x55, 2, 0);
   }
 
+  /** Writes a word or a byte to memory. */
+  #write(): void {
+    this.#push(this.#word());
+    this.#push(this.#offset());
+    this.#add(this.#pick([0x52, 0x53]), 2, 0);
+  }
+
   #log(): void {
     const topics = this.#below(5);
     for (let i = 0; i < topics; i++) this.#push(this.#word());
-    this.#push(BigInt(this.#below(70)));
-    this.#push(BigInt(this.#below(70)));
-    this.#add(0xa0 + topics, topics + 2, 0);
+    this.#onRange(0xa0 + topics, 2, 0);
+    this.#depth = Math.max(0, this.#depth - topics);
   }
 
   /** Jumps, perhaps on a condition, over a step that leaves the stack as it was. */
@@ -107,11 +115,8 @@ export class RandomProgram {
   #end(): void {
     if (this.#below(30) === 0) this.#code.push(this.#pick([UNKNOWN, 0xfe, 0x56]));
     const ending = this.#pick([0xf3, 0xf3, 0xfd, 0x00, 0x7f]);
-    if (ending === 0xf3 || ending === 0xfd) {
-      this.#push(BigInt(this.#below(90)));
-      this.#push(BigInt(this.#below(90)));
-    }
-    this.#code.push(ending);
+    if (ending === 0xf3 || ending === 0xfd) this.#onRange(ending, 2, 0);
+    else this.#code.push(ending);
   }
 
   #add(opcode: number, takes: number, pushes: number): void {
@@ -123,6 +128,10 @@ export class RandomProgram {
     const bytes = hexToBytes(hexOf(value));
     this.#code.push(0x5f + bytes.length, ...bytes);
     this.#depth++;
+  }
+
+  #offset(): bigint {
+    return BigInt(this.#below(this.#below(20) === 0 ? 5_000 : 90));
   }
 
   #slot(): bigint {
