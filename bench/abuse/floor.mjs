@@ -39,8 +39,12 @@ async function onRequest(request, response) {
   const keepsBody = isFirst && request.method === "POST" && request.headers["content-length"] < 100_000;
   for await (const part of request) if (keepsBody) body += part;
   if (keepsBody && body.includes('"transactions":["0x')) return acceptAll(response, body);
-  const refuse = () =>
+  // The connection's later requests stay in its buffers meanwhile, not in this process.
+  request.socket.pause();
+  const refuse = () => {
+    request.socket.resume();
     response.writeHead(429, { "content-type": "application/json", "content-length": BODY.length }).end(BODY);
+  };
   if (answersLeft >= 1 && waiting.length === 0) begin(refuse);
   else waiting.push(refuse);
 }
