@@ -248,7 +248,8 @@ function createLanes(
   const broadcastBuffer = createBroadcastBuffer({ store, results, log });
   const routing = createRouting({ policies, directory, announceWork });
   const shared = { results, metrics, routing, expectedSenders, signer, broadcastBuffer };
-  const lanes = createLaneSet({ ...base, ...shared, store, ownWaivers, statuses, onFollowing });
+  const leaseStore = base.store.forRole("leases");
+  const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.onWork(lanes.wake);
   return { lanes, expectedSenders, signer, broadcastBuffer };
 }

@@ -133,7 +133,7 @@ export const STORE_LIMITS = {
   laneConnections: limit(
     "lane-connections",
     "N",
-    "Most connections to the database for the lanes and their leases.",
+    "Most connections to the database for the lanes.",
     DEFAULTS.laneConnections,
     1,
   ),

@@ -26,10 +26,11 @@ export interface BroadcastBuffer {
     write: (wrappers: readonly BufferedBroadcast[]) => Promise<T>,
   ): Promise<T>;
   /**
-   * Stores everything that is buffered, and waits for the writes that `storeAlongside` has begun. A client that has its line
-   * may ask for the record next. Never rejects.
+   * Stores what is buffered, and waits for the writes that `storeAlongside` has begun. A client that has its line may ask for
+   * the record next. Never rejects.
+   * @param waiver the lane's; of all lanes if undefined.
    */
-  flush(): Promise<void>;
+  flush(waiver?: Uint8Array): Promise<void>;
   close(): void;
 }
 
@@ -57,13 +58,13 @@ export function createBroadcastBuffer({
   flushDelayMs = FLUSH_DELAY_MS,
 }: BroadcastBufferDependencies): BroadcastBuffer {
   const buffered = createEntries();
-  let writes: Promise<unknown>[] = [];
+  let writes: { readonly waiver: Uint8Array; readonly writing: Promise<unknown> }[] = [];
   const flushTimer = createFlushTimer(() => flush());
   const storeAlongside: BroadcastBuffer["storeAlongside"] = async (held, write) => {
     const entries = buffered.takeOut(held.waiver);
     const writing = write(entries.map(({ wrapper }) => wrapper));
     if (entries.length === 0) return await writing;
-    writes.push(writing);
+    writes.push({ waiver: held.waiver, writing });
     try {
       const saved = await writing;
       // Lines on this replica get the update a second time, those on other replicas for the first time.
@@ -74,16 +75,19 @@ export function createBroadcastBuffer({
       if (!buffered.isEmpty()) flushTimer.start(RETRY_MS);
       throw error;
     } finally {
-      writes = writes.filter((other) => other !== writing);
+      writes = writes.filter((other) => other.writing !== writing);
     }
   };
-  const flush = async () => {
+  const flush = async (of?: Uint8Array) => {
+    const isMeant = ({ waiver }: { readonly waiver: Uint8Array }) => !of || bytesEqual(waiver, of);
+    const begun = writes.filter(isMeant).map(({ writing }) => writing);
     const flushes = buffered
       .leases()
+      .filter(isMeant)
       .map((held) =>
         storeAlongside(held, async (wrappers) => ({ broadcast: await saveBroadcast(store, held, wrappers) })),
       );
-    for (const written of await Promise.allSettled([...writes, ...flushes])) {
+    for (const written of await Promise.allSettled([...begun, ...flushes])) {
       if (written.status === "fulfilled") continue;
       log.debug({ err: (written.reason as Error).message }, "broadcast wrappers could not be stored yet");
     }

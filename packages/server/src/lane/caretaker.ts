@@ -8,7 +8,7 @@ import { createBroadcaster } from "./broadcaster.js";
 import { createConfirmations } from "./confirmations.js";
 import type { LaneDependencies, WatchContext } from "./context.js";
 import type { LaneStatusCache } from "./laneStatusCache.js";
-import { logFailure } from "./lease.js";
+import { logFailure } from "./logFailure.js";
 import { sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
 
@@ -63,7 +63,7 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
       await watchOnce(lease, watched, options);
     } finally {
       await stopRenewing();
-      await dependencies.broadcastBuffer.flush();
+      await dependencies.broadcastBuffer.flush(waiver);
       await releaseLease(store, lease.lane);
     }
   };

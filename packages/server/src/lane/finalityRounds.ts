@@ -1,7 +1,7 @@
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { LaneDependencies } from "./context.js";
 import type { Lane } from "./lane.js";
-import { logFailure } from "./lease.js";
+import { logFailure } from "./logFailure.js";
 import { findDoubtedLanes } from "./lostBlocks.js";
 
 type FinalityDependencies = Pick<LaneDependencies, "store" | "chain" | "options" | "log">;

@@ -9,7 +9,8 @@ import { createConfirmations } from "./confirmations.js";
 import type { LaneContext, LaneDependencies } from "./context.js";
 import { createLaneBreaker } from "./laneBreaker.js";
 import { createLaneParties } from "./laneParties.js";
-import { type LaneLease, type LeaseKeeper, logFailure } from "./lease.js";
+import type { LaneLease, LeaseKeeper } from "./lease.js";
+import { logFailure } from "./logFailure.js";
 import {
   afterFailure,
   IDLE_MS,
@@ -113,7 +114,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       stopping.abort();
       stepTimer.end();
       await Promise.all([steps, watch.close()]);
-      await dependencies.broadcastBuffer.flush();
+      await dependencies.broadcastBuffer.flush(waiver);
       await lease.release();
     },
   };
@@ -156,7 +157,7 @@ interface Handover {
   carryOut(broadcasting: Promise<void>): Promise<void>;
 }
 
-function createHandover(lease: LaneLease, { broadcastBuffer }: LaneContext): Handover {
+function createHandover(lease: LaneLease, { broadcastBuffer, account }: LaneContext): Handover {
   let successor: string | undefined;
   return {
     request(to) {
@@ -168,7 +169,7 @@ function createHandover(lease: LaneLease, { broadcastBuffer }: LaneContext): Han
       if (to === undefined || lease.current() === undefined) return;
       // The next owner sends again what this one could not.
       await broadcasting.catch(() => {});
-      await broadcastBuffer.flush();
+      await broadcastBuffer.flush(account.address);
       await lease.handOver(to);
     },
   };

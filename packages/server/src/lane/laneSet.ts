@@ -1,6 +1,7 @@
 import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
+import type { Store } from "../store/store.js";
 import { type Caretaker, startCaretaker } from "./caretaker.js";
 import type { LaneDependencies } from "./context.js";
 import { startFinalityRounds } from "./finalityRounds.js";
@@ -31,6 +32,8 @@ export interface LaneSet {
 export interface LaneSetDependencies extends LaneDependencies {
   /** Is kept up to date with the lanes that run. */
   readonly ownWaivers: OwnWaivers;
+  /** The store with the connections of the leases. */
+  readonly leaseStore: Store;
   readonly statuses: LaneStatusCache;
   /** Called when a lane begins to follow blocks. */
   readonly onFollowing: () => void;
@@ -38,7 +41,8 @@ export interface LaneSetDependencies extends LaneDependencies {
 
 export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const { store, chainRef, ownWaivers } = dependencies;
-  const leases = createLeaseKeeper({ ...dependencies, chain: chainRef, owner: dependencies.replica });
+  const ofLeases = { ...dependencies, store: dependencies.leaseStore };
+  const leases = createLeaseKeeper({ ...ofLeases, chain: chainRef, owner: dependencies.replica });
   let lanes: Lane[] = [];
   let caretaker: Caretaker | undefined;
   let spreading: Spreading | undefined;
@@ -47,16 +51,15 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     lanes = changed;
     ownWaivers.set(lanes.map(({ waiver }) => waiver));
   };
-  const handOver = (waiver: Uint8Array, to: string) =>
-    lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.handOver(to);
-  const isOwn = (waiver: Uint8Array) => lanes.some((lane) => bytesEqual(lane.waiver, waiver));
+  const laneOf = (waiver: Uint8Array) => lanes.find((lane) => bytesEqual(lane.waiver, waiver));
+  const handOver = (waiver: Uint8Array, to: string) => laneOf(waiver)?.handOver(to);
+  const isOwn = (waiver: Uint8Array) => laneOf(waiver) !== undefined;
   const add = async (accounts: readonly WaiverAccount[]) => {
     const added = accounts.filter(({ address }) => !isOwn(address));
     if (added.length === 0) return;
     const waivers = added.map(({ address }) => address);
     await registerLanes(store, chainRef, waivers);
-    const shared = { ...dependencies, leases };
-    if (!stopped) setLanes([...lanes, ...added.map((account) => startLane(account, shared))]);
+    if (!stopped) setLanes([...lanes, ...added.map((one) => startLane(one, { ...dependencies, leases }))]);
   };
   const rounds = startFinalityRounds(() => lanes, dependencies);
   dependencies.statuses.onRefresh((all) => tellStatuses(lanes, all));
@@ -64,7 +67,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     if (stopped) return;
     await add(accounts);
     if (!stopped) caretaker ??= startCaretaker({ ...dependencies, isOwn });
-    if (!stopped) spreading ??= startSpreading({ ...dependencies, waivers: ownWaivers.current, handOver });
+    if (!stopped) spreading ??= startSpreading({ ...ofLeases, waivers: ownWaivers.current, handOver });
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const removed = lanes.filter((lane) => !isWanted(lane));
     setLanes(lanes.filter(isWanted));

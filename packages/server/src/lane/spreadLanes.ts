@@ -2,7 +2,7 @@ import { hexToBytes } from "@gas-waiver/protocol";
 import { forgetReplica, keepAlive } from "../store/lanes/replicas.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { LaneDependencies } from "./context.js";
-import { logFailure } from "./lease.js";
+import { logFailure } from "./logFailure.js";
 import { planHandovers } from "./spread.js";
 
 /** Spreads the lanes over the replicas that are alive and have their keys. */

@@ -123,7 +123,7 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
 async function resendSigned({ lane: held, state }: Lease, context: StepContext): Promise<void> {
   const { broadcastBuffer, broadcaster, breaker } = context;
   // Wrappers that a node has surely taken need not be sent again.
-  await broadcastBuffer.flush();
+  await broadcastBuffer.flush(held.waiver);
   try {
     await broadcaster.resendSigned(held);
   } catch (error) {

@@ -51,7 +51,7 @@ export interface ServerOptions {
   readonly databaseUrl?: string;
   /** The folder of the embedded PostgreSQL. Required without `databaseUrl`. */
   readonly dataDir?: string;
-  /** The maximum number of connections to the database for the lanes and their leases. Default: 6. */
+  /** The maximum number of connections to the database for the lanes. Default: 6. */
   readonly laneConnections?: number;
   /** The maximum number of connections to the database for accepting submissions. Default: 4. */
   readonly acceptConnections?: number;

@@ -10,6 +10,7 @@ import {
   databaseRoute,
   openPool,
   type Pool,
+  type PoolOptions,
   type PoolUse,
 } from "./database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
@@ -18,7 +19,7 @@ import { createDaysAtStart } from "./outcomes/createDays.js";
 import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
-import { prepareSession } from "./primary/session.js";
+import { prepareSession, type SessionOptions } from "./primary/session.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
 import { troubleOf } from "./storeTrouble.js";
 
@@ -34,10 +35,10 @@ export interface Store {
 }
 
 /**
- * The roles that have connections of their own, so that none can take another's: the lanes and their leases, accepting,
- * reading for clients, and administration (keys, maintenance, the state of the database).
+ * The roles that have connections of their own, so that none can take another's: the leases of the lanes, the lanes,
+ * accepting, reading for clients, and administration (keys, maintenance, the state of the database).
  */
-export const STORE_ROLES = ["lanes", "accepting", "reading", "administration"] as const;
+export const STORE_ROLES = ["leases", "lanes", "accepting", "reading", "administration"] as const;
 export type StoreRole = (typeof STORE_ROLES)[number];
 
 /** The opened store with the connections of all roles. Its own pool is that of administration. */
@@ -56,11 +57,13 @@ export interface StoreLocation {
 }
 
 export interface StoreOptions extends StoreLocation {
-  /** The most connections of each role. Defaults: 6, 4, 4 and 2. */
+  /** The most connections of each role, without those of the leases. Defaults: 6, 4, 4 and 2. */
   readonly laneConnections?: number;
   readonly acceptConnections?: number;
   readonly readConnections?: number;
   readonly adminConnections?: number;
+  /** The length of a lane's lease. The connections of the leases wait at most for a part of it. Default: 3 s. */
+  readonly leaseMs?: number;
   /** Refuses a database whose commits wait for no standby. Default: false. */
   readonly requireSynchronousStandby?: boolean;
 }
@@ -165,6 +168,24 @@ function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
 
 /** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */
 const MONITOR_ANSWER_MS = 3_000;
+/** One for the statement that renews all leases, and two for those that wait for one row each (`lane/lease.ts`). */
+const LEASE_CONNECTIONS = 3;
+/** The shortest time limit of a renewal, in ms. A busy database may need some hundred. */
+const MIN_LEASE_ANSWER_MS = 1_000;
+/** A lane's write waits at most this long for a row, so that lanes whose rows are locked leave connections to the others. */
+const LANE_LOCK_TIMEOUT_MS = 2_000;
+
+/** The time limits of roles that have their own. A renewal that gets no answer leaves time for another one. */
+function roleLimits(leaseMs: number): Partial<Readonly<Record<StoreRole, RoleLimits>>> {
+  const answerTimeoutMs = Math.max(MIN_LEASE_ANSWER_MS, leaseMs / 3);
+  const timeouts = { answerTimeoutMs, connectTimeoutMs: answerTimeoutMs, lockTimeoutMs: answerTimeoutMs / 2 };
+  return { leases: { ...timeouts, isHasty: true }, lanes: { lockTimeoutMs: LANE_LOCK_TIMEOUT_MS } };
+}
+
+interface RoleLimits extends SessionOptions, Pick<PoolOptions, "answerTimeoutMs" | "connectTimeoutMs"> {
+  /** The time limit is so short that reaching it is no trouble of the store yet. The monitor finds that out by itself. */
+  readonly isHasty?: boolean;
+}
 
 function openPools(
   connection: ConnectionOptions,
@@ -173,34 +194,40 @@ function openPools(
     acceptConnections = DEFAULTS.acceptConnections,
     readConnections = DEFAULTS.readConnections,
     adminConnections = DEFAULTS.adminConnections,
+    leaseMs = DEFAULTS.leaseMs,
   }: StoreOptions,
   log: Logger,
 ) {
   const sizes: Readonly<Record<StoreRole, number>> = {
+    leases: LEASE_CONNECTIONS,
     lanes: laneConnections,
     accepting: acceptConnections,
     reading: readConnections,
     administration: adminConnections,
   };
+  const limits = roleLimits(leaseMs);
   let closing = false;
-  const open = (maxConnections: number, answerTimeoutMs?: number) =>
+  const open = (
+    maxConnections: number,
+    { lockTimeoutMs = 0, isHasty = false, ...timeouts }: RoleLimits = {},
+  ) =>
     openPool({
       ...connection,
+      ...timeouts,
       maxConnections,
-      ...(answerTimeoutMs !== undefined && { answerTimeoutMs }),
-      prepare: prepareSession,
-      onTrouble: (trouble, error) => monitor.report(trouble, error),
+      prepare: (session) => prepareSession(session, { lockTimeoutMs }),
+      onTrouble: (trouble, error) =>
+        isHasty && trouble.kind === "silent" ? (monitor.trouble ?? trouble) : monitor.report(trouble, error),
       onIdleConnectionLost: (error) => {
         // The pool's `end` resolves before its connections are closed, and the database that stops then cuts them.
         if (!closing) log.debug({ err: error.message }, "an idle connection to the store was lost");
       },
     });
-  const pools = Object.fromEntries(STORE_ROLES.map((role) => [role, open(sizes[role])])) as Record<
-    StoreRole,
-    Pool
-  >;
+  const pools = Object.fromEntries(
+    STORE_ROLES.map((role) => [role, open(sizes[role], limits[role])]),
+  ) as Record<StoreRole, Pool>;
   // A connection of its own: those of the roles may all wait for a standby.
-  const monitorPool = open(1, MONITOR_ANSWER_MS);
+  const monitorPool = open(1, { answerTimeoutMs: MONITOR_ANSWER_MS });
   const all = [...Object.values(pools), monitorPool];
   const monitor = createStoreMonitor({
     db: monitorPool,

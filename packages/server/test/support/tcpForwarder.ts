@@ -29,6 +29,11 @@ export class TcpForwarder {
   /** Keeps all connections open, also new ones, and passes no byte until {@link resume}. */
   stall(): void {
     this.#isStalled = true;
+    this.freeze();
+  }
+
+  /** Keeps the present connections open and passes no byte on them, as after the loss of a path. New ones work. */
+  freeze(): void {
     for (const socket of this.#sockets) socket.pause().unpipe();
   }
 

@@ -13,13 +13,21 @@ const SETTINGS = `
   select set_config('synchronous_commit',
     case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`;
 
+export interface SessionOptions {
+  /** The longest wait of a statement for a lock, in ms; by default without limit. */
+  readonly lockTimeoutMs?: number;
+}
+
 /**
  * Sets up the session of a new connection, and reads back that commits are durable in it. A connection to a read-only server
  * would show what was: while a name moves from one primary to the next, new connections may still lead to the old one.
  * @throws {@link StoreUnavailableError} `readOnly`, or `notDurable` if the setting did not stay.
  */
-export async function prepareSession(connection: Queryable): Promise<void> {
-  await connection.query(SETTINGS);
+export async function prepareSession(
+  connection: Queryable,
+  { lockTimeoutMs = 0 }: SessionOptions = {},
+): Promise<void> {
+  await connection.query(`set lock_timeout = ${Math.ceil(lockTimeoutMs)}; ${SETTINGS}`);
   const { rows } = await connection.query<{ durable: boolean; writable: boolean }>(
     `select current_setting('synchronous_commit') in ('on', 'remote_apply') as durable,
             current_setting('transaction_read_only') = 'off' as writable`,
