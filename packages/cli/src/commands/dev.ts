@@ -4,6 +4,7 @@ import {
   DEFAULT_RPC_PORT,
   DEFAULT_SERVICE_PORT,
   DEV_API_KEY,
+  DEV_PUBLISHABLE_KEY,
   DEVNET_CHAIN_ID,
 } from "@gas-waiver/devnet";
 import { hexToBytes } from "@gas-waiver/protocol";
@@ -65,7 +66,8 @@ const SETTINGS = {
 export const dev = defineCommand({
   description:
     "The chain has the fixed accounts of the devnet. The command reads no environment variable, so that the\n" +
-    `settings of a real service do not reach this one. The API key is ${DEV_API_KEY}.`,
+    `settings of a real service do not reach this one. The API key is ${DEV_API_KEY}, and the publishable\n` +
+    `key for pages and wallets on this machine ${DEV_PUBLISHABLE_KEY}; \`gas-waiver serve\` takes neither.`,
   settings: SETTINGS,
   rules: {
     check: ({ port: service, rpcPort }) =>
@@ -109,7 +111,7 @@ async function startDevnetAndService(
       rpcUrl,
       waivers: [privateKeyWaiver(hexToBytes(waiver.privateKey))],
       apiKeys: [],
-      publicApiKeys: [DEV_API_KEY],
+      publicApiKeys: [DEV_API_KEY, DEV_PUBLISHABLE_KEY],
       policySource: "registry",
       // The API key is public, so pages may use it, but only pages from this machine.
       corsOrigins: ["loopback", ...(allowedOrigins ?? [])],
@@ -122,6 +124,7 @@ async function startDevnetAndService(
     { host, port: values.port, closeStack, signal },
   );
   print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
+  print(`         publishable key ${DEV_PUBLISHABLE_KEY}, for pages and wallets on this machine`);
   print(`         ${earlierSubmissions(server)} found in its store`);
   if (!values.noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print, signal });
   signal.throwIfAborted();

@@ -29,3 +29,6 @@ export const DEFAULT_SERVICE_PORT = 8080;
 
 /** The API key of the development service, which accepts it on a loopback address only. */
 export const DEV_API_KEY = "gw_dev_local";
+
+/** The publishable key of the development service, for pages and wallets on the same machine (D32). */
+export const DEV_PUBLISHABLE_KEY = "gwp_dev_local";

@@ -22,6 +22,8 @@ export const REQUEST = {
   KEY_EXPIRED: "UNAUTHORIZED",
   KEY_DISABLED: "UNAUTHORIZED",
   KEY_REVOKED: "UNAUTHORIZED",
+  ORIGIN_NOT_ALLOWED: "UNAUTHORIZED",
+  KEY_IS_PUBLISHABLE: "UNAUTHORIZED",
   TOO_MANY_UNKNOWN_KEYS: "RATE_LIMITED",
   RATE_EXCEEDED: "RATE_LIMITED",
   QUEUE_AT_CAPACITY: "QUEUE_FULL",
@@ -40,6 +42,9 @@ export const REQUEST = {
 
 /** The HTTP status of these reasons, where it is not the one of their code (D21). */
 export const REQUEST_STATUSES = {
+  // The key is known, so 401 would be wrong: another try with the same key cannot pass.
+  ORIGIN_NOT_ALLOWED: 403,
+  KEY_IS_PUBLISHABLE: 403,
   REQUEST_TOO_SLOW: 408,
   BODY_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
@@ -155,6 +160,19 @@ export default /* @__PURE__ */ define(
         cause: "The key was revoked for good.",
         remedy: "Ask the operator for another key.",
       },
+      ORIGIN_NOT_ALLOWED: {
+        where: ["http"],
+        cause:
+          "The key is publishable (D32), and the request comes from a page of another origin, or from a program without an origin.",
+        remedy:
+          "Ask the operator to add the page's origin to the key, or `wallets` for programs; a server takes a secret key.",
+      },
+      KEY_IS_PUBLISHABLE: {
+        where: ["http"],
+        cause:
+          "The key is publishable (D32): it submits, checks, and sees only what it names by the transaction's hash.",
+        remedy: "Name the submission by its `txHash`, or use a secret key on a server of yours.",
+      },
       TOO_MANY_UNKNOWN_KEYS: {
         where: ["http", "admin"],
         cause: "The client's address has shown too many unknown keys. Keys that it has used before go on.",
@@ -223,8 +241,8 @@ export default /* @__PURE__ */ define(
       },
       NO_SUCH_SUBMISSION: {
         where: ["http"],
-        cause: "This key has no submission with this `id`.",
-        remedy: "Check the `id`.",
+        cause: "This key has no submission with this `id`, or of a transaction with this hash.",
+        remedy: "Check the `id` or the hash.",
       },
     },
   }),

@@ -4,6 +4,7 @@ import type { FastifyInstance } from "fastify";
 import type { ConfiguredKey } from "../keys/configuredKeys.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import { limitsOfService } from "../model/caller.js";
+import { WALLETS } from "../model/origins.js";
 import type { TokenStore } from "../store/keys/tokenStore.js";
 import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
@@ -72,7 +73,10 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const routes = Object.values(ROUTES);
   const clientAddress = createClientAddress(options);
   const limits = limitsOfService(options);
-  const authenticator = createAuthenticator({ configuredKeys, limits, directory, clientAddress, failures });
+  const authenticator = createAuthenticator({
+    ...{ configuredKeys, limits, directory, clientAddress, failures },
+    publicKeyOrigins: [...options.corsOrigins, WALLETS],
+  });
   const parties = new PartyTurns();
   const partyOf = (request: IncomingMessage) => {
     const party = partyOfRequest(request, { authenticator, clientAddress, failures });
@@ -96,7 +100,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const connections = limitConnections(app, { ...options, keylessMs }, metrics);
   countConnections(app, metrics);
   refuseForeignHosts(app, options.allowedHosts);
-  registerCors(app, options);
+  registerCors(app, options, () => directory.origins);
   const rateLimiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => rateLimiter.close());
   const readLimiter = createReadLimiter({ options, metrics, hasOthers: () => parties.areSeveralActive });

@@ -6,18 +6,20 @@ import { hashOfKey, keyIdIn } from "../keys/apiKey.js";
 import type { Grant } from "../keys/cachedKey.js";
 import type { ConfiguredKey } from "../keys/configuredKeys.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import type { Caller, KeyLimits } from "../model/caller.js";
+import { type Caller, type KeyLimits, type LimitedCaller, partyOf } from "../model/caller.js";
 import { addressGroup } from "../model/networkAddress.js";
+import { isOriginOfKey } from "../model/origins.js";
 import type { AddressedRequest, ClientAddress } from "./clientAddress.js";
 import type { FailedAuthentications } from "./limits/failedAuthentications.js";
 import type { RequestParty } from "./limits/requestTurns.js";
 
-/** Finds the API key of a request by its `Authorization` header. */
+/** Finds the API key of a request, and what the key permits. */
 export interface Authenticator {
   /**
-   * @throws {@link ProtocolError} of code `UNAUTHORIZED`, or of reason `TOO_MANY_UNKNOWN_KEYS`. The message never repeats the key.
+   * @returns for a publishable key (D32) a grant of its own, whose caller names the client's address.
+   * @throws {@link ProtocolError} of code `UNAUTHORIZED`, such as `ORIGIN_NOT_ALLOWED`, or of reason `TOO_MANY_UNKNOWN_KEYS`. The message never repeats the key.
    */
-  authenticate(request: AddressedRequest): Grant;
+  authenticate(request: AddressedRequest & PresentedRequest): Grant;
 }
 
 /** A request to the service, before any of its parts is validated. */
@@ -40,6 +42,8 @@ export interface AuthenticatorDependencies {
   /** The keys of the configuration, which have the service's limits. */
   readonly configuredKeys: readonly ConfiguredKey[];
   readonly limits: KeyLimits;
+  /** The origins that may use the publishable keys of the configuration. */
+  readonly publicKeyOrigins: readonly string[];
   /** The keys of the store. */
   readonly directory: Pick<KeyDirectory, "authenticate">;
   readonly clientAddress: ClientAddress;
@@ -49,8 +53,10 @@ export interface AuthenticatorDependencies {
 /** Accepts the keys of the configuration and of the store. Keys are compared by their hashes, in constant time. */
 export function createAuthenticator(dependencies: AuthenticatorDependencies): Authenticator {
   const { configuredKeys, limits, directory, clientAddress, failures } = dependencies;
-  const configured = configuredKeys.map(({ keyId, hash }) => {
-    const caller = { keyId, limits, allowedTargets: undefined, caps: undefined };
+  const publishable = { origins: dependencies.publicKeyOrigins, addressRate: limits };
+  const configured = configuredKeys.map(({ keyId, hash, isPublishable }) => {
+    const rights = isPublishable ? { publishable } : {};
+    const caller: Caller = { keyId, limits, allowedTargets: undefined, caps: undefined, ...rights };
     // A configured key is valid as long as the process runs, so this signal never fires.
     const { signal } = new AbortController();
     const grant: Grant = { caller, signal };
@@ -58,7 +64,7 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
   });
   return {
     authenticate(request) {
-      const key = bearerOf(request.headers.authorization);
+      const key = presentedKey(request);
       if (key === undefined) {
         throw new ProtocolError("MISSING_KEY", "the request has no header `Authorization: Bearer <API key>`");
       }
@@ -72,10 +78,49 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
         failures.assertMayGuess("api", address, keyId);
         if (keyId !== undefined) failures.addValid("api", address, keyId);
       }
-      return match?.grant ?? directory.authenticate(key, hash);
+      const grant = match?.grant ?? directory.authenticate(key, hash);
+      if (grant.caller.publishable === undefined) return grant;
+      assertOrigin(request.headers.origin, grant.caller.publishable.origins);
+      return grantOfAddress(grant, addressGroup(clientAddress(request)));
     },
   };
 }
+
+/** D32: no page of another origin may use the key in its visitors' browsers. */
+function assertOrigin(origin: string | undefined, origins: readonly string[]): void {
+  if (isOriginOfKey(origin, origins)) return;
+  const message =
+    origin === undefined
+      ? "this publishable key is for pages, and the request names no origin; `wallets` among the key's origins lets programs and wallets use it"
+      : "this publishable key is not for pages of this origin";
+  throw new ProtocolError("ORIGIN_NOT_ALLOWED", message);
+}
+
+/** Follows changes of the key, as the key's own grant does. */
+function grantOfAddress(grant: Grant, address: string): Grant {
+  return {
+    get caller() {
+      return { ...grant.caller, address };
+    },
+    signal: grant.signal,
+  };
+}
+
+/** A key in the path of the gateway (D32). Secret keys are not taken from a URL, which proxies log. */
+const KEY_IN_PATH = /^\/rpc\/(gwp_\w+)(?:[/?]|$)/;
+/** A key among the subprotocols of a WebSocket's handshake (D32), because a page can set no header field of it. */
+const KEY_IN_SUBPROTOCOL = /(?:^|,)[ \t]*bearer\.(gwp_\w+)[ \t]*(?:,|$)/;
+
+/** Reads the key of a request: a bearer, or a publishable key in the gateway's path or as a subprotocol. */
+export function presentedKey({ headers, url }: PresentedRequest): string | undefined {
+  return (
+    bearerOf(headers.authorization) ??
+    KEY_IN_PATH.exec(url ?? "")?.[1] ??
+    KEY_IN_SUBPROTOCOL.exec(headers["sec-websocket-protocol"] ?? "")?.[1]
+  );
+}
+
+type PresentedRequest = Pick<IncomingMessage, "headers"> & { readonly url?: string | undefined };
 
 /** Reads the key or token of an `Authorization` header. */
 export function bearerOf(authorization: string | undefined): string | undefined {
@@ -115,7 +160,7 @@ export function partyOfRequest(
   request: IncomingMessage,
   { authenticator, clientAddress, failures }: PartyDependencies,
 ): RequestParty {
-  const { authorization } = request.headers;
+  const key = presentedKey(request);
   try {
     const { caller } = authenticator.authenticate(request);
     return { name: partyOfKey(caller), hasKey: true };
@@ -123,16 +168,17 @@ export function partyOfRequest(
     if (!(error instanceof ProtocolError)) throw error;
     const address = clientAddress(request);
     if (error.code === "UNAUTHORIZED" && error.reason !== "MISSING_KEY") {
-      const keyId = keyIdIn(bearerOf(authorization) ?? "");
+      const keyId = keyIdIn(key ?? "");
       failures.add({ interface: "api", address, reason: error.reason, ...(keyId && { keyId }) });
     }
     // A flood of bad keys must not delay the probes of a load balancer at the same address.
-    const kind = authorization === undefined ? "without a key" : "with a bad key";
+    const hasNone = key === undefined && request.headers.authorization === undefined;
+    const kind = hasNone ? "without a key" : "with a bad key";
     return { name: `${addressGroup(address)} ${kind}`, hasKey: false };
   }
 }
 
 /** @returns the name of the key's party in `PartyTurns`. */
-export function partyOfKey({ keyId }: Pick<Caller, "keyId">): string {
-  return `key ${keyId}`;
+export function partyOfKey(caller: LimitedCaller): string {
+  return `key ${partyOf(caller)}`;
 }

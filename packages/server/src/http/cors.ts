@@ -1,6 +1,6 @@
 import { HEADERS, ROUTE_DEFINITIONS } from "@gas-waiver/protocol/description";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ANY_ORIGIN, isAllowedOrigin } from "../model/origins.js";
+import { ANY_ORIGIN, isAllowedOrigin, isOriginOfKey } from "../model/origins.js";
 import { allowedMethods, pathOf } from "./paths.js";
 import { addVary } from "./vary.js";
 
@@ -23,19 +23,28 @@ export interface CorsOptions {
   readonly corsOrigins: readonly string[];
 }
 
+/** The origins that some publishable key permits (D32). A preflight names no key, so it passes for an origin of any of them. */
+export type KeyOrigins = () => ReadonlySet<string>;
+
 /**
  * Lets pages of other origins call the service (CORS of the Fetch standard). Preflights are answered before the
  * authentication, because browsers send no key with them. An OPTIONS request that is not a preflight is refused like any
  * other method. The service uses no cookies, so it never allows credentials.
  */
-export function registerCors(app: FastifyInstance, { corsOrigins }: CorsOptions): void {
-  if (corsOrigins.length === 0) return;
+export function registerCors(
+  app: FastifyInstance,
+  { corsOrigins }: CorsOptions,
+  keyOrigins: KeyOrigins = () => new Set(),
+): void {
   const isAny = corsOrigins.includes(ANY_ORIGIN);
   app.addHook("onRequest", async (request, reply) => {
     const { origin } = request.headers;
+    const ofKeys = keyOrigins();
+    if (corsOrigins.length === 0 && ofKeys.size === 0) return;
     // Also for origins that are not allowed: a cache must not give this response to those that are.
     if (!isAny) addVary(reply, "Origin");
-    if (origin === undefined || !isAllowedOrigin(origin, corsOrigins)) return;
+    if (origin === undefined) return;
+    if (!isAllowedOrigin(origin, corsOrigins) && !isOriginOfKey(origin, [...ofKeys])) return;
     reply.header("access-control-allow-origin", isAny ? ANY_ORIGIN : origin);
     const requestedMethod = request.headers["access-control-request-method"];
     if (request.method !== "OPTIONS" || requestedMethod === undefined) {

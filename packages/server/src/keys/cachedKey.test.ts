@@ -14,6 +14,7 @@ function keyWith(changes: Partial<StoredKey> = {}): StoredKey {
     id: "0123456789abcdef",
     env: "test",
     label: "test key",
+    isPublishable: false,
     hash: OLD,
     previous: undefined,
     createdAt: at(0),

@@ -28,10 +28,19 @@ export class CachedKey {
     return this.#key.notUnderstood !== undefined;
   }
 
+  /** The origins that the key permits, if it is publishable and not revoked. */
+  get origins(): readonly string[] {
+    return this.#key.revokedAt ? [] : (this.#caller.publishable?.origins ?? []);
+  }
+
   /** Applies a change of the key, from the next request on. Ends the grants that are no longer valid. */
   update(key: StoredKey, caller: Caller, now: Date): void {
+    const areOriginsSame = sameOrigins(this.#caller, caller);
     this.#key = key;
     this.#caller = caller;
+    // An open WebSocket may belong to a page that the key no longer permits. It connects again if the key does.
+    if (!areOriginsSame)
+      this.#endAll(refusal("ORIGIN_NOT_ALLOWED", "the origins of the API key have changed"));
     this.endInvalidGrants(now);
   }
 
@@ -46,7 +55,11 @@ export class CachedKey {
 
   /** Ends all grants, because the store no longer has the key. */
   endAllGrants(): void {
-    for (const { controller } of this.#grants.values()) controller.abort(unknownKey());
+    this.#endAll(unknownKey());
+  }
+
+  #endAll(reason: ProtocolError): void {
+    for (const { controller } of this.#grants.values()) controller.abort(reason);
     this.#grants.clear();
   }
 
@@ -87,6 +100,10 @@ export class CachedKey {
     if (isCurrent || (previous && previous.until > now)) return undefined;
     return refusal("KEY_EXPIRED", "this secret of the API key was replaced by a new one");
   }
+}
+
+function sameOrigins({ publishable: before }: Caller, { publishable: after }: Caller): boolean {
+  return JSON.stringify(before?.origins) === JSON.stringify(after?.origins);
 }
 
 /** A hash that no key has. It stands in for a missing hash, so that comparisons take the same time. */

@@ -7,7 +7,7 @@ import {
   storeSecret,
 } from "../store/keys/configuredKeys.js";
 import type { Queryable } from "../store/store.js";
-import { hashOfKey } from "./apiKey.js";
+import { hashOfKey, isPublishableKey } from "./apiKey.js";
 
 /** An API key of the configuration. */
 export interface ConfiguredKey {
@@ -15,6 +15,8 @@ export interface ConfiguredKey {
   readonly keyId: string;
   /** SHA-256 of the key, in the memory of the process alone. */
   readonly hash: Buffer;
+  /** Whether everybody may see the key (D32). Only `publicApiKeys` have such. */
+  readonly isPublishable: boolean;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function identifyKeys(
     const keyId =
       (await findConfiguredKey(store, fingerprint)) ??
       (await addConfiguredKey(store, fingerprint, await newId(store, hash, fingerprint)));
-    identified.push({ keyId, hash });
+    identified.push({ keyId, hash, isPublishable: isPublishableKey(key) });
   }
   return identified;
 }

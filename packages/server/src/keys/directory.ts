@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Caller, KeyLimits } from "../model/caller.js";
+import type { Caller, KeyLimits, PublishableRights } from "../model/caller.js";
+import { DEFAULT_ADDRESS_LIMITS, type KeyTerms } from "../model/keyTerms.js";
 import type { Logger } from "../model/log.js";
 import { findKeysChangedSince, type StoredKey } from "../store/keys/apiKeys.js";
 import type { Store } from "../store/store.js";
@@ -22,6 +23,8 @@ export interface KeyDirectory {
    */
   refresh(full?: boolean): Promise<void>;
   readonly size: number;
+  /** The origins that some publishable key permits (D32). A preflight of a browser names an origin, and no key. */
+  readonly origins: ReadonlySet<string>;
   close(): void;
 }
 
@@ -51,6 +54,8 @@ class CachedKeys implements KeyDirectory {
   readonly #dependencies: KeyDirectoryDependencies;
   readonly #now: () => number;
   readonly #keys = new Map<string, CachedKey>();
+  /** Undefined until it is asked for again. */
+  #origins: ReadonlySet<string> | undefined;
   /** The version of the latest change that was applied. */
   #version = 0n;
   /** The difference between the database's clock, which the keys' times follow, and this replica's. */
@@ -66,6 +71,11 @@ class CachedKeys implements KeyDirectory {
 
   get size(): number {
     return this.#keys.size;
+  }
+
+  get origins(): ReadonlySet<string> {
+    this.#origins ??= new Set([...this.#keys.values()].flatMap((key) => key.origins));
+    return this.#origins;
   }
 
   authenticate(text: string, hash: Buffer): Grant {
@@ -117,6 +127,7 @@ class CachedKeys implements KeyDirectory {
       this.#isFullReadDue = false;
       this.#version = 0n;
       this.#removeAllBut(new Set(found.keys.map(({ id }) => id)));
+      this.#origins = undefined;
     }
     for (const key of found.keys) this.#apply(key);
   }
@@ -142,6 +153,7 @@ class CachedKeys implements KeyDirectory {
     if (known) known.update(key, caller, this.#storeTime());
     else this.#keys.set(key.id, new CachedKey(key, caller));
     this.#version = key.version;
+    this.#origins = undefined;
   }
 }
 
@@ -151,20 +163,42 @@ class CachedKeys implements KeyDirectory {
  * batch that could never pass is refused as too large, rather than as too fast each time.
  */
 function callerOf({ id, terms }: StoredKey, service: KeyLimits, queueCapacity: number): Caller {
-  const own = terms.limits;
-  const limits = { ...service, ...own };
+  const { addressRatePerSecond: _rate, addressRateBurst: _burst, ...own } = terms.limits;
+  const publishable = publishableRightsOf(terms);
+  const limits = { ...service, ...(publishable && PUBLISHABLE_LIMITS), ...own };
   const share = Math.ceil(queueCapacity * limits.queueShare);
   return {
     keyId: id,
     limits: {
       ...limits,
-      maxBatchSize: Math.min(limits.maxBatchSize, limits.rateBurst, share),
+      maxBatchSize: Math.min(
+        limits.maxBatchSize,
+        limits.rateBurst,
+        share,
+        publishable?.addressRate.rateBurst ?? limits.maxBatchSize,
+      ),
       maxGasLimit: lower(own.maxGasLimit, service.maxGasLimit),
       maxDataLength: Math.min(limits.maxDataLength, service.maxDataLength),
     },
     allowedTargets: terms.allowedTargets,
     caps: Object.keys(terms.caps).length > 0 ? terms.caps : undefined,
+    ...(publishable && { publishable }),
   };
+}
+
+/** The limits of a publishable key that sets none: a page sends single transactions, or a few. */
+const PUBLISHABLE_LIMITS: Pick<KeyLimits, "maxBatchSize" | "maxBodyBytes"> = {
+  maxBatchSize: 20,
+  maxBodyBytes: 1_048_576,
+};
+
+function publishableRightsOf({ origins, limits }: KeyTerms): PublishableRights | undefined {
+  if (origins === undefined) return undefined;
+  const { addressRatePerSecond: ratePerSecond, addressRateBurst: rateBurst } = {
+    ...DEFAULT_ADDRESS_LIMITS,
+    ...limits,
+  };
+  return { origins, addressRate: { ratePerSecond, rateBurst } };
 }
 
 function lower(own: bigint | undefined, service: bigint): bigint {

@@ -8,6 +8,7 @@ import {
 } from "../model/auditRecord.js";
 import {
   changeTerms,
+  DEFAULT_PUBLISHABLE_SENDER_CAPS,
   DEFAULT_SENDER_CAPS,
   invalidTerms,
   type KeyTerms,
@@ -39,14 +40,18 @@ import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyR
 export interface KeyAdmin {
   /**
    * @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. The caps of a sender
-   * that it does not name are {@link DEFAULT_SENDER_CAPS}; `null` unsets one, or all caps.
+   * that it does not name are {@link DEFAULT_SENDER_CAPS}; `null` unsets one, or all caps. With `publishable: true`
+   * everybody may see the key (D32): it needs `origins` and `allowedTargets`, and always has caps for each sender.
    */
   create(actor: Actor | string, input: unknown): Promise<IssuedKey>;
   /** Lists keys in the order of their creation, beginning after the key `after`. */
   list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<KeyRecord[]>;
   /** Shows one key, with today's use of its caps if it has any. */
   show(id: string): Promise<KeyRecord>;
-  /** @param input the members to change: `label`, `expiresAt`, `limits`, `allowedTargets`, `caps`. `null` unsets one. */
+  /**
+   * @param input the members to change: `label`, `expiresAt`, `limits`, `allowedTargets`, `caps`, and `origins` of a
+   * publishable key. `null` unsets one.
+   */
   update(actor: Actor | string, id: string, input: unknown): Promise<KeyRecord>;
   /** Issues a new secret. The secret before it stays valid for `overlapMs`; older ones end at once. */
   rotate(actor: Actor | string, id: string, overlapMs: number): Promise<IssuedKey>;
@@ -63,6 +68,7 @@ export const DEFAULT_OVERLAP_MS = 86_400_000;
 
 /** The terms of a new key, unless its input names others. */
 const NEW_KEY_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: DEFAULT_SENDER_CAPS };
+const NEW_PUBLISHABLE_KEY_TERMS: KeyTerms = { ...NEW_KEY_TERMS, caps: DEFAULT_PUBLISHABLE_SENDER_CAPS };
 
 /** Changes that may wait in one process. They run one at a time, because each holds a connection while it waits for a lock. */
 const MAX_WAITING = 100;
@@ -90,7 +96,7 @@ export function createKeyAdmin(store: Store): KeyAdmin {
     async rotate(actor, id, overlapMs) {
       let text = "";
       const record = await change(actor, id, "rotate", (key, now) => {
-        text = newKey(key.env, id);
+        text = newKey(key.env, id, key.isPublishable);
         const previous =
           overlapMs > 0 ? { hash: key.hash, until: new Date(now.getTime() + overlapMs) } : undefined;
         return { hash: hashOfKey(text), previous };
@@ -116,14 +122,19 @@ async function usageToday(store: Store, id: string): Promise<KeyUse> {
 }
 
 async function createKey(store: Store, actor: Actor | string, input: unknown): Promise<IssuedKey> {
-  const { env = await defaultEnv(store), ...members } = membersOf(input);
+  const { env = await defaultEnv(store), publishable = false, ...members } = membersOf(input);
   if (typeof env !== "string" || !ENV_PATTERN.test(env)) {
     throw invalidTerms([`env is ${describeValue(env)}, not 1 to 16 lower-case letters and digits`]);
   }
+  if (typeof publishable !== "boolean") {
+    throw invalidTerms([`publishable is ${describeValue(publishable)}, not true or false`]);
+  }
   const id = newKeyId();
-  const key = newKey(env, id);
+  const key = newKey(env, id, publishable);
+  const defaultTerms = publishable ? NEW_PUBLISHABLE_KEY_TERMS : NEW_KEY_TERMS;
   return inKeyTransaction(store, async (db, now) => {
-    const { label, expiresAt, terms } = readInput({ label: null, ...members }, now, NEW_KEY_TERMS);
+    const { label, expiresAt, terms } = readInput({ label: null, ...members }, now, defaultTerms);
+    assertOriginsFit(terms, publishable);
     const columns = {
       hash: hashOfKey(key),
       previous: undefined,
@@ -176,8 +187,21 @@ function updatedColumns(key: StoredKey, now: Date, input: unknown): Partial<KeyC
   if (key.notUnderstood)
     throw invalidTerms([`this version does not understand the key's terms: ${key.notUnderstood.why}`]);
   const { label, terms, ...read } = readInput(members, now, key.terms);
+  assertOriginsFit(terms, key.isPublishable);
   const expiresAt = "expiresAt" in members ? read.expiresAt : key.expiresAt;
   return { label: label ?? key.label, expiresAt, terms };
+}
+
+/** A key with origins is publishable for good, and any other is secret for good: its text says which. */
+function assertOriginsFit({ origins }: KeyTerms, isPublishable: boolean): void {
+  if (isPublishable && origins === undefined) {
+    throw invalidTerms(["a publishable key needs origins, whose pages may use it"]);
+  }
+  if (!isPublishable && origins !== undefined) {
+    throw invalidTerms([
+      "origins are for publishable keys, and this key is secret; create one that is publishable",
+    ]);
+  }
 }
 
 interface KeyInput {
@@ -230,7 +254,7 @@ function auditedValues({ label, expiresAt, disabledAt, revokedAt, previous, term
     disabledAt,
     revokedAt,
     previousSecretUntil: previous?.until,
-    ...{ limits: undefined, allowedTargets: undefined, caps: undefined },
+    ...{ limits: undefined, allowedTargets: undefined, caps: undefined, origins: undefined },
     ...termsToJson(terms),
   };
 }

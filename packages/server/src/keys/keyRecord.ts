@@ -13,6 +13,8 @@ export interface KeyRecord extends KeyTermsJson {
   readonly env: string;
   readonly label: string;
   readonly state: KeyState;
+  /** Present if everybody may see the key (D32). */
+  readonly publishable?: true;
   readonly createdAt: string;
   readonly expiresAt?: string;
   readonly disabledAt?: string;
@@ -57,6 +59,7 @@ export function keyRecordOf(key: StoredKey, now: Date): KeyRecord {
     env,
     label,
     state: stateOf(key, now),
+    ...(key.isPublishable && { publishable: true }),
     createdAt: createdAt.toISOString(),
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
     ...(disabledAt && { disabledAt: disabledAt.toISOString() }),

@@ -12,6 +12,26 @@ export interface Caller {
   readonly allowedTargets: readonly AllowedTarget[] | undefined;
   /** The caps of each day (UTC, by the database's clock). Undefined: none. */
   readonly caps: KeyCaps | undefined;
+  /** The narrower rights of a publishable key (D32). Absent: the key is secret, and sees all that it submitted. */
+  readonly publishable?: PublishableRights;
+  /** The group of addresses of the client, where the key is publishable: one address must not use up what others need. */
+  readonly address?: string;
+}
+
+/** The rights of a publishable key (D32), which everybody may know. It sees only what it can name by hash. */
+export interface PublishableRights {
+  /** The origins that may use the key, as `isOriginOfKey` reads them. */
+  readonly origins: readonly string[];
+  /** The transactions a second of each address under the key. */
+  readonly addressRate: RateLimits;
+}
+
+/** The part of a caller that names whom a limit counts for. */
+export type LimitedCaller = Pick<Caller, "keyId" | "address">;
+
+/** Names whom the limits of one replica count for: a key, or each address under a publishable one. */
+export function partyOf({ keyId, address }: LimitedCaller): string {
+  return address === undefined ? keyId : `${keyId} ${address}`;
 }
 
 /** The limits of one key (D22). */

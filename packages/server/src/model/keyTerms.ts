@@ -8,14 +8,29 @@ import {
   parseAllowedTargets,
 } from "@gas-waiver/protocol";
 import type { KeyCaps, KeyLimits } from "./caller.js";
+import { isKeyOrigin, WALLETS } from "./origins.js";
 
 /** The limits, scope and caps that are set for one key (D25). The service's values stand in for the rest. */
 export interface KeyTerms {
-  readonly limits: Partial<KeyLimits>;
+  readonly limits: Partial<KeyLimits & AddressLimits>;
   /** Undefined: no scope of its own. An empty list permits nothing (D4). */
   readonly allowedTargets: readonly AllowedTarget[] | undefined;
   readonly caps: KeyCaps;
+  /** The origins that may use a publishable key (D32). Undefined: the key is secret. */
+  readonly origins?: readonly string[];
 }
+
+/** The limits of each address under a publishable key (D32), on one replica. */
+export interface AddressLimits {
+  readonly addressRatePerSecond: number;
+  readonly addressRateBurst: number;
+}
+
+/**
+ * The limits of an address under a publishable key that sets none: an office behind one address can send 50 transactions
+ * at once, and a page that runs wild sends 5 a second.
+ */
+export const DEFAULT_ADDRESS_LIMITS: AddressLimits = { addressRatePerSecond: 5, addressRateBurst: 50 };
 
 /** The terms of a key whose stored terms this version does not understand. */
 export const PERMITS_NOTHING: KeyTerms = { limits: {}, allowedTargets: [], caps: {} };
@@ -30,15 +45,27 @@ export const DEFAULT_SENDER_CAPS = {
   senderGas: 50_000_000n,
 } as const satisfies KeyCaps;
 
+/** The daily caps of each sender under a new publishable key. Anybody can make senders, so a person's need is enough. */
+export const DEFAULT_PUBLISHABLE_SENDER_CAPS = {
+  senderTransactions: 100,
+  senderGas: 10_000_000n,
+} as const satisfies KeyCaps;
+
 /** Key terms as JSON, in the store, the admin API and on the command line. Gas is decimal text. */
 export interface KeyTermsJson {
-  readonly limits?: { readonly [K in keyof KeyLimits]?: number | string };
+  readonly limits?: { readonly [K in keyof (KeyLimits & AddressLimits)]?: number | string };
   readonly allowedTargets?: readonly AllowedTargetJson[];
   readonly caps?: { readonly [K in keyof KeyCaps]?: number | string };
+  readonly origins?: readonly string[];
 }
 
 /** Reads a value. @throws {@link UnfitError} such as "is the number 0, not a whole number from 1 to 10". */
 type Reader<T> = (value: unknown) => T;
+
+const ADDRESS_LIMITS: { readonly [K in keyof AddressLimits]: Reader<AddressLimits[K]> } = {
+  addressRatePerSecond: wholeNumber(1, 1_000_000),
+  addressRateBurst: wholeNumber(1, 1_000_000),
+};
 
 const LIMITS: { readonly [K in keyof KeyLimits]-?: Reader<NonNullable<KeyLimits[K]>> } = {
   ratePerSecond: wholeNumber(1, 1_000_000),
@@ -63,13 +90,21 @@ const CAPS: { readonly [K in keyof KeyCaps]-?: Reader<NonNullable<KeyCaps[K]>> }
  */
 export function parseTerms(input: unknown): KeyTerms {
   const problems: string[] = [];
-  const { limits, allowedTargets, caps, ...unknownMembers } = objectOf("the set of terms", input, problems);
+  const { limits, allowedTargets, caps, origins, ...unknownMembers } = objectOf(
+    "the set of terms",
+    input,
+    problems,
+  );
   for (const name of Object.keys(unknownMembers)) problems.push(`${name} is not a known setting`);
-  const terms = {
-    limits: readAll("limits", LIMITS, limits, problems) as Partial<KeyLimits>,
+  const readOrigins = origins === undefined ? undefined : originsOf(origins, problems);
+  const limitReaders = readOrigins === undefined ? LIMITS : { ...LIMITS, ...ADDRESS_LIMITS };
+  const terms: KeyTerms = {
+    limits: readAll("limits", limitReaders, limits, problems) as KeyTerms["limits"],
     allowedTargets: readTargets(allowedTargets, problems),
     caps: readAll("caps", CAPS, caps, problems) as KeyCaps,
+    ...(readOrigins && { origins: readOrigins }),
   };
+  if (readOrigins) problems.push(...publishableProblems(terms, allowedTargets !== undefined));
   const { rateBurst, maxBatchSize } = terms.limits;
   if (rateBurst !== undefined && maxBatchSize !== undefined && rateBurst < maxBatchSize) {
     problems.push(`limits.rateBurst is ${rateBurst}: a batch of maxBatchSize (${maxBatchSize}) never passes`);
@@ -78,8 +113,44 @@ export function parseTerms(input: unknown): KeyTerms {
   return terms;
 }
 
-export function termsToJson({ limits, allowedTargets, caps }: KeyTerms): KeyTermsJson {
+/** D32: a publishable key is bound to a policy and to caps for each sender. */
+function publishableProblems({ caps, limits }: KeyTerms, hasTargets: boolean): string[] {
+  const problems: string[] = [];
+  if (!hasTargets) {
+    problems.push("a publishable key needs allowedTargets, the contracts that it may call");
+  }
+  if (caps.senderTransactions === undefined || caps.senderGas === undefined) {
+    problems.push("a publishable key needs the caps senderTransactions and senderGas");
+  }
+  const { addressRateBurst, maxBatchSize } = limits;
+  if (addressRateBurst !== undefined && maxBatchSize !== undefined && addressRateBurst < maxBatchSize) {
+    problems.push(
+      `limits.addressRateBurst is ${addressRateBurst}: a batch of maxBatchSize (${maxBatchSize}) never passes`,
+    );
+  }
+  return problems;
+}
+
+/** The most origins of one key. */
+const MAX_ORIGINS = 100;
+
+function originsOf(input: unknown, problems: string[]): readonly string[] {
+  const entries: readonly unknown[] = Array.isArray(input) ? input : [];
+  if (entries.length === 0 || entries.length > MAX_ORIGINS) {
+    problems.push(`origins is ${describeValue(input)}, not a list of 1 to ${MAX_ORIGINS} origins`);
+  }
+  const origins = entries.filter((entry) => typeof entry === "string");
+  for (const entry of entries) {
+    if (typeof entry === "string" && isKeyOrigin(entry)) continue;
+    const known = `an origin such as https://app.example.com (no path, no slash at the end), loopback, ${WALLETS} or *`;
+    problems.push(`origins has ${describeValue(entry)}, which is not ${known}`);
+  }
+  return origins;
+}
+
+export function termsToJson({ limits, allowedTargets, caps, origins }: KeyTerms): KeyTermsJson {
   return {
+    ...(origins && { origins }),
     ...(Object.keys(limits).length > 0 && { limits: withGasAsText(limits) }),
     ...(allowedTargets && { allowedTargets: allowedTargetsToJson(allowedTargets) }),
     ...(Object.keys(caps).length > 0 && { caps: withGasAsText(caps) }),
@@ -92,10 +163,18 @@ export function termsToJson({ limits, allowedTargets, caps }: KeyTerms): KeyTerm
  */
 export function changeTerms(before: KeyTerms, change: unknown): KeyTerms {
   const problems: string[] = [];
-  const { limits, allowedTargets, caps, ...unknownMembers } = objectOf("the change", change, problems);
+  const {
+    limits,
+    allowedTargets,
+    caps,
+    origins: newOrigins,
+    ...unknownMembers
+  } = objectOf("the change", change, problems);
   if (problems.length > 0) throw invalidTerms(problems);
   const old = termsToJson(before);
+  const origins = newOrigins === undefined ? old.origins : (newOrigins ?? undefined);
   return parseTerms({
+    ...(origins !== undefined && { origins }),
     ...unknownMembers,
     limits: merged("limits", old.limits, limits),
     allowedTargets: allowedTargets === undefined ? old.allowedTargets : (allowedTargets ?? undefined),

@@ -34,6 +34,12 @@ function nodeProblems({ rpcUrls, rpcWsUrl }: ResolvedOptions): string[] {
 function keyProblems({ waivers, apiKeys, publicApiKeys, adminTokens }: ResolvedOptions): string[] {
   const problems = waiverProblems(waivers);
   apiKeys.forEach((key, i) => {
+    if (key.startsWith("gwp_")) {
+      problems.push(
+        `apiKeys[${i}] is a publishable key; \`gas-waiver keys create --publishable\` creates those`,
+      );
+      return;
+    }
     const weakness = weaknessOfKey(key);
     if (weakness !== undefined) problems.push(`apiKeys[${i}] ${weakness}`);
   });

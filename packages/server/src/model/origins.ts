@@ -4,12 +4,32 @@ import { isIP } from "node:net";
 export const ANY_ORIGIN = "*";
 /** Stands for every origin on the browser's own machine. */
 const LOOPBACK_ORIGINS = "loopback";
+/** Stands, for a publishable key, for every client that is no page: programs, native wallets and browser extensions. */
+export const WALLETS = "wallets";
 
 /** @returns whether the list lets pages of this origin call the service. */
 export function isAllowedOrigin(origin: string, allowed: readonly string[]): boolean {
   return allowed.some(
     (entry) => entry === ANY_ORIGIN || entry === origin || (entry === LOOPBACK_ORIGINS && isLoopback(origin)),
   );
+}
+
+/**
+ * Tells whether a client may use a publishable key with these origins (D32). Browsers name the page in every POST and in
+ * every handshake of a WebSocket, and no page can change that. Other programs name none, or any that they like.
+ * @param origin the header field `Origin`; undefined if the request has none.
+ */
+export function isOriginOfKey(origin: string | undefined, allowed: readonly string[]): boolean {
+  if (origin !== undefined && isAllowedOrigin(origin, allowed)) return true;
+  return allowed.includes(WALLETS) && (origin === undefined || EXTENSION_ORIGIN.test(origin));
+}
+
+/** Extensions such as wallets have an origin of their own, which in some browsers differs with each installation. */
+const EXTENSION_ORIGIN = /^(?:chrome|moz|safari-web)-extension:\/\/[\w-]+$/;
+
+/** @returns whether the origins of a publishable key may contain this entry. */
+export function isKeyOrigin(entry: string): boolean {
+  return entry === WALLETS || isOrigin(entry);
 }
 
 /** @returns whether the list lets clients call the service by this `Host`. Numeric addresses cannot be rebound. */

@@ -50,14 +50,20 @@ export async function keyPolicyOf(
     allowedTargets: allowedTargetsToJson(uniteTargets(...permitted.map(({ targets }) => targets))),
     waivers: permitted.map(waiverPolicyOf),
     limits: policyLimitsOf(caller, options),
-    ...(caller.caps && { caps: await policyCapsOf(caller.keyId, caller.caps, store) }),
+    ...(caller.caps && { caps: await policyCapsOf(caller, caller.caps, store) }),
   };
 }
 
-async function policyCapsOf(keyId: string, caps: KeyCaps, store: Store): Promise<PolicyCaps> {
+async function policyCapsOf(
+  { keyId, publishable }: Caller,
+  caps: KeyCaps,
+  store: Store,
+): Promise<PolicyCaps> {
   const { all, ends } = await mapStoreErrors(() => findDayUse(store, keyId));
   const left = (limit: bigint, used: bigint) => (used < limit ? limit - used : 0n);
-  const { transactions, gas, senderTransactions, senderGas } = caps;
+  const { senderTransactions, senderGas } = caps;
+  // D32: what all senders have used is not for everybody to see.
+  const { transactions, gas } = publishable ? {} : caps;
   return {
     ends: ends.toISOString(),
     ...(transactions !== undefined && {

@@ -11,10 +11,12 @@ import type { LineSource } from "./resultLine.js";
  */
 export async function resumeLines(
   request: ResultLinesOptions,
-  { keyId }: Caller,
+  { keyId, publishable }: Caller,
   ids: readonly string[],
 ): Promise<AsyncIterable<ResultLine>> {
-  const found = await findReadableSubmissions(request.store, keyId, ids.filter(isUuid));
+  // D32: a publishable key sees only what it names by hash. The client sends such transactions again, which is safe (D18).
+  const readableIds = publishable ? [] : ids.filter(isUuid);
+  const found = await findReadableSubmissions(request.store, keyId, readableIds);
   const readable = new Map(found.map((one) => [one.id, one]));
   const entries = ids.map((id, index): LineSource => {
     const submission = readable.get(id.toLowerCase());

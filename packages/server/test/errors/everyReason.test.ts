@@ -116,6 +116,7 @@ const IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
   "packages/server/test/http/requestErrors.test.ts": ["MALFORMED_HTTP http", "HEAD_TOO_LARGE http"],
   "packages/server/test/keys/keys.test.ts": ["BODY_TOO_LARGE http"],
   "packages/server/test/keys/authentication.test.ts": ["TOO_MANY_UNKNOWN_KEYS http"],
+  "packages/server/test/keys/publishableKeys.test.ts": ["ORIGIN_NOT_ALLOWED http", "KEY_IS_PUBLISHABLE http"],
   "packages/server/test/limits/queueCapacity.test.ts": ["KEY_SHARE_EXHAUSTED http", "QUEUE_AT_CAPACITY http"],
   "packages/server/test/http/socket.test.ts": [
     "DUPLICATE_REQUEST_ID frame",

@@ -26,8 +26,10 @@ type SendRequest = (service: TestService) => Promise<Reply>;
 type RequestByStatus = Readonly<Record<number, SendRequest>>;
 
 const RATE_LIMITED_KEY = "gw_test_limited_secret-of-the-limited";
+const PUBLISHABLE_KEY = "gwp_test_page";
 const LIMITS = {
   apiKeys: [API_KEY, RATE_LIMITED_KEY],
+  publicApiKeys: [PUBLISHABLE_KEY],
   maxBatchSize: 4,
   ratePerSecond: 1,
   rateBurst: 100,
@@ -79,6 +81,9 @@ const tooManyReads =
 /** A key in the form of the store's. It does not count as a guess, so its address is not slowed down. */
 const UNKNOWN_KEY = `Bearer gw_test_${"0".repeat(16)}_${"0".repeat(48)}`;
 
+/** Uses a publishable key from a page that it is not for. */
+const FOREIGN_PAGE = { authorization: `Bearer ${PUBLISHABLE_KEY}`, origin: "https://evil.example" };
+
 /** Sends guesses of a key until its address is slowed down. */
 const tooManyUnknownKeys =
   (path: string): SendRequest =>
@@ -112,6 +117,7 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
       post(JSON.stringify({ transactions: [innerOf(2), innerOf(3, 0, { gasPrice: 1n }), "0x"] }))(service),
     400: post("{"),
     401: post(batch(1), { authorization: UNKNOWN_KEY }),
+    403: post(batch(1), FOREIGN_PAGE),
     413: post(batch(5)),
     415: post(batch(1), { "content-type": "text/plain" }),
     422: reuseIdempotencyKey,
@@ -121,6 +127,7 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
   socket: {
     101: (service) => replyToBytes(service, `${UPGRADE.join("\r\n")}\r\n\r\n`),
     401: get("/v1/submit", {}),
+    403: get("/v1/submit", FOREIGN_PAGE),
     429: tooManyUnknownKeys("/v1/submit"),
     426: get("/v1/submit"),
   },
@@ -131,32 +138,48 @@ const HEALTHY: Readonly<Record<RouteName, RequestByStatus>> = {
       ),
     400: postCheck(batch(1), {}, "?simulate=perhaps"),
     401: postCheck(batch(1), { authorization: UNKNOWN_KEY }),
+    403: postCheck(batch(1), FOREIGN_PAGE),
     413: postCheck(batch(5)),
     415: postCheck(batch(1), { "content-type": "text/plain" }),
     429: tooMany(postCheck),
   },
-  policy: { 200: get("/v1/policy"), 401: get("/v1/policy", {}), 429: tooManyReads("/v1/policy") },
-  submission: { 200: recordOf, 401: get(UNKNOWN, {}), 404: get(UNKNOWN), 429: tooManyReads(UNKNOWN) },
+  policy: {
+    200: get("/v1/policy"),
+    401: get("/v1/policy", {}),
+    403: get("/v1/policy", FOREIGN_PAGE),
+    429: tooManyReads("/v1/policy"),
+  },
+  submission: {
+    200: recordOf,
+    401: get(UNKNOWN, {}),
+    403: get(UNKNOWN, FOREIGN_PAGE),
+    404: get(UNKNOWN),
+    429: tooManyReads(UNKNOWN),
+  },
   submissions: {
     200: listOf,
     400: get("/v1/submissions?limit=0"),
     401: get("/v1/submissions", {}),
+    403: get("/v1/submissions", FOREIGN_PAGE),
     429: tooManyReads("/v1/submissions"),
   },
   health: { 200: get("/v1/health", {}) },
   ready: {
     200: get("/v1/ready"),
     401: get("/v1/ready", {}),
+    403: get("/v1/ready", FOREIGN_PAGE),
     429: tooManyUnknownKeys("/v1/ready"),
   },
   openApi: {
     200: get("/v1/openapi.json"),
     401: get("/v1/openapi.json", {}),
+    403: get("/v1/openapi.json", FOREIGN_PAGE),
     429: tooManyReads("/v1/openapi.json"),
   },
   asyncApi: {
     200: get("/v1/asyncapi.json"),
     401: get("/v1/asyncapi.json", {}),
+    403: get("/v1/asyncapi.json", FOREIGN_PAGE),
     429: tooManyReads("/v1/asyncapi.json"),
   },
   docs: { 200: get("/docs", {}) },

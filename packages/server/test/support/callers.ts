@@ -1,7 +1,7 @@
 import { type Authenticator, createAuthenticator } from "../../src/http/authenticator.js";
 import { connectionAddress } from "../../src/http/clientAddress.js";
 import { FailedAuthentications } from "../../src/http/limits/failedAuthentications.js";
-import { hashOfKey } from "../../src/keys/apiKey.js";
+import { hashOfKey, isPublishableKey } from "../../src/keys/apiKey.js";
 import { unknownKey } from "../../src/keys/cachedKey.js";
 import { type Caller, limitsOfService } from "../../src/model/caller.js";
 import { createLog } from "../../src/model/log.js";
@@ -34,7 +34,14 @@ export function noFailures(now?: () => number): FailedAuthentications {
 
 /** An authenticator of configured keys alone. The id of each is its place. */
 export function authenticatorOf(keys: readonly string[], failures = noFailures()): Authenticator {
-  const configuredKeys = keys.map((key, i) => ({ keyId: `key ${i}`, hash: hashOfKey(key) }));
+  const configuredKeys = keys.map((key, i) => ({
+    keyId: `key ${i}`,
+    hash: hashOfKey(key),
+    isPublishable: isPublishableKey(key),
+  }));
   const clientAddress = connectionAddress;
-  return createAuthenticator({ configuredKeys, limits: LIMITS, directory: NO_KEYS, clientAddress, failures });
+  return createAuthenticator({
+    ...{ configuredKeys, limits: LIMITS, directory: NO_KEYS, clientAddress, failures },
+    publicKeyOrigins: ["loopback", "wallets"],
+  });
 }

@@ -1,8 +1,8 @@
 import submissionRecord, { SUBMISSION_RECORD_SCHEMA } from "../submissionRecord.js";
-import { SUBMISSION_ID } from "../values.js";
+import { HASH, SUBMISSION_ID } from "../values.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
-/** `:id` stands for the submission's id (D15). The response is a `SubmissionRecord`. */
+/** `:id` stands for the submission's id (D15), or for the hash of its transaction (D6). The response is a `SubmissionRecord`. */
 export const SUBMISSION_ROUTE = {
   method: "GET",
   path: "/v1/submissions/:id",
@@ -12,14 +12,14 @@ export const SUBMISSION_ROUTE = {
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Get the record of a submission",
   text: [
-    "The record of one submission: its state, its `certainty` (whether it reached a node), the time of each step, and its block once it is in one. A key sees its own submissions only.",
+    "The record of one submission: its state, its `certainty` (whether it reached a node), the time of each step, and its block once it is in one. A key sees its own submissions only, and a publishable key only those that it names by hash.",
   ],
   parameters: [
     {
       in: "path",
       name: "id",
-      description: "The `id` of the result line.",
-      schema: SUBMISSION_ID,
+      description: "The `id` of the result line, or the hash of the transaction.",
+      schema: { oneOf: [SUBMISSION_ID, HASH] },
       required: true,
     },
   ],

@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Caller } from "../../model/caller.js";
+import { type Caller, type LimitedCaller, partyOf } from "../../model/caller.js";
 
 /** The memory of one body or WebSocket message. */
 export interface MemoryReservation {
@@ -9,7 +9,12 @@ export interface MemoryReservation {
   release(): void;
 }
 
-export type BudgetOwner = Pick<Caller, "keyId"> & { readonly limits: Pick<Caller["limits"], "queueShare"> };
+/** The memory of all bodies and messages of one address under a publishable key, beside one of the largest size. */
+const ADDRESS_BYTES = 8_388_608;
+
+export type BudgetOwner = LimitedCaller & {
+  readonly limits: Pick<Caller["limits"], "queueShare" | "maxBodyBytes">;
+};
 
 /**
  * Bounds the memory of all bodies and WebSocket messages together. A body counts from its first byte until its response
@@ -19,7 +24,8 @@ export type BudgetOwner = Pick<Caller, "keyId"> & { readonly limits: Pick<Caller
 export class BodyMemoryBudget {
   readonly #capacity: number;
   readonly #maxBodyBytes: number;
-  readonly #bytesByKey = new Map<string, number>();
+  /** The bytes of each key, and of each address under a publishable one. */
+  readonly #bytesByOwner = new Map<string, number>();
   #bytes = 0;
 
   /**
@@ -44,24 +50,37 @@ export class BodyMemoryBudget {
         reserved += bytes;
       },
       release: () => {
-        this.#add(owner.keyId, -reserved);
+        this.#add(owner, -reserved);
         reserved = 0;
       },
     };
   }
 
-  #reserve({ keyId, limits }: BudgetOwner, bytes: number): void {
-    const share = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * limits.queueShare));
+  #reserve(owner: BudgetOwner, bytes: number): void {
+    const share = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * owner.limits.queueShare));
     if (this.#bytes + bytes > this.#capacity) throw atCapacity("the service holds", this.#capacity);
-    if ((this.#bytesByKey.get(keyId) ?? 0) + bytes > share) throw atCapacity("this key holds", share);
-    this.#add(keyId, bytes);
+    if (this.#bytesOf(owner.keyId) + bytes > share) throw atCapacity("this key holds", share);
+    const ofAddress = Math.min(
+      share,
+      Math.max(owner.limits.maxBodyBytes ?? this.#maxBodyBytes, ADDRESS_BYTES),
+    );
+    if (owner.address !== undefined && this.#bytesOf(partyOf(owner)) + bytes > ofAddress) {
+      throw atCapacity("this address holds", ofAddress);
+    }
+    this.#add(owner, bytes);
   }
 
-  #add(keyId: string, bytes: number): void {
+  #bytesOf(owner: string): number {
+    return this.#bytesByOwner.get(owner) ?? 0;
+  }
+
+  #add(owner: LimitedCaller, bytes: number): void {
     this.#bytes += bytes;
-    const ofKey = (this.#bytesByKey.get(keyId) ?? 0) + bytes;
-    if (ofKey === 0) this.#bytesByKey.delete(keyId);
-    else this.#bytesByKey.set(keyId, ofKey);
+    for (const name of new Set([owner.keyId, partyOf(owner)])) {
+      const sum = this.#bytesOf(name) + bytes;
+      if (sum === 0) this.#bytesByOwner.delete(name);
+      else this.#bytesByOwner.set(name, sum);
+    }
   }
 }
 

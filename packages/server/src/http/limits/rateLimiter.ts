@@ -1,27 +1,24 @@
 import type { Logger } from "../../model/log.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { within } from "../../util/within.js";
+import { limitAddresses } from "./addressRateLimiter.js";
 import {
   createLocalRateLimiter,
   type RatedCaller,
   RateExceededError,
-  type RateState,
+  type TakenTokens,
 } from "./localRateLimiter.js";
 import { TokenBucket } from "./tokenBucket.js";
 
-/** Limits the transactions of each key over all replicas (D22). */
+/**
+ * Limits the transactions of each key over all replicas (D22), and before that, on this replica, those of each address under
+ * a publishable key (D32).
+ */
 export interface RateLimiter {
   /** @throws {@link RateExceededError}, and counts nothing, if the key has too few tokens for the transactions. */
   take(caller: RatedCaller, count: number): Promise<TakenTokens>;
   /** Returns unused tokens to the store. */
   close(): Promise<void>;
-}
-
-/** The tokens of one request: one for each transaction. */
-export interface TakenTokens {
-  readonly state: RateState;
-  /** Puts the tokens back. For requests that are refused for another reason. */
-  refund(): void;
 }
 
 export interface RateLimiterDependencies {
@@ -63,25 +60,27 @@ export function createRateLimiter(dependencies: RateLimiterDependencies): RateLi
     await Promise.all([...buckets.values()].map((bucket) => bucket.returnIdle(idleMs).catch(logFailure)));
   };
   const timer = setInterval(() => void returnIdle(IDLE_MS), IDLE_MS);
-  return {
-    async take(caller, count) {
-      const localState = local.take(caller, count);
-      const localTokens = { state: localState, refund: () => local.refund(caller, count) };
-      if (caller.limits.ratePerSecond >= LOCAL_ONLY_RATE) return localTokens;
-      const bucket = bucketOf(caller);
-      try {
-        const shared = await within(STORE_TIMEOUT_MS, bucket.take(caller.limits, count));
-        const refund = () => {
-          localTokens.refund();
-          bucket.refund(count);
-        };
-        return { state: shared.remaining < localState.remaining ? shared : localState, refund };
-      } catch (error) {
-        if (!(error instanceof RateExceededError)) return localTokens;
+  /** Takes tokens of a key, for all of its addresses together. */
+  const takeOfKey = async (caller: RatedCaller, count: number): Promise<TakenTokens> => {
+    const localState = local.take(caller, count);
+    const localTokens = { state: localState, refund: () => local.refund(caller, count) };
+    if (caller.limits.ratePerSecond >= LOCAL_ONLY_RATE) return localTokens;
+    const bucket = bucketOf(caller);
+    try {
+      const shared = await within(STORE_TIMEOUT_MS, bucket.take(caller.limits, count));
+      const refund = () => {
         localTokens.refund();
-        throw error;
-      }
-    },
+        bucket.refund(count);
+      };
+      return { state: shared.remaining < localState.remaining ? shared : localState, refund };
+    } catch (error) {
+      if (!(error instanceof RateExceededError)) return localTokens;
+      localTokens.refund();
+      throw error;
+    }
+  };
+  return {
+    take: limitAddresses(takeOfKey, now),
     async close() {
       clearInterval(timer);
       await within(CLOSE_TIMEOUT_MS, returnIdle(0)).catch(() => {});

@@ -1,31 +1,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Caller } from "../../model/caller.js";
+import { type LimitedCaller, partyOf } from "../../model/caller.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import { createFairSemaphore, TooManyWaitingError } from "../../util/fairSemaphore.js";
 import { createLocalRateLimiter } from "./localRateLimiter.js";
 
-/** Bounds what one API key reads: records, lists, `watch`, the policy, the descriptions. */
+/**
+ * Bounds what one API key reads, and each address under a publishable one: records, lists, `watch`, the policy, the
+ * descriptions.
+ */
 export interface ReadLimiter {
   /**
    * Counts a read that does not use the store, and so need not wait for its turn.
    * @throws {@link RateExceededError} if the key reads too fast.
    */
-  count(caller: Pick<Caller, "keyId">, records: number): void;
+  count(caller: LimitedCaller, records: number): void;
   /**
    * Runs a read when it is the key's turn.
    * @param records that the read may return. A page costs more than a record.
    * @throws {@link RateExceededError} if the key reads too fast, or {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many
    * reads wait.
    */
-  read<T>(caller: Pick<Caller, "keyId">, records: number, work: () => Promise<T>): Promise<T>;
+  read<T>(caller: LimitedCaller, records: number, work: () => Promise<T>): Promise<T>;
   /**
    * Runs a further part of a read that is counted already, when it is the key's turn. A read gives its turn back while it
    * waits for anything but the store.
    * @throws {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many reads wait.
    */
-  readOn<T>(caller: Pick<Caller, "keyId">, work: () => Promise<T>): Promise<T>;
+  readOn<T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T>;
 }
 
 export interface ReadLimiterDependencies {
@@ -44,6 +47,8 @@ export const MAX_CONCURRENT_READS_PER_KEY = 1;
 /** Reads that wait for their turn: of all keys, and of one key. */
 export const MAX_WAITING_READS = 256;
 export const MAX_WAITING_READS_PER_KEY = 32;
+/** Reads that wait for their turn of one address under a publishable key, of which one at a time waits for the key's turn. */
+export const MAX_WAITING_READS_PER_ADDRESS = 4;
 /**
  * The rest of a key between two reads while other parties are active, as a multiple of the time that the read took: a page
  * takes the event loop and a processor of the database for some milliseconds, for which everybody waits.
@@ -62,14 +67,17 @@ export function createReadLimiter({
   const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
   const limits = { ratePerSecond, rateBurst };
   const rates = createLocalRateLimiter(now, "reads");
-  const ofKeys = createFairSemaphore(
-    Number.POSITIVE_INFINITY,
-    MAX_WAITING_READS,
-    MAX_WAITING_READS_PER_KEY,
-    MAX_CONCURRENT_READS_PER_KEY,
-  );
+  const turns = (maxWaitingOfParty: number) =>
+    createFairSemaphore(
+      Number.POSITIVE_INFINITY,
+      MAX_WAITING_READS,
+      maxWaitingOfParty,
+      MAX_CONCURRENT_READS_PER_KEY,
+    );
+  const ofKeys = turns(MAX_WAITING_READS_PER_KEY);
+  const ofAddresses = turns(MAX_WAITING_READS_PER_ADDRESS);
   const ofStore = createFairSemaphore(MAX_CONCURRENT_READS, Number.POSITIVE_INFINITY);
-  metrics.countWaitingReads(() => ofKeys.waiting + ofStore.waiting);
+  metrics.countWaitingReads(() => ofAddresses.waiting + ofKeys.waiting + ofStore.waiting);
   const restAfter = (ms: number) =>
     hasOthers() ? sleep(Math.min(MAX_READ_REST_MS, READ_REST * ms), undefined, { ref: false }) : undefined;
   /** Settles with the work. The key's turn ends after its rest. */
@@ -82,14 +90,18 @@ export function createReadLimiter({
       };
       ofKeys.run(run, keyId).catch(reject);
     });
-  const count = ({ keyId }: Pick<Caller, "keyId">, records: number) => {
+  const runInTurnOfAddress = <T>(caller: LimitedCaller, work: () => Promise<T>) => {
+    const run = () => runInTurn(caller.keyId, work);
+    return caller.address === undefined ? run() : ofAddresses.run(run, partyOf(caller));
+  };
+  const count = (caller: LimitedCaller, records: number) => {
     // A page that costs more than the burst could never be read.
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
-    rates.take({ keyId, limits }, cost);
+    rates.take({ ...caller, limits }, cost);
   };
-  const readOn: ReadLimiter["readOn"] = async ({ keyId }, work) => {
+  const readOn: ReadLimiter["readOn"] = async (caller, work) => {
     try {
-      return await runInTurn(keyId, work);
+      return await runInTurnOfAddress(caller, work);
     } catch (error) {
       if (!(error instanceof TooManyWaitingError)) throw error;
       const message = `the service reads as much as it may at once: ${error.message}`;

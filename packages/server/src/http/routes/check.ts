@@ -18,7 +18,7 @@ export function serveCheck({ checker, rateLimiter }: Pick<RouteServices, "checke
       const { caller } = request;
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
       setRateLimitPolicy(reply, caller.limits);
-      const checkCaller = { keyId: `check ${caller.keyId}`, limits: caller.limits };
+      const checkCaller = { ...caller, keyId: `check ${caller.keyId}` };
       const tokens = await rateLimiter.take(checkCaller, transactions.length);
       setRateLimit(reply, tokens.state);
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {

@@ -1,6 +1,6 @@
-import { ROUTES, type RouteName } from "@gas-waiver/protocol";
+import { ProtocolError, ROUTES, type RouteName } from "@gas-waiver/protocol";
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
-import { requireApiKey } from "../authenticator.js";
+import { type AuthenticatedRequest, requireApiKey } from "../authenticator.js";
 import { serveCheck } from "./check.js";
 import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
 import { serveHealth } from "./health.js";
@@ -27,6 +27,15 @@ const HANDLERS: { readonly [Name in RouteName]: CreateRouteHandler<Name> } = {
   docs: serveDocs,
 };
 
+/** The routes that a publishable key may use (D32). The others show what others have sent, or the state of the service. */
+const PUBLISHABLE_ROUTES: ReadonlySet<RouteName> = new Set([
+  "submit",
+  "socket",
+  "check",
+  "policy",
+  "submission",
+]);
+
 /** Registers all routes, those that need an API key in one scope with one authentication. */
 export function registerRoutes(app: FastifyInstance, services: RouteServices): void {
   const names = Object.keys(HANDLERS) as RouteName[];
@@ -35,8 +44,23 @@ export function registerRoutes(app: FastifyInstance, services: RouteServices): v
   app.get("/", (_request, reply) => reply.redirect(ROUTES.docs.path));
   app.register(async (scope) => {
     requireApiKey(scope, services.authenticator);
-    for (const name of names) if (ROUTES[name].authenticated) registerRoute(scope, name, services);
+    for (const name of names) {
+      if (!ROUTES[name].authenticated) continue;
+      if (PUBLISHABLE_ROUTES.has(name)) registerRoute(scope, name, services);
+      else scope.register(async (inner) => registerSecretRoute(inner, name, services));
+    }
   });
+}
+
+/** Registers a route that refuses publishable keys, before the body is read. */
+function registerSecretRoute(scope: FastifyInstance, name: RouteName, services: RouteServices): void {
+  scope.addHook("onRequest", async (request) => {
+    if ((request as AuthenticatedRequest).caller.publishable === undefined) return;
+    const message =
+      "a publishable key submits, checks, and reads the records that it names by hash; this takes a secret key";
+    throw new ProtocolError("KEY_IS_PUBLISHABLE", message);
+  });
+  registerRoute(scope, name, services);
 }
 
 function registerRoute(scope: FastifyInstance, name: RouteName, services: RouteServices): void {

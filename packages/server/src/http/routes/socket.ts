@@ -11,7 +11,7 @@ export function serveSocket(services: SocketServices, scope: FastifyInstance) {
   const sockets = acceptSockets(scope, services);
   return {
     handler({ caller, raw }: AuthenticatedRequest, reply: FastifyReply): never {
-      sockets.assertRoom(caller.keyId, raw);
+      sockets.assertRoom(caller, raw);
       // RFC 6455, 4.4: the versions that the service speaks.
       reply
         .header("upgrade", "websocket")

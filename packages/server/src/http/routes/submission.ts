@@ -1,31 +1,50 @@
-import { ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
+import { hexToBytes, ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
-import { findReadableSubmissions } from "../../store/accept/readAccess.js";
+import type { Caller } from "../../model/caller.js";
+import type { Submission } from "../../model/submission.js";
+import { findReadableByHash, findReadableSubmissions } from "../../store/accept/readAccess.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
 import { toSubmissionRecord } from "./submissionRecord.js";
 
-/** `GET /v1/submissions/:id`: the record of one submission (D15, D17). A key sees only its own. */
+/**
+ * `GET /v1/submissions/:id`: the record of one submission (D15, D17), by its id or by the hash of its transaction. A key
+ * sees only its own, and a publishable key only what it names by hash (D32).
+ */
 export function serveSubmission({
   store,
+  chainRef: chain,
   broadcastBuffer,
   readLimiter,
-}: Pick<RouteServices, "store" | "broadcastBuffer" | "readLimiter">) {
+}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "readLimiter">) {
+  const findNamed = async (name: string, { keyId }: Caller): Promise<Submission[]> => {
+    if (isHash(name)) return await findReadableByHash(store, { chain, keyId, innerHash: hexToBytes(name) });
+    return isUuid(name) ? await findReadableSubmissions(store, keyId, [name]) : [];
+  };
   return {
     async handler({ params, caller }: AuthenticatedRequest): Promise<SubmissionRecord> {
-      const { id = "" } = params;
-      const find = () => mapStoreErrors(() => findReadableSubmissions(store, caller.keyId, [id]));
-      let [submission] = await readLimiter.read(caller, 1, async () => (isUuid(id) ? await find() : []));
+      const { id: name = "" } = params;
+      if (caller.publishable && !isHash(name)) {
+        const message = "a publishable key names a submission by the hash of its transaction, not by its id";
+        throw new ProtocolError("KEY_IS_PUBLISHABLE", message);
+      }
+      const find = () => mapStoreErrors(() => findNamed(name, caller));
+      let [submission] = await readLimiter.read(caller, 1, find);
       if (submission?.state === "signed") {
         // A client that has got the line of a broadcast must find the broadcast in the record.
         await broadcastBuffer.flush();
         [submission] = await readLimiter.readOn(caller, find);
       }
       if (submission === undefined) {
-        throw new ProtocolError("NO_SUCH_SUBMISSION", "this key has no submission with this id");
+        const kind = isHash(name) ? "hash" : "id";
+        throw new ProtocolError("NO_SUCH_SUBMISSION", `this key has no submission with this ${kind}`);
       }
       return toSubmissionRecord(submission);
     },
   };
+}
+
+function isHash(name: string): boolean {
+  return /^0x[0-9a-f]{64}$/i.test(name);
 }

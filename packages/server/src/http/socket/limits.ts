@@ -12,7 +12,12 @@ export interface SocketOwner {
   readonly keyId: string;
   /** The group of addresses that its client has. */
   readonly address: string;
+  /** Whether the key is publishable (D32), so that one address must leave room to others. */
+  readonly isPublishable: boolean;
 }
+
+/** The most open WebSockets of one address under a publishable key. */
+export const MAX_ADDRESS_SOCKETS = 100;
 
 /** Bounds the open WebSockets, in all, for each key and for each client's address. */
 export class SocketLimits {
@@ -20,6 +25,8 @@ export class SocketLimits {
   readonly #metrics: Pick<Metrics, "sockets">;
   readonly #ofKeys = new Counts();
   readonly #ofAddresses = new Counts();
+  /** The WebSockets of each address under each publishable key. */
+  readonly #ofKeyAddresses = new Counts();
   #open = 0;
 
   constructor(options: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
@@ -48,9 +55,13 @@ export class SocketLimits {
   #fullLimit({
     keyId,
     address,
+    isPublishable,
   }: SocketOwner): { readonly owner: string; readonly limit: number } | undefined {
     const { maxSockets, maxKeySockets, maxAddressConnections } = this.#options;
     if (this.#ofKeys.of(keyId) >= maxKeySockets) return { owner: "this key", limit: maxKeySockets };
+    if (isPublishable && this.#ofKeyAddresses.of(`${keyId} ${address}`) >= MAX_ADDRESS_SOCKETS) {
+      return { owner: "this address under this key", limit: MAX_ADDRESS_SOCKETS };
+    }
     if (this.#ofAddresses.of(address) >= maxAddressConnections) {
       return { owner: "this address", limit: maxAddressConnections };
     }
@@ -58,11 +69,12 @@ export class SocketLimits {
     return undefined;
   }
 
-  #add({ keyId, address }: SocketOwner, count: 1 | -1): void {
+  #add({ keyId, address, isPublishable }: SocketOwner, count: 1 | -1): void {
     this.#open += count;
     this.#metrics.sockets(this.#open);
     this.#ofKeys.add(keyId, count);
     this.#ofAddresses.add(address, count);
+    if (isPublishable) this.#ofKeyAddresses.add(`${keyId} ${address}`, count);
   }
 }
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { CLOSE_CODES, ProtocolError, ROUTES } from "@gas-waiver/protocol";
+import { CLOSE_CODES, ProtocolError, ROUTES, SOCKET_PROTOCOL } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
+import type { Caller } from "../../model/caller.js";
 import { addressGroup } from "../../model/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import { isAllowedHost } from "../../model/origins.js";
@@ -77,8 +78,8 @@ export class SocketAcceptor {
       clientTracking: false,
       perMessageDeflate: false,
       autoPong: false,
-      // D23: no subprotocol is chosen. The library would choose the client's first one.
-      handleProtocols: () => false,
+      // D32: a subprotocol with a key is never chosen. The library would choose the client's first one.
+      handleProtocols: (offered) => offered.has(SOCKET_PROTOCOL) && SOCKET_PROTOCOL,
       maxPayload: services.options.maxBodyBytes,
       ...MESSAGE_LIMITS,
     });
@@ -89,20 +90,21 @@ export class SocketAcceptor {
   }
 
   /** @throws {@link ProtocolError} `SHUTTING_DOWN` or `SOCKETS_AT_CAPACITY` if this request can open no WebSocket now. */
-  assertRoom(keyId: string, request: IncomingMessage): void {
+  assertRoom(caller: Caller, request: IncomingMessage): void {
     if (this.#isClosing) throw shuttingDown();
-    this.#limits.assertRoom(this.#ownerOf(keyId, request));
+    this.#limits.assertRoom(this.#ownerOf(caller, request));
   }
 
-  #ownerOf(keyId: string, request: IncomingMessage): SocketOwner {
-    return { keyId, address: addressGroup(this.#services.clientAddress(request)) };
+  #ownerOf({ keyId, publishable }: Caller, request: IncomingMessage): SocketOwner {
+    const address = addressGroup(this.#services.clientAddress(request));
+    return { keyId, address, isPublishable: publishable !== undefined };
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const isServed =
       isSocketRequest(request) && isAllowedHost(request.headers.host, this.#services.options.allowedHosts);
     const grant = isServed && !this.#isClosing ? this.#authenticate(request) : undefined;
-    const owner = grant && this.#ownerOf(grant.caller.keyId, request);
+    const owner = grant && this.#ownerOf(grant.caller, request);
     if (grant === undefined || owner === undefined || !this.#limits.hasRoom(owner)) {
       declineUpgrade(this.#app.server, request, socket, head);
       return;

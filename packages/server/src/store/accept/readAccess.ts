@@ -1,7 +1,9 @@
+import { SUBMISSION_STATES } from "@gas-waiver/protocol";
 import type { Submission } from "../../model/submission.js";
 import { prepared } from "../statements.js";
-import type { Queryable } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
+import type { Queryable, Store } from "../store.js";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
+import { HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /**
@@ -27,6 +29,32 @@ export async function grantReadAccess(
       [grants.map(({ id }) => id), grants.map(({ keyId }) => keyId)],
     ),
   );
+}
+
+/**
+ * Finds the submission of a transaction that an API key may read, by its hash: of several, which failed one after the other,
+ * the newest of its own.
+ */
+export async function findReadableByHash(
+  store: Store,
+  { chain, keyId, innerHash }: Pick<ListFilter, "chain" | "keyId"> & { readonly innerHash: Uint8Array },
+): Promise<Submission[]> {
+  const own = await listSubmissions(store, {
+    ...{ chain, keyId, innerHash, states: SUBMISSION_STATES, sender: undefined },
+    ...{ from: LOWEST_ID, before: HIGHEST_ID, limit: 1 },
+  });
+  if (own.submissions.length > 0) return [...own.submissions];
+  const { rows } = await store.pool.query<SubmissionRow>(
+    prepared(
+      `select ${SUBMISSION_COLUMNS} from submissions s
+       where id in (select id from unfinished where inner_hash = $3
+                    union all select id from finished where inner_hash = $3 and state = 'included')
+         and chain = $2 and exists (select from readers r where r.submission = s.id and r.key_id = $1)
+       order by id desc limit 1`,
+      [keyId, chain, toBuffer(innerHash)],
+    ),
+  );
+  return rows.map(submissionOf);
 }
 
 /**

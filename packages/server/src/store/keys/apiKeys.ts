@@ -15,6 +15,8 @@ export interface StoredKey {
   readonly id: string;
   readonly env: string;
   readonly label: string;
+  /** Whether everybody may see the key (D32). It stays so for good. */
+  readonly isPublishable: boolean;
   /** SHA-256 of the key as its user writes it. */
   readonly hash: Uint8Array;
   /** The hash of the key before the last rotation, and until when that key is accepted. */
@@ -32,7 +34,7 @@ export interface StoredKey {
 }
 
 /** The columns that a change of a key may set. */
-export type KeyColumns = Omit<StoredKey, "id" | "env" | "createdAt" | "version">;
+export type KeyColumns = Omit<StoredKey, "id" | "env" | "isPublishable" | "createdAt" | "version">;
 
 interface KeyRow {
   id: string;
@@ -56,6 +58,8 @@ function keyOf(row: KeyRow): StoredKey {
     id: row.id,
     env: row.env,
     label: row.label,
+    // Versions that do not know publishable keys do not understand terms with origins, and so refuse such keys.
+    isPublishable: row.terms.origins !== undefined,
     hash: row.secret_hash,
     previous: hash && until ? { hash, until } : undefined,
     createdAt: row.created_at,
