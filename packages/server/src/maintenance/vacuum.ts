@@ -1,6 +1,6 @@
 import type { Logger } from "../model/log.js";
 import type { Store } from "../store/store.js";
-import { vacuumUnfinished } from "../store/vacuum.js";
+import { analyzeGrownDays, vacuumUnfinished } from "../store/vacuum.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { UnfinishedWork } from "./unfinishedWork.js";
 
@@ -24,7 +24,7 @@ const IDLE_ROUNDS = 10;
 
 /**
  * Vacuums the table of unfinished submissions while it changes. Every submission leaves dead rows in it, which each
- * lane's snapshot would walk over.
+ * lane's snapshot would walk over. Analyzes the days of outcomes that have grown much.
  */
 export function startVacuum({ store, log, unfinished }: VacuumDependencies): { close(): Promise<void> } {
   const timer = createWakeableTimer();
@@ -42,10 +42,11 @@ export function startVacuum({ store, log, unfinished }: VacuumDependencies): { c
       const startedAt = performance.now();
       try {
         await vacuumUnfinished(store);
+        await analyzeGrownDays(store);
       } catch (error) {
         log.debug(
           { err: (error as Error).message },
-          "the table of unfinished submissions could not be vacuumed",
+          "the tables of submissions could not be vacuumed or analyzed",
         );
       }
       restMs = restAfter(performance.now() - startedAt);

@@ -5,14 +5,14 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
 import type { Store } from "./store.js";
 import { saveFailed } from "./transitions/saveFailed.js";
-import { vacuumUnfinished } from "./vacuum.js";
+import { analyzeGrownDays, vacuumUnfinished } from "./vacuum.js";
 
 let store: Store;
 useTestStore("shared", (opened) => {
   store = opened;
 });
 
-it("vacuums unfinished rows as soon as many of them are dead", async () => {
+it("vacuums unfinished rows as soon as many of them are dead, and analyzes days of outcomes as soon as they have grown", async () => {
   const lane = await createHeldLane(store);
   const newSubmissions = Array.from({ length: 30 }, (_, i) => newSubmissionOf(i + 1));
   await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
@@ -28,4 +28,7 @@ it("vacuums unfinished rows as soon as many of them are dead", async () => {
   expect(await vacuumUnfinished(store, 31)).toBe(false);
   expect(await vacuumUnfinished(store, 30)).toBe(true);
   expect(await vacuumUnfinished(store, 1)).toBe(false);
+  expect(await analyzeGrownDays(store, 31)).toBe(0);
+  expect(await analyzeGrownDays(store, 30)).toBe(1);
+  expect(await analyzeGrownDays(store, 1)).toBe(0);
 });

@@ -21,3 +21,30 @@ export async function vacuumUnfinished(
   await pool.query("vacuum (skip_locked, truncate false) unfinished");
   return true;
 }
+
+/** Below this many rows, to read a whole day costs as little as to look some rows up. */
+const MIN_NEW_OUTCOMES = 500;
+/** A day is analyzed again when it has grown to this multiple of what PostgreSQL knows. */
+const GROWTH = 10;
+
+/**
+ * Analyzes the days of outcomes that have grown much since PostgreSQL last counted their rows. It keeps the plans of our
+ * statements, and by one that it made while the recent days were empty, each accept reads the whole day. PostgreSQL's own
+ * analyze comes up to a minute later: at 500 submissions a second, an accept took 5 ms instead of 0.3 by then.
+ * @returns the number of days that it analyzed.
+ */
+export async function analyzeGrownDays(
+  { pool }: Pick<Store, "pool">,
+  minNewOutcomes = MIN_NEW_OUTCOMES,
+): Promise<number> {
+  const { rows } = await pool.query<{ day: string }>(
+    prepared(
+      `select c.oid::regclass::text as day from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = 'finished'::regclass
+         and pg_stat_get_mod_since_analyze(c.oid) >= greatest($1::float8, $2::float8 * c.reltuples)`,
+      [minNewOutcomes, GROWTH - 1],
+    ),
+  );
+  for (const { day } of rows) await pool.query(`analyze (skip_locked) ${day}`);
+  return rows.length;
+}
