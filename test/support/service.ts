@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { GAS_WAIVER } from "./childProgram.js";
 import { freshFolder } from "./freshFolder.js";
 import { Program } from "./program.js";
 import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
@@ -19,6 +20,8 @@ export interface ServiceOptions {
   readonly flags?: readonly string[];
   /** A file of waiver keys. Without it the service has the key of the first waiver. */
   readonly keyFile?: string;
+  /** The script of another version of the program. */
+  readonly script?: string;
 }
 
 /** Writes a policy file with the targets of the devnet's waivers: the test token's transfer, transferFrom and approve. */
@@ -32,11 +35,11 @@ function policyFile(): string {
 /** Starts the service in a process of its own. */
 export function startService(options: ServiceOptions): Program {
   const { rpcUrl, dataDir, databaseUrl, port = "0", flags = [], keyFile } = options;
-  const { apiKeys = API_KEY, adminToken = "" } = options;
+  const { apiKeys = API_KEY, adminToken = "", script = GAS_WAIVER } = options;
   const keys = keyFile === undefined ? { GAS_WAIVER_KEYS: account(10).privateKey } : undefined;
-  return Program.gasWaiver(
+  return new Program(
     [
-      ...["serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
+      ...[script, "serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
       ...["--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
       ...(dataDir === undefined ? [] : ["--data-dir", dataDir]),
       ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),

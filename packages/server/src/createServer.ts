@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { createAdminApp } from "./admin/app.js";
@@ -44,6 +45,7 @@ import { reportCrypto } from "./signing/reportCrypto.js";
 import { countSubmissions } from "./store/chains.js";
 import { createTokenStore } from "./store/keys/tokenStore.js";
 import { type OpenStore, openStore } from "./store/store.js";
+import { onAbort } from "./util/onAbort.js";
 
 /** The time that the last result lines have to reach their clients when the service closes, in ms. */
 const LAST_LINES_MS = 500;
@@ -76,8 +78,9 @@ export interface Server {
    */
   setCertificate(tls: TlsCertificate): void;
   /**
-   * Accepts nothing more, finishes what is signed, releases the lanes, answers the open lines, and closes the store:
-   * within `shutdownMs` and a moment. Further calls resolve with the first one.
+   * Is not ready any more, and serves for `shutdownDelayMs`. Then it accepts nothing more, waits for the open lines, finishes
+   * what is signed, releases the lanes, answers the lines that are still open, and closes the store: within `shutdownMs` and a
+   * moment. Further calls resolve with the first one.
    */
   close(): Promise<void>;
 }
@@ -108,6 +111,7 @@ export async function createServer(
   reportCrypto(await useNativeCrypto(), log);
   const store = await openStore(options, log, signal);
   const ending = new AbortController();
+  const leaving = new AbortController();
   let keys: KeyDirectory | undefined;
   try {
     signal?.throwIfAborted();
@@ -117,7 +121,7 @@ export async function createServer(
     if (configuredKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
     const adminTokens = await identifyTokens(store, options.adminTokens);
     await recordSecretsRead(store, { waivers: options.waivers, configuredKeys, adminTokens });
-    return await build({ options, store, log, keys, configuredKeys, adminTokens, ending });
+    return await build({ options, store, log, keys, configuredKeys, adminTokens, ending, leaving });
   } catch (error) {
     ending.abort();
     keys?.close();
@@ -136,6 +140,8 @@ interface Foundations {
   readonly adminTokens: readonly IdentifiedToken[];
   /** Aborts every call that leaves this process. */
   readonly ending: AbortController;
+  /** Aborted when the service begins to shut down. */
+  readonly leaving: AbortController;
 }
 
 /** The running parts, from which the handle of the service is made. */
@@ -171,7 +177,7 @@ async function build(foundations: Foundations): Promise<Server> {
     (await findChainDifference(client, served, store)) === undefined;
   const watch = watchEndpoints({ ...options, isServedBy, heads, log, signal });
   const relay = await startRelay({ ...foundations, chain, registry, chainRef: served.chainRef, signal });
-  const readiness = observeReadiness({ ...foundations, relay, heads });
+  const readiness = observeReadiness({ ...foundations, relay, heads, leaving: foundations.leaving.signal });
   const failures = new FailedAuthentications({ log, metrics: relay.metrics });
   const failureAudit = startAuditingFailures({ store, failures, log });
   const parts: ServiceParts = {
@@ -248,6 +254,7 @@ function createApps(parts: ServiceParts, version: string) {
     served,
     relay,
     readiness,
+    leaving,
   } = parts;
   const { intake, metrics, policies, broadcastBuffer } = relay;
   const { chainRef } = served;
@@ -273,7 +280,7 @@ function createApps(parts: ServiceParts, version: string) {
     broadcastBuffer,
   };
   return {
-    api: createApp({ ...shared, health, readiness, policy, checker }),
+    api: createApp({ ...shared, health, readiness, policy, checker, leaving: leaving.signal }),
     operators: createOperatorsApp({ metrics, log, health, readiness, options }),
     admin: createAdminApp({
       ...{ log, failures, metrics, options },
@@ -299,14 +306,20 @@ function replaceCertificates(apps: Apps, options: ResolvedOptions, tls: TlsCerti
 
 /** Ends the service in the order of {@link Server.close}. */
 async function shutDown(
-  { options, store, keys, served, relay, ending, watch, readiness, failureAudit }: ServiceParts,
+  { options, store, keys, served, relay, ending, leaving, watch, readiness, failureAudit }: ServiceParts,
   apps: Apps,
   lanesStarted: Promise<void>,
 ): Promise<void> {
+  leaving.abort();
+  if (options.shutdownDelayMs > 0) await sleep(options.shutdownDelayMs);
   relay.intake.stopAccepting();
-  // Calls to a node or a custody that does not answer are given up in time; what is signed stays signed.
+  // A request on one of these would be refused; on a new connection it can reach another replica.
+  apps.api.server.closeIdleConnections();
+  // Lines that do not come, and calls to a node or a custody that does not answer, are given up in time; what is signed
+  // stays signed.
   const limit = setTimeout(() => ending.abort(), options.shutdownMs);
   if (!served.confirmed) ending.abort();
+  await Promise.race([relay.intake.linesEnded(), aborted(ending.signal)]);
   await lanesStarted;
   await relay.lanes.stop();
   clearTimeout(limit);
@@ -324,6 +337,10 @@ async function shutDown(
   await relay.close();
   await failureAudit.close();
   await store.close();
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((resolve) => onAbort(signal, resolve));
 }
 
 async function readVersion(): Promise<string> {

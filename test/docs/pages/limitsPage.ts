@@ -330,9 +330,9 @@ const TIMES: readonly Row[] = [
   ["a lane whose owner is silent", time(DEFAULTS.leaseMs), flag("leaseMs"), "another replica takes it"],
   [
     "the end of the service",
-    `${time(DEFAULTS.shutdownMs)}, and 5 s in any case`,
-    "",
-    "calls in flight are given up",
+    `${time(DEFAULTS.shutdownMs)}, and 5 s in any case, after the delay`,
+    `${flag("shutdownDelayMs")} is the delay`,
+    "calls in flight are given up, and open lines end",
   ],
 ];
 

@@ -66,6 +66,7 @@ const SUBJECTS = {
     "maxQueueMs",
     "resendAfterMs",
     "leaseMs",
+    "shutdownDelayMs",
   ],
   "The log": ["logLevel"],
 } as const satisfies Readonly<Record<string, readonly Name[]>>;

@@ -204,4 +204,11 @@ export const LANE_LIMITS = {
     DEFAULTS.leaseMs,
     300,
   ),
+  shutdownDelayMs: limit(
+    "shutdown-delay",
+    "MS",
+    "Time for which the service goes on serving after SIGTERM while readiness is 503, so that proxies notice, in ms.",
+    DEFAULTS.shutdownDelayMs,
+    0,
+  ),
 } as const;

@@ -21,13 +21,14 @@ export interface ObservedService {
     waiverHealth(): WaiverHealth;
     /** The time of the last read of the lanes, by the monotonic clock in ms. */
     lanesReadAt(): number;
-    readonly intake: { readonly isStopping: boolean };
   };
   readonly heads: EndpointHeads;
+  /** Aborted when the service begins to shut down. */
+  readonly leaving: AbortSignal;
 }
 
 /** Observes what the running service knows of its parts. */
-export function observeReadiness({ options, store, relay, heads }: ObservedService): ReadinessProbe {
+export function observeReadiness({ options, store, relay, heads, leaving }: ObservedService): ReadinessProbe {
   const storeTrouble = () => {
     const isSilent = performance.now() - relay.lanesReadAt() > SILENCE_MS;
     return store.monitor.trouble?.message ?? (isSilent ? "the store cannot be used" : undefined);
@@ -40,7 +41,7 @@ export function observeReadiness({ options, store, relay, heads }: ObservedServi
       waivers: relay.waiverHealth(),
     }),
     refreshLanes: relay.refreshLanes,
-    isShuttingDown: () => relay.intake.isStopping,
+    isShuttingDown: () => leaving.aborted,
     patienceMs: Math.max(PATIENCE_MS, options.leaseMs + TAKEOVER_MS),
   });
 }

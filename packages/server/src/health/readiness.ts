@@ -87,6 +87,7 @@ export function createReadiness({
   let refresh: { readonly done: Promise<void>; until: number } | undefined;
   return {
     async probe() {
+      if (isShuttingDown()) return readinessAtShutdown(observeParts());
       if (refresh === undefined || now() >= refresh.until) {
         // One refresh runs at a time, however long it takes. A failed one shows in the store's state.
         const done = within(timeoutMs, refreshLanes()).catch(() => {});
@@ -97,14 +98,16 @@ export function createReadiness({
       }
       await refresh.done;
       const parts = observeParts();
-      if (isShuttingDown()) {
-        const service = { ok: false, message: "the service is shutting down" };
-        return { ready: false, parts: { ...parts, service } };
-      }
+      if (isShuttingDown()) return readinessAtShutdown(parts);
       return { ready: Object.values(parts).every(({ ok }) => ok), parts };
     },
     close: () => clearInterval(timer),
   };
+}
+
+function readinessAtShutdown(parts: ProbedParts): Readiness {
+  const service = { ok: false, message: "the service is shutting down" };
+  return { ready: false, parts: { ...parts, service } };
 }
 
 /** A part that is well may have a message all the same: of a trouble that began just now, or of a part of it. */

@@ -37,6 +37,8 @@ export interface AppDependencies
   readonly failures: FailedAuthentications;
   /** The tokens that all replicas share. */
   readonly tokenStore: TokenStore;
+  /** Aborted when the service begins to shut down. */
+  readonly leaving: AbortSignal;
 }
 
 /**
@@ -94,6 +96,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     parties,
     partyOf,
     isUpgrade: isSocketRequest,
+    leaving: dependencies.leaving,
   });
   metrics.countWaitingRequests(() => parties.waiting);
   const keylessMs = options.headTimeoutMs + KEYLESS_MS;

@@ -35,6 +35,8 @@ export interface BaseAppOptions {
    * ones announce each of them as an upgrade. By default, none may.
    */
   readonly isUpgrade?: (request: IncomingMessage) => boolean;
+  /** Aborted when the service begins to shut down: each connection ends with its next answer from then on. */
+  readonly leaving?: AbortSignal;
   /** The routes that the 404 and 405 answers know of. */
   readonly routes: readonly RoutePattern[];
 }
@@ -74,6 +76,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     parties = new PartyTurns(),
     partyOf = partyByAddress,
     isUpgrade,
+    leaving,
   } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = timeouts;
   const handleError = createErrorHandler(log, metrics);
@@ -101,12 +104,20 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   });
   followTlsConnections(app.server);
   const turns = new RequestTurns(app.server, parties, partyOf);
+  if (leaving) endConnections(app, leaving);
   refuseMissingHost(app);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
   closeUnusedConnections(app);
   app.setErrorHandler(handleError);
   refuseUnknownPaths(app, routes);
   return app;
+}
+
+/** Has clients and proxies open new connections while the service shuts down. Those can lead to another replica. */
+function endConnections(app: FastifyInstance, leaving: AbortSignal): void {
+  app.addHook("onRequest", async (_request, reply) => {
+    if (leaving.aborted) reply.header("connection", "close");
+  });
 }
 
 function partyByAddress(request: IncomingMessage): RequestParty {

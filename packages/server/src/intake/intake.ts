@@ -8,6 +8,7 @@ import { shuttingDown } from "../model/shuttingDown.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";
+import { OpenRequests } from "../results/openRequests.js";
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import { createAcceptAll } from "../store/accept/acceptAll.js";
@@ -44,6 +45,8 @@ export interface Intake {
   /** Refuses all further requests. */
   stopAccepting(): void;
   readonly isStopping: boolean;
+  /** Resolves when no request waits for lines. */
+  linesEnded(): Promise<void>;
   /** Ends all open lines with what is known. */
   endLines(): void;
 }
@@ -92,6 +95,7 @@ class SubmissionIntake implements Intake {
   readonly #admission: Admission;
   readonly #idempotency: Idempotency;
   readonly #acceptor: BatchAcceptor;
+  readonly #openRequests = new OpenRequests();
   readonly #closing = new AbortController();
   #isStopping = false;
 
@@ -168,13 +172,18 @@ class SubmissionIntake implements Intake {
     this.#isStopping = true;
   }
 
+  linesEnded(): Promise<void> {
+    return this.#openRequests.ended();
+  }
+
   endLines(): void {
     this.#closing.abort();
   }
 
   #linesOptions(wait: Wait): ResultLinesOptions {
     const { reading, results, metrics, options } = this.#dependencies;
-    return { store: reading, results, metrics, options, wait, closing: this.#closing.signal };
+    const waiting = { wait, openRequests: this.#openRequests, closing: this.#closing.signal };
+    return { store: reading, results, metrics, options, ...waiting };
   }
 
   #onAccepted(accepted: readonly AcceptedSubmission[]): void {

@@ -57,6 +57,7 @@ export const DEFAULTS = {
   maxQueueMs: 600_000,
   sweepIntervalMs: 60_000,
   shutdownMs: 3_000,
+  shutdownDelayMs: 0,
   resendAfterMs: 5_000,
   leaseMs: 3_000,
   logLevel: "info",

@@ -165,6 +165,7 @@ const WHOLE_NUMBERS = {
   maxQueueMs: 1,
   sweepIntervalMs: 10,
   shutdownMs: 1,
+  shutdownDelayMs: 0,
   resendAfterMs: 1,
   leaseMs: 300,
 } as const;

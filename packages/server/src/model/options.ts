@@ -182,8 +182,13 @@ export interface ServerOptions {
   readonly maxQueueMs?: number;
   /** The interval at which the service compares the unfinished submissions with the chain. Default: 60 s. */
   readonly sweepIntervalMs?: number;
-  /** The maximum time that `close` waits for nodes and custodies, before it ends the open result lines. Default: 3 s. */
+  /** The maximum time that `close` waits for open result lines, nodes and custodies. Then it ends those lines. Default: 3 s. */
   readonly shutdownMs?: number;
+  /**
+   * The time for which `close` goes on serving before it refuses anything. Readiness is 503 meanwhile, so that proxies send new
+   * requests elsewhere. Default: 0.
+   */
+  readonly shutdownDelayMs?: number;
   /** The time after which a broadcast wrapper that is in no block is sent again. Default: 5 s. */
   readonly resendAfterMs?: number;
   /** The length of a lane's lease: another replica takes over the lane of a silent one after this time. Default: 3 s. */

@@ -8,6 +8,7 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { createMetrics } from "../model/metrics.js";
 import type { Store } from "../store/store.js";
 import { awaitLines } from "./lines.js";
+import { OpenRequests } from "./openRequests.js";
 import type { LineSource } from "./resultLine.js";
 import { createResults, type Results } from "./results.js";
 
@@ -41,12 +42,14 @@ function countedResults(): Results & { listening(): number } {
 function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs = 60_000) {
   const results = countedResults();
   const closing = new AbortController();
+  const openRequests = new OpenRequests();
   const lines = awaitLines({
     store,
     results,
     metrics,
     options: { requestTimeoutMs },
     wait,
+    openRequests,
     closing: closing.signal,
   });
   const entries: LineSource[] = [0, 1, 2].map((index) => ({
@@ -60,7 +63,7 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
   lines.add(entries);
   lines.complete();
   const moved = ids.map((id) => ({ id, origin: REPLICA }));
-  return { results, closing, lines, entries, ids, moved };
+  return { results, openRequests, closing, lines, entries, ids, moved };
 }
 
 async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
@@ -92,6 +95,7 @@ describe("the result lines of a request", () => {
       results,
       metrics,
       ...{ options: { requestTimeoutMs: 60_000 }, wait: "broadcast" },
+      openRequests: new OpenRequests(),
       closing: closing.signal,
     });
     const received = all(laterLines.stream());
@@ -131,7 +135,8 @@ describe("the result lines of a request", () => {
     const received = all(closed.lines.stream());
     closed.closing.abort();
     expect((await received).map(outcomeOf)).toEqual(Array(3).fill("TIMEOUT/OUTCOME_UNKNOWN"));
-    for (const { results } of [timedOut, closed]) {
+    for (const { results, openRequests } of [timedOut, closed]) {
+      await openRequests.ended();
       expect(results.listening()).toBe(0);
       results.close();
     }
@@ -143,7 +148,8 @@ describe("the result lines of a request", () => {
     const abandoned = request();
     abandoned.results.publish(abandoned.moved.slice(0, 1), () => ({ state: "broadcast" }));
     for await (const _ of abandoned.lines.stream()) break;
-    for (const { results } of [unread, abandoned]) {
+    for (const { results, openRequests } of [unread, abandoned]) {
+      await openRequests.ended();
       expect(results.listening()).toBe(0);
       results.close();
     }

@@ -5,6 +5,7 @@ import type { Submission } from "../model/submission.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import { onAbort } from "../util/onAbort.js";
+import type { OpenRequests } from "./openRequests.js";
 import {
   type AwaitedSource,
   isFinal,
@@ -22,6 +23,7 @@ export interface ResultLinesOptions {
   readonly metrics: Metrics;
   readonly options: Pick<ResolvedOptions, "requestTimeoutMs">;
   readonly wait: Wait;
+  readonly openRequests: OpenRequests;
   /** Ends the waiting when the service shuts down. */
   readonly closing: AbortSignal;
 }
@@ -62,6 +64,7 @@ export function linesOf(
 class RequestLines implements ResultLines {
   readonly #request: ResultLinesOptions;
   readonly #startedAt = performance.now();
+  readonly #leave: () => void;
   readonly #updates = new Map<string, SubmissionUpdate>();
   readonly #unsubscribes: (() => void)[] = [];
   readonly #refused: RefusedSource[] = [];
@@ -76,6 +79,7 @@ class RequestLines implements ResultLines {
   constructor(request: ResultLinesOptions) {
     this.#request = request;
     this.#deadlinePassed = request.closing.aborted;
+    this.#leave = request.openRequests.enter();
   }
 
   expect(ids: readonly string[]): void {
@@ -88,6 +92,7 @@ class RequestLines implements ResultLines {
     this.#hasLeft = true;
     this.#wakeUp();
     for (const unsubscribe of this.#unsubscribes.splice(0)) unsubscribe();
+    this.#leave();
   }
 
   add(entries: readonly LineSource[]): void {

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { StartError } from "../model/errors.js";
+import type { Logger } from "../model/log.js";
 import { type Pool, type PooledConnection, setAnswerTimeout } from "./database.js";
 import { isTransactionConflict } from "./transaction.js";
 
@@ -23,6 +24,9 @@ const FIRST_LONG_ATTEMPT = 3;
 const ATTEMPTS_PER_LONG = 40;
 const LONG_LOCK_TIMEOUT = `select set_config('lock_timeout',
   (extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 + 500)::int::text, true)`;
+/** The attempt after which the log says that the migration waits, and the number of attempts from then to the next such line. */
+const FIRST_WARNING = 2;
+const ATTEMPTS_PER_WARNING = 40;
 /** The pause before a part that gave way runs again, in ms. */
 const RETRY_MS = 300;
 
@@ -31,7 +35,7 @@ const RETRY_MS = 300;
  * migration is a transaction of its own, which gives way when it cannot have a lock at once, and then runs again.
  * @throws {@link StartError} if the schema is newer than this program.
  */
-export async function migrate(pool: Pool): Promise<void> {
+export async function migrate(pool: Pool, log: Pick<Logger, "info" | "warn">): Promise<void> {
   const files = (await readdir(FOLDER)).filter((name) => /^\d{6}\.sql$/.test(name)).sort();
   const client = await pool.connect();
   setAnswerTimeout(client, MIGRATION_MS);
@@ -49,9 +53,10 @@ export async function migrate(pool: Pool): Promise<void> {
         `the store's schema has number ${current}, this program knows ${newest}: use a newer program`,
       );
     }
-    for (const file of files.filter((name) => !applied.has(numberOf(name)))) {
-      await apply(client, file);
-    }
+    const missing = files.filter((name) => !applied.has(numberOf(name)));
+    if (missing.length > 0)
+      log.info({ from: current, to: newest }, "the store's schema is brought up to date");
+    for (const file of missing) await apply(client, file, log);
     await client.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
   } catch (error) {
     // Closing the connection releases the lock and rolls back the open transaction.
@@ -63,15 +68,21 @@ export async function migrate(pool: Pool): Promise<void> {
 }
 
 /** Every part but the last can run again after a crash: the last one records the migration. */
-async function apply(client: PooledConnection, file: string): Promise<void> {
+async function apply(client: PooledConnection, file: string, log: Pick<Logger, "warn">): Promise<void> {
   const parts = (await readFile(new URL(file, FOLDER), "utf8")).split(PART_END);
+  const onWaiting = () => {
+    log.warn(
+      { migration: numberOf(file) },
+      "a migration waits for a lock: a transaction that stays open may hold it",
+    );
+  };
   for (const [i, part] of parts.entries()) {
     const record = `insert into migrations (number) values (${numberOf(file)})`;
-    await runPart(client, i === parts.length - 1 ? `${part};\n${record}` : part);
+    await runPart(client, i === parts.length - 1 ? `${part};\n${record}` : part, onWaiting);
   }
 }
 
-async function runPart(client: PooledConnection, sql: string): Promise<void> {
+async function runPart(client: PooledConnection, sql: string, onWaiting: () => void): Promise<void> {
   const deadline = performance.now() + MIGRATION_MS;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -83,6 +94,7 @@ async function runPart(client: PooledConnection, sql: string): Promise<void> {
     } catch (error) {
       if (!isTransactionConflict(error) || performance.now() > deadline) throw error;
       await client.query("rollback");
+      if (attempt % ATTEMPTS_PER_WARNING === FIRST_WARNING) onWaiting();
       await setTimeout(RETRY_MS);
     }
   }

@@ -129,7 +129,7 @@ async function connectStore(
   };
   try {
     await assertOwnSessions(connection);
-    await migrate(pools.administration);
+    await migrate(pools.administration, log);
     await createDaysAtStart({ pool: pools.administration });
     await monitor.start({ requireSynchronousStandby });
     // Records the server, so that a later start on another server is noticed.

@@ -75,8 +75,8 @@ describe("a service that is closed", () => {
     await Promise.all([service.server.close(), service.server.close()]);
   });
 
-  it("waits for a broadcast in flight, and not for inclusion", async () => {
-    const service = await services.start({}, { automine: false });
+  it("waits for inclusion until shutdownMs have passed", async () => {
+    const service = await services.start({ shutdownMs: 300 }, { automine: false });
     const lines = service.submit([innerOf(1)], { query: "?wait=included" });
     await service.node.until(({ chain }) => chain.pending.length === 1);
     await service.server.close();

@@ -32,6 +32,7 @@ async function appWith(submit: Intake["submit"]) {
     watch: async () => none(),
     stopAccepting: () => {},
     isStopping: false,
+    linesEnded: async () => {},
     endLines: () => {},
   };
   const revocation = new AbortController();
