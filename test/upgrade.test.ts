@@ -7,6 +7,7 @@ import { connect, createWaiverClient, type ResultLine } from "@gas-waiver/client
 import { Wallet } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { openPool } from "../packages/server/src/store/database.js";
 import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { Balancer } from "./support/balancer.js";
 import { freshFolder } from "./support/freshFolder.js";
@@ -91,7 +92,7 @@ function startClients(url: string, ending: AbortSignal): { clients: Client[]; cl
 
 describe("two replicas that are replaced one after the other by those of a version with a migration", () => {
   it("lose no line of a client of the SDK, fail no request, and execute each transaction once", async () => {
-    const { devnet, proxy, chain } = started();
+    const { proxy, chain } = started();
     const databaseUrl = await postgres.createDatabase();
     const keyFile = join(freshFolder(), "waiver.keys");
     writeFileSync(keyFile, [10, 11].map((i) => `${account(i).privateKey}\n`).join(""), { mode: 0o600 });
@@ -129,6 +130,9 @@ describe("two replicas that are replaced one after the other by those of a versi
       }
       expect(await chain.getTransactionCount(sender.address)).toBe(nonce);
     }
+    const pool = openPool({ connectionString: databaseUrl, maxConnections: 1 });
+    expect((await pool.query("select remark from finished limit 1")).rowCount).toBe(1);
+    await pool.end();
     for (const replica of replacements) expect(await replica.end()).toEqual({ status: 0, signal: null });
   });
 });
