@@ -18,9 +18,13 @@ const MAX_HEADER = 9;
  * ```
  */
 export function encodeRlp(item: RlpItem): Uint8Array {
-  const buffer = new Uint8Array(maxEncodedLength(item));
-  return buffer.slice(write(item, buffer, buffer.length));
+  const length = maxEncodedLength(item);
+  const buffer = length > scratch.length ? new Uint8Array(length) : scratch;
+  return buffer.slice(write(item, buffer, length), length);
 }
+
+/** Short encodings are written here first, because their length is not known before. */
+const scratch: Uint8Array = /* @__PURE__ */ new Uint8Array(1_024);
 
 /** Returns a length that the encoding does not exceed. */
 function maxEncodedLength(item: RlpItem): number {

@@ -6,7 +6,15 @@ import {
 } from "@ethereumjs/block";
 import { RLP } from "@ethereumjs/rlp";
 import { Address } from "@ethereumjs/util";
-import { bytesToBigInt, bytesToHex, concatBytes, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import {
+  bytesToBigInt,
+  bytesToHex,
+  concatBytes,
+  crypto,
+  encodeRlp,
+  type Hex,
+  hexToBytes,
+} from "@gas-waiver/protocol";
 import { common } from "../evm/common.js";
 import type { BlockEnvironment, Outcome } from "../evm/executor.js";
 import { EMPTY_ROOT, listRoot } from "../state/trie.js";
@@ -144,6 +152,7 @@ export class BlockDraft {
   seal(environment: BlockEnvironment, parentHash: Hex, stateRoot: Hex): SealedBlock {
     const bloom = new Uint8Array(256);
     for (const { receipt } of this.#included) {
+      if (receipt.logs.length === 0) continue;
       for (let i = 0; i < 256; i++) bloom[i] = (bloom[i] ?? 0) | (receipt.bloom[i] ?? 0);
     }
     return sealedBlock(this.#included, {
@@ -197,11 +206,11 @@ export function typeOf(tx: ChainTransaction): number {
 
 /** A receipt as the receipts trie holds it (EIP-658, EIP-2718). */
 function encodeReceipt({ tx, receipt }: IncludedTransaction): Uint8Array {
-  const payload = RLP.encode([
-    receipt.status,
+  const payload = encodeRlp([
+    BigInt(receipt.status),
     receipt.cumulativeGasUsed,
     receipt.bloom,
-    receipt.logs.map(({ address, topics, data }) => [address, [...topics], data]),
+    receipt.logs.map(({ address, topics, data }) => [address, topics, data]),
   ]);
   const type = typeOf(tx);
   return type === 0 ? payload : concatBytes(Uint8Array.of(type), payload);

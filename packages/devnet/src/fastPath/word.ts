@@ -13,14 +13,16 @@ export function readWord(view: DataView, offset: number): bigint {
   return high === 0n && second === 0n ? low : (((high << BITS_64) | second) << BITS_128) | low;
 }
 
+/** Holds one word for the functions below, because a view of each array would take longer than the rest. */
+const scratch = new Uint8Array(32);
+const scratchView = new DataView(scratch.buffer);
+
 /** Reads 32 big-endian bytes of an array that is followed by zeros without end. */
 export function wordAt(bytes: Uint8Array, offset: number): bigint {
-  let word = bytes.subarray(offset, offset + 32);
-  if (word.length < 32) {
-    word = new Uint8Array(32);
-    word.set(bytes.subarray(offset));
-  }
-  return readWord(new DataView(word.buffer, word.byteOffset, 32), 0);
+  const word = bytes.subarray(offset, offset + 32);
+  scratch.set(word);
+  scratch.fill(0, word.length);
+  return readWord(scratchView, 0);
 }
 
 /** Writes 32 big-endian bytes. */
@@ -40,7 +42,6 @@ export function writeWord(view: DataView, offset: number, value: bigint): void {
 
 /** The value as 32 big-endian bytes. */
 export function wordBytes(value: bigint): Uint8Array {
-  const bytes = new Uint8Array(32);
-  writeWord(new DataView(bytes.buffer), 0, value);
-  return bytes;
+  writeWord(scratchView, 0, value);
+  return scratch.slice();
 }

@@ -38,8 +38,8 @@ export class Trie {
 
   /** Sets the value at a key; an empty value removes the key. */
   put(key: Uint8Array, value: Uint8Array): void {
-    const path = toNibbles(key);
-    this.#root = value.length === 0 ? remove(this.#root, path) : insert(this.#root, path, value);
+    const nibbles = toNibbles(key);
+    this.#root = value.length === 0 ? remove(this.#root, nibbles, 0) : insert(this.#root, nibbles, 0, value);
   }
 
   root(): Hex {
@@ -50,18 +50,19 @@ export class Trie {
   /** The nodes from the root towards a key, as RLP. They prove the key's value, or its absence. */
   prove(key: Uint8Array): Uint8Array[] {
     const proof: Uint8Array[] = [];
-    let path = toNibbles(key);
+    const nibbles = toNibbles(key);
+    let at = 0;
     for (let node = this.#root; node !== undefined; ) {
       const encoded = encodeRlp(encodeNode(node));
       // A node shorter than a hash is part of its parent.
       if (proof.length === 0 || encoded.length >= 32) proof.push(encoded);
       if (node.kind === "leaf") break;
       if (node.kind === "branch") {
-        node = node.children[path[0] ?? -1];
-        path = path.subarray(1);
+        node = node.children[nibbles[at] ?? -1];
+        at++;
       } else {
-        const matches = sharedLength(node.path, path) === node.path.length;
-        path = path.subarray(node.path.length);
+        const matches = sharedLength(node.path, nibbles, at) === node.path.length;
+        at += node.path.length;
         node = matches ? node.child : undefined;
       }
     }
@@ -78,19 +79,19 @@ export function listRoot(items: readonly Uint8Array[]): Hex {
   return trie.root();
 }
 
-function insert(node: Node | undefined, path: Nibbles, value: Uint8Array): Node {
-  if (node === undefined) return leaf(path, value);
-  if (node.kind === "branch") return insertIntoBranch(node, path, value);
-  const shared = sharedLength(node.path, path);
+/** Inserts a value below a node. The nibbles of the key before `at` lead to the node. */
+function insert(node: Node | undefined, key: Nibbles, at: number, value: Uint8Array): Node {
+  if (node === undefined) return leaf(key.subarray(at), value);
+  if (node.kind === "branch") return insertIntoBranch(node, key, at, value);
+  const shared = sharedLength(node.path, key, at);
   if (shared === node.path.length) {
-    if (node.kind === "extension")
-      return extension(node.path, insert(node.child, path.subarray(shared), value));
-    if (shared === path.length) return leaf(path, value);
+    if (node.kind === "extension") return extension(node.path, insert(node.child, key, at + shared, value));
+    if (at + shared === key.length) return leaf(node.path, value);
   }
   const fork = branch();
   placeInFork(fork, node, shared);
-  insertIntoBranch(fork, path.subarray(shared), value);
-  return shared === 0 ? fork : extension(path.subarray(0, shared), fork);
+  insertIntoBranch(fork, key, at + shared, value);
+  return shared === 0 ? fork : extension(key.subarray(at, at + shared), fork);
 }
 
 /** Puts the remainder of a split leaf or extension below the new branch. */
@@ -105,29 +106,30 @@ function placeInFork(fork: Branch, node: Leaf | Extension, shared: number): void
   }
 }
 
-function insertIntoBranch(node: Branch, path: Nibbles, value: Uint8Array): Branch {
+function insertIntoBranch(node: Branch, key: Nibbles, at: number, value: Uint8Array): Branch {
   node.reference = undefined;
-  const first = path[0];
-  if (first === undefined) node.value = value;
-  else node.children[first] = insert(node.children[first], path.subarray(1), value);
+  const nibble = key[at];
+  if (nibble === undefined) node.value = value;
+  else node.children[nibble] = insert(node.children[nibble], key, at + 1, value);
   return node;
 }
 
-function remove(node: Node | undefined, path: Nibbles): Node | undefined {
+/** Removes a key below a node. The nibbles of the key before `at` lead to the node. */
+function remove(node: Node | undefined, key: Nibbles, at: number): Node | undefined {
   if (node === undefined) return undefined;
-  if (node.kind === "branch") return removeFromBranch(node, path);
-  const shared = sharedLength(node.path, path);
+  if (node.kind === "branch") return removeFromBranch(node, key, at);
+  const shared = sharedLength(node.path, key, at);
   if (shared !== node.path.length) return node;
-  if (node.kind === "leaf") return shared === path.length ? undefined : node;
-  const child = remove(node.child, path.subarray(shared));
+  if (node.kind === "leaf") return at + shared === key.length ? undefined : node;
+  const child = remove(node.child, key, at + shared);
   return child === undefined ? undefined : prefix(node.path, child);
 }
 
-function removeFromBranch(node: Branch, path: Nibbles): Node | undefined {
+function removeFromBranch(node: Branch, key: Nibbles, at: number): Node | undefined {
   node.reference = undefined;
-  const first = path[0];
-  if (first === undefined) node.value = undefined;
-  else node.children[first] = remove(node.children[first], path.subarray(1));
+  const nibble = key[at];
+  if (nibble === undefined) node.value = undefined;
+  else node.children[nibble] = remove(node.children[nibble], key, at + 1);
   return collapse(node);
 }
 
@@ -212,9 +214,10 @@ function toNibbles(key: Uint8Array): Nibbles {
   return out;
 }
 
-function sharedLength(a: Nibbles, b: Nibbles): number {
-  const limit = Math.min(a.length, b.length);
+/** The number of nibbles that a path shares with a key from `at` on. */
+function sharedLength(path: Nibbles, key: Nibbles, at: number): number {
+  const limit = Math.min(path.length, key.length - at);
   let i = 0;
-  while (i < limit && a[i] === b[i]) i++;
+  while (i < limit && path[i] === key[at + i]) i++;
   return i;
 }

@@ -1,5 +1,4 @@
-import { RLP } from "@ethereumjs/rlp";
-import { crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { crypto, encodeRlp, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { StateChanges } from "./overlay.js";
 import { type AccountRecord, NO_BYTES, type StateReader } from "./reader.js";
 import { EMPTY_ROOT, Trie } from "./trie.js";
@@ -270,7 +269,7 @@ export class WorldState implements StateReader {
     const trie = slots.size === 0 ? undefined : this.#storageTrie(address);
     for (const slot of slots) {
       const value = this.slot(address, slot);
-      trie?.put(hashedKey(slot), value.length === 0 ? NO_BYTES : RLP.encode(value));
+      trie?.put(hashedKey(slot), value.length === 0 ? NO_BYTES : encodeRlp(value));
     }
     const record = this.#accounts.get(address);
     if (record === undefined) {
@@ -279,7 +278,7 @@ export class WorldState implements StateReader {
       return;
     }
     const storageRoot = this.#storageTries.get(address)?.root() ?? EMPTY_ROOT;
-    const value = RLP.encode([
+    const value = encodeRlp([
       record.nonce,
       record.balance,
       hexToBytes(storageRoot),
