@@ -7,7 +7,7 @@ import { findChainDifference } from "./chain/compareChain.js";
 import { EndpointHeads } from "./chain/endpointHeads.js";
 import { createNodeClient, type NodeClient } from "./chain/nodeClient.js";
 import { nodeStatuses } from "./chain/nodeStatus.js";
-import { createRpc } from "./chain/rpc.js";
+import { createRpc, type Rpc } from "./chain/rpc.js";
 import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
 import { watchEndpoints } from "./chain/watchEndpoints.js";
 import { createChecker } from "./check/check.js";
@@ -147,6 +147,8 @@ interface Foundations {
 /** The running parts, from which the handle of the service is made. */
 interface ServiceParts extends Foundations {
   readonly chain: NodeClient;
+  /** The nodes, over connections of the gateway alone. */
+  readonly gatewayRpc: Rpc;
   readonly served: ServedChain;
   readonly relay: Relay;
   /** The watch of the nodes' heads, which ends with `ending`. */
@@ -163,6 +165,8 @@ async function build(foundations: Foundations): Promise<Server> {
   const heads = new EndpointHeads(options.rpcUrls.length);
   const rpc = createRpc({ ...options, signal, heads });
   const chain = createNodeClient(rpc);
+  // A call of a wallet on which a node hangs makes no node rest for the lanes.
+  const gatewayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: options.gatewayAnswerBytes });
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const served = await findServedChain({ chain, store, options });
@@ -182,7 +186,7 @@ async function build(foundations: Foundations): Promise<Server> {
   const failureAudit = startAuditingFailures({ store, failures, log });
   const parts: ServiceParts = {
     ...foundations,
-    ...{ chain, served, relay, watch, readiness, failures, failureAudit },
+    ...{ chain, gatewayRpc, served, relay, watch, readiness, failures, failureAudit },
   };
   addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));
   const lanes = await beginLanes(parts);
@@ -251,6 +255,7 @@ function createApps(parts: ServiceParts, version: string) {
     adminTokens,
     failures,
     chain,
+    gatewayRpc,
     served,
     relay,
     readiness,
@@ -280,7 +285,7 @@ function createApps(parts: ServiceParts, version: string) {
     broadcastBuffer,
   };
   return {
-    api: createApp({ ...shared, health, readiness, policy, checker, leaving: leaving.signal }),
+    api: createApp({ ...shared, health, readiness, policy, checker, gatewayRpc, leaving: leaving.signal }),
     operators: createOperatorsApp({ metrics, log, health, readiness, options }),
     admin: createAdminApp({
       ...{ log, failures, metrics, options },

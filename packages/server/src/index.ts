@@ -19,7 +19,7 @@ export { InvalidOptionsError, StartError } from "./model/errors.js";
 export { weaknessOfKey } from "./model/keyStrength.js";
 export { DEFAULT_SENDER_CAPS, type KeyTermsJson } from "./model/keyTerms.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
-export type { ProxyHeader, ServerOptions } from "./model/options.js";
+export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
 export { isOrigin } from "./model/origins.js";
 export type { TlsCertificate } from "./model/tlsCertificate.js";
 export type { NodeCheck, NodeFinding, NodeVerdict } from "./preflight/finding.js";

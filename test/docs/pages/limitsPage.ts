@@ -158,6 +158,24 @@ const RATES: readonly Row[] = [
     "503 `QUEUE_AT_CAPACITY`",
   ],
   [
+    "reads a second of a key on the gateway, and of each address under it",
+    `${count(DEFAULTS.gatewayRatePerSecond)}, and ${count(DEFAULTS.gatewayAddressRatePerSecond)}; twice as many at once`,
+    `${flag("gatewayRatePerSecond")}, ${flag("gatewayAddressRatePerSecond")}`,
+    "429, and `-32005` in JSON-RPC",
+  ],
+  [
+    "blocks that one `eth_getLogs` of the gateway searches",
+    count(DEFAULTS.gatewayLogBlocks),
+    flag("gatewayLogBlocks"),
+    "`-32602` in JSON-RPC",
+  ],
+  [
+    "answer of a node, or to a batch, that the gateway gives",
+    bytes(DEFAULTS.gatewayAnswerBytes),
+    flag("gatewayAnswerBytes"),
+    "`-32000` in JSON-RPC",
+  ],
+  [
     "submissions that wait for a broadcast",
     count(DEFAULTS.queueCapacity),
     flag("queueCapacity"),

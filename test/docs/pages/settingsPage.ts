@@ -51,6 +51,14 @@ const SUBJECTS = {
     "queueCapacity",
     "maxInFlight",
   ],
+  "The gateway": [
+    "gatewayWait",
+    "gatewayPaid",
+    "gatewayRatePerSecond",
+    "gatewayAddressRatePerSecond",
+    "gatewayLogBlocks",
+    "gatewayAnswerBytes",
+  ],
   Connections: [
     "maxConnections",
     "maxAddressConnections",

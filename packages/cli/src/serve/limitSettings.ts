@@ -5,7 +5,7 @@ import { wholeNumber } from "../settings/parsers.js";
  * A limit of the service, as a flag and as the variable of the same name. The command passes it on only if it is
  * given; otherwise the service applies `defaultValue` itself.
  */
-function limit(flag: string, placeholder: string, help: string, defaultValue: number, least: number) {
+export function limit(flag: string, placeholder: string, help: string, defaultValue: number, least: number) {
   return {
     flag,
     env: `GAS_WAIVER_${flag.toUpperCase().replaceAll("-", "_")}`,

@@ -5,6 +5,7 @@ import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
 import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES } from "./custodySettings.js";
+import { GATEWAY_SETTINGS } from "./gatewaySettings.js";
 import { LANE_LIMITS, REQUEST_LIMITS, STORE_LIMITS } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
 import { problemsOfTransport, TRANSPORT_SETTINGS } from "./transportSettings.js";
@@ -38,6 +39,7 @@ export const SERVE_SETTINGS = {
   ...LISTEN_SETTINGS,
   ...TRANSPORT_SETTINGS,
   ...REQUEST_LIMITS,
+  ...GATEWAY_SETTINGS,
   ...LANE_LIMITS,
   requireSynchronousStandby: {
     flag: "require-synchronous-standby",

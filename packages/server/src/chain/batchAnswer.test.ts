@@ -62,7 +62,7 @@ describe("a batch whose calls may have been made", () => {
   });
 
   it("is cut short by an answer longer than we read", () => {
-    const { fit, outcomes } = answerOfFailure(new ResponseTooLargeError(), 2);
+    const { fit, outcomes } = answerOfFailure(new ResponseTooLargeError(MAX_RESPONSE_BYTES), 2);
     expect(fit).toBe("cut short");
     const message = `the node gave no answer: the answer has more than ${MAX_RESPONSE_BYTES} bytes`;
     expect(outcomes).toMatchObject(Array(2).fill({ error: { message, sent: "unknown" } }));

@@ -6,12 +6,12 @@ import { createSecretRemover } from "./urlSecrets.js";
 /** The longest answer that is read. geth ends the answer of a batch at 25 MB. */
 export const MAX_RESPONSE_BYTES = 33_554_432;
 
-/** The answer is longer than {@link MAX_RESPONSE_BYTES}. The connection was cut, and the calls may have been made. */
+/** The answer is longer than what is read. The connection was cut, and the calls may have been made. */
 export class ResponseTooLargeError extends Error {
   override readonly name = "ResponseTooLargeError";
 
-  constructor() {
-    super(`the answer has more than ${MAX_RESPONSE_BYTES} bytes`);
+  constructor(maxBytes: number) {
+    super(`the answer has more than ${maxBytes} bytes`);
   }
 }
 
@@ -28,6 +28,8 @@ export interface PosterOptions {
   readonly rpcTimeoutMs: number;
   /** Aborts every call in flight. */
   readonly signal: AbortSignal;
+  /** The longest answer that is read. Default: {@link MAX_RESPONSE_BYTES}. */
+  readonly maxResponseBytes?: number | undefined;
 }
 
 /** Posts to one endpoint over connections that are kept alive. */
@@ -47,7 +49,10 @@ function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoExceptio
 }
 
 /** Uses `node:http` rather than `fetch`, whose streams and signals cost as much as everything else in a call. */
-export function createPoster(url: string, { rpcTimeoutMs, signal }: PosterOptions): Poster {
+export function createPoster(
+  url: string,
+  { rpcTimeoutMs, signal, maxResponseBytes = MAX_RESPONSE_BYTES }: PosterOptions,
+): Poster {
   const { Agent, request } = url.startsWith("https:") ? https : http;
   // The agents' sockets are the only list of calls in flight. A set that each call enters and leaves is rebuilt now and
   // then, and in V8 the old table keeps the new one alive: with it a call left 3 KB for a major collection, now 1 KB.
@@ -79,13 +84,14 @@ export function createPoster(url: string, { rpcTimeoutMs, signal }: PosterOption
       clientRequest.once("response", (response) => {
         answered = true;
         const tooLarge = () => {
-          fail(new ResponseTooLargeError());
+          fail(new ResponseTooLargeError(maxResponseBytes));
           clientRequest.destroy();
         };
-        readAnswer(response, fail, tooLarge, (answer) => {
+        const onAnswer = (answer: HttpAnswer) => {
           isComplete = true;
           resolve({ ...answer, text: removeSecrets(answer.text) });
-        });
+        };
+        readAnswer(response, maxResponseBytes, { fail, tooLarge, onAnswer });
       });
       clientRequest.end(body);
     });
@@ -97,18 +103,23 @@ export function createPoster(url: string, { rpcTimeoutMs, signal }: PosterOption
   return { url, post };
 }
 
-/** Reads an answer up to {@link MAX_RESPONSE_BYTES}. */
+interface AnswerReader {
+  fail(error: Error): void;
+  tooLarge(): void;
+  onAnswer(answer: HttpAnswer): void;
+}
+
+/** Reads an answer of at most `maxBytes`. */
 function readAnswer(
   response: IncomingMessage,
-  fail: (error: Error) => void,
-  tooLarge: () => void,
-  onAnswer: (answer: HttpAnswer) => void,
+  maxBytes: number,
+  { fail, tooLarge, onAnswer }: AnswerReader,
 ): void {
   const parts: Buffer[] = [];
   let bytes = 0;
   response.on("data", (part: Buffer) => {
     bytes += part.length;
-    if (bytes > MAX_RESPONSE_BYTES) tooLarge();
+    if (bytes > maxBytes) tooLarge();
     else parts.push(part);
   });
   response.once("end", () => {

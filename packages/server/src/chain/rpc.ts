@@ -53,6 +53,8 @@ export interface RpcOptions {
   readonly signal: AbortSignal;
   /** Knows which nodes are behind; without it, every node may be asked. */
   readonly heads?: EndpointHeads;
+  /** The longest answer that is read, in bytes; by default, longer than any that the service itself asks for. */
+  readonly maxResponseBytes?: number;
 }
 
 const REST_MS = 1_000;

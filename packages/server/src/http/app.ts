@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { ROUTES } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
+import type { GatewayRpc } from "../gateway/nodeReader.js";
 import type { ConfiguredKey } from "../keys/configuredKeys.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import { limitsOfService } from "../model/caller.js";
@@ -10,6 +10,8 @@ import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { createClientAddress } from "./clientAddress.js";
 import { registerCors } from "./cors.js";
+import { buildGateway } from "./gateway/buildGateway.js";
+import { serveGateway } from "./gateway/route.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { countConnections, KEYLESS_MS, limitConnections } from "./limits/connections.js";
 import type { FailedAuthentications } from "./limits/failedAuthentications.js";
@@ -17,6 +19,7 @@ import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
 import { refuseForeignHosts } from "./missingHost.js";
+import { PUBLIC_ROUTES } from "./paths.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 import { isSocketRequest } from "./socket/socket.js";
@@ -39,6 +42,8 @@ export interface AppDependencies
   readonly tokenStore: TokenStore;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
+  /** The nodes, over connections of the gateway alone. */
+  readonly gatewayRpc: GatewayRpc;
 }
 
 /**
@@ -59,7 +64,8 @@ export interface AppDependencies
  *      ▼
  *  body         body/jsonBody         reads and parses JSON, counted against limits/bodyMemoryBudget
  *      ▼
- *  handler      routes/<route>        validates the request (400), takes tokens from limits/rateLimiter for transactions
+ *  handler      routes/<route>, gateway
+ *      │                              validates the request (400), takes tokens from limits/rateLimiter for transactions
  *      │                              or from limits/readLimiter for reads (429), calls intake, checker, store or policy
  *      ▼
  *  response     body/sendChunks       streams NDJSON lines at the client's pace; other answers leave in one piece
@@ -72,7 +78,6 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const { tokenStore, options, log, metrics, keys: directory, configuredKeys, failures } = dependencies;
   const { maxBodyBytes } = options;
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
-  const routes = Object.values(ROUTES);
   const clientAddress = createClientAddress(options);
   const limits = limitsOfService(options);
   const authenticator = createAuthenticator({
@@ -92,7 +97,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     bodyMemory,
     timeouts: options,
     tls: options.tls,
-    routes,
+    routes: PUBLIC_ROUTES,
     parties,
     partyOf,
     isUpgrade: isSocketRequest,
@@ -107,7 +112,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const rateLimiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => rateLimiter.close());
   const readLimiter = createReadLimiter({ options, metrics, hasOthers: () => parties.areSeveralActive });
-  registerRoutes(app, {
+  const services = {
     ...dependencies,
     authenticator,
     clientAddress,
@@ -116,6 +121,8 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     parties,
     bodyMemory,
     connections,
-  });
+  };
+  registerRoutes(app, services);
+  serveGateway(app, { ...services, gateway: buildGateway(services) });
   return app;
 }

@@ -72,8 +72,21 @@ export function answerMalformedRequest(
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
+/** Writes a refusal as the status and body of a response. */
+export interface RefusalForm {
+  statusOf(reason: ProtocolError["reason"]): number;
+  bodyOf(refusal: ProtocolError): object;
+}
+
+/** The form of every route but the gateway's (D21). */
+const REQUEST_REFUSAL: RefusalForm = { statusOf, bodyOf: requestErrorBody };
+
 /** Creates Fastify's error handler, which answers a request that is refused whole (D21). */
-export function createErrorHandler(log: Logger, metrics: Pick<Metrics, "refused">) {
+export function createErrorHandler(
+  log: Logger,
+  metrics: Pick<Metrics, "refused">,
+  form: RefusalForm = REQUEST_REFUSAL,
+) {
   return (error: FastifyError | ProtocolError, request: FastifyRequest, reply: FastifyReply): void => {
     // The client has left, so nobody reads an answer. Accepted transactions go on (D19).
     if (request.raw.socket.destroyed) return;
@@ -88,7 +101,7 @@ export function createErrorHandler(log: Logger, metrics: Pick<Metrics, "refused"
       reply.removeHeader("connection");
       request.raw.resume();
     }
-    reply.status(statusOf(refusal.reason)).send(requestErrorBody(refusal));
+    reply.status(form.statusOf(refusal.reason)).send(form.bodyOf(refusal));
   };
 }
 

@@ -6,11 +6,14 @@ export interface RoutePattern {
   readonly path: string;
 }
 
+/** The gateway's route. It speaks JSON-RPC, and so is none of the protocol's routes. */
+export const GATEWAY_ROUTE = { method: "POST", path: "/rpc/:key" } as const;
+
+/** All routes of the public interface. */
+export const PUBLIC_ROUTES: readonly RoutePattern[] = [...Object.values(ROUTES), GATEWAY_ROUTE];
+
 /** @returns the methods of all routes with this path; none if there is no such path. */
-export function allowedMethods(
-  path: string,
-  routes: readonly RoutePattern[] = Object.values(ROUTES),
-): string[] {
+export function allowedMethods(path: string, routes: readonly RoutePattern[] = PUBLIC_ROUTES): string[] {
   const segments = path.split("/");
   const matching = routes.filter((route) => {
     const pattern = route.path.split("/");

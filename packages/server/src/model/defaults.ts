@@ -60,5 +60,11 @@ export const DEFAULTS = {
   shutdownDelayMs: 0,
   resendAfterMs: 5_000,
   leaseMs: 3_000,
+  gatewayWait: "broadcast",
+  gatewayPaid: "refuse",
+  gatewayRatePerSecond: 2_000,
+  gatewayAddressRatePerSecond: 200,
+  gatewayLogBlocks: 10_000,
+  gatewayAnswerBytes: 10_485_760,
   logLevel: "info",
 } as const;

@@ -1,8 +1,8 @@
-import { bytesToHex, INNER_ENCODINGS, type WaiverAccount } from "@gas-waiver/protocol";
+import { bytesToHex, INNER_ENCODINGS, WAITS, type WaiverAccount } from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
 import { weaknessOfKey } from "./keyStrength.js";
 import { parseAddressBlock } from "./networkAddress.js";
-import { POLICY_SOURCES, PROXY_HEADERS, type ResolvedOptions } from "./options.js";
+import { GATEWAY_PAID, POLICY_SOURCES, PROXY_HEADERS, type ResolvedOptions } from "./options.js";
 import { isOrigin } from "./origins.js";
 import { certificateProblems } from "./tlsCertificate.js";
 
@@ -15,6 +15,7 @@ export function identityProblems(options: ResolvedOptions): string[] {
     ...choiceProblems(options),
     ...transportProblems(options),
     ...policyProblems(options),
+    ...gatewayProblems(options),
   ];
 }
 
@@ -126,6 +127,17 @@ function policyProblems({ policySource, allowedTargets }: ResolvedOptions): stri
   return [];
 }
 
+function gatewayProblems({ gatewayWait, gatewayPaid }: ResolvedOptions): string[] {
+  const problems: string[] = [];
+  if (!WAITS.includes(gatewayWait)) {
+    problems.push(`gatewayWait is ${JSON.stringify(gatewayWait)}; it can be ${WAITS.join(" or ")}`);
+  }
+  if (!GATEWAY_PAID.includes(gatewayPaid)) {
+    problems.push(`gatewayPaid is ${JSON.stringify(gatewayPaid)}; it can be ${GATEWAY_PAID.join(" or ")}`);
+  }
+  return problems;
+}
+
 /** A day is summarized when it has been over for a day, and it can be dropped only then. */
 const LEAST_RETENTION_MS = 3 * 86_400_000;
 
@@ -168,6 +180,10 @@ const WHOLE_NUMBERS = {
   shutdownDelayMs: 0,
   resendAfterMs: 1,
   leaseMs: 300,
+  gatewayRatePerSecond: 1,
+  gatewayAddressRatePerSecond: 1,
+  gatewayLogBlocks: 1,
+  gatewayAnswerBytes: 65_536,
 } as const;
 
 /** The problems of the numbers, each alone and against each other. */

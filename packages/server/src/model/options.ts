@@ -1,4 +1,4 @@
-import type { AllowedTarget, InnerEncoding, WaiverAccount } from "@gas-waiver/protocol";
+import type { AllowedTarget, InnerEncoding, Wait, WaiverAccount } from "@gas-waiver/protocol";
 import type { Level } from "pino";
 import type { AdminToken } from "./adminToken.js";
 import type { DEFAULTS } from "./defaults.js";
@@ -11,6 +11,10 @@ export type PolicySourceKind = (typeof POLICY_SOURCES)[number];
 /** The header fields in which a proxy names the address that it got a request from. */
 export const PROXY_HEADERS = ["x-forwarded-for", "forwarded"] as const;
 export type ProxyHeader = (typeof PROXY_HEADERS)[number];
+
+/** The gateway's ways with transactions that pay for themselves. */
+export const GATEWAY_PAID = ["pass", "refuse"] as const;
+export type GatewayPaid = (typeof GATEWAY_PAID)[number];
 
 /** The options of the service. A name that ends in `Ms` is in milliseconds. The defaults are {@link DEFAULTS}. */
 export interface ServerOptions {
@@ -193,6 +197,18 @@ export interface ServerOptions {
   readonly resendAfterMs?: number;
   /** The length of a lane's lease: another replica takes over the lane of a silent one after this time. Default: 3 s. */
   readonly leaseMs?: number;
+  /** The moment at which the gateway answers `eth_sendRawTransaction`: the node has the transaction, or a block has it. Default: `broadcast`. */
+  readonly gatewayWait?: Wait;
+  /** The fate of a transaction on the gateway that pays for itself: `pass` sends it to the node as it is. Default: `refuse`. */
+  readonly gatewayPaid?: GatewayPaid;
+  /** The reads per second of an API key on the gateway of one replica, on average. Twice as many may come at once. Default: 2,000. */
+  readonly gatewayRatePerSecond?: number;
+  /** The same for each address under an API key. Default: 200. */
+  readonly gatewayAddressRatePerSecond?: number;
+  /** The maximum number of blocks that one `eth_getLogs` searches. Default: 10,000. */
+  readonly gatewayLogBlocks?: number;
+  /** The maximum size of a node's answer that the gateway passes on, in bytes. Default: 10 MiB. */
+  readonly gatewayAnswerBytes?: number;
   /** The lowest level of the log on standard error. Default: `info`. */
   readonly logLevel?: Level | "silent";
 }

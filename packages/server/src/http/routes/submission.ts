@@ -2,11 +2,11 @@ import { hexToBytes, ProtocolError, type SubmissionRecord } from "@gas-waiver/pr
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../../model/caller.js";
 import type { Submission } from "../../model/submission.js";
+import { toSubmissionRecord } from "../../model/submissionRecord.js";
 import { findReadableByHash, findReadableSubmissions } from "../../store/accept/readAccess.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
-import { toSubmissionRecord } from "./submissionRecord.js";
 
 /**
  * `GET /v1/submissions/:id`: the record of one submission (D15, D17), by its id or by the hash of its transaction. A key

@@ -11,6 +11,7 @@ import {
 import type { FastifyReply } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../../model/caller.js";
+import { toSubmissionRecord } from "../../model/submissionRecord.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
 import type { Store } from "../../store/store.js";
 import {
@@ -24,7 +25,6 @@ import type { AuthenticatedRequest } from "../authenticator.js";
 import { acceptsGzip } from "../body/acceptsGzip.js";
 import { addVary } from "../vary.js";
 import type { RouteServices } from "./routeHandler.js";
-import { toSubmissionRecord } from "./submissionRecord.js";
 
 const compress = promisify(gzip);
 

@@ -1,5 +1,5 @@
 import { bytesToHex, errorBodyOf, ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
-import { certaintyOf, revertedError, type Submission } from "../../model/submission.js";
+import { certaintyOf, revertedError, type Submission } from "./submission.js";
 
 /** Converts a submission of the store to its record on the wire (D15). */
 export function toSubmissionRecord(submission: Submission): SubmissionRecord {

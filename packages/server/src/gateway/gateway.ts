@@ -1,0 +1,126 @@
+import { errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
+import type { Caller } from "../model/caller.js";
+import type { Logger } from "../model/log.js";
+import {
+  encodeRefusal,
+  encodeResult,
+  RPC_CODES,
+  type RpcId,
+  RpcRefusal,
+  type RpcRequest,
+  readRequest,
+} from "./jsonRpc.js";
+import type { GatewayMethods } from "./methods.js";
+import { refusalFor } from "./words.js";
+
+/** Answers JSON-RPC like a node of a chain without fees, on which this service waives the gas. */
+export interface Gateway {
+  /**
+   * Answers a message: a request, or a batch of them.
+   * @param message parsed JSON.
+   * @returns the answer as JSON; undefined if the message has notifications alone.
+   * @throws {@link ProtocolError} `RATE_EXCEEDED`, for the message as a whole.
+   */
+  answer(message: unknown, caller: Caller): Promise<string | undefined>;
+}
+
+export interface GatewayDependencies {
+  readonly methods: GatewayMethods;
+  /** Counts the reads of a message. @throws {@link ProtocolError} `RATE_EXCEEDED`, and then counts none. */
+  countReads(caller: Caller, reads: number): void;
+  readonly maxBatchCalls: number;
+  /** The most bytes of the answers to one batch. */
+  readonly maxAnswerBytes: number;
+  readonly log: Logger;
+}
+
+export function createGateway(dependencies: GatewayDependencies): Gateway {
+  return new MethodGateway(dependencies);
+}
+
+class MethodGateway implements Gateway {
+  readonly #dependencies: GatewayDependencies;
+
+  constructor(dependencies: GatewayDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async answer(message: unknown, caller: Caller): Promise<string | undefined> {
+    if (Array.isArray(message)) return await this.#answerBatch(message, caller);
+    this.#dependencies.countReads(caller, this.#costOf(message));
+    return await this.#answerOne(message, caller);
+  }
+
+  async #answerBatch(calls: readonly unknown[], caller: Caller): Promise<string | undefined> {
+    const { countReads, maxBatchCalls, maxAnswerBytes } = this.#dependencies;
+    if (calls.length === 0 || calls.length > maxBatchCalls) {
+      const message = calls.length === 0 ? "empty batch" : `batch too large: at most ${maxBatchCalls} calls`;
+      return encodeRefusal(null, new RpcRefusal(RPC_CODES.invalidRequest, message));
+    }
+    countReads(
+      caller,
+      calls.reduce((sum: number, call) => sum + this.#costOf(call), 0),
+    );
+    let room = maxAnswerBytes;
+    const answerWithinRoom = async (call: unknown) => {
+      const answer = await this.#answerOne(call, caller);
+      if (answer === undefined) return undefined;
+      room -= answer.length;
+      return room >= 0 ? answer : encodeRefusal(idOf(call), BATCH_ANSWER_TOO_LARGE);
+    };
+    const answers = (await Promise.all(calls.map(answerWithinRoom))).filter((answer) => answer !== undefined);
+    return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+  }
+
+  async #answerOne(call: unknown, caller: Caller): Promise<string | undefined> {
+    const request = readRequest(call);
+    if ("refusal" in request) return encodeRefusal(request.id, request.refusal);
+    const { id } = request;
+    try {
+      const result = await this.#run(request, caller);
+      return id === undefined ? undefined : encodeResult(id, result);
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === undefined) {
+        const { log } = this.#dependencies;
+        log.error({ err: error, method: request.method }, "a call of the gateway failed");
+      }
+      return id === undefined ? undefined : encodeRefusal(id, refusal ?? FAILED);
+    }
+  }
+
+  async #run({ method, params }: RpcRequest, caller: Caller): Promise<unknown> {
+    const known = this.#dependencies.methods.get(method);
+    if (known !== undefined) return await known.answer(params, caller);
+    // Libraries look for these words of geth, and do without the method.
+    const message = `the method ${method.slice(0, MAX_SHOWN_METHOD)} does not exist/is not available`;
+    throw new RpcRefusal(RPC_CODES.methodNotFound, message);
+  }
+
+  #costOf(call: unknown): number {
+    const request = readRequest(call);
+    return ("method" in request && this.#dependencies.methods.get(request.method)?.cost) || 1;
+  }
+}
+
+const MAX_SHOWN_METHOD = 64;
+const FAILED = new RpcRefusal(
+  RPC_CODES.internalError,
+  "the service failed to answer; the failure was logged",
+);
+
+const BATCH_ANSWER_TOO_LARGE = new RpcRefusal(
+  RPC_CODES.serverError,
+  "response too large: use smaller batches",
+);
+
+/** @returns undefined for a failure of the service itself, of which clients must see nothing. */
+function refusalOf(error: unknown): RpcRefusal | undefined {
+  if (error instanceof RpcRefusal) return error;
+  return error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : undefined;
+}
+
+function idOf(call: unknown): RpcId {
+  const { id } = readRequest(call);
+  return id ?? null;
+}

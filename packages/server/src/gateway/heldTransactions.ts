@@ -1,0 +1,116 @@
+import {
+  bytesToBigInt,
+  bytesToHex,
+  type Hex,
+  hashTransaction,
+  parseInnerTx,
+  type SignedTransaction,
+} from "@gas-waiver/protocol";
+import { toQuantity } from "../chain/calls.js";
+import type { Caller, LimitedCaller } from "../model/caller.js";
+import { mapStoreErrors } from "../store/mapStoreErrors.js";
+import type { Store } from "../store/store.js";
+import { findHeldTransaction, type HeldTransaction } from "../store/submissions/findHeldTransaction.js";
+import { findSenderSubmissions } from "../store/submissions/senderSubmissions.js";
+import type { NodeReader } from "./nodeReader.js";
+import { bytesAt, quantityOf } from "./params.js";
+
+export interface HeldTransactionDependencies {
+  readonly node: Pick<NodeReader, "read">;
+  /** The store, over the connections for reading. */
+  readonly store: Store;
+  readonly chainRef: number;
+  readonly storeTurns: StoreTurns;
+}
+
+/** Lets the clients take turns at reading the store. */
+export interface StoreTurns {
+  readOn<T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * Answers about the transactions that the service has accepted, and which no block has executed. The node knows nothing of
+ * those: it holds their wrappers.
+ */
+export function createHeldTransactions({ node, store, chainRef, storeTurns }: HeldTransactionDependencies) {
+  const readStore = <T>(caller: Caller, work: () => Promise<T>) =>
+    storeTurns.readOn(caller, () => mapStoreErrors(work));
+  return {
+    /** `eth_getTransactionCount`: of the pending state, it counts what the service holds for the sender. */
+    async transactionCount(params: readonly unknown[], caller: Caller): Promise<unknown> {
+      const call = { method: "eth_getTransactionCount", params };
+      if (params[1] !== "pending") return await node.read(call, caller);
+      const sender = bytesAt(params, 0, 20, "the address");
+      // The store first: what moves from it to the chain in between is then counted by the node.
+      const held = await readStore(caller, () =>
+        findSenderSubmissions(store, chainRef, [{ sender, nonce: 0n }]),
+      );
+      const count = quantityOf(await node.read(call, caller), "the node's count") ?? 0n;
+      return toQuantity(
+        firstFreeNonce(
+          count,
+          held.map(({ nonce }) => nonce),
+        ),
+      );
+    },
+    /** `eth_getTransactionByHash`: before its block, from the signed bytes that the service holds. */
+    async transactionByHash(params: readonly unknown[], caller: Caller): Promise<unknown> {
+      const hash = bytesAt(params, 0, 32, "the hash");
+      const call = { method: "eth_getTransactionByHash", params };
+      const included = await node.read(call, caller);
+      if (included !== null) return included;
+      const held = await readStore(caller, () => findHeldTransaction(store, chainRef, hash));
+      // It may have come into a block between the two questions.
+      return held ? pendingTransaction(held) : await node.read(call, caller);
+    },
+  };
+}
+
+/** The first nonce from `count` on that no submission has: what comes next goes behind what waits. */
+function firstFreeNonce(count: bigint, held: readonly bigint[]): bigint {
+  const taken = new Set(held);
+  let next = count;
+  while (taken.has(next)) next++;
+  return next;
+}
+
+/** Writes a transaction as nodes write one that is in no block. */
+function pendingTransaction({ innerRaw, sender }: HeldTransaction): Record<string, unknown> {
+  const tx = parseInnerTx(bytesToHex(innerRaw));
+  return {
+    blockHash: null,
+    blockNumber: null,
+    transactionIndex: null,
+    hash: bytesToHex(hashTransaction(tx)),
+    from: bytesToHex(sender),
+    to: tx.to ? bytesToHex(tx.to) : null,
+    nonce: toQuantity(tx.nonce),
+    gas: toQuantity(tx.gasLimit),
+    value: toQuantity(tx.value),
+    input: bytesToHex(tx.data),
+    chainId: toQuantity(tx.chainId),
+    ...priceFields(tx),
+    ...signatureFields(tx),
+  };
+}
+
+function priceFields(tx: SignedTransaction): Record<string, unknown> {
+  if (tx.type === "legacy") return { type: "0x0", gasPrice: toQuantity(tx.gasPrice) };
+  const accessList = tx.accessList.map(({ address, storageKeys }) => ({
+    address: bytesToHex(address),
+    storageKeys: storageKeys.map(bytesToHex),
+  }));
+  if (tx.type === "eip2930") return { type: "0x1", gasPrice: toQuantity(tx.gasPrice), accessList };
+  const maxFeePerGas = toQuantity(tx.maxFeePerGas);
+  const maxPriorityFeePerGas = toQuantity(tx.maxPriorityFeePerGas);
+  return { type: "0x2", gasPrice: maxFeePerGas, maxFeePerGas, maxPriorityFeePerGas, accessList };
+}
+
+function signatureFields({ type, signature, chainId }: SignedTransaction): Record<string, Hex> {
+  const { compact, yParity } = signature;
+  const parity = BigInt(yParity);
+  const [r, s] = [compact.subarray(0, 32), compact.subarray(32)].map(bytesToBigInt) as [bigint, bigint];
+  const v = type === "legacy" && chainId !== undefined ? 35n + 2n * chainId + parity : parity;
+  const fields = { v: toQuantity(v), r: toQuantity(r), s: toQuantity(s) };
+  return type === "legacy" ? fields : { ...fields, yParity: toQuantity(parity) };
+}

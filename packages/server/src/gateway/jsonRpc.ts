@@ -1,0 +1,86 @@
+import { isObject } from "../chain/rpc.js";
+
+// JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as nodes of Ethereum speak it: parameters are a list.
+
+export type RpcId = string | number | null;
+
+/** A valid request object. */
+export interface RpcRequest {
+  /** Undefined for a notification, which gets no answer. */
+  readonly id: RpcId | undefined;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+/** The error codes of JSON-RPC, of EIP-1474, and of nodes. */
+export const RPC_CODES = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  internalError: -32_603,
+  /** Nodes use it for all that is wrong with a transaction, and wallets tell the errors apart by their words. */
+  serverError: -32_000,
+  transactionRejected: -32_003,
+  limitExceeded: -32_005,
+} as const;
+
+/** Refuses one call. The client sees all of it. */
+export class RpcRefusal extends Error {
+  override readonly name = "RpcRefusal";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export function invalidParams(message: string): RpcRefusal {
+  return new RpcRefusal(RPC_CODES.invalidParams, message);
+}
+
+/** A request that cannot be read, with the id that its answer has. */
+export interface UnreadableRequest {
+  readonly id: RpcId;
+  readonly refusal: RpcRefusal;
+}
+
+/** Reads one request object. */
+export function readRequest(value: unknown): RpcRequest | UnreadableRequest {
+  if (!isObject(value) || Array.isArray(value)) return unreadable(null, "a request is a JSON object");
+  const { jsonrpc, id, method, params = [] } = value;
+  if (id !== undefined && !isId(id)) return unreadable(null, "the id is a string, a number or null");
+  const answeredId = id ?? null;
+  if (jsonrpc !== "2.0") return unreadable(answeredId, 'a request has "jsonrpc": "2.0"');
+  if (typeof method !== "string") return unreadable(answeredId, "the method is a string");
+  if (!Array.isArray(params)) {
+    return { id: answeredId, refusal: invalidParams("the parameters are an array") };
+  }
+  return { id, method, params };
+}
+
+function isId(value: unknown): value is RpcId {
+  return typeof value === "string" || typeof value === "number" || value === null;
+}
+
+function unreadable(id: RpcId, why: string): UnreadableRequest {
+  return { id, refusal: new RpcRefusal(RPC_CODES.invalidRequest, `invalid request: ${why}`) };
+}
+
+/** Writes the answer to a call that succeeded. */
+export function encodeResult(id: RpcId, result: unknown): string {
+  // JSON has no undefined, and an answer without a result would be none.
+  return JSON.stringify({ jsonrpc: "2.0", id, result: result ?? null });
+}
+
+/** Writes the answer to a call that was refused. */
+export function encodeRefusal(id: RpcId, { code, message, data }: RpcRefusal): string {
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    error: { code, message, ...(data !== undefined && { data }) },
+  });
+}

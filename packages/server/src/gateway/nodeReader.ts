@@ -1,0 +1,88 @@
+import { type Rpc, type RpcCall, RpcError, type RpcOutcome } from "../chain/rpc.js";
+import { type Caller, partyOf } from "../model/caller.js";
+import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
+import type { AnswerCache } from "./answerCache.js";
+import { RPC_CODES, RpcRefusal } from "./jsonRpc.js";
+
+/** The nodes, over connections of the gateway alone. */
+export type GatewayRpc = Pick<Rpc, "read" | "send">;
+
+/** Calls the chain's nodes for clients of the gateway. */
+export interface NodeReader {
+  /** Makes a call that changes nothing. @throws {@link RpcRefusal} the node's own error, or that no node answers. */
+  read(call: RpcCall, caller: Caller): Promise<unknown>;
+  /** Sends a signed transaction that pays for itself. @throws {@link RpcRefusal} as {@link read} does. */
+  send(raw: string, caller: Caller): Promise<unknown>;
+  /** The number of calls that wait for their turn. */
+  readonly waiting: number;
+}
+
+/** Calls of all clients that the nodes work on at the same time, and those of one client. */
+const MAX_CONCURRENT = 64;
+const MAX_CONCURRENT_PER_CLIENT = 16;
+/** Calls that wait for their turn. A batch has 100 at most. */
+const MAX_WAITING = 4_096;
+const MAX_WAITING_PER_CLIENT = 200;
+
+/**
+ * The clients take turns. Identical calls at the same time become one, whoever makes them, and answers that cannot change
+ * are remembered.
+ * @param rpc of the gateway alone, so that a call on which a node hangs makes no node rest for the lanes.
+ */
+export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReader {
+  const semaphore = createFairSemaphore(
+    MAX_CONCURRENT,
+    MAX_WAITING,
+    MAX_WAITING_PER_CLIENT,
+    MAX_CONCURRENT_PER_CLIENT,
+  );
+  const inFlight = new Map<string, Promise<unknown>>();
+  const inTurn = async <T>(caller: Caller, ask: () => Promise<T>): Promise<T> => {
+    try {
+      return await semaphore.run(ask, partyOf(caller));
+    } catch (error) {
+      if (!(error instanceof TooManyWaitingError)) throw error;
+      throw new RpcRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${error.message}`);
+    }
+  };
+  const ask = async (key: string, call: RpcCall) => {
+    const reading = rpc.read([call]).then(([outcome]) => answerOf(outcome));
+    inFlight.set(key, reading);
+    try {
+      const result = await reading;
+      cache.add(key, call, result);
+      return result;
+    } finally {
+      inFlight.delete(key);
+    }
+  };
+  return {
+    get waiting() {
+      return semaphore.waiting;
+    },
+    async read(call, caller) {
+      const key = JSON.stringify([call.method, call.params]);
+      const known = cache.get(key);
+      if (known !== undefined) return known.result;
+      // Joins only what has begun. A call that still waits for its turn may belong to a client that floods.
+      return await (inFlight.get(key) ?? inTurn(caller, () => inFlight.get(key) ?? ask(key, call)));
+    },
+    send: (raw, caller) =>
+      inTurn(caller, async () => {
+        const [outcome] = await rpc.send([{ method: "eth_sendRawTransaction", params: [raw] }]);
+        return answerOf(outcome);
+      }),
+  };
+}
+
+/** @throws {@link RpcRefusal} */
+function answerOf(outcome: RpcOutcome | undefined): unknown {
+  if (outcome !== undefined && !("error" in outcome)) return outcome.result;
+  const error = outcome?.error;
+  if (error instanceof RpcError) throw new RpcRefusal(error.code, error.message, error.data);
+  if (error?.cause instanceof Error && error.cause.name === "ResponseTooLargeError") {
+    throw new RpcRefusal(RPC_CODES.serverError, "response too large: ask for less at once");
+  }
+  // The reason may name what only operators should know, such as a host.
+  throw new RpcRefusal(RPC_CODES.internalError, "the chain's node does not answer; try again");
+}

@@ -1,0 +1,96 @@
+import {
+  assertInnerTx,
+  encodeTransaction,
+  type InnerTx,
+  intrinsicGas,
+  ProtocolError,
+  type UnsignedTransaction,
+} from "@gas-waiver/protocol";
+import type { ReadinessProbe } from "../health/readiness.js";
+import type { Caller } from "../model/caller.js";
+import type { ResolvedOptions } from "../model/options.js";
+import { rulesFor } from "../policy/rules.js";
+import type { PolicySource } from "../policy/source.js";
+import { bytesAt, bytesOf, objectAt, quantityOf } from "./params.js";
+
+export interface SponsorshipDependencies {
+  readonly policies: Pick<PolicySource, "current">;
+  readonly options: Pick<ResolvedOptions, "chainId" | "maxWrapperBytes">;
+  readonly readiness: Pick<ReadinessProbe, "probe">;
+}
+
+/** The name that wallets show as the sponsor's policy. */
+const POLICY_NAME = "gas-waiver";
+
+/**
+ * The paymaster methods of BEP-414 (https://github.com/bnb-chain/BEPs/blob/master/BEPs/BEP-414.md). The specification and
+ * the published SDKs spell the members of the answer differently, so it has both spellings.
+ */
+export function createSponsorship({ policies, options, readiness }: SponsorshipDependencies) {
+  /** @throws {@link ProtocolError} for the first rule that the transaction would break, whoever signs it. */
+  const assertSponsorable = (params: readonly unknown[], caller: Caller) => {
+    const tx = unsignedTransaction(objectAt(params, 0, "the transaction"), BigInt(options.chainId));
+    const rules = rulesFor(caller, { ...options, policies: policies.current() });
+    try {
+      assertInnerTx(withoutSignature(tx), rules);
+    } catch (error) {
+      // The signature comes last of all rules, and there is none yet.
+      if (!(error instanceof ProtocolError && error.reason === "INVALID_SIGNATURE")) throw error;
+    }
+  };
+  return {
+    /** `pm_isSponsorable`: whether the service would waive the gas, and else the rule that refuses it. */
+    isSponsorable(params: readonly unknown[], caller: Caller): Record<string, unknown> {
+      try {
+        assertSponsorable(params, caller);
+        return answer(true);
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        return { ...answer(false), reason: error.reason, message: error.message };
+      }
+    },
+    /** `pm_health`: whether the service can do its work now. */
+    async health(): Promise<boolean> {
+      return (await readiness.probe()).ready;
+    },
+    /** `wallet_getCapabilities` (EIP-5792), for clients that ask the node instead of the wallet. */
+    capabilities(): Record<string, unknown> {
+      return { [`0x${options.chainId.toString(16)}`]: { atomic: { status: "unsupported" } } };
+    },
+  };
+}
+
+function answer(sponsorable: boolean): Record<string, unknown> {
+  return {
+    sponsorable,
+    sponsorPolicy: POLICY_NAME,
+    sponsorName: POLICY_NAME,
+    Sponsorable: sponsorable,
+    SponsorPolicy: POLICY_NAME,
+  };
+}
+
+/** Reads the transaction as wallets describe it before it is signed. Without a gas limit, the least one counts. */
+function unsignedTransaction(request: Record<string, unknown>, chainId: bigint): UnsignedTransaction {
+  const { to, gas, value, data, input } = request;
+  const fields = {
+    type: "legacy",
+    chainId,
+    nonce: 0n,
+    gasPrice: 0n,
+    to: to === undefined || to === null ? undefined : bytesAt([to], 0, 20, "`to`"),
+    value: quantityOf(value, "`value`") ?? 0n,
+    data: bytesOf(input ?? data ?? "0x", "`data`"),
+  } as const;
+  const least = intrinsicGas({ ...fields, gasLimit: 0n });
+  return { ...fields, gasLimit: quantityOf(gas, "`gas`") ?? least };
+}
+
+/** A signature of zeros, which no key can have made. */
+const NO_SIGNATURE = { compact: new Uint8Array(64), yParity: 0 } as const;
+/** The bytes that a signature takes, which count for the size of a wrapper. */
+const SIZED_SIGNATURE = { compact: new Uint8Array(64).fill(1), yParity: 0 } as const;
+
+function withoutSignature(tx: UnsignedTransaction): InnerTx {
+  return { ...tx, signature: NO_SIGNATURE, raw: encodeTransaction(tx, SIZED_SIGNATURE) } as InnerTx;
+}

@@ -1,0 +1,71 @@
+import { NO_CACHE } from "../../gateway/answerCache.js";
+import { createGateway, type Gateway } from "../../gateway/gateway.js";
+import { createMethods } from "../../gateway/methods.js";
+import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
+import type { Caller, RateLimits } from "../../model/caller.js";
+import { createLocalRateLimiter } from "../limits/localRateLimiter.js";
+import type { RouteServices } from "../routes/routeHandler.js";
+
+/** The calls of one batch, as geth takes them from a browser's wallet and more. */
+const MAX_BATCH_CALLS = 100;
+
+export type GatewayServices = Pick<
+  RouteServices,
+  | "store"
+  | "chainRef"
+  | "intake"
+  | "policy"
+  | "readiness"
+  | "broadcastBuffer"
+  | "rateLimiter"
+  | "readLimiter"
+  | "options"
+  | "health"
+  | "log"
+> & {
+  /** The nodes, over connections of the gateway alone. */
+  readonly gatewayRpc: GatewayRpc;
+};
+
+/** Builds the gateway from the parts that the other routes use too. */
+export function buildGateway(services: GatewayServices): Gateway {
+  const { options, gatewayRpc, policy, readLimiter, health, log } = services;
+  const methods = createMethods({
+    ...services,
+    node: createNodeReader(gatewayRpc, NO_CACHE),
+    policies: { current: policy.policies },
+    storeTurns: readLimiter,
+    version: health.version,
+  });
+  const countReads = countReadsBy(
+    rateLimits(options.gatewayRatePerSecond),
+    rateLimits(options.gatewayAddressRatePerSecond),
+  );
+  return createGateway({
+    ...{ methods, countReads, log },
+    maxBatchCalls: MAX_BATCH_CALLS,
+    maxAnswerBytes: options.gatewayAnswerBytes,
+  });
+}
+
+function rateLimits(ratePerSecond: number): RateLimits {
+  return { ratePerSecond, rateBurst: 2 * ratePerSecond };
+}
+
+/** Counts for the address under a publishable key, and for the whole key: a page that runs wild costs its address alone. */
+function countReadsBy(ofKey: RateLimits, ofAddress: RateLimits) {
+  const keys = createLocalRateLimiter(undefined, "reads");
+  const addresses = createLocalRateLimiter(undefined, "reads");
+  return ({ keyId, address }: Caller, reads: number) => {
+    // A message that costs more than the burst could never pass.
+    const count = Math.min(reads, ofAddress.rateBurst, ofKey.rateBurst);
+    const atAddress = { keyId, ...(address !== undefined && { address }), limits: ofAddress };
+    if (address !== undefined) addresses.take(atAddress, count);
+    try {
+      keys.take({ keyId, limits: ofKey }, count);
+    } catch (error) {
+      if (address !== undefined) addresses.refund(atAddress, count);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,61 @@
+import { errorBodyOf, type ProtocolError, statusOf } from "@gas-waiver/protocol";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Gateway } from "../../gateway/gateway.js";
+import { RPC_CODES, RpcRefusal } from "../../gateway/jsonRpc.js";
+import { refusalFor } from "../../gateway/words.js";
+import type { Logger } from "../../model/log.js";
+import type { Metrics } from "../../model/metrics.js";
+import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "../authenticator.js";
+import { refuseEncodedBody } from "../body/encodedBody.js";
+import { createErrorHandler, type RefusalForm } from "../errors.js";
+import { GATEWAY_ROUTE } from "../paths.js";
+
+export interface GatewayRouteServices {
+  readonly gateway: Gateway;
+  readonly authenticator: Authenticator;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Refusals of whole requests in the form of JSON-RPC. Clients that only know HTTP go by the status. */
+const RPC_REFUSAL: RefusalForm = {
+  // Nodes answer JSON-RPC's own errors with 200.
+  statusOf: (reason) => (reason === "MALFORMED_JSON" ? 200 : statusOf(reason)),
+  bodyOf(refusal) {
+    const { code, message, data } = toRpcRefusal(refusal);
+    return { jsonrpc: "2.0", id: null, error: { code, message, data } };
+  },
+};
+
+function toRpcRefusal(refusal: ProtocolError): RpcRefusal {
+  if (refusal.reason !== "MALFORMED_JSON") return refusalFor(errorBodyOf(refusal));
+  return new RpcRefusal(RPC_CODES.parseError, `parse error: ${refusal.message}`);
+}
+
+/**
+ * Serves `POST /rpc/<publishable key>`: JSON-RPC for unmodified wallets (docs/guides/gateway.md). The key is in the URL,
+ * because a URL is all that a wallet takes. No log has the URL of a request.
+ */
+export function serveGateway(app: FastifyInstance, services: GatewayRouteServices): void {
+  const { gateway, authenticator, log, metrics } = services;
+  app.register(async (scope) => {
+    requireApiKey(scope, authenticator);
+    scope.setErrorHandler(createErrorHandler(log, metrics, RPC_REFUSAL));
+    scope.route({
+      method: GATEWAY_ROUTE.method,
+      url: GATEWAY_ROUTE.path,
+      onRequest: refuseEncodedBody,
+      handler: async (request, reply) => {
+        const { caller, body } = request as AuthenticatedRequest;
+        return send(reply, await gateway.answer(body, caller));
+      },
+    });
+  });
+}
+
+function send(reply: FastifyReply, answer: string | undefined): FastifyReply {
+  reply.header("cache-control", "no-store");
+  // Notifications alone have no answer.
+  if (answer === undefined) return reply.status(204).send();
+  return reply.type("application/json; charset=utf-8").send(answer);
+}

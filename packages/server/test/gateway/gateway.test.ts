@@ -1,0 +1,323 @@
+// The gateway in front of a scripted node: JSON-RPC, the allow-list, submissions, and what wallets ask in between.
+import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { GATEWAY_KEY, GatewayClient } from "../support/gatewayClient.js";
+import { RefusedByNode } from "../support/modelChain.js";
+import { API_KEY, testServices } from "../support/testService.js";
+import { innerOf, TOKEN, TRANSFER, userAddress } from "../support/user.js";
+
+const services = testServices();
+const publicApiKeys = [GATEWAY_KEY];
+const hashOf = (raw: Hex) => bytesToHex(crypto.keccak256(hexToBytes(raw)));
+
+describe("JSON-RPC", () => {
+  const service = services.shared({
+    publicApiKeys,
+    corsOrigins: ["https://app.example"],
+    gatewayLogBlocks: 100,
+  });
+  const client = () => new GatewayClient(service().url);
+
+  it.each([
+    ["a body that is not JSON", "{", -32_700],
+    ["a number", "1", -32_600],
+    ["an empty batch", "[]", -32_600],
+    [
+      "a batch of 101 calls",
+      JSON.stringify(Array(101).fill({ jsonrpc: "2.0", id: 1, method: "eth_chainId" })),
+      -32_600,
+    ],
+    ["a request without a version", '{"id":1,"method":"eth_chainId"}', -32_600],
+    ["a method that is no string", '{"jsonrpc":"2.0","id":1,"method":1}', -32_600],
+    ["an id that is an object", '{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}', -32_600],
+    ["parameters by name", '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{}}', -32_602],
+  ])("refuses %s with the code of the specification", async (_, body, code) => {
+    const { status, json } = await client().post(body);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ jsonrpc: "2.0", error: { code } });
+  });
+
+  it("answers each call of a batch by its id, and none of the notifications", async () => {
+    const call = (id: unknown, method: string) => ({
+      jsonrpc: "2.0",
+      ...(id !== undefined && { id }),
+      method,
+    });
+    const batch = [
+      call(1, "eth_chainId"),
+      call(undefined, "eth_chainId"),
+      call("b", "personal_sign"),
+      7,
+      call(null, "net_version"),
+    ];
+    const { json } = await client().post(JSON.stringify(batch));
+    expect(json).toEqual([
+      { jsonrpc: "2.0", id: 1, result: "0x899" },
+      {
+        jsonrpc: "2.0",
+        id: "b",
+        error: { code: -32_601, message: "the method personal_sign does not exist/is not available" },
+      },
+      { jsonrpc: "2.0", id: null, error: expect.objectContaining({ code: -32_600 }) },
+      { jsonrpc: "2.0", id: null, result: "2201" },
+    ]);
+    expect((await client().post(JSON.stringify([call(undefined, "eth_chainId")]))).status).toBe(204);
+  });
+
+  it("needs a key, and says so in JSON-RPC", async () => {
+    const { status, json } = await new GatewayClient(service().url, "gwp_test_unknown").post("{}");
+    expect(status).toBe(401);
+    expect(json).toMatchObject({
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32_600, data: { reason: "UNKNOWN_KEY" } },
+    });
+  });
+
+  it("takes no secret key from a URL, and a publishable one only from its origins", async () => {
+    const { url } = service();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId" });
+    const inUrl = await new GatewayClient(url, API_KEY).post(body);
+    expect([inUrl.status, inUrl.json]).toMatchObject([401, { error: { data: { reason: "MISSING_KEY" } } }]);
+    const elsewhere = await client().post(body, { origin: "https://other.example" });
+    expect([elsewhere.status, elsewhere.json]).toMatchObject([
+      403,
+      { error: { data: { reason: "ORIGIN_NOT_ALLOWED" } } },
+    ]);
+    const page = await client().post(body, { origin: "https://app.example" });
+    expect([page.status, page.headers.get("access-control-allow-origin")]).toEqual([
+      200,
+      "https://app.example",
+    ]);
+    const wallet = await client().post(body, {
+      origin: "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn",
+    });
+    expect(wallet.status).toBe(200);
+    const asking = { origin: "https://app.example", "access-control-request-method": "POST" };
+    const preflight = await fetch(client().url, { method: "OPTIONS", headers: asking });
+    expect([preflight.status, preflight.headers.get("access-control-allow-methods")]).toEqual([204, "POST"]);
+  });
+
+  it("reaches no method of the node that is not on the list", async () => {
+    const { node } = service();
+    const before = node.requests.all;
+    for (const method of [
+      "admin_addPeer",
+      "debug_traceCall",
+      "eth_sendTransaction",
+      "eth_newFilter",
+      "txpool_content",
+      "__proto__",
+    ])
+      expect(await client().refusal(method)).toMatchObject({ code: -32_601 });
+    expect(node.requests.all - before).toBeLessThan(3); // the service's own polls
+  });
+
+  it("passes on the node's results and errors as they are", async () => {
+    const { node } = service();
+    node.answers.eth_getStorageAt = ([address]) => ({ asked: address });
+    node.answers.eth_call = () => {
+      throw new RefusedByNode("execution reverted: no", "0x08c379a0");
+    };
+    expect(await client().call("eth_getStorageAt", userAddress(1), "0x0", "latest")).toEqual({
+      asked: userAddress(1),
+    });
+    expect(await client().refusal("eth_call", { to: bytesToHex(TOKEN) }, "latest")).toEqual({
+      code: -32_000,
+      message: "execution reverted: no",
+      data: { reason: "0x08c379a0" },
+    });
+  });
+
+  it("searches no more blocks for logs than it may", async () => {
+    const { node } = service();
+    node.answers.eth_getLogs = () => [];
+    expect(await client().call("eth_getLogs", { fromBlock: "0x1", toBlock: "0x64" })).toEqual([]);
+    expect(await client().call("eth_getLogs", { blockHash: hashOf("0x") })).toEqual([]);
+    expect(await client().call("eth_getLogs", {})).toEqual([]);
+    expect(await client().refusal("eth_getLogs", { fromBlock: "0x1", toBlock: "0x65" })).toMatchObject({
+      code: -32_602,
+    });
+    node.answers.eth_blockNumber = () => "0x64";
+    expect(await client().refusal("eth_getLogs", { fromBlock: "earliest", toBlock: "latest" })).toMatchObject(
+      {
+        message: expect.stringMatching(/blocks, more than 100/),
+      },
+    );
+  });
+
+  it("quotes 0 for every price, and shows no base fee", async () => {
+    const { node } = service();
+    let asked: unknown;
+    node.answers.eth_call = ([call]) => {
+      asked = call;
+      return "0x";
+    };
+    node.answers.eth_feeHistory = () => ({
+      oldestBlock: "0x1",
+      baseFeePerGas: ["0x7", "0x8"],
+      gasUsedRatio: [0.5],
+      reward: [["0x1", "0x2"]],
+    });
+    node.answers.eth_estimateGas = () => "0x5208";
+    expect(await client().call("eth_gasPrice")).toBe("0x0");
+    expect(await client().call("eth_maxPriorityFeePerGas")).toBe("0x0");
+    expect(await client().call("eth_feeHistory", "0x1", "latest", [10, 20])).toEqual({
+      oldestBlock: "0x1",
+      baseFeePerGas: ["0x0", "0x0"],
+      gasUsedRatio: [0.5],
+      reward: [["0x0", "0x0"]],
+    });
+    node.answers.eth_getBlockByNumber = () => ({ number: "0x1", baseFeePerGas: "0x7", gasLimit: "0x1" });
+    expect(await client().call("eth_getBlockByNumber", "0x1", false)).toEqual({
+      number: "0x1",
+      gasLimit: "0x1",
+    });
+    delete node.answers.eth_getBlockByNumber;
+    const to = bytesToHex(TOKEN);
+    await client().call(
+      "eth_call",
+      { to, gasPrice: "0x1", maxFeePerGas: "0x2", maxPriorityFeePerGas: "0x1" },
+      "latest",
+    );
+    expect(asked).toEqual({ to });
+    // EIP-7623: 100 bytes that are not 0 cost at least 40 each, which this node does not know.
+    const data = `0x${"ff".repeat(100)}`;
+    expect(await client().call("eth_estimateGas", { to, data })).toBe(`0x${(21_000 + 4_000).toString(16)}`);
+  });
+});
+
+describe("eth_sendRawTransaction", () => {
+  const service = services.shared({ publicApiKeys });
+  const client = () => new GatewayClient(service().url);
+
+  it("submits a transaction of price 0, and gives the same answer when it comes again", async () => {
+    const raw = innerOf(1);
+    expect(await client().call("eth_sendRawTransaction", raw)).toBe(hashOf(raw));
+    expect(await client().call("eth_sendRawTransaction", raw)).toBe(hashOf(raw));
+    const rows = await service().query("select state from submissions where inner_hash = $1", [
+      hexToBytes(hashOf(raw)),
+    ]);
+    expect(rows).toHaveLength(1);
+    expect(await client().call("pm_getSubmission", hashOf(raw))).toMatchObject({
+      txHash: hashOf(raw),
+      sender: userAddress(1),
+    });
+  });
+
+  it("refuses in the words of a node, with the reason and the id for programs", async () => {
+    const refusals = {
+      [innerOf(2, 0, { gasLimit: 21_000n })]: [-32_000, /^intrinsic gas too low: /, "GAS_LIMIT_TOO_LOW"],
+      [innerOf(2, 0, { chainId: 1n })]: [-32_000, /^invalid chain id for signer: /, "WRONG_CHAIN_ID"],
+      [innerOf(2, 0, { gasPrice: 1n })]: [
+        -32_003,
+        /^transaction rejected: .* gas price is 1 wei/,
+        "NON_ZERO_GAS_PRICE",
+      ],
+      [innerOf(2, 0, { data: new Uint8Array(4) })]: [
+        -32_003,
+        /^transaction rejected: /,
+        "SELECTOR_NOT_ALLOWED",
+      ],
+      "0x1234": [-32_602, /^invalid transaction: /, undefined],
+    } as const;
+    for (const [raw, [code, message, reason]] of Object.entries(refusals)) {
+      const refusal = await client().refusal("eth_sendRawTransaction", raw);
+      expect(refusal).toMatchObject({ code, message: expect.stringMatching(message) });
+      if (reason !== undefined) expect(refusal).toMatchObject({ data: { reason, id: expect.any(String) } });
+    }
+    expect(await client().refusal("eth_sendRawTransaction")).toMatchObject({ code: -32_602 });
+  });
+
+  it("says that a used nonce is too low, and that another transaction has one", async () => {
+    const first = innerOf(3);
+    await client().call("eth_sendRawTransaction", first);
+    const again = await client().refusal("eth_sendRawTransaction", innerOf(3, 0, { gasLimit: 99_000n }));
+    expect(again.message).toMatch(/^(nonce too low|replacement transaction underpriced): /);
+  });
+});
+
+describe("what the service holds", () => {
+  it("is counted in the pending nonce, and found by its hash before its block", async () => {
+    const service = await services.start({ publicApiKeys }, { automine: false });
+    const client = new GatewayClient(service.url);
+    const [sender] = [userAddress(5)];
+    expect(await client.call("eth_getTransactionCount", sender, "pending")).toBe("0x0");
+    const raws = [0, 1, 2].map((nonce) => innerOf(5, nonce));
+    for (const raw of raws) await client.call("eth_sendRawTransaction", raw);
+    expect(await client.call("eth_getTransactionCount", sender, "pending")).toBe("0x3");
+    expect(await client.call("eth_getTransactionCount", sender, "latest")).toBe("0x0");
+    const hash = hashOf(raws[1] as Hex);
+    expect(await client.call("eth_getTransactionByHash", hash)).toMatchObject({
+      hash,
+      from: sender,
+      to: bytesToHex(TOKEN),
+      nonce: "0x1",
+      gasPrice: "0x0",
+      type: "0x0",
+      blockNumber: null,
+    });
+    expect(await client.call("eth_getTransactionReceipt", hash)).toBeNull();
+    expect(await client.call("eth_getTransactionByHash", hashOf("0x"))).toBeNull();
+    expect(await client.call("pm_getSubmission", hashOf("0x"))).toBeNull();
+  });
+});
+
+describe("the paymaster methods of BEP-414", () => {
+  const service = services.shared({ publicApiKeys, maxGasLimit: 200_000n });
+  const client = () => new GatewayClient(service().url);
+  const transfer = { from: userAddress(1), to: bytesToHex(TOKEN), data: bytesToHex(TRANSFER), value: "0x0" };
+
+  it.each([
+    ["a permitted call", {}, undefined],
+    ["a target that no policy permits", { to: userAddress(9) }, "TARGET_NOT_ALLOWED"],
+    ["a method that no policy permits", { data: "0x12345678" }, "SELECTOR_NOT_ALLOWED"],
+    ["more gas than one may have", { gas: "0x30d41" }, "GAS_LIMIT_TOO_HIGH"],
+    ["a contract creation", { to: null }, "CONTRACT_CREATION"],
+  ])("tell whether %s is sponsored", async (_, changes, reason) => {
+    const sponsorable = reason === undefined;
+    expect(await client().call("pm_isSponsorable", { ...transfer, ...changes })).toEqual({
+      sponsorable,
+      Sponsorable: sponsorable,
+      sponsorPolicy: "gas-waiver",
+      SponsorPolicy: "gas-waiver",
+      sponsorName: "gas-waiver",
+      ...(reason && { reason, message: expect.any(String) }),
+    });
+  });
+
+  it("tell that the service works", async () => {
+    await expect.poll(() => client().call("pm_health"), { timeout: 10_000 }).toBe(true);
+  });
+});
+
+describe("a transaction that pays for itself", () => {
+  it("goes to the node as it is, where the operator permits that", async () => {
+    const service = await services.start({ publicApiKeys, gatewayPaid: "pass" });
+    const client = new GatewayClient(service.url);
+    const paid = innerOf(6, 0, { gasPrice: 5n });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 0, result: hashOf(paid) });
+    service.node.script = ({ raws }) =>
+      raws[0] === paid ? { kind: "answer", status: 200, body } : undefined;
+    expect(await client.call("eth_sendRawTransaction", paid)).toBe(hashOf(paid));
+    expect(await service.rows()).toEqual([]);
+  });
+});
+
+describe("a client that asks too much", () => {
+  it("is told to wait, by HTTP and in JSON-RPC, and others are not", async () => {
+    const service = await services.start({
+      publicApiKeys,
+      gatewayAddressRatePerSecond: 10,
+      gatewayRatePerSecond: 1_000,
+    });
+    const batch = Array(10).fill({ jsonrpc: "2.0", id: 1, method: "eth_chainId" });
+    const client = new GatewayClient(service.url);
+    expect((await client.post(JSON.stringify(batch))).status).toBe(200);
+    expect((await client.post(JSON.stringify(batch))).status).toBe(200);
+    const { status, json, headers } = await client.post(JSON.stringify(batch));
+    expect(status).toBe(429);
+    expect(headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(json).toMatchObject({ error: { code: -32_005, data: { reason: "RATE_EXCEEDED" } } });
+  });
+});

@@ -1,0 +1,127 @@
+// Unmodified clients on the gateway, by its URL alone, with accounts that have no native balance.
+import { Contract, type JsonRpcApiProviderOptions, JsonRpcProvider, NonceManager, Wallet } from "ethers";
+import {
+  createPublicClient,
+  createWalletClient,
+  defineChain,
+  type Hex,
+  http,
+  parseAbi,
+  parseEventLogs,
+} from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { registryService } from "./support/registryService.js";
+import { account, CHAIN_ID, TOKEN } from "./support/user.js";
+
+const ABI = [
+  "function transfer(address to, uint256 amount) returns (bool)",
+  "function balanceOf(address owner) view returns (uint256)",
+  "event Transfer(address indexed from, address indexed to, uint256 amount)",
+] as const;
+const RECIPIENT = account(9).address as Hex;
+
+const KEY = "gwp_test_pages";
+const started = registryService([10], { publicApiKeys: [KEY] });
+let url: string;
+beforeAll(() => {
+  url = `${started().url}/rpc/${KEY}`;
+});
+
+const nativeBalance = async (i: number) =>
+  BigInt(await started().rpc<string>("eth_getBalance", account(i).address, "latest"));
+
+describe("ethers", () => {
+  const providerOf = (options?: JsonRpcApiProviderOptions) => {
+    const provider = new JsonRpcProvider(url, undefined, options);
+    provider.pollingInterval = 50;
+    return provider;
+  };
+
+  it("sends ten contract calls in a row without a word about gas, each with the next nonce", async () => {
+    // By default, ethers asks no provider for the same nonce twice within 250 ms.
+    const provider = providerOf({ cacheTimeout: -1 });
+    const wallet = new Wallet(account(0).privateKey, provider);
+    const token = new Contract(TOKEN, ABI, wallet);
+    expect(await nativeBalance(0)).toBe(0n);
+    const before = (await token.balanceOf?.(RECIPIENT)) as bigint;
+    const sent = [];
+    for (let i = 0; i < 10; i++) sent.push(await token.transfer?.(RECIPIENT, 1n));
+    expect(sent.map(({ nonce, type, gasPrice }) => [nonce, type, gasPrice])).toEqual(
+      Array.from({ length: 10 }, (_, nonce) => [nonce, 0, 0n]),
+    );
+    const receipts = await Promise.all(sent.map((transaction) => transaction.wait()));
+    for (const { status, gasPrice, logs } of receipts) {
+      expect([status, gasPrice]).toEqual([1, 0n]);
+      expect(token.interface.parseLog(logs[0])?.args.amount).toBe(1n);
+    }
+    expect(await token.balanceOf?.(RECIPIENT)).toBe(before + 10n);
+    expect(await nativeBalance(0)).toBe(0n);
+    provider.destroy();
+  });
+
+  it("sends ten at the same time by its nonce manager", async () => {
+    const provider = providerOf();
+    const signer = new NonceManager(new Wallet(account(1).privateKey, provider));
+    const token = new Contract(TOKEN, ABI, signer);
+    const sent = await Promise.all(Array.from({ length: 10 }, () => token.transfer?.(RECIPIENT, 1n)));
+    const receipts = await Promise.all(sent.map((transaction) => transaction.wait()));
+    expect(receipts.map(({ status }) => status)).toEqual(Array(10).fill(1));
+    provider.destroy();
+  });
+
+  it("knows the errors of the service by the words of a node", async () => {
+    const provider = providerOf();
+    const wallet = new Wallet(account(2).privateKey, provider);
+    const used = {
+      to: TOKEN,
+      nonce: 0,
+      gasLimit: 100_000,
+      data: new Contract(TOKEN, ABI).interface.encodeFunctionData("transfer", [RECIPIENT, 1n]),
+    };
+    await (await wallet.sendTransaction(used)).wait();
+    await expect(wallet.sendTransaction({ ...used, gasLimit: 100_001 })).rejects.toMatchObject({
+      code: "NONCE_EXPIRED",
+    });
+    await expect(wallet.sendTransaction({ ...used, nonce: 1, value: 1n })).rejects.toMatchObject({
+      code: "INSUFFICIENT_FUNDS",
+    });
+    await expect(wallet.sendTransaction({ to: RECIPIENT, gasLimit: 50_000 })).rejects.toMatchObject({
+      error: { code: -32_003, data: { reason: "TARGET_NOT_ALLOWED" } },
+    });
+    provider.destroy();
+  });
+});
+
+describe("viem", () => {
+  const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+
+  it("writes to a contract, waits for the receipt, and reads its events", async () => {
+    const chain = defineChain({
+      id: CHAIN_ID,
+      name: "gasless",
+      nativeCurrency,
+      rpcUrls: { default: { http: [url] } },
+    });
+    const transport = http(url);
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(account(3).privateKey as Hex),
+      chain,
+      transport,
+    });
+    const reader = createPublicClient({ chain, transport, pollingInterval: 50 });
+    const abi = parseAbi(ABI);
+    const call = { address: TOKEN as Hex, abi, functionName: "transfer", args: [RECIPIENT, 1n] } as const;
+    const hashes: Hex[] = [];
+    for (let i = 0; i < 3; i++) hashes.push(await wallet.writeContract(call));
+    for (const hash of hashes) {
+      const receipt = await reader.waitForTransactionReceipt({ hash });
+      expect(receipt).toMatchObject({ status: "success", effectiveGasPrice: 0n, type: "legacy" });
+      expect(parseEventLogs({ abi, logs: receipt.logs })).toMatchObject([{ args: { amount: 1n } }]);
+    }
+    expect(await nativeBalance(3)).toBe(0n);
+    await expect(wallet.writeContract({ ...call, nonce: 0, gas: 99_999n })).rejects.toThrow(
+      /nonce provided .* is lower|Nonce provided/i,
+    );
+  });
+});
