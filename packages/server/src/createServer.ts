@@ -180,7 +180,8 @@ async function build(foundations: Foundations): Promise<Server> {
   const isServedBy = async (client: NodeClient) =>
     (await findChainDifference(client, served, store)) === undefined;
   const watch = watchEndpoints({ ...options, isServedBy, heads, log, signal });
-  const relay = await startRelay({ ...foundations, chain, registry, chainRef: served.chainRef, signal });
+  const { chainRef } = served;
+  const relay = await startRelay({ ...foundations, chain, heads, registry, chainRef, signal });
   const readiness = observeReadiness({ ...foundations, relay, heads, leaving: foundations.leaving.signal });
   const failures = new FailedAuthentications({ log, metrics: relay.metrics });
   const failureAudit = startAuditingFailures({ store, failures, log });

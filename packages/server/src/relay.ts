@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { type BlockWatch, createBlockWatch } from "./chain/blockWatch.js";
+import type { EndpointHeads } from "./chain/endpointHeads.js";
 import { followHeads } from "./chain/heads.js";
 import type { NodeClient } from "./chain/nodeClient.js";
 import type { WaiverHealth } from "./health/readiness.js";
@@ -35,6 +36,8 @@ export interface RelayParts {
   readonly store: OpenStore;
   readonly log: Logger;
   readonly chain: NodeClient;
+  /** The heads of the nodes, which are polled whether there is work or not. */
+  readonly heads: EndpointHeads;
   /** Undefined if the configuration alone sets the policies. */
   readonly registry: Registry | undefined;
   readonly chainRef: number;
@@ -68,7 +71,7 @@ export async function startRelay(parts: RelayParts) {
   const base: RelayBase = { ...parts, replica: randomUUID(), since: await databaseNow(store) };
   const messaging = createMessaging(base);
   const coordination = openCoordination(base, messaging);
-  const blocks = createBlockWatch({ chain: parts.chain, ...options });
+  const blocks = createBlockWatch({ ...parts, ...options });
   const laneParts = createLanes(base, messaging, coordination, blocks);
   const intake = createRelayIntake(base, messaging, coordination, laneParts);
   const maintenance = startMaintenance({
@@ -80,7 +83,7 @@ export async function startRelay(parts: RelayParts) {
   const heads = followNewBlocks(base, coordination.policies, laneParts.lanes, blocks);
   messaging.notifications.listen({
     onResult: messaging.results.notifyHere,
-    onWork: () => coordination.work.announce(),
+    onWork: coordination.work.announce,
     onKeysChanged: (afterGap) => void base.keys.refresh(afterGap).catch(() => {}),
   });
   return {
@@ -155,14 +158,12 @@ function openCoordination(
     statuses,
     ownWaivers,
     whyUnusable: policies.whyUnusable,
-    announceWork(owners) {
-      work.announce();
-      notifications.announceWork(owners);
-    },
+    announceWork: (waivers) => announceWork(waivers),
   });
   const announceWork = (waivers: readonly Uint8Array[]) => {
     work.announce(waivers);
-    notifications.announceWork(waivers.flatMap((waiver) => directory.ownerOf(waiver) ?? []));
+    const lanes = waivers.map((waiver) => ({ waiver, owner: directory.ownerOf(waiver) }));
+    notifications.announceWork(lanes.flatMap(({ waiver, owner }) => (owner ? [{ waiver, owner }] : [])));
   };
   return {
     work,

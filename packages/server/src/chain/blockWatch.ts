@@ -1,4 +1,5 @@
 import { createWakeableTimer } from "../util/wakeableTimer.js";
+import type { EndpointHeads } from "./endpointHeads.js";
 import type { NodeClient } from "./nodeClient.js";
 
 /** Polls the height of the chain for the whole replica. */
@@ -19,29 +20,41 @@ export interface BlockWatchUsers {
 
 export interface BlockWatchOptions {
   readonly chain: Pick<NodeClient, "blockNumber">;
+  /** The heads of the nodes. While nobody waits for a block, they tell the height, if they are polled as often. */
+  readonly heads: Pick<EndpointHeads, "freshHeight" | "onNewHead">;
   readonly pollIntervalMs: number;
 }
 
 /** Where nobody waits for a block, this many intervals are between two polls. */
 export const INTERVALS_WHEN_IDLE = 5;
+/** A head of a node counts as its present one until it is this old, as a part of the interval without anybody who waits. */
+const MAX_IDLE_AGE = 1.5;
 
-export function createBlockWatch({ chain, pollIntervalMs }: BlockWatchOptions): BlockWatch {
+export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOptions): BlockWatch {
   const timer = createWakeableTimer();
+  const idleMs = INTERVALS_WHEN_IDLE * pollIntervalMs;
+  const readHeight = async (isAwaited: boolean) => {
+    const seen = isAwaited ? undefined : heads.freshHeight(performance.now() - MAX_IDLE_AGE * idleMs);
+    return seen ?? (await chain.blockNumber());
+  };
   let isClosed = false;
   let running: Promise<void> = Promise.resolve();
   const poll = async ({ isAwaited, onNewBlock }: BlockWatchUsers) => {
     let known: bigint | undefined;
     while (!isClosed) {
       // The watch of the nodes reports one that does not answer.
-      const height = await chain.blockNumber().catch(() => known);
+      const height = await readHeight(isAwaited()).catch(() => known);
       if (isClosed) return;
       if (height !== undefined && height !== known) onNewBlock(height);
       known = height;
-      await timer.rest(isAwaited() ? pollIntervalMs : INTERVALS_WHEN_IDLE * pollIntervalMs, true);
+      await timer.rest(isAwaited() ? pollIntervalMs : idleMs, true);
     }
   };
   return {
     start(users) {
+      heads.onNewHead(() => {
+        if (!users.isAwaited()) timer.wake();
+      });
       running = poll(users);
     },
     hurry: timer.wake,

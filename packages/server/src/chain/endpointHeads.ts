@@ -54,6 +54,7 @@ export class EndpointHeads {
   readonly #nodes: readonly WatchedNode[];
   readonly #graceMs: number;
   #newest: ChainHead | undefined;
+  #onNewHead: () => void = () => {};
   /** The time since which the answers show that the chain went back, in ms. */
   #wentBackSince: number | undefined;
 
@@ -72,6 +73,7 @@ export class EndpointHeads {
   /** Notes the head of a node. `now` in ms of the monotonic clock. */
   observe(place: number, head: ChainHead, now: number): void {
     const node = this.#at(place);
+    const isNew = node.last?.head.number !== head.number;
     node.last = { head, at: now };
     node.answers = true;
     node.isOtherChain = false;
@@ -80,6 +82,18 @@ export class EndpointHeads {
     this.#updateBehindSince(now);
     if (node.behindSince === undefined) node.wasWell = true;
     this.#followBack(now);
+    if (isNew) this.#onNewHead();
+  }
+
+  /** Calls the listener, instead of an earlier one, when a node shows another height than before. */
+  onNewHead(listener: () => void): void {
+    this.#onNewHead = listener;
+  }
+
+  /** The height of the first node that may be asked, if it was read no earlier than `since` (ms of the monotonic clock). */
+  freshHeight(since: number): bigint | undefined {
+    const { answers, last } = this.#nodes.find((_, place) => this.isUsable(place)) ?? {};
+    return answers && last !== undefined && last.at >= since ? last.head.number : undefined;
   }
 
   /** Notes that a node gave no answer. */

@@ -33,7 +33,7 @@ afterEach(async () => {
 function opened({
   own = [FIRST],
   whyUnusable = (_waiver: Uint8Array): string | undefined => undefined,
-  announceWork = (_owners: readonly string[]) => {},
+  announceWork = (_waivers: readonly Uint8Array[]) => {},
   from = store,
 } = {}): LaneDirectory {
   const statuses = createLaneStatusCache(from, chainRef);
@@ -134,18 +134,17 @@ describe("a submission that is queued in a lane that does not work", () => {
     return rows[0] && bytesToHex(rows[0].waiver);
   };
 
-  it("goes to a lane that works, whose owner is notified, unless its sender has something signed in the old lane", async () => {
+  it("goes to a lane that works, which is woken, unless its sender has something signed in the old lane", async () => {
     const [signed, behind, free] = [newSubmissionOf(1, 0), newSubmissionOf(1, 1), newSubmissionOf(2)];
     await createSubmission("signed", store, lane, signed);
     await createSubmission("queued", store, lane, behind);
     await createSubmission("queued", store, lane, free);
     await setLaneState(store, chainRef, FIRST, "stopped");
-    const owner = randomUUID();
-    await takeLane(SECOND, owner);
-    const notifiedOwners = await new Promise<readonly string[]>((resolve) => {
+    await takeLane(SECOND);
+    const woken = await new Promise<readonly Uint8Array[]>((resolve) => {
       refreshed({ announceWork: resolve }).catch(() => {});
     });
-    expect(notifiedOwners).toEqual([owner]);
+    expect(woken.map(bytesToHex)).toEqual([SECOND_WAIVER]);
     expect(await laneOf(free.id)).toBe(SECOND_WAIVER);
     expect([await laneOf(signed.id), await laneOf(behind.id)]).toEqual([WAIVER, WAIVER]);
   });

@@ -38,8 +38,8 @@ export interface LaneDirectoryOptions {
   readonly ownWaivers: Pick<OwnWaivers, "current">;
   /** Returns why the policies permit a waiver nothing; undefined if they permit something. */
   whyUnusable(waiver: Uint8Array): string | undefined;
-  /** Called with the replicas to whose lanes queued work was moved. */
-  announceWork(owners: readonly string[]): void;
+  /** Called with the waivers to whose lanes queued work was moved. */
+  announceWork(waivers: readonly Uint8Array[]): void;
 }
 
 const REFRESH_MS = 500;
@@ -144,6 +144,6 @@ async function moveFromUnusable(
       },
       "queued submissions went to another lane",
     );
-    if (target.owner) announceWork([target.owner]);
+    announceWork([target.waiver]);
   }
 }

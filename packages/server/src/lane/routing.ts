@@ -19,11 +19,13 @@ export interface Routing {
   hasOtherLane(waiver: Uint8Array): boolean;
   /** Wakes the lanes of these waivers, on whichever replica. */
   announceWork(waivers: readonly Uint8Array[]): void;
+  /** Reads the lanes now. From then on, this replica sends no new work to those that are draining. */
+  refresh(): Promise<void>;
 }
 
 export interface RoutingDependencies {
   readonly policies: Pick<PolicySource, "current" | "whyUnusable">;
-  readonly directory: Pick<LaneDirectory, "chooseUsable" | "lanes">;
+  readonly directory: Pick<LaneDirectory, "chooseUsable" | "lanes" | "refresh">;
   announceWork(waivers: readonly Uint8Array[]): void;
 }
 
@@ -47,5 +49,6 @@ export function createRouting({ policies, directory, announceWork }: RoutingDepe
     },
     hasOtherLane: (waiver) => hasUsable(all(), waiver),
     announceWork,
+    refresh: directory.refresh,
   };
 }

@@ -30,7 +30,7 @@ it("a search for lost wrappers gives way to what is in flight, and goes on where
     return { nonce, transaction, by: "sender", ...block };
   };
   const context = {
-    store: { ...store, moves: { hasMoved: async () => true } },
+    store,
     chain: { nonces: async () => [5n] },
     nonceProofs: { find },
     log: silent,

@@ -9,7 +9,7 @@ import { reconcile } from "./reconcile.js";
 /** Searches the chain for lost wrappers under nonces that the store does not know as used. */
 export interface LostWrapperSearch {
   /**
-   * Searches now and then for an hour after the store has moved to another server; otherwise does nothing.
+   * Searches, but not more often than every few seconds. Call it for an hour after the store has moved to another server.
    * @returns true if the time of one search was not enough: the next one goes on.
    */
   search(held: HeldLane): Promise<boolean>;
@@ -32,7 +32,6 @@ export function createLostWrapperSearch(
       const startedAt = now();
       if (startedAt < searchAt) return false;
       searchAt = startedAt + SEARCH_INTERVAL_MS;
-      if (!(await store.moves.hasMoved(SEARCH_INTERVAL_MS))) return false;
       const [chainNonce = 0n] = await chain.nonces([held.waiver]);
       const found: NonceUse[] = [];
       let isCut = false;

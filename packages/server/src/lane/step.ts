@@ -193,8 +193,11 @@ async function assignAndBroadcast(
 }
 
 /** Retires a draining lane in which nothing is left, and to which no reorg can bring anything back. */
-async function retireIfDone(held: HeldLane, { store, log, options }: LaneContext): Promise<void> {
+async function retireIfDone(held: HeldLane, { store, log, options, routing }: LaneContext): Promise<void> {
   if (options.reorgDepth > 0 && (await findUnfinalized(store, held, 1)).length > 0) return;
+  if (await hasUnfinished(store, held)) return;
+  // This replica may take the lane for open for half a second after it was drained.
+  await routing.refresh();
   if (await hasUnfinished(store, held)) return;
   if (await retireDrained(store, held)) log.info("the lane is drained and retired");
 }

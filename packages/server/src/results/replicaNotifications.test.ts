@@ -1,9 +1,12 @@
 // Nothing polls the store here, so whatever a replica hears came by a notification.
 import { randomUUID } from "node:crypto";
 import { EventEmitter, once } from "node:events";
+import { bytesToHex } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import { bytes } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
+import { listen } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
 import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNotifications.js";
 import type { SubmissionUpdate } from "./results.js";
@@ -20,7 +23,20 @@ afterEach(async () => {
 /** Emits a replica's name when the replica is notified of changed API keys. */
 const keyChanges = new EventEmitter();
 
-type Received = readonly [id: string, update: SubmissionUpdate] | "work";
+type Received = readonly [id: string, update: SubmissionUpdate] | Work;
+/** Lanes have work: those of the waivers, or any if undefined. */
+interface Work {
+  readonly lanes: readonly string[] | undefined;
+}
+const idOf = (one: Received) => ("lanes" in one ? undefined : one[0]);
+const updateOf = (one: Received | undefined) => (!one || "lanes" in one ? undefined : one[1]);
+
+const WAIVERS = Array.from({ length: 120 }, (_, i) => bytes(20, i));
+/** Names the lane of the numbered waiver, which a replica owns. */
+const laneOf = (owner: string, i = 0) => ({ waiver: WAIVERS[i] as Uint8Array, owner });
+const workFor = (...numbers: number[]): Work => ({
+  lanes: numbers.map((i) => bytesToHex(WAIVERS[i] as Uint8Array)),
+});
 
 /** A replica that collects the notifications that it receives. */
 async function replica() {
@@ -39,7 +55,7 @@ async function replica() {
   open.push(notifications);
   notifications.listen({
     onResult: (id, update) => receive([id, update]),
-    onWork: () => receive("work"),
+    onWork: (waivers) => receive({ lanes: waivers?.map(bytesToHex) }),
     onKeysChanged: () => keyChanges.emit(name),
   });
   const until = async (count: number) => {
@@ -71,19 +87,46 @@ describe("notifications between replicas", () => {
     first.notifications.notifyResults([{ origin: second.name, id: "a", update }]);
     // Two statements on different connections may overtake each other.
     expect(await second.until(1)).toEqual([["a", update]]);
-    first.notifications.announceWork([second.name, second.name]);
-    expect(await second.until(2)).toEqual([["a", update], "work"]);
-    second.notifications.announceWork([third.name]);
-    expect(await third.until(1)).toEqual(["work"]);
+    first.notifications.announceWork([laneOf(second.name, 7), laneOf(second.name, 7)]);
+    expect(await second.until(2)).toEqual([["a", update], workFor(7)]);
+    second.notifications.announceWork([laneOf(third.name)]);
+    expect(await third.until(1)).toEqual([workFor(0)]);
     expect(first.received).toEqual([]);
   });
 
   it("are not sent to the sender itself, which has acted on the change already", async () => {
     const [first, second] = [await replica(), await replica()];
-    first.notifications.announceWork([first.name]);
+    first.notifications.announceWork([laneOf(first.name, 1)]);
     first.notifications.notifyResults([{ origin: first.name, id: "a", update: { state: "broadcast" } }]);
-    second.notifications.announceWork([first.name]);
-    expect(await first.until(1)).toEqual(["work"]);
+    second.notifications.announceWork([laneOf(first.name, 2)]);
+    expect(await first.until(1)).toEqual([workFor(2)]);
+  });
+
+  it("name the lanes that have work, up to a hundred; more are as good as all", async () => {
+    const [first, second] = [await replica(), await replica()];
+    const lanes = WAIVERS.map((_, i) => laneOf(second.name, i));
+    first.notifications.announceWork(lanes.slice(0, 100));
+    const named = workFor(...lanes.slice(0, 100).keys());
+    expect(await second.until(1)).toEqual([named]);
+    first.notifications.announceWork(lanes);
+    expect(await second.until(2)).toEqual([named, { lanes: undefined }]);
+  });
+
+  it("are understood by the version before, which names no lane and ignores the names", async () => {
+    const [first, second] = [await replica(), await replica()];
+    const channel = `gas_waiver_${second.name.replaceAll("-", "")}`;
+    await store.pool.query("select pg_notify($1, $2)", [channel, '[{"work":true}]']);
+    expect(await second.until(1)).toEqual([{ lanes: undefined }]);
+    const payload = await new Promise<string>((resolve) => {
+      const events = {
+        onListening: () => first.notifications.announceWork([laneOf(second.name)]),
+        onNotification: (_: string, text: string) => resolve(text),
+      };
+      const { close } = listen(store, [channel], events, silent);
+      open.push({ close } as ReplicaNotifications);
+    });
+    const messages = JSON.parse(payload) as object[];
+    expect(messages.every((message) => "work" in message)).toBe(true);
   });
 
   it("of a thousand submissions arrive complete and in order", async () => {
@@ -92,7 +135,7 @@ describe("notifications between replicas", () => {
     first.notifications.notifyResults(
       ids.map((id) => ({ origin: second.name, id, update: failed("no ".repeat(50)) })),
     );
-    expect((await second.until(1_000)).map(([id]) => id)).toEqual(ids);
+    expect((await second.until(1_000)).map(idOf)).toEqual(ids);
   });
 
   it.each([
@@ -107,10 +150,9 @@ describe("notifications between replicas", () => {
       { origin: second.name, id: "b", update: failed(message) },
     ]);
     const received = await second.until(2);
-    expect(received.map(([id]) => id)).toEqual(["a", "b"]);
-    const [, update] = received[0] ?? [];
-    if (typeof update !== "object" || update.state !== "failed")
-      throw new Error("the update changed its kind");
+    expect(received.map(idOf)).toEqual(["a", "b"]);
+    const update = updateOf(received[0]);
+    if (update?.state !== "failed") throw new Error("the update changed its kind");
     expect(update.message).toBe(message.slice(0, 1_000));
   });
 
@@ -119,15 +161,15 @@ describe("notifications between replicas", () => {
     const lost = await listening(second.name);
     await store.pool.query("select pg_terminate_backend($1)", [lost]);
     await listening(second.name, [lost]);
-    first.notifications.announceWork([second.name]);
-    expect(await second.until(1)).toEqual(["work"]);
+    first.notifications.announceWork([laneOf(second.name)]);
+    expect(await second.until(1)).toEqual([workFor(0)]);
   });
 
   it("may be sent to a replica that is gone", async () => {
     const [first, second] = [await replica(), await replica()];
-    first.notifications.announceWork([randomUUID()]);
-    first.notifications.announceWork([second.name]);
-    expect(await second.until(1)).toEqual(["work"]);
+    first.notifications.announceWork([laneOf(randomUUID())]);
+    first.notifications.announceWork([laneOf(second.name)]);
+    expect(await second.until(1)).toEqual([workFor(0)]);
   });
 
   it("of API keys reach every replica, whichever program sends them", async () => {

@@ -1,3 +1,4 @@
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import { KEYS_CHANNEL } from "../store/keys/apiKeys.js";
 import { listen, notify } from "../store/notifications.js";
@@ -11,16 +12,23 @@ import type { ResultNotification, SubmissionUpdate } from "./results.js";
 export interface ReplicaNotifications {
   /** Sends the results of these submissions to the replicas that accepted them. */
   notifyResults(results: readonly ResultNotification[]): void;
-  /** Tells replicas that their lanes have work. */
-  announceWork(owners: readonly string[]): void;
+  /** Tells the replicas that own these lanes that they have work. */
+  announceWork(lanes: readonly LaneWithWork[]): void;
   /** Begins to listen for this replica. Call it once. */
   listen(handlers: NotificationHandlers): void;
   close(): Promise<void>;
 }
 
+/** A lane that has work, and the replica that owns it. */
+export interface LaneWithWork {
+  readonly waiver: Uint8Array;
+  readonly owner: string;
+}
+
 export interface NotificationHandlers {
   onResult(id: string, update: SubmissionUpdate): void;
-  onWork(): void;
+  /** Lanes of this replica have work: those of the waivers, or any if undefined. */
+  onWork(waivers?: readonly Uint8Array[]): void;
   /** API keys have changed. With `afterGap`, notifications may have been missed, so any key may have changed. */
   onKeysChanged(afterGap: boolean): void;
 }
@@ -37,8 +45,16 @@ const MAX_PAYLOAD_BYTES = 7_000;
 /** JSON writes a character in up to six bytes. */
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
-/** Replicas of other versions read the same JSON, so its names stay. */
-type Message = { readonly work: true } | { readonly id: string; readonly notice: SubmissionUpdate };
+/** One message names at most so many lanes: more than that is as good as all, and a payload has room for it. */
+const MAX_WAIVERS = 100;
+
+/**
+ * Replicas of other versions read the same JSON, so its names stay. A version that does not know `waivers` wakes all lanes, and
+ * names none; then any lane may have work.
+ */
+type Message =
+  | { readonly work: true; readonly waivers?: readonly Hex[] }
+  | { readonly id: string; readonly notice: SubmissionUpdate };
 
 /** Each replica listens on a channel of its own, and on the one of the API keys. */
 const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")}`;
@@ -65,8 +81,13 @@ export function openReplicaNotifications({
         );
       }
     },
-    announceWork(owners) {
-      for (const owner of new Set(owners)) send(owner, [{ work: true }]);
+    announceWork(lanes) {
+      for (const to of new Set(lanes.map(({ owner }) => owner))) {
+        const waivers = new Set(
+          lanes.filter(({ owner }) => owner === to).map(({ waiver }) => bytesToHex(waiver)),
+        );
+        send(to, [{ work: true, waivers: waivers.size > MAX_WAIVERS ? [] : [...waivers] }]);
+      }
     },
     listen(handlers) {
       listener = listenForReplica(store, log, channelOf(replica), handlers);
@@ -90,7 +111,7 @@ function listenForReplica(store: Store, log: Logger, channel: string, handlers: 
 
 function receive(payload: string, { onResult, onWork }: NotificationHandlers): void {
   for (const message of JSON.parse(payload) as Message[]) {
-    if ("work" in message) onWork();
+    if ("work" in message) onWork(message.waivers?.length ? message.waivers.map(hexToBytes) : undefined);
     else onResult(message.id, message.notice);
   }
 }

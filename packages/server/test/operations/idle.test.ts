@@ -1,12 +1,14 @@
-// The cost of a replica without work, with one lane and with two hundred.
-import { describe, expect, it } from "vitest";
-import { type TestService, testServices } from "../support/testService.js";
+// The cost of a replica without work, with one lane and one node, and with two hundred lanes and two nodes.
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ScriptedNode } from "../support/scriptedNode.js";
+import { TestService, testServices } from "../support/testService.js";
 import { accountsOf, innerOf, userKey } from "../support/user.js";
 
 const services = testServices();
 /** The intervals of a service in production, which other tests shorten. */
 const INTERVALS = { pollIntervalMs: 200, leaseMs: 3_000, resendAfterMs: 5_000 };
 const WINDOW_MS = 3_000;
+const BLOCK_MS = 1_000;
 /** The windows in which a replica comes to rest. The database reports its transactions a second late. */
 const MAX_WINDOWS = 5;
 
@@ -32,10 +34,21 @@ async function* costs(service: TestService) {
   }
 }
 
+interface Size {
+  readonly lanes: number;
+  readonly nodes: number;
+}
+
 /** Starts a service whose lanes are owned, and which has done some work and has final blocks to compare. */
-async function startWith(lanes: number): Promise<TestService> {
-  const waivers = accountsOf(...Array.from({ length: lanes }, (_, i) => userKey(0x10_000 + i)));
-  const service = await services.start({ ...INTERVALS, waivers });
+async function startWith({ lanes, nodes }: Size): Promise<TestService> {
+  const waivers = accountsOf(...Array.from({ length: lanes }, (_, i) => userKey(0x7000 + i)));
+  // One server counts the requests to all nodes.
+  const node = await ScriptedNode.start();
+  onTestFinished(() => node.close());
+  const rpcUrl = Array.from({ length: nodes }, (_, i) => `${node.url}/${i}`);
+  const databaseUrl = await services.postgres.createDatabase();
+  const changes = { ...INTERVALS, waivers, rpcUrl };
+  const service = services.closeAfterTest(await TestService.start({ node, databaseUrl, changes }));
   await service.until("select from lanes having bool_and(owner is not null)");
   await service.submit(
     [1, 2, 3].map((user) => innerOf(user)),
@@ -45,8 +58,14 @@ async function startWith(lanes: number): Promise<TestService> {
 }
 
 describe("a replica without work", () => {
-  it("makes at most 10 transactions and 4 requests to its node a second, with 1 lane and with 200", async () => {
-    const replicas = await Promise.all([1, 200].map(startWith));
+  it("makes at most 10 transactions and 4 requests to its nodes a second, with 1 lane and with 200, while blocks come", async () => {
+    const few = { lanes: 1, nodes: 1 };
+    const many = { lanes: 200, nodes: 2 };
+    const replicas = await Promise.all([few, many].map(startWith));
+    const blocks = setInterval(() => {
+      for (const { node } of replicas) node.mine();
+    }, BLOCK_MS);
+    onTestFinished(() => clearInterval(blocks));
     const atRest = async (service: TestService) => {
       for await (const { transactions, requests } of costs(service))
         if (transactions <= 10 && requests <= 4) return true;

@@ -245,6 +245,7 @@ export class LaneModel {
         hasOtherCarrier: () => false,
         hasOtherLane: () => false,
         announceWork() {},
+        refresh: async () => {},
       },
       expectedSenders: this.#expected,
       signer: createSigner({ options: this.#options, log: silent, signal: new AbortController().signal }),

@@ -21,12 +21,15 @@ export class LeaseLostError extends Error {
   override readonly name = "LeaseLostError";
 }
 
+/** The condition that names the row of a held lane, on the parameters $1 to $4. */
+export const IS_HELD_LANE = "chain = $1 and waiver = $2 and owner = $3 and epoch = $4";
+
 /**
  * The common table expression that guards each write of a lane, on the parameters $1 to $4. It has a row while the lane
  * has this owner and epoch, and locks that row until the statement ends.
  */
 export const HELD_LEASE = `held as (
-  select nonce_floor from lanes where chain = $1 and waiver = $2 and owner = $3 and epoch = $4 for share
+  select nonce_floor from lanes where ${IS_HELD_LANE} for share
 )`;
 
 /** Parameters $1 to $4 of {@link HELD_LEASE}. */
@@ -65,9 +68,6 @@ export async function writeAsOwner<M extends ChangedSubmission>(
   if (rows.length === 0) await assertHeld(lane, pool);
   return rows;
 }
-
-/** The condition that names the row of a held lane, on the parameters $1 to $4. */
-const IS_HELD_LANE = "chain = $1 and waiver = $2 and owner = $3 and epoch = $4";
 
 /**
  * Changes the row of the lane itself, which the lease guards.

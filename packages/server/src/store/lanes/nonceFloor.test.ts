@@ -70,6 +70,9 @@ describe("the floor, while a submission gets a nonce below it", () => {
   const sign = (on: Store) => TRANSITION_TO.signed(on, lane, late.id, 4_700n);
   const raise = (on: Store) => raiseNonceFloor(on, lane, 9_000n);
 
+  const isWaiting = async () =>
+    (await store.pool.query("select from pg_locks where not granted")).rowCount !== 0;
+
   /** Commits the first statement, which has its snapshot and its lock, once the second waits for it. */
   async function runBehind(first: (on: Store) => Promise<unknown>, second: (on: Store) => Promise<unknown>) {
     const { pool } = store;
@@ -81,10 +84,7 @@ describe("the floor, while a submission gets a nonce below it", () => {
     };
     await first(onConnection);
     const waiting = second(store);
-    await vi.waitUntil(
-      async () => (await pool.query("select from pg_locks where not granted")).rowCount !== 0,
-      { interval: 5, timeout: 5_000 },
-    );
+    await vi.waitUntil(isWaiting, { interval: 5, timeout: 5_000 });
     await connection.query("commit");
     connection.release();
     await waiting;
@@ -104,6 +104,21 @@ describe("the floor, while a submission gets a nonce below it", () => {
 
   it("goes down to the nonce where it was raised a moment before", async () => {
     await runBehind(raise, sign);
+    expect(await floor()).toBe(4_700);
+  });
+
+  it("goes down before the submission is touched, so that no write which waits for that one is in the way", async () => {
+    await raise(store);
+    const connection = await store.pool.connect();
+    await connection.query("begin");
+    await connection.query("select from lanes for share");
+    const signing = sign(store);
+    await vi.waitUntil(isWaiting, { interval: 5, timeout: 5_000 });
+    // Another write of the lane, as `saveSigned` has begun: it would wait for the row of the submission.
+    await connection.query("update unfinished set look_at = now() where id = $1", [late.id]);
+    await connection.query("commit");
+    connection.release();
+    expect(await signing).toEqual([late.id]);
     expect(await floor()).toBe(4_700);
   });
 

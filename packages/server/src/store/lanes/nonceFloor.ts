@@ -1,6 +1,6 @@
 import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
-import { type HeldLane, leaseParameters } from "./heldLane.js";
+import { type HeldLane, IS_HELD_LANE, leaseParameters } from "./heldLane.js";
 
 /**
  * The condition on the waiver nonces of a lane, on the parameters $1 and $2, by which a query passes over the dead entries of
@@ -34,12 +34,28 @@ export async function raiseNonceFloor(
 }
 
 /**
- * A common table expression that lowers the floor where a submission gets a nonce below it, as after a restore of the chain.
- * It compares with the floor of the locked row: the statement itself may be older than a raise for whose end it has waited.
+ * The condition that no nonce is below the floor of the row that {@link HELD_LEASE} has locked. A write under a lower nonce would
+ * hide its submission, so it lowers the floor first ({@link lowerNonceFloor}), in a statement of its own: in one that has
+ * already locked the row for share, and submissions, it could wait for a write that waits for those.
  * @param nonces the number of the parameter with the nonces.
  */
-export const lowerNonceFloor = (nonces: number) => `lowered as (
-    update lanes l set nonce_floor = given.lowest
-    from held, (select min(n) as lowest from unnest($${nonces}::bigint[]) n) given
-    where l.chain = $1 and l.waiver = $2 and held.nonce_floor > given.lowest
-  )`;
+export const isAboveFloor = (nonces: number) =>
+  `exists (select from held where nonce_floor <= (select min(n) from unnest($${nonces}::bigint[]) n))`;
+
+/**
+ * Lowers the lane's floor to a nonce below it, as after a restore of the chain. Writes nothing without the lease.
+ * @returns false if the nonce was not below it.
+ */
+export async function lowerNonceFloor(
+  { pool }: Pick<Store, "pool">,
+  lane: HeldLane,
+  nonce: bigint,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    prepared(`update lanes set nonce_floor = $5 where ${IS_HELD_LANE} and nonce_floor > $5`, [
+      ...leaseParameters(lane),
+      nonce.toString(),
+    ]),
+  );
+  return rowCount === 1;
+}

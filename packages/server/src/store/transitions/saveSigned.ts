@@ -1,5 +1,5 @@
-import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
-import { lowerNonceFloor } from "../lanes/nonceFloor.js";
+import { type ChangedSubmission, type HeldLane, writeAsOwner } from "../lanes/heldLane.js";
+import { isAboveFloor, lowerNonceFloor } from "../lanes/nonceFloor.js";
 import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { type BroadcastWrapper, broadcastUpdate, saveBroadcast } from "./saveBroadcast.js";
@@ -30,16 +30,30 @@ export async function saveSigned(
   broadcast: readonly BroadcastWrapper[] = [],
 ): Promise<SavedSigned> {
   if (signed.length === 0) return { signed: [], broadcast: await saveBroadcast(store, lane, broadcast) };
+  const lowest = signed.map((s) => s.waiverNonce).reduce((a, b) => (a < b ? a : b));
+  for (;;) {
+    const saved = await saveAboveFloor(store, lane, signed, broadcast);
+    if (saved.signed.length > 0 || !(await lowerNonceFloor(store, lane, lowest))) return saved;
+  }
+}
+
+/** Moves nothing to `signed` while the lane's floor is above one of the nonces. */
+async function saveAboveFloor(
+  store: Store,
+  lane: HeldLane,
+  signed: readonly SignedSubmission[],
+  broadcast: readonly BroadcastWrapper[],
+): Promise<SavedSigned> {
   const moved: (ChangedSubmission & { readonly state: string })[] = await writeAsOwner(
     store,
     lane,
     signed.map((s) => s.id),
-    `, ${lowerNonceFloor(6)}, broadcast as (${broadcastUpdate(9)}), signed as (
+    `, broadcast as (${broadcastUpdate(9)}), signed as (
        update unfinished s
        set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
            signed_at = now(), signings = signings + 1
        from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
-       where s.id = n.submission and s.state = 'queued' and ${LEASE_IS_HELD} returning s.id, s.origin, s.state
+       where s.id = n.submission and s.state = 'queued' and ${isAboveFloor(6)} returning s.id, s.origin, s.state
      ) select * from signed union all select * from broadcast`,
     [
       signed.map((s) => s.waiverNonce.toString()),
