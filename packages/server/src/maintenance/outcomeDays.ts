@@ -1,6 +1,5 @@
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
-import { databaseNow } from "../store/databaseNow.js";
 import { createDaysAhead } from "../store/outcomes/createDays.js";
 import { dropOldDays } from "../store/outcomes/dropDays.js";
 import { findOldestDay } from "../store/outcomes/outcomeDays.js";
@@ -39,12 +38,11 @@ export function startOutcomeDays({
   let oldestDay: string | undefined;
   const round = async () => {
     await withPartitionsLock(store, closing.signal, async (db) => {
-      await createDaysAhead(db);
-      const apartMs = Math.abs((await databaseNow({ pool: db })).getTime() - now());
+      const apartMs = await createDaysAhead(db, now);
       if (apartMs > CLOCKS_APART_MS) {
         log.warn(
           { apartMs },
-          "no day of outcomes is dropped, because the database's clock is far from this machine's",
+          "the database's clock is far from this machine's: no day of outcomes is summarized or dropped, and none made where they are two days apart",
         );
         return;
       }

@@ -94,9 +94,14 @@ describe("a daily cap of a key", () => {
     const first = capped(caps, 1);
     await submit(first);
     expect(await words(submit({ ...first, id: uuidv7() }))).toEqual(["known"]);
-    // A write whose answer was lost is repeated with the same id.
+    // A write whose answer was lost is repeated with the same id: alone, beside itself, and beside one that does not fit.
     expect(await words(submit(first))).toEqual(["accepted"]);
+    await Promise.all([submit(first), submit(first)]);
+    expect(await words(submit(first, capped(caps, 5)))).toEqual(["accepted", "transactions"]);
     expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
+    const roomy = capped({ transactions: 2 }, 6);
+    await Promise.all([submit(roomy), submit(roomy), submit(roomy)]);
+    expect(await used()).toEqual({ transactions: 2n, gas: 200_000n });
     // In one request the second is tried after the first is refused, and so it is not `known`.
     const other = capped(caps, 2);
     expect(await words(submit(other, { ...other, id: uuidv7() }))).toEqual(["transactions", "transactions"]);

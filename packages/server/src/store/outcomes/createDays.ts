@@ -1,5 +1,6 @@
 import { StartError } from "../../model/errors.js";
 import type { Pool, Queryable } from "../database.js";
+import { databaseNow } from "../databaseNow.js";
 import { inLockedTransaction } from "../transaction.js";
 
 /** The advisory lock that lets one session at a time change the partitions of `finished`. */
@@ -7,13 +8,18 @@ export const PARTITIONS_LOCK = 0x6761_7370;
 
 /** The days ahead that have a partition: a clock may be wrong by so much, and making days fail for so long. */
 const DAYS_AHEAD = 2;
+const DAY_MS = 86_400_000;
 
 /**
- * Makes the partitions of outcomes that are missing, up to some days ahead. Requests do not wait for it. The caller holds the
- * lock of the partitions.
+ * Makes the partitions of outcomes that are missing, up to some days ahead by the database's clock. Where that is further from
+ * this machine's clock than the days ahead, it makes none: one that is wrong for a minute would leave a partition of weeks, and
+ * the ids of submissions have the time of this machine. Requests do not wait for it. The caller holds the lock of the partitions.
+ * @returns the difference of the clocks, in ms.
  */
-export async function createDaysAhead(db: Queryable): Promise<void> {
-  await db.query("select create_finished_days($1)", [DAYS_AHEAD]);
+export async function createDaysAhead(db: Queryable, now: () => number = Date.now): Promise<number> {
+  const apartMs = Math.abs((await databaseNow({ pool: db })).getTime() - now());
+  if (apartMs < DAYS_AHEAD * DAY_MS) await db.query("select create_finished_days($1)", [DAYS_AHEAD]);
+  return apartMs;
 }
 
 /**
@@ -33,5 +39,6 @@ export async function createDaysAtStart({ pool }: { readonly pool: Pool }): Prom
       "the database's user does not own the tables and functions of the store, or may not create tables in their schema; the service makes and drops the partitions of outcomes itself: give them to the user (alter … owner to), and grant create on the schema",
     );
   }
-  if (rows[0]?.enough !== true) await inLockedTransaction({ pool }, PARTITIONS_LOCK, createDaysAhead);
+  if (rows[0]?.enough !== true)
+    await inLockedTransaction({ pool }, PARTITIONS_LOCK, (db) => createDaysAhead(db));
 }

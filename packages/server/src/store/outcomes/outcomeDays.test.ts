@@ -14,10 +14,11 @@ import { StartError } from "../../model/errors.js";
 import { accept } from "../accept/accept.js";
 import type { NewSubmission } from "../accept/newSubmission.js";
 import type { Pool } from "../database.js";
-import { findLastFinalInclusion } from "../lanes/finalInclusions.js";
+import { findLastFinalInclusion, stopForLostBlocks } from "../lanes/finalInclusions.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import { readLaneSnapshot } from "../lanes/laneSnapshot.js";
 import { findLowestNoncesElsewhere } from "../lanes/lowestNoncesElsewhere.js";
+import { setLaneState } from "../lanes/setLaneState.js";
 import { findFirstUnusedNonce } from "../lanes/waiverNonces.js";
 import type { Store } from "../store.js";
 import { StoreUnavailableError, troubleOf } from "../storeTrouble.js";
@@ -67,10 +68,11 @@ const partitionOf = async (id: string) =>
     )
   ).rows[0]?.name;
 
-async function summarizeAll(): Promise<(string | undefined)[]> {
+/** @param rest runs after each batch of senders. */
+async function summarizeAll(rest = async () => {}): Promise<(string | undefined)[]> {
   const days: (string | undefined)[] = [];
   await withPartitionsLock(store, new AbortController().signal, async (db) => {
-    do days.push(await summarizeDay(db, async () => {}));
+    do days.push(await summarizeDay(db, rest));
     while (days.at(-1) !== undefined);
   });
   return days.slice(0, -1);
@@ -174,6 +176,26 @@ describe("outcomes of summarized days", () => {
       except: [],
     });
     expect([...lowest.values()]).toEqual([3n]);
+  });
+
+  it("give no nonce back to a lane that is stopped for lost blocks meanwhile", async () => {
+    await store.pool.query("update finished_days set summarized_at = null where day = $1", [dayBefore(12)]);
+    await store.pool.query("update lanes set old_nonce = null");
+    const stopping = await store.pool.connect();
+    const pool = { ...store.pool, query: stopping.query.bind(stopping) } as Store["pool"];
+    const stop = async () => {
+      await stopping.query("begin");
+      expect(await stopForLostBlocks({ ...store, pool }, lane, 60n, "a test")).toBe(true);
+    };
+    const summarizing = summarizeAll(stop);
+    const isWaiting = async () =>
+      (await store.pool.query("select from pg_locks where not granted")).rowCount !== 0;
+    await vi.waitUntil(isWaiting, { interval: 5, timeout: 5_000 });
+    await stopping.query("commit");
+    stopping.release();
+    expect(await summarizing).toEqual([dayBefore(12)]);
+    expect(await findFirstUnusedNonce(store, lane, 60n)).toBe(60n);
+    await setLaneState(store, lane.chain, lane.waiver, "open");
   });
 
   it("are not accepted again when a write of a replica whose clock is late is repeated", async () => {
@@ -308,10 +330,14 @@ describe("the days of a service", () => {
   let days: ReturnType<typeof startOutcomeDays>;
   afterAll(() => days.close());
 
-  it("are neither summarized nor dropped while the clock of the database or of the machine is wrong", async () => {
+  it("are neither made nor summarized nor dropped while the clock of the database or of the machine is weeks wrong", async () => {
+    await store.pool.query(`
+      drop table finished_${dayBefore(-2).replaceAll("-", "")};
+      delete from finished_days where day = '${dayBefore(-2)}';
+      update finished_range set end_id = (select end_id from finished_days order by first_id desc limit 1)`);
     const before = await partitions();
     const options = { retentionMs: 3 * DAY_MS, dropExportedOnly: false };
-    const now = () => Date.now() - 2 * DAY_MS;
+    const now = () => Date.now() - 30 * DAY_MS;
     const wrong = startOutcomeDays({ store, options, log: silent, now });
     await vi.waitUntil(() => wrong.oldestDay() !== undefined, { interval: 5, timeout: 10_000 });
     await wrong.close();
@@ -321,10 +347,6 @@ describe("the days of a service", () => {
   });
 
   it("are made ahead and summarized by itself, and it tells the oldest one", async () => {
-    await store.pool.query(`
-      drop table finished_${dayBefore(-2).replaceAll("-", "")};
-      delete from finished_days where day = '${dayBefore(-2)}';
-      update finished_range set end_id = (select end_id from finished_days order by first_id desc limit 1)`);
     days = startOutcomeDays({ store, options: { retentionMs: 0, dropExportedOnly: false }, log: silent });
     await vi.waitUntil(() => days.oldestDay() !== undefined, { interval: 5, timeout: 10_000 });
     expect(days.oldestDay()).toBe(

@@ -32,7 +32,7 @@ export async function summarizeDay(
     after = await summarizeSenders(db, day, after);
     if (after !== undefined) await rest(performance.now() - startedAt);
   }
-  await db.query(finishSummary(name), [day.day]);
+  await summarizeLanes(db, day);
   return day.day;
 }
 
@@ -63,14 +63,42 @@ async function summarizeSenders(
   return rows[0];
 }
 
-/** One statement, and so one transaction: the lanes' highest nonces, and from then on no plan reads the day. */
-const finishSummary = (name: string) => `with lane_nonces as (
-    update lanes l set old_nonce = f.waiver_nonce, old_block_number = f.block_number, old_block_hash = f.block_hash
-    from lanes k cross join lateral (
+/**
+ * Notes the lanes' highest nonces, each in a statement of its own, so that a locked lane holds up no other. A lane that changes
+ * meanwhile may have given its nonces up (`stopForLostBlocks`), so it comes again, until none is left. From then on no plan
+ * reads the day.
+ */
+async function summarizeLanes(
+  db: PooledConnection,
+  day: Pick<OutcomeDay, "day" | "partition">,
+): Promise<void> {
+  const statements = laneStatements(partitionName(day));
+  for (;;) {
+    const { rows } = await db.query<LaneKey>(statements.find);
+    if (rows.length === 0 && (await db.query(statements.finish, [day.day])).rowCount === 1) return;
+    for (const { chain, waiver } of rows) await db.query(statements.note, [chain, waiver]);
+  }
+}
+
+interface LaneKey {
+  readonly chain: number;
+  readonly waiver: Buffer;
+}
+
+function laneStatements(name: string) {
+  const isHigher = `cross join lateral (
       select waiver_nonce, block_number, block_hash from ${name}
       where chain = k.chain and waiver = k.waiver and waiver_nonce is not null order by waiver_nonce desc limit 1) f
-    where l.chain = k.chain and l.waiver = k.waiver and f.waiver_nonce > coalesce(l.old_nonce, -1)
-  ), summarized as (
-    update finished_days set summarized_at = now() where day = $1::date returning end_id
-  )
-  select set_recent_outcomes(end_id) from summarized`;
+    where f.waiver_nonce > coalesce(k.old_nonce, -1)`;
+  return {
+    find: `select k.chain, k.waiver from lanes k ${isHigher}`,
+    // The nonce was read before the wait for the row: by its xmin, the row is still the one that was read with it.
+    note: `update lanes l set old_nonce = f.waiver_nonce, old_block_number = f.block_number, old_block_hash = f.block_hash
+      from lanes k ${isHigher} and k.chain = $1 and k.waiver = $2
+        and l.chain = k.chain and l.waiver = k.waiver and l.xmin = k.xmin`,
+    finish: `with summarized as (
+        update finished_days set summarized_at = now()
+        where day = $1::date and not exists (select from lanes k ${isHigher}) returning end_id
+      ) select set_recent_outcomes(end_id) from summarized`,
+  };
+}
