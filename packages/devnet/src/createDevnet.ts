@@ -111,7 +111,8 @@ function createNode({ chain, miner, folder, cryptoName, allowed }: NodeParts) {
   const methods: Methods = createMethods({
     chain,
     miner,
-    clientVersion: `gas-waiver-devnet/${VERSION}/${cryptoName}`,
+    // Helpers of hardhat and others work only with a name that begins with that of a node for development.
+    clientVersion: `anvil/gas-waiver-devnet/${VERSION}/${cryptoName}`,
     faultMethods: faults.methods,
   });
   const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), faults.faults, allowed);

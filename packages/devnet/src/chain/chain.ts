@@ -4,13 +4,14 @@ import { type BlockDraft, type SealedBlock, sealedBlock } from "../block/block.j
 import type { ChainTransaction } from "../block/transaction.js";
 import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
-import type { AdmissionRules } from "../pool/admission.js";
+import type { AdmissionRules, PoolEntry } from "../pool/admission.js";
 import { Pool, type PoolLimits } from "../pool/pool.js";
 import { admitToPool, type PoolKind, type SentTransaction } from "../pool/poolKind.js";
 import { RefusedError } from "../pool/refusedError.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { type StateProof, WorldState } from "../state/world.js";
+import type { BlockSettings } from "./blockSettings.js";
 import { buildBlock, isInnerAhead } from "./builder.js";
 import { Clock } from "./clock.js";
 import { environmentAfter, environmentOf } from "./environment.js";
@@ -38,12 +39,14 @@ export interface CallOptions {
 
 /** The chain: its blocks, its state, and the pool of transactions that wait for a block. */
 export class Chain {
-  readonly options: ChainOptions;
+  readonly blockSettings: BlockSettings = {};
   readonly pool: Pool;
   readonly ledger: Ledger;
   readonly clock: Clock;
   /** May change while the chain runs. Waiting transactions stay in the pool. */
   poolKind: PoolKind;
+  readonly #initialOptions: ChainOptions;
+  #options: ChainOptions;
   readonly #world: WorldState;
   readonly #executor: Executor;
   readonly #journal: Journal | undefined;
@@ -55,7 +58,8 @@ export class Chain {
 
   /** @param journal keeps the chain, and restores it at the start. Without one the chain is in memory only. */
   constructor(options: ChainOptions, executor: Executor, journal?: Journal) {
-    this.options = options;
+    this.#initialOptions = options;
+    this.#options = options;
     this.#executor = executor;
     this.#journal = journal;
     this.poolKind = options.pool;
@@ -77,6 +81,15 @@ export class Chain {
     // If the clock was moved forward earlier, move it again, or blocks would repeat the latest timestamp until then.
     const ahead = this.head.header.timestamp - this.clock.now();
     if (ahead > 0n) this.clock.increase(ahead);
+  }
+
+  get options(): ChainOptions {
+    return this.#options;
+  }
+
+  /** Changes rules of admission for the transactions that come from now on, and for the next blocks. */
+  changeRules(rules: Partial<AdmissionRules>): void {
+    this.#options = { ...this.#options, ...rules };
   }
 
   get head(): SealedBlock {
@@ -170,12 +183,31 @@ export class Chain {
       this.#journal?.rollBack(mark);
       this.#world.rollBack(mark);
       for (const snapshot of found.removed) this.#world.unpin(snapshot.mark);
-      const removed = this.ledger.truncate(mark.block);
-      this.pool.replaceAll(waiting);
+      this.#truncate(mark.block, waiting);
       this.clock.restore(clock);
-      for (const block of removed.reverse()) for (const listener of this.#removalListeners) listener(block);
       return true;
     });
+  }
+
+  /** Goes back to genesis. Snapshots, waiting transactions, and changes of the clock, of blocks and of rules are gone. */
+  reset(): Promise<void> {
+    return this.#inTurn(() => {
+      this.#journal?.rollBack({ block: 0, position: 0 });
+      this.#world.restart(genesisState().changes);
+      this.#snapshots.clear();
+      this.#options = this.#initialOptions;
+      this.blockSettings.coinbase = undefined;
+      this.blockSettings.nextPrevRandao = undefined;
+      this.clock.reset();
+      this.#truncate(0, []);
+    });
+  }
+
+  /** Removes the blocks after a number, and replaces the pool. */
+  #truncate(block: number, waiting: readonly PoolEntry[]): void {
+    const removed = this.ledger.truncate(block);
+    this.pool.replaceAll(waiting);
+    for (const gone of removed.reverse()) for (const listener of this.#removalListeners) listener(gone);
   }
 
   /** Reports each block that a revert removes, latest first. @returns the function that unsubscribes. */
@@ -242,7 +274,9 @@ export class Chain {
     const parent = this.head;
     for (const prepare of this.#preparations) await prepare(parent.number + 1);
     const { pool, options: rules } = this;
-    const environment = environmentAfter(parent, this.ledger, this.clock, rules.blockGasLimit);
+    const { ledger, clock, blockSettings: settings } = this;
+    const gasLimit = rules.blockGasLimit;
+    const environment = environmentAfter(parent, { ledger, clock, settings, gasLimit });
     const { draft, state } = await buildBlock(this.#world, environment, {
       pool,
       rules,

@@ -12,6 +12,8 @@ export class Clock {
   readonly #now: () => number;
   #offsetSeconds = 0n;
   #next: bigint | undefined;
+  /** The seconds between blocks; undefined while blocks have the time at which they are made. */
+  interval: bigint | undefined;
 
   /** @param now milliseconds since 1970. */
   constructor(now: () => number) {
@@ -31,6 +33,12 @@ export class Clock {
   restore({ offsetSeconds, next }: ClockSetting): void {
     this.#offsetSeconds = offsetSeconds;
     this.#next = next;
+  }
+
+  /** Follows the system's clock again. */
+  reset(): void {
+    this.restore({ offsetSeconds: 0n, next: undefined });
+    this.interval = undefined;
   }
 
   /** Moves the clock forward. @returns the seconds by which it is now ahead of the system's clock. */
@@ -56,8 +64,9 @@ export class Clock {
 
   /** Returns the next block's timestamp, and uses up one that was set. @param latest the latest block's timestamp. */
   takeTimestamp(latest: bigint): bigint {
-    if (this.#next !== undefined) {
-      this.#offsetSeconds += this.#next - this.now();
+    const next = this.#next ?? (this.interval === undefined ? undefined : latest + this.interval);
+    if (next !== undefined) {
+      this.#offsetSeconds += next - this.now();
       this.#next = undefined;
     }
     const now = this.now();

@@ -2,29 +2,42 @@ import { crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { BlockEnvironment } from "../evm/executor.js";
 import { accountsOf } from "../presets/accounts.js";
+import type { BlockSettings } from "./blockSettings.js";
 import type { Clock } from "./clock.js";
 import type { Ledger } from "./ledger.js";
 
 const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
 
-/** The environment of the next block. Uses the clock's next timestamp. Validators take turns as coinbase. */
+/** The parts of the chain that the next block's environment comes from. */
+export interface EnvironmentSources {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly settings: BlockSettings;
+  readonly gasLimit: bigint;
+}
+
+/** The environment of the next block. Uses up the timestamp and the PREVRANDAO that were set for it. */
 export function environmentAfter(
   parent: SealedBlock,
-  ledger: Ledger,
-  clock: Clock,
-  gasLimit: bigint,
+  { ledger, clock, settings, gasLimit }: EnvironmentSources,
 ): BlockEnvironment {
   const number = parent.number + 1;
-  const validators = accountsOf("validator");
-  const proposer = validators[number % validators.length]?.address ?? "0x";
+  const prevRandao = settings.nextPrevRandao ?? crypto.keccak256(hexToBytes(parent.hash));
+  settings.nextPrevRandao = undefined;
   return {
     number: BigInt(number),
     timestamp: clock.takeTimestamp(parent.timestamp),
-    coinbase: hexToBytes(proposer),
+    coinbase: settings.coinbase ?? proposerOf(number),
     gasLimit,
-    prevRandao: crypto.keccak256(hexToBytes(parent.hash)),
+    prevRandao,
     hashOf: hashesOf(ledger),
   };
+}
+
+/** Validators take turns. */
+function proposerOf(block: number): Uint8Array {
+  const validators = accountsOf("validator");
+  return hexToBytes(validators[block % validators.length]?.address ?? "0x");
 }
 
 /** The environment of an existing block. */

@@ -20,6 +20,10 @@ export class Snapshots {
     return this.#last;
   }
 
+  clear(): void {
+    this.#snapshots.clear();
+  }
+
   /** @returns the snapshot, and all that are removed, itself included; undefined if there is no such snapshot. */
   take(id: number): { readonly snapshot: Snapshot; readonly removed: readonly Snapshot[] } | undefined {
     const snapshot = this.#snapshots.get(id);

@@ -8,16 +8,22 @@ import { EMPTY_ACCOUNT } from "../state/reader.js";
  */
 export type StatePatch =
   | { readonly kind: "setBalance"; readonly address: Hex; readonly balance: bigint }
+  | { readonly kind: "addBalance"; readonly address: Hex; readonly wei: bigint }
   | { readonly kind: "setNonce"; readonly address: Hex; readonly nonce: bigint }
   | { readonly kind: "setCode"; readonly address: Hex; readonly code: Uint8Array }
   | { readonly kind: "setSlot"; readonly address: Hex; readonly slot: Hex; readonly value: Uint8Array };
+
+const MAX_BALANCE = 2n ** 256n - 1n;
 
 /** Writes the patch into an overlay over the latest state. */
 export function applyPatch(patch: StatePatch, state: Overlay): void {
   const { address } = patch;
   const record = state.account(address) ?? EMPTY_ACCOUNT;
   if (patch.kind === "setBalance") state.setAccount(address, { ...record, balance: patch.balance });
-  else if (patch.kind === "setNonce") state.setAccount(address, { ...record, nonce: patch.nonce });
+  else if (patch.kind === "addBalance") {
+    const balance = record.balance + patch.wei;
+    state.setAccount(address, { ...record, balance: balance > MAX_BALANCE ? MAX_BALANCE : balance });
+  } else if (patch.kind === "setNonce") state.setAccount(address, { ...record, nonce: patch.nonce });
   else if (patch.kind === "setCode") state.setCode(address, patch.code);
   else {
     // A state root commits to storage through its account, so there has to be one.

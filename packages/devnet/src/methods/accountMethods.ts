@@ -20,9 +20,9 @@ export function accountMethods(chain: Chain): Methods {
   let impersonatesAll = false;
   /** Transactions are sent one after the other, or two concurrent ones would get the same nonce. */
   let sending: Promise<unknown> = Promise.resolve();
-  const send = async (members: Members): Promise<Hex> => {
+  const send = async (members: Members, asAnyone: boolean): Promise<Hex> => {
     const from = bytesToHex(address(members.from, "from"));
-    const isImpersonated = impersonated.has(from) || impersonatesAll;
+    const isImpersonated = asAnyone || impersonated.has(from) || impersonatesAll;
     const key = KEYS.get(from);
     if (!isImpersonated && key === undefined) {
       throw new RpcError(
@@ -34,6 +34,11 @@ export function accountMethods(chain: Chain): Methods {
     if (key !== undefined) return chain.send(unsigned.sign(hexToBytes(key)).serialize());
     return chain.sendImpersonated(chainTransaction(forge(unsigned, from), hexToBytes(from)));
   };
+  const inTurn = (param: unknown, asAnyone: boolean) => {
+    const sent = sending.then(() => send(object(param, "the transaction"), asAnyone));
+    sending = sent.catch(() => undefined);
+    return sent;
+  };
   const impersonate: Method = ([account]) => {
     impersonated.add(bytesToHex(address(account)));
     return null;
@@ -44,11 +49,8 @@ export function accountMethods(chain: Chain): Methods {
   };
   return {
     eth_accounts: () => [...KEYS.keys(), ...[...impersonated].filter((account) => !KEYS.has(account))],
-    eth_sendTransaction: ([param]) => {
-      const sent = sending.then(() => send(object(param, "the transaction")));
-      sending = sent.catch(() => undefined);
-      return sent;
-    },
+    eth_sendTransaction: ([param]) => inTurn(param, false),
+    eth_sendUnsignedTransaction: ([param]) => inTurn(param, true),
     anvil_impersonateAccount: impersonate,
     hardhat_impersonateAccount: impersonate,
     anvil_stopImpersonatingAccount: stopImpersonating,

@@ -3,6 +3,7 @@ import type { Miner } from "../chain/miner.js";
 import type { Methods } from "../rpc/method.js";
 import { accountMethods } from "./accountMethods.js";
 import { blockMethods } from "./blockMethods.js";
+import { chainSettingMethods } from "./chainSettingMethods.js";
 import { feeMethods } from "./feeMethods.js";
 import { filterMethods } from "./filterMethods.js";
 import { miningMethods } from "./miningMethods.js";
@@ -25,7 +26,7 @@ export interface MethodDependencies {
 /** Every method of the node, by name. */
 export function createMethods({ chain, miner, clientVersion, faultMethods }: MethodDependencies): Methods {
   const methods: Methods = {
-    ...networkMethods(clientVersion),
+    ...networkMethods(chain, clientVersion),
     ...blockMethods(chain),
     ...filterMethods(chain),
     ...subscriptionMethods(chain),
@@ -37,6 +38,7 @@ export function createMethods({ chain, miner, clientVersion, faultMethods }: Met
     ...traceMethods(chain),
     ...miningMethods(chain, miner),
     ...statePatchMethods(chain),
+    ...chainSettingMethods(chain),
     ...faultMethods,
   };
   return { ...methods, rpc_modules: () => modulesOf(methods) };

@@ -79,13 +79,42 @@ function clockMethods(chain: Chain): Methods {
     evm_setNextBlockTimestamp: setNext,
     anvil_setNextBlockTimestamp: setNext,
     hardhat_setNextBlockTimestamp: setNext,
+    anvil_setBlockTimestampInterval: ([seconds]) => {
+      chain.clock.interval = number(seconds, "the interval", MAX_SECONDS);
+      return null;
+    },
+    anvil_removeBlockTimestampInterval: () => {
+      const had = chain.clock.interval !== undefined;
+      chain.clock.interval = undefined;
+      return had;
+    },
   };
 }
 
 function snapshotMethods(chain: Chain): Methods {
   const snapshot: Method = async () => toQuantity(await chain.snapshot());
   const revert: Method = ([id]) => chain.revert(Number(number(id, "the snapshot", 2n ** 53n)));
-  return { evm_snapshot: snapshot, anvil_snapshot: snapshot, evm_revert: revert, anvil_revert: revert };
+  const reset: Method = async ([options]) => {
+    assertNoFork(options);
+    await chain.reset();
+    return true;
+  };
+  return {
+    evm_snapshot: snapshot,
+    anvil_snapshot: snapshot,
+    evm_revert: revert,
+    anvil_revert: revert,
+    anvil_reset: reset,
+    hardhat_reset: reset,
+  };
+}
+
+/** Refuses `{ forking: { jsonRpcUrl, … } }`. viem sends an empty `forking` for a reset to genesis. */
+function assertNoFork(options: unknown): void {
+  const { forking } = (options ?? {}) as { forking?: unknown };
+  const members = typeof forking === "object" && forking !== null ? Object.values(forking) : [];
+  if (members.every((value) => value === undefined || value === null)) return;
+  throw invalidParams("the devnet cannot fork another chain: reset it without `forking`");
 }
 
 /** Yields to the event loop once in 32 blocks. */

@@ -1,12 +1,17 @@
 import { bytesToHex, crypto } from "@gas-waiver/protocol";
+import type { Chain } from "../chain/chain.js";
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import type { Methods } from "../rpc/method.js";
 import { bytes } from "../rpc/params.js";
 import { toQuantity } from "./format.js";
 
 /** Chain id, client version and the constants that clients ask a node for. */
-export function networkMethods(clientVersion: string): Methods {
+export function networkMethods(chain: Chain, clientVersion: string): Methods {
+  const metadata = () => metadataOf(chain, clientVersion);
   return {
+    anvil_nodeInfo: () => nodeInfoOf(chain),
+    anvil_metadata: metadata,
+    hardhat_metadata: metadata,
     eth_chainId: () => toQuantity(DEVNET_CHAIN_ID),
     net_version: () => DEVNET_CHAIN_ID.toString(),
     net_listening: () => true,
@@ -17,5 +22,35 @@ export function networkMethods(clientVersion: string): Methods {
     eth_protocolVersion: () => "0x41",
     eth_mining: () => false,
     eth_hashrate: () => "0x0",
+  };
+}
+
+/** The chain in the form that libraries for contracts read from development nodes. */
+function metadataOf({ head, ledger }: Chain, clientVersion: string) {
+  return {
+    clientVersion,
+    chainId: Number(DEVNET_CHAIN_ID),
+    // Another chain has another genesis, also when it begins in the same second.
+    instanceId: ledger.byNumber(0)?.hash ?? null,
+    latestBlockNumber: head.number,
+    latestBlockHash: head.hash,
+    forkedNetwork: null,
+  };
+}
+
+function nodeInfoOf({ head, options }: Chain) {
+  return {
+    currentBlockNumber: toQuantity(head.number),
+    currentBlockTimestamp: Number(head.timestamp),
+    currentBlockHash: head.hash,
+    hardFork: "Prague",
+    transactionOrder: "fifo",
+    environment: {
+      baseFee: "0x0",
+      chainId: Number(DEVNET_CHAIN_ID),
+      gasLimit: toQuantity(options.blockGasLimit),
+      gasPrice: toQuantity(options.minGasPrice),
+    },
+    forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
   };
 }

@@ -5,7 +5,7 @@ import type { PoolEntry } from "../pool/admission.js";
 import { POOL_KINDS } from "../pool/poolKind.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
-import { address, shortJson } from "../rpc/params.js";
+import { address, hash, shortJson } from "../rpc/params.js";
 import { formatTransaction, toQuantity } from "./format.js";
 
 type ByAccount = Record<Hex, Record<string, PoolEntry>>;
@@ -16,6 +16,7 @@ type ByAccount = Record<Hex, Record<string, PoolEntry>>;
  */
 export function poolMethods(chain: Chain): Methods {
   return {
+    ...droppingMethods(chain),
     txpool_status: () => {
       const { pending, queued } = splitPool(chain);
       return { pending: toQuantity(countOf(pending)), queued: toQuantity(countOf(queued)) };
@@ -42,6 +43,29 @@ export function poolMethods(chain: Chain): Methods {
         throw invalidParams(`pool is ${shortJson(kind)}, not ${POOL_KINDS.join(" or ")}`);
       chain.poolKind = poolKind;
       return true;
+    },
+  };
+}
+
+function droppingMethods(chain: Chain): Methods {
+  const drop = (entry: PoolEntry) => chain.pool.drop(entry, "DROPPED", "a client asked to drop it");
+  /** Drops a transaction by its own hash, or a wrapper by its inner's. */
+  const dropOne = (txHash: unknown) => {
+    const found = chain.pool.find(hash(txHash));
+    if (found !== undefined) drop(found.entry);
+    return found?.entry.tx.hash;
+  };
+  const dropWhere = (condition: (entry: PoolEntry) => boolean) => {
+    for (const entry of chain.pool.entries().filter(condition)) drop(entry);
+    return null;
+  };
+  return {
+    anvil_dropTransaction: ([txHash]) => dropOne(txHash) ?? null,
+    hardhat_dropTransaction: ([txHash]) => dropOne(txHash) !== undefined,
+    anvil_dropAllTransactions: () => dropWhere(() => true),
+    anvil_removePoolTransactions: ([account]) => {
+      const signer = bytesToHex(address(account));
+      return dropWhere((entry) => entry.signer === signer);
     },
   };
 }

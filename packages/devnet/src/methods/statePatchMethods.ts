@@ -13,6 +13,11 @@ export function statePatchMethods(chain: Chain): Methods {
     await chain.patch({ kind: "setBalance", address: account(target), balance: quantity(wei, "balance") });
     return null;
   };
+  const addBalance: Method = async ([target, amount]) => {
+    const wei = quantity(amount, "the amount");
+    await chain.patch({ kind: "addBalance", address: account(target), wei });
+    return null;
+  };
   const setNonce: Method = async ([target, nonce]) => {
     await chain.patch({ kind: "setNonce", address: account(target), nonce: uint64(nonce, "nonce") });
     return null;
@@ -30,6 +35,7 @@ export function statePatchMethods(chain: Chain): Methods {
   return {
     anvil_setBalance: setBalance,
     hardhat_setBalance: setBalance,
+    anvil_addBalance: addBalance,
     anvil_setNonce: setNonce,
     hardhat_setNonce: setNonce,
     anvil_setCode: setCode,

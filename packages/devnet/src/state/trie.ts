@@ -42,6 +42,10 @@ export class Trie {
     this.#root = value.length === 0 ? remove(this.#root, nibbles, 0) : insert(this.#root, nibbles, 0, value);
   }
 
+  clear(): void {
+    this.#root = undefined;
+  }
+
   root(): Hex {
     if (this.#root === undefined) return EMPTY_ROOT;
     return bytesToHex(crypto.keccak256(encodeRlp(encodeNode(this.#root))));

@@ -138,6 +138,19 @@ export class WorldState implements StateReader {
     };
   }
 
+  /** Begins anew from genesis. The history and all marks are gone. */
+  restart(genesis: StateChanges): void {
+    for (const map of [this.#accounts, this.#slots, this.#codes, this.#storageTries, this.#stale])
+      map.clear();
+    this.#trie.clear();
+    this.#pins.clear();
+    this.#diffs.length = 0;
+    this.#dropped = 0;
+    this.#ends.splice(0, this.#ends.length, 0);
+    this.#oldest = 0;
+    this.applyGenesis(genesis);
+  }
+
   /** Applies genesis, which has no state before it. */
   applyGenesis(changes: StateChanges): Hex {
     this.#write(changes);

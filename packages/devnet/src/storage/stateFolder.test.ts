@@ -91,7 +91,7 @@ describe("a chain in a state folder", () => {
     await second.devnet.close();
   });
 
-  it("keeps state patches and reverts", async () => {
+  it("keeps state patches, reverts and resets", async () => {
     const stateDir = freshFolder();
     const first = await open(stateDir);
     await first.sendAndMine(wrap(signInner(0)));
@@ -110,7 +110,15 @@ describe("a chain in a state folder", () => {
     expect(second.devnet.restored).toMatchObject({ blocks: 2 });
     expect(await contentOf(second)).toEqual(before);
     expect([await second.balance(0), await second.balance(1), await second.nonce(0)]).toEqual([7n, 9n, 1n]);
+    await second.rpc("anvil_reset");
+    await second.sendAndMine(wrap(signInner(2)));
+    const afterReset = await contentOf(second);
     await second.devnet.close();
+
+    const third = await open(stateDir);
+    expect(third.devnet.restored).toMatchObject({ blocks: 1 });
+    expect(await contentOf(third)).toEqual(afterReset);
+    await third.devnet.close();
   });
 
   it("continues from a time that was moved forward", async () => {
