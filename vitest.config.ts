@@ -1,12 +1,23 @@
 import { defineConfig } from "vitest/config";
 
+const ALL = ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"];
+/** Tests beside the code that replace no module, and change nothing of their process that they do not restore. */
+const SHARED = ["packages/{protocol,client,devnet,server}/src/**/*.test.ts"];
+
 export default defineConfig({
   // Tests run against the sources: every package exports them under the "source" condition.
   resolve: { conditions: ["source"] },
   // No more conditions than these: they reach Node as well, where "import" would turn a require into an ES module.
   ssr: { resolve: { conditions: ["source", "node"] } },
   test: {
-    include: ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"],
+    projects: [
+      // A process of its own for each file costs a third of a second, for loading the same modules again.
+      { extends: true, test: { name: "shared process", include: SHARED, isolate: false } },
+      {
+        extends: true,
+        test: { name: "own process", include: ALL, exclude: [...SHARED, "**/node_modules/**"] },
+      },
+    ],
     environment: "node",
     // The tests use the cryptography of the programs: libsecp256k1, not the slower pure JavaScript.
     setupFiles: ["./scripts/nativeCrypto.mjs"],

@@ -217,6 +217,8 @@ async function whileClosing(service: TestService): Promise<Reply> {
   await arrived;
   const [, ...fields] = UPGRADE.filter((line) => !/^(?:Upgrade|Connection)/.test(line));
   socket.write("GET /v1/submit HTTP/1.1\r\n");
+  // After this answer on another connection, the service has read what has been written. It closes idle connections at once.
+  await service.call("GET", "/v1/health");
   const closed = service.server.close();
   const refuses = () =>
     service.call("GET", "/v1/health").then(

@@ -20,8 +20,8 @@ function submitQuietly(service: TestService, transactions: readonly Hex[]): void
 const POISON = innerOf(1);
 
 describe("a transaction that a node refused while it was unwell", () => {
-  it("runs as soon as the node takes others again, and does not wait for the end of its pause", async () => {
-    const service = await services.start(OPTIONS);
+  it("runs as soon as the node takes others again, and does not wait for the end of its pause", async (context) => {
+    const service = await services.startIn(context, OPTIONS);
     service.node.onSends({ kind: "error", of: () => UNKNOWN_ERROR });
     submitQuietly(service, [innerOf(1)]);
     await service.until("select from unfinished where state = 'queued' and signings > 1");
@@ -38,83 +38,89 @@ describe("a transaction that a node refused while it was unwell", () => {
   }, 40_000);
 });
 
-describe.each(["strict", "queued"] as const)("with a %s pool, a transaction that no node takes", (pool) => {
-  it("because a proxy refuses its request, does not hold up others for ever", async () => {
-    const service = await services.start(OPTIONS, { pool });
-    service.node.script = ({ raws }) =>
-      raws.some((raw) => carries(raw, POISON))
-        ? { kind: "answer", status: 403, body: "forbidden" }
-        : undefined;
-    submitQuietly(service, [POISON]);
-    await service.node.until(({ sent }) => sent.length >= 2);
-    const lines = await service.submit([innerOf(2), innerOf(3)]);
-    expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
-  }, 30_000);
+describe.concurrent.each(["strict", "queued"] as const)(
+  "with a %s pool, a transaction that no node takes",
+  (pool) => {
+    it("because a proxy refuses its request, does not hold up others for ever", async (context) => {
+      const service = await services.startIn(context, OPTIONS, { pool });
+      service.node.script = ({ raws }) =>
+        raws.some((raw) => carries(raw, POISON))
+          ? { kind: "answer", status: 403, body: "forbidden" }
+          : undefined;
+      submitQuietly(service, [POISON]);
+      await service.node.until(({ sent }) => sent.length >= 2);
+      const lines = await service.submit([innerOf(2), innerOf(3)]);
+      expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
+    }, 30_000);
 
-  it("because its pool has no room for that sender, does not hold up others for ever", async () => {
-    const service = await services.start(OPTIONS, { pool });
-    service.node.onSends({
-      kind: "error",
-      of: (raw) => (carries(raw, POISON) ? { code: -32000, message: "account limit exceeded" } : undefined),
-    });
-    submitQuietly(service, [POISON]);
-    await service.node.until(({ sent }) => sent.length >= 2);
-    const lines = await service.submit([innerOf(2), innerOf(3)]);
-    expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
-  }, 30_000);
+    it("because its pool has no room for that sender, does not hold up others for ever", async (context) => {
+      const service = await services.startIn(context, OPTIONS, { pool });
+      service.node.onSends({
+        kind: "error",
+        of: (raw) => (carries(raw, POISON) ? { code: -32000, message: "account limit exceeded" } : undefined),
+      });
+      submitQuietly(service, [POISON]);
+      await service.node.until(({ sent }) => sent.length >= 2);
+      const lines = await service.submit([innerOf(2), innerOf(3)]);
+      expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
+    }, 30_000);
 
-  it("because of an unknown error, does not hold up others", async () => {
-    const service = await services.start(OPTIONS, { pool });
-    service.node.onSends({
-      kind: "error",
-      of: (raw) => (carries(raw, POISON) ? UNKNOWN_ERROR : undefined),
-    });
-    submitQuietly(service, [POISON]);
-    await service.node.until(({ sent }) => sent.length >= 2);
-    const lines = await service.submit([innerOf(2), innerOf(3)]);
-    expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
-  }, 30_000);
+    it("because of an unknown error, does not hold up others", async (context) => {
+      const service = await services.startIn(context, OPTIONS, { pool });
+      service.node.onSends({
+        kind: "error",
+        of: (raw) => (carries(raw, POISON) ? UNKNOWN_ERROR : undefined),
+      });
+      submitQuietly(service, [POISON]);
+      await service.node.until(({ sent }) => sent.length >= 2);
+      const lines = await service.submit([innerOf(2), innerOf(3)]);
+      expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
+    }, 30_000);
 
-  it("together with three more of them, does not hold up others", async () => {
-    const service = await services.start({ ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
-    const poisons = [1, 2, 3, 4].map((user) => innerOf(user));
-    service.node.onSends({
-      kind: "error",
-      of: (raw) => (poisons.some((one) => carries(raw, one)) ? UNKNOWN_ERROR : undefined),
-    });
-    submitQuietly(service, poisons);
-    await service.node.until(({ sent }) =>
-      poisons.every((one) => sent.filter((raw) => carries(raw, one)).length >= 3),
-    );
-    for (const user of [10, 11, 12]) {
-      expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
-    }
-  }, 60_000);
+    it("together with three more of them, does not hold up others", async (context) => {
+      const service = await services.startIn(context, { ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
+      const poisons = [1, 2, 3, 4].map((user) => innerOf(user));
+      service.node.onSends({
+        kind: "error",
+        of: (raw) => (poisons.some((one) => carries(raw, one)) ? UNKNOWN_ERROR : undefined),
+      });
+      submitQuietly(service, poisons);
+      await service.node.until(({ sent }) =>
+        poisons.every((one) => sent.filter((raw) => carries(raw, one)).length >= 3),
+      );
+      for (const user of [10, 11, 12]) {
+        expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
+      }
+    }, 60_000);
 
-  it("together with sixty of the same key and none of another, does not hold up the other keys", async () => {
-    const service = await services.start({ ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
-    const poisons = Array.from({ length: 60 }, (_, user) => innerOf(100 + user));
-    service.node.onSends({
-      kind: "error",
-      of: (raw) => (poisons.some((one) => carries(raw, one)) ? UNKNOWN_ERROR : undefined),
-    });
-    const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
-    service.post(JSON.stringify({ transactions: poisons }), { headers }).catch(() => {});
-    // One of them alone would be set aside each second.
-    await service.node.until(({ sent }) => sent.length >= 2 * poisons.length);
-    expect((await service.submit([innerOf(10)])).map(outcomeOf)).toEqual(["success"]);
-  }, 60_000);
+    it("together with sixty of the same key and none of another, does not hold up the other keys", async (context) => {
+      const service = await services.startIn(context, { ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
+      const poisons = Array.from({ length: 60 }, (_, user) => innerOf(100 + user));
+      service.node.onSends({
+        kind: "error",
+        of: (raw) => (poisons.some((one) => carries(raw, one)) ? UNKNOWN_ERROR : undefined),
+      });
+      const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
+      service.post(JSON.stringify({ transactions: poisons }), { headers }).catch(() => {});
+      // One of them alone would be set aside each second.
+      await service.node.until(({ sent }) => sent.length >= 2 * poisons.length);
+      expect((await service.submit([innerOf(10)])).map(outcomeOf)).toEqual(["success"]);
+    }, 60_000);
 
-  it("lets others run meanwhile, and runs with its sender's later transaction once the node takes it", async () => {
-    const service = await services.start(OPTIONS, { pool });
-    service.node.onSends({ kind: "error", of: (raw) => (carries(raw, POISON) ? UNKNOWN_ERROR : undefined) });
-    submitQuietly(service, [POISON, innerOf(1, 1)]);
-    await service.node.until(({ sent }) => sent.length >= 2);
-    for (let user = 10; user < 40; user++) {
-      expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
-    }
-    service.node.script = undefined;
-    await service.until("select from submissions having bool_and(state = 'included')");
-    expect(service.node.chain.executed).toHaveLength(32);
-  }, 60_000);
-});
+    it("lets others run meanwhile, and runs with its sender's later transaction once the node takes it", async (context) => {
+      const service = await services.startIn(context, OPTIONS, { pool });
+      service.node.onSends({
+        kind: "error",
+        of: (raw) => (carries(raw, POISON) ? UNKNOWN_ERROR : undefined),
+      });
+      submitQuietly(service, [POISON, innerOf(1, 1)]);
+      await service.node.until(({ sent }) => sent.length >= 2);
+      for (let user = 10; user < 40; user++) {
+        expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
+      }
+      service.node.script = undefined;
+      await service.until("select from submissions having bool_and(state = 'included')");
+      expect(service.node.chain.executed).toHaveLength(32);
+    }, 60_000);
+  },
+);

@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { type Hex, parseResultLine, type ResultLine } from "@gas-waiver/protocol";
-import { afterAll, afterEach, beforeAll } from "vitest";
+import { afterAll, afterEach, beforeAll, type TestContext } from "vitest";
 import { createServer, type Server } from "../../src/createServer.js";
 import type { ServerOptions } from "../../src/model/options.js";
 import { createConnection } from "../../src/store/database.js";
@@ -76,6 +76,8 @@ export class TestService {
   readonly url: string;
   readonly server: Server;
   readonly #changes: Partial<ServerOptions>;
+  readonly #clients = new Set<{ destroy(): unknown }>();
+  #isOver = false;
 
   private constructor(server: Server, url: string, environment: Environment) {
     this.server = server;
@@ -90,6 +92,18 @@ export class TestService {
     const server = await createServer(optionsFor(databaseUrl, node.url, changes));
     const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
     return new TestService(server, url, environment);
+  }
+
+  /** Has the client's connection cut when the test is over. */
+  keep(client: { destroy(): unknown }): void {
+    this.#clients.add(client);
+  }
+
+  /** Closes the service after its clients have left, so that it waits for none of them. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    for (const client of this.#clients) client.destroy();
+    await this.server.close();
   }
 
   /** Starts another service on the same store and node, instead of this one or beside it. */
@@ -107,7 +121,10 @@ export class TestService {
   open(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
     return new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(`${this.url}${path}`, { method, headers, agent: new Agent() }, resolve);
-      sent.on("error", reject).end(body);
+      // What a test has not awaited is of no interest after it.
+      sent.on("error", (error) => this.#isOver || reject(error)).end(body);
+      this.keep(sent);
+      sent.once("close", () => this.#clients.delete(sent));
     });
   }
 
@@ -123,7 +140,12 @@ export class TestService {
   ): Promise<Reply> {
     const response = await this.open(method, path, body, headers);
     let text = "";
-    for await (const chunk of response.setEncoding("utf8")) text += chunk;
+    try {
+      for await (const chunk of response.setEncoding("utf8")) text += chunk;
+    } catch (error) {
+      if (this.#isOver) return new Promise(() => {});
+      throw error;
+    }
     const reply = { status: response.statusCode ?? 0, headers: response.headers, text };
     const problems = theDescription().problemsOfCall(method, path, reply);
     if (problems.length > 0) throw new Error(`${method} ${path}: ${problems.join("; ")}`);
@@ -186,6 +208,10 @@ export class TestService {
 
 export const GOOD_HEADERS = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
 
+interface Closeable {
+  close(): Promise<void>;
+}
+
 interface NodeOptions {
   readonly pool?: PoolKind;
   readonly automine?: boolean;
@@ -196,7 +222,20 @@ interface NodeOptions {
 /** Runs one PostgreSQL for the file. Services and nodes end with their test. */
 export function testServices() {
   let postgres: TestPostgres | undefined;
-  const opened: { close(): Promise<void> }[] = [];
+  const opened: Closeable[] = [];
+  const start = async (
+    changes: Partial<ServerOptions>,
+    { prepare, ...nodeOptions }: NodeOptions,
+    add: (one: Closeable) => void,
+  ) => {
+    const node = await ScriptedNode.start(nodeOptions);
+    add(node);
+    prepare?.(node);
+    const databaseUrl = await database().createDatabase();
+    const service = await TestService.start({ node, databaseUrl, changes });
+    add({ close: () => service.end() });
+    return service;
+  };
   const database = () => {
     if (postgres === undefined) throw new Error("PostgreSQL has not been started");
     return postgres;
@@ -216,7 +255,7 @@ export function testServices() {
     },
     /** Closes the service after the test. */
     closeAfterTest<T extends TestService>(service: T): T {
-      opened.push(service.server);
+      opened.push({ close: () => service.end() });
       return service;
     },
     /** One service for all tests of the block, for tests that change nothing. */
@@ -228,7 +267,7 @@ export function testServices() {
         service = await TestService.start({ node, databaseUrl: await database().createDatabase(), changes });
       });
       afterAll(async () => {
-        await service?.server.close();
+        await service?.end();
         await node?.close();
       });
       return () => {
@@ -237,17 +276,16 @@ export function testServices() {
       };
     },
     /** Starts a node and a service on it, with a database of their own. */
-    async start(
-      changes: Partial<ServerOptions> = {},
-      { prepare, ...nodeOptions }: NodeOptions = {},
+    start(changes: Partial<ServerOptions> = {}, nodeOptions: NodeOptions = {}): Promise<TestService> {
+      return start(changes, nodeOptions, (one) => opened.push(one));
+    },
+    /** As `start`, for a test that runs beside others: both end with their own test. */
+    startIn(
+      { onTestFinished }: Pick<TestContext, "onTestFinished">,
+      changes: Partial<ServerOptions>,
+      nodeOptions: NodeOptions = {},
     ): Promise<TestService> {
-      const node = await ScriptedNode.start(nodeOptions);
-      opened.push(node);
-      prepare?.(node);
-      const databaseUrl = await database().createDatabase();
-      const service = await TestService.start({ node, databaseUrl, changes });
-      opened.push(service.server);
-      return service;
+      return start(changes, nodeOptions, (one) => onTestFinished(() => one.close()));
     },
   };
 }

@@ -33,6 +33,7 @@ export class TestSocket {
     const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/submit`, { headers });
     const opened = once(socket, "open");
     const client = new TestSocket(socket);
+    service.keep({ destroy: () => socket.terminate() });
     await opened;
     return client;
   }
