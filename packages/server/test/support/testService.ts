@@ -121,7 +121,7 @@ export class TestService {
   open(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
     return new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(`${this.url}${path}`, { method, headers, agent: new Agent() }, resolve);
-      // What a test has not awaited is of no interest after it.
+      // A test that is over awaits nothing any more.
       sent.on("error", (error) => this.#isOver || reject(error)).end(body);
       this.keep(sent);
       sent.once("close", () => this.#clients.delete(sent));
