@@ -1,5 +1,6 @@
 // The commands `gas-waiver keys …` beside two replicas on one database.
 import { once } from "node:events";
+import { connect, createWaiverClient } from "@gas-waiver/client";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -8,7 +9,7 @@ import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
 import { startService } from "./support/service.js";
 import { submit } from "./support/submit.js";
-import { account, transferOf } from "./support/user.js";
+import { account, TOKEN, transferOf } from "./support/user.js";
 
 interface KeyJson {
   readonly id: string;
@@ -86,6 +87,54 @@ describe("gas-waiver keys, beside two replicas", () => {
     const all = await keys("list");
     expect(all.out).toContain(`${id}  active, test: a shop\n`);
     expect(all.out).not.toContain(key.split("_")[3]);
+  });
+
+  it("create --publishable makes a key that the SDK uses in pages of its origins, over HTTP and a WebSocket", async () => {
+    const page = "https://app.example.com";
+    const scope = ["--origins", page, "--allowed-targets", `${TOKEN}:0xa9059cbb`];
+    const { status, out } = await keys("create", "--label", "the app", "--publishable", ...scope);
+    expect(status).toBe(0);
+    const [apiKey = "", note, ...lines] = out.trimEnd().split("\n");
+    expect(apiKey).toMatch(/^gwp_test_[0-9a-f]{16}_[0-9a-f]{48}$/);
+    expect(note).toBe("Everybody may see it. Keep it all the same: it is not shown again.");
+    expect(lines).toEqual([
+      `${apiKey.split("_")[2]}  active, publishable, test: the app`,
+      expect.stringMatching(/^ {2}created \S+Z$/),
+      `  used from ${page}`,
+      "  caps in a day: senderGas 10000000, senderTransactions 100",
+      `  may send only [{"address":"${TOKEN.toLowerCase()}","selectors":["0xa9059cbb"]}]`,
+    ]);
+    const [url = ""] = urls;
+    const fetchFrom =
+      (origin: string): typeof fetch =>
+      (input, init) =>
+        fetch(input, { ...init, headers: { ...init?.headers, origin } });
+    const client = createWaiverClient({ url, apiKey, fetch: fetchFrom(page) });
+    while (!(await client.policy().catch(() => undefined)));
+    for await (const line of client.submit([await transfer(3)])) {
+      if (!line.success) throw new Error(line.error.message);
+      expect(await client.wait(line.txHash)).toMatchObject({
+        id: line.id,
+        state: "included",
+        reverted: false,
+      });
+      await expect(client.status(line.id)).rejects.toMatchObject({
+        status: 403,
+        reason: "KEY_IS_PUBLISHABLE",
+      });
+    }
+    class PageSocket extends WebSocket {
+      constructor(address: string, protocols: string[]) {
+        super(address, protocols, { origin: page });
+      }
+    }
+    const socket = connect({ url, apiKey, WebSocket: PageSocket });
+    for await (const line of socket.submit([await transfer(3, 1)]))
+      expect(line).toMatchObject({ success: true });
+    socket.close();
+    const elsewhere = createWaiverClient({ url, apiKey, fetch: fetchFrom(`${page}.evil.example`) });
+    await expect(elsewhere.policy()).rejects.toMatchObject({ status: 403, reason: "ORIGIN_NOT_ALLOWED" });
+    await expect(client.listPage()).rejects.toMatchObject({ status: 403, reason: "KEY_IS_PUBLISHABLE" });
   });
 
   it("revoke closes open WebSockets of both replicas within 5 s", async () => {

@@ -42,6 +42,9 @@ beforeAll(async () => {
   replacements.set("http://127.0.0.1:8081", adminUrl);
   const { stdout } = await shell("gas-waiver keys create --label 'of the documents' --json");
   replacements.set("0123456789abcdef", JSON.parse(stdout).record.id);
+  const scope = "--origins wallets --allowed-targets 0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
+  const page = await shell(`gas-waiver keys create --label page --publishable ${scope} --json`);
+  replacements.set("gwp_dev_local", JSON.parse(page.stdout).key);
 });
 afterAll(async () => {
   await service?.end();

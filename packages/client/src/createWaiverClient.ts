@@ -78,7 +78,7 @@ export interface WaiverClient {
   policy(options?: PolicyOptions): Promise<KeyPolicy>;
   /**
    * Reads the record of a submission of this key. Only accepted transactions have one.
-   * @param id the `id` of its line.
+   * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
    * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
    * reason of an aborted signal.
    * @example
@@ -116,7 +116,7 @@ export interface WaiverClient {
   /**
    * Waits until a submission is included in a block, or broadcast, also across a restart of the service. It has no
    * time limit of its own: `signal: AbortSignal.timeout(60_000)` is one.
-   * @param id the `id` of its line.
+   * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
    * @returns its record.
    * @throws SubmissionFailedError with the record, if it failed or (with `included`) its call reverted; {@link
    * WaiverClientError} if the record cannot be read; or the reason of an aborted signal.

@@ -14,6 +14,7 @@ export * from "./network.js";
 export * from "./nodeErrors.js";
 export * from "./policySets.js";
 export * from "./protocolError.js";
+export * from "./publishableKey.js";
 export { type DetailedReason, type DetailName, type DetailsOf, detailNamesOf } from "./reasons/details.js";
 export * from "./reasons/index.js";
 export { type Retry, retryOf } from "./reasons/retry.js";

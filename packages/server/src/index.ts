@@ -17,10 +17,15 @@ export type { DayRange } from "./model/dayRange.js";
 export { DEFAULTS } from "./model/defaults.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
 export { weaknessOfKey } from "./model/keyStrength.js";
-export { DEFAULT_SENDER_CAPS, type KeyTermsJson } from "./model/keyTerms.js";
+export {
+  DEFAULT_ADDRESS_LIMITS,
+  DEFAULT_PUBLISHABLE_SENDER_CAPS,
+  DEFAULT_SENDER_CAPS,
+  type KeyTermsJson,
+} from "./model/keyTerms.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
 export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
-export { isOrigin } from "./model/origins.js";
+export { isKeyOrigin, isOrigin } from "./model/origins.js";
 export type { TlsCertificate } from "./model/tlsCertificate.js";
 export type { NodeCheck, NodeFinding, NodeVerdict } from "./preflight/finding.js";
 export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";

@@ -15,12 +15,14 @@ import {
   FREE_CHUNKS,
   MIN_AVERAGE_CHUNK_BYTES,
 } from "../../../packages/server/src/http/body/growingBuffer.js";
+import { ADDRESS_BYTES } from "../../../packages/server/src/http/limits/bodyMemoryBudget.js";
 import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../../packages/server/src/http/limits/connections.js";
 import {
   MAX_CONCURRENT_READS,
   MAX_CONCURRENT_READS_PER_KEY,
   MAX_READ_REST_MS,
   MAX_WAITING_READS,
+  MAX_WAITING_READS_PER_ADDRESS,
   MAX_WAITING_READS_PER_KEY,
   READ_REST,
   RECORDS_PER_READ,
@@ -28,10 +30,16 @@ import {
 import { IDLE_SCRAPER_MS } from "../../../packages/server/src/http/operatorsApp.js";
 import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
 import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
+import { MAX_ADDRESS_SOCKETS } from "../../../packages/server/src/http/socket/limits.js";
 import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
+import { PUBLISHABLE_LIMITS } from "../../../packages/server/src/keys/directory.js";
 import { RESERVED } from "../../../packages/server/src/lane/chooseReady.js";
 import { DEFAULTS } from "../../../packages/server/src/model/defaults.js";
-import { DEFAULT_SENDER_CAPS } from "../../../packages/server/src/model/keyTerms.js";
+import {
+  DEFAULT_ADDRESS_LIMITS,
+  DEFAULT_PUBLISHABLE_SENDER_CAPS,
+  DEFAULT_SENDER_CAPS,
+} from "../../../packages/server/src/model/keyTerms.js";
 import { code, page, table } from "./markdown.js";
 
 type Row = readonly [limit: string, byDefault: string, setting: string, beyond: string];
@@ -263,6 +271,47 @@ const CONNECTIONS: readonly Row[] = [
   ["answers that a WebSocket does not read", bytes(MAX_UNREAD_BYTES), "", "nothing more is read from it"],
 ];
 
+const PUBLISHABLE: readonly Row[] = [
+  [
+    "transactions a second of an address, on each replica",
+    count(DEFAULT_ADDRESS_LIMITS.addressRatePerSecond),
+    ofKey("addressRatePerSecond"),
+    "429 `RATE_EXCEEDED`, with `Retry-After`",
+  ],
+  [
+    "transactions at once of an address after a pause",
+    count(DEFAULT_ADDRESS_LIMITS.addressRateBurst),
+    ofKey("addressRateBurst"),
+    "the same",
+  ],
+  ["reads of an address that wait", count(MAX_WAITING_READS_PER_ADDRESS), "", "503 `QUEUE_AT_CAPACITY`"],
+  ["WebSockets of an address", count(MAX_ADDRESS_SOCKETS), "", "503 `SOCKETS_AT_CAPACITY`"],
+  [
+    "bodies and frames of an address in memory at once",
+    bytes(ADDRESS_BYTES),
+    "",
+    "503 `BODIES_AT_CAPACITY`; WebSocket closed with 1013",
+  ],
+  [
+    "transactions in a request or frame",
+    count(PUBLISHABLE_LIMITS.maxBatchSize),
+    ofKey("maxBatchSize"),
+    "413 `BATCH_TOO_LARGE`",
+  ],
+  [
+    "body, or frame of a WebSocket",
+    bytes(PUBLISHABLE_LIMITS.maxBodyBytes),
+    ofKey("maxBodyBytes"),
+    "413 `BODY_TOO_LARGE`; WebSocket closed with 1009",
+  ],
+  [
+    "transactions and gas a day, of a sender",
+    `${count(DEFAULT_PUBLISHABLE_SENDER_CAPS.senderTransactions)}, and ${count(DEFAULT_PUBLISHABLE_SENDER_CAPS.senderGas)}`,
+    capsOf("senderTransactions", "senderGas"),
+    "line `CAP_EXCEEDED`",
+  ],
+];
+
 const { maxConnections, maxAddressConnections, keylessMs } = OPERATORS_CONNECTIONS;
 const OPERATORS: readonly Row[] = [
   [
@@ -364,6 +413,8 @@ export function limitsPage(): string {
     "A body counts towards the bytes in memory from its first byte until its request is answered, a frame until its transactions are in the store. A body that says how long it is, and is too long, is refused before it is read. Where no key is needed or none is good, a body is never kept.",
     `## Rates and queues\n\n${table(HEAD, RATES)}`,
     `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store once a second at most, and no node.`,
+    `## Publishable keys\n\n${table(HEAD, PUBLISHABLE)}`,
+    "The limits of each address come before those of its key, so that an address that is too fast takes nothing from the others. A network of IPv6 (64 bits) counts as one address.",
     `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. Backends share addresses, so an address may have many connections unless you lower `--max-address-connections`. The connections of a proxy that `--trusted-proxies` names count for nobody: let it limit those of its clients.",
     `## Ports of operators\n\n${table(HEAD, OPERATORS)}`,

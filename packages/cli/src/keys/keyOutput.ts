@@ -14,7 +14,11 @@ export function printIssued(issued: IssuedKey, json: boolean | undefined, print:
     return;
   }
   print(issued.key);
-  print("Keep it: it is not shown again.");
+  print(
+    issued.record.publishable
+      ? "Everybody may see it. Keep it all the same: it is not shown again."
+      : "Keep it: it is not shown again.",
+  );
   for (const line of keyLines(issued.record)) print(line);
 }
 
@@ -29,11 +33,12 @@ export function keyLines(record: KeyRecord): string[] {
     ...(previousSecretUntil ? [`old secret valid until ${previousSecretUntil}`] : []),
   ];
   return [
-    `${id}  ${state}, ${env}: ${label}`,
+    `${id}  ${state}, ${record.publishable ? "publishable, " : ""}${env}: ${label}`,
     `  ${times.join(", ")}`,
     ...(record.notUnderstood
       ? [`  refused, because this version does not understand its settings: ${record.notUnderstood}`]
       : []),
+    ...(record.origins ? [`  used from ${record.origins.join(", ")}`] : []),
     ...[termLine("limits", record.limits), termLine("caps in a day", record.caps)].flat(),
     ...(record.today ? [`  used until ${record.today.ends}: ${usageText(record.today)}`] : []),
     ...(record.allowedTargets ? [`  may send only ${JSON.stringify(record.allowedTargets)}`] : []),

@@ -1,7 +1,8 @@
 import { allowedTargetsToJson, ProtocolError } from "@gas-waiver/protocol";
-import { type OpenKeyAdmin, openKeyAdmin } from "@gas-waiver/server";
+import { DEFAULT_ADDRESS_LIMITS, type OpenKeyAdmin, openKeyAdmin } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
-import { allowedTargets, duration, fileOf, orNone, share, text, wholeNumber } from "../settings/parsers.js";
+import { keyOrigins } from "../settings/origins.js";
+import { duration, orNone, share, targetListOrFile, text, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError, type Values } from "../settings/setting.js";
 import { type StoreValues, withStore } from "../store/withStore.js";
 
@@ -60,9 +61,27 @@ export const TERM_SETTINGS = {
   maxDataLength: keyLimit("max-data-length", "BYTES", "Longest calldata of a transaction.", wholeNumber(0)),
   allowedTargets: {
     flag: "allowed-targets",
-    placeholder: "FILE",
-    help: 'JSON file of what the key may send, within what the service may: [{"address": "0x…" or "*", "selectors": ["0x…"]}]. `none`: all that the service may.',
-    parse: orNone(fileOf(allowedTargets)),
+    placeholder: "LIST",
+    help: 'What the key may send, within what the service may: contracts, each with its selectors, such as 0x…:0xa9059cbb:0x095ea7b3,0x…, or a JSON file: [{"address": "0x…" or "*", "selectors": ["0x…"]}]. `none`: all that the service may.',
+    parse: orNone(targetListOrFile),
+  },
+  origins: {
+    flag: "origins",
+    placeholder: "LIST",
+    help: "Origins whose pages may use a publishable key, such as https://app.example.com; `loopback` for pages on the user's own machine, `wallets` for programs, native wallets and browser extensions, `*` for every page.",
+    parse: keyOrigins,
+  },
+  addressRatePerSecond: {
+    flag: "address-rate",
+    placeholder: "N",
+    help: `Most transactions a second of each address under a publishable key, on each replica. \`none\`: ${DEFAULT_ADDRESS_LIMITS.addressRatePerSecond}.`,
+    parse: orNone(wholeNumber(1)),
+  },
+  addressRateBurst: {
+    flag: "address-burst",
+    placeholder: "N",
+    help: `Most transactions of such an address at once after a pause. \`none\`: ${DEFAULT_ADDRESS_LIMITS.addressRateBurst}.`,
+    parse: orNone(wholeNumber(1)),
   },
   transactions: dailyCap("daily-transactions", "N", "Most transactions in a day (UTC), of all senders."),
   gas: dailyCap("daily-gas", "GAS", "Most gas in a day (UTC), of all senders."),
@@ -85,15 +104,20 @@ type Terms = Values<typeof TERM_SETTINGS> & { readonly label?: string | undefine
 
 /** The given settings in the shape that the service's key administration reads. */
 export async function keyInput(values: Terms, keys: Pick<OpenKeyAdmin, "now">): Promise<object> {
-  const { expires, allowedTargets: targets, label } = values;
+  const { expires, allowedTargets: targets, label, origins } = values;
   const { ratePerSecond, rateBurst, queueShare, maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength } =
     values;
+  const { addressRatePerSecond, addressRateBurst } = values;
   const { transactions, gas, senderTransactions, senderGas } = values;
   const rates = { ratePerSecond, rateBurst, queueShare };
   return {
     ...(label !== undefined && { label }),
     ...(expires !== undefined && { expiresAt: await timeOf(expires, keys) }),
-    limits: withoutUndefined({ ...rates, maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength }),
+    ...(origins !== undefined && { origins }),
+    limits: withoutUndefined({
+      ...rates,
+      ...{ maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength, addressRatePerSecond, addressRateBurst },
+    }),
     ...(targets !== undefined && { allowedTargets: targets && allowedTargetsToJson(targets) }),
     caps: withoutUndefined({ transactions, gas, senderTransactions, senderGas }),
   };

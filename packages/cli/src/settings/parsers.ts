@@ -209,6 +209,19 @@ export function allowedTargets(json: string): AllowedTarget[] {
   );
 }
 
+/**
+ * Parses what a key may send: a list such as `0x…:0xa9059cbb,0x…` of contracts, each with the selectors that it may call, or
+ * the path of a JSON file.
+ */
+export function targetListOrFile(value: string): AllowedTarget[] {
+  if (!/^(?:0x|\*)/.test(value)) return fileOf(allowedTargets)(value);
+  const targets = entriesOf(value).map((entry) => {
+    const [address, ...selectors] = entry.split(":");
+    return { address, ...(selectors.length > 0 && { selectors }) };
+  });
+  return allowedTargets(JSON.stringify(targets));
+}
+
 function parsedTargets(json: string): AllowedTarget[] {
   try {
     return parseAllowedTargets(JSON.parse(json));

@@ -14,7 +14,7 @@ export interface StatusOptions {
 
 /**
  * Reads the record of a submission of this key. Only accepted transactions have one.
- * @param id the `id` of its line.
+ * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
  * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
  * reason of an aborted signal.
  * @example

@@ -20,7 +20,7 @@ export interface WaitOptions {
 /**
  * Waits until a submission is included in a block, or broadcast, also across a restart of the service. It has no
  * time limit of its own: `signal: AbortSignal.timeout(60_000)` is one.
- * @param id the `id` of its line.
+ * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
  * @returns its record.
  * @throws SubmissionFailedError with the record, if it failed or (with `included`) its call reverted; {@link
  * WaiverClientError} if the record cannot be read; or the reason of an aborted signal.

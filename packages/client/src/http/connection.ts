@@ -31,7 +31,7 @@ interface RequestOptions {
 export interface ConnectionOptions {
   /** The service's base address, with or without a path: `http://127.0.0.1:8080`. */
   readonly url: string | URL;
-  /** The API key. Every function but `health` needs it. */
+  /** The API key. Every function but `health` needs it. In a page it is a publishable one (`gwp_…`), which may be seen. */
   readonly apiKey?: string;
   /** The `fetch` to use; the platform's own by default. */
   readonly fetch?: typeof globalThis.fetch;

@@ -52,6 +52,7 @@ class Service {
   refusal: Reason | undefined;
   readonly requests: Request[] = [];
   readonly keys: (string | undefined)[] = [];
+  readonly protocols: (string | undefined)[] = [];
   onRequest: (request: Request, socket: WebSocket, connection: number) => void = () => {};
   #connections = 0;
   readonly #sockets = new WebSocketServer({ noServer: true });
@@ -63,6 +64,7 @@ class Service {
     server.on("upgrade", (request, socket, head) => {
       if (service.refusal) return void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
       service.keys.push(request.headers.authorization);
+      service.protocols.push(request.headers["sec-websocket-protocol"]);
       service.#sockets.handleUpgrade(request, socket, head, (open) => service.#serve(open));
     });
     server.listen(0, "127.0.0.1");
@@ -133,6 +135,21 @@ describe("requests over one connection", () => {
       { id: 1, transactions: ["0x01", "0x02"], wait: "included" },
       { id: 2, transactions: ["0x03"] },
     ]);
+  });
+
+  it("are sent with a publishable key as a subprotocol, for which the class need take no headers", async () => {
+    const service = await Service.start();
+    service.onRequest = (request, socket) => answer(socket, request.id, everyLine(request));
+    class Browsers extends WebSocket {
+      constructor(url: string, protocols: string[]) {
+        if (!Array.isArray(protocols)) throw new SyntaxError("not a list of protocols");
+        super(url, protocols);
+      }
+    }
+    const client = clientOf(service, { apiKey: "gwp_test_page", WebSocket: Browsers });
+    expect(await collect(client.submit(["0x01"]))).toEqual([good(0)]);
+    expect(service.keys).toEqual([undefined]);
+    expect(service.protocols).toEqual(["gas-waiver.v1,bearer.gwp_test_page"]);
   });
 
   it("wait for their turn when the limit of unanswered frames is reached", async () => {

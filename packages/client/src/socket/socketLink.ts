@@ -1,7 +1,7 @@
 /**
- * A WebSocket class whose second argument takes `{ headers }`: that of the package `ws`, or the platform's own in
- * Node 22, Deno and Bun. Browsers' WebSockets cannot send headers, and so not the API key, which should not be in a
- * browser anyway.
+ * A WebSocket class. A publishable key goes as a subprotocol, which every class takes, also that of browsers. A secret key
+ * goes as a header, so the second argument must take `{ headers }`: that of the package `ws` does, or the platform's own in
+ * Node 22, Deno and Bun.
  */
 export type WebSocketConstructor = new (url: string, options: never) => object;
 
@@ -12,8 +12,8 @@ export interface LinkListener {
   closed(code: number, wasOpen: boolean): void;
 }
 
-/** A WebSocket class that takes headers, as the platform's types do not declare it. */
-type TakesHeaders = new (url: string, options: { headers: Record<string, string> }) => WebSocket;
+/** A WebSocket class that takes subprotocols or headers. The platform's types do not declare the headers. */
+type TakesOptions = new (url: string, options: string[] | { headers: Record<string, string> }) => WebSocket;
 
 /** The close code of a connection that broke without a close frame (RFC 6455, 7.4.1). */
 const ABNORMAL_CLOSURE = 1006;
@@ -24,7 +24,7 @@ export class SocketLink {
   #listener: LinkListener | undefined;
   #isOpen = false;
 
-  /** @throws TypeError if this WebSocket class takes no headers. */
+  /** @throws TypeError if the key is secret, and this WebSocket class takes no headers. */
   constructor(
     WebSocket: WebSocketConstructor,
     url: string,
@@ -32,7 +32,7 @@ export class SocketLink {
     listener: LinkListener,
   ) {
     this.#listener = listener;
-    this.#socket = open(WebSocket as unknown as TakesHeaders, url, apiKey);
+    this.#socket = open(WebSocket as unknown as TakesOptions, url, apiKey);
     this.#socket.onopen = () => {
       this.#isOpen = true;
       this.#listener?.open();
@@ -78,12 +78,17 @@ export class SocketLink {
   }
 }
 
-function open(WebSocket: TakesHeaders, url: string, apiKey: string | undefined): WebSocket {
+function open(WebSocket: TakesOptions, url: string, apiKey: string | undefined): WebSocket {
+  // D32: a page can set no header of a WebSocket.
+  if (apiKey?.startsWith("gwp_")) return new WebSocket(url, ["gas-waiver.v1", `bearer.${apiKey}`]);
   try {
     return new WebSocket(url, { headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` } });
   } catch (cause) {
-    throw new TypeError("this WebSocket class does not take headers, and so no API key; pass one that does", {
-      cause,
-    });
+    throw new TypeError(
+      "this WebSocket class does not take headers, and so no secret API key; pass one that does, or use a publishable key",
+      {
+        cause,
+      },
+    );
   }
 }

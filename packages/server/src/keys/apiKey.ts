@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { PUBLISHABLE_PREFIX } from "@gas-waiver/protocol";
 
 // An API key is `gw_<env>_<key id>_<secret>` (D25), a publishable one `gwp_<env>_<key id>_<secret>` (D32). The id is not
 // secret: records, logs and the audit name the key by it.
@@ -7,7 +8,6 @@ import { createHash, randomBytes } from "node:crypto";
 export const ENV_PATTERN = /^[a-z0-9]{1,16}$/;
 export const KEY_ID_PATTERN = /^[0-9a-f]{16}$/;
 const KEY_PATTERN = /^gwp?_[a-z0-9]{1,16}_([0-9a-f]{16})_[0-9a-f]{48}$/;
-const PUBLISHABLE_PREFIX = "gwp_";
 
 const KEY_ID_BYTES = 8;
 /** 192 random bits cannot be guessed. */
@@ -21,11 +21,6 @@ export function newKeyId(): string {
 export function newKey(env: string, keyId: string, isPublishable: boolean): string {
   const prefix = isPublishable ? PUBLISHABLE_PREFIX : "gw_";
   return `${prefix}${env}_${keyId}_${randomBytes(SECRET_BYTES).toString("hex")}`;
-}
-
-/** @returns whether a text has the form of a key that everybody may see (D32). */
-export function isPublishableKey(text: string): boolean {
-  return text.startsWith(PUBLISHABLE_PREFIX);
 }
 
 /** @returns the id in a text that has the form of a key. */

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { PUBLISHABLE_PREFIX } from "@gas-waiver/protocol";
 import type { AdminToken } from "../model/adminToken.js";
 import {
   addConfiguredKey,
@@ -7,7 +8,7 @@ import {
   storeSecret,
 } from "../store/keys/configuredKeys.js";
 import type { Queryable } from "../store/store.js";
-import { hashOfKey, isPublishableKey } from "./apiKey.js";
+import { hashOfKey } from "./apiKey.js";
 
 /** An API key of the configuration. */
 export interface ConfiguredKey {
@@ -36,7 +37,7 @@ export async function identifyKeys(
     const keyId =
       (await findConfiguredKey(store, fingerprint)) ??
       (await addConfiguredKey(store, fingerprint, await newId(store, hash, fingerprint)));
-    identified.push({ keyId, hash, isPublishable: isPublishableKey(key) });
+    identified.push({ keyId, hash, isPublishable: key.startsWith(PUBLISHABLE_PREFIX) });
   }
   return identified;
 }

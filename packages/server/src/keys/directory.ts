@@ -187,10 +187,10 @@ function callerOf({ id, terms }: StoredKey, service: KeyLimits, queueCapacity: n
 }
 
 /** The limits of a publishable key that sets none: a page sends single transactions, or a few. */
-const PUBLISHABLE_LIMITS: Pick<KeyLimits, "maxBatchSize" | "maxBodyBytes"> = {
+export const PUBLISHABLE_LIMITS = {
   maxBatchSize: 20,
   maxBodyBytes: 1_048_576,
-};
+} as const satisfies Partial<KeyLimits>;
 
 function publishableRightsOf({ origins, limits }: KeyTerms): PublishableRights | undefined {
   if (origins === undefined) return undefined;

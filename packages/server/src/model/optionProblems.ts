@@ -1,4 +1,10 @@
-import { bytesToHex, INNER_ENCODINGS, WAITS, type WaiverAccount } from "@gas-waiver/protocol";
+import {
+  bytesToHex,
+  INNER_ENCODINGS,
+  PUBLISHABLE_PREFIX,
+  WAITS,
+  type WaiverAccount,
+} from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
 import { weaknessOfKey } from "./keyStrength.js";
 import { parseAddressBlock } from "./networkAddress.js";
@@ -35,7 +41,7 @@ function nodeProblems({ rpcUrls, rpcWsUrl }: ResolvedOptions): string[] {
 function keyProblems({ waivers, apiKeys, publicApiKeys, adminTokens }: ResolvedOptions): string[] {
   const problems = waiverProblems(waivers);
   apiKeys.forEach((key, i) => {
-    if (key.startsWith("gwp_")) {
+    if (key.startsWith(PUBLISHABLE_PREFIX)) {
       problems.push(
         `apiKeys[${i}] is a publishable key; \`gas-waiver keys create --publishable\` creates those`,
       );

@@ -9,6 +9,7 @@ import { hasBrowser, launchBrowser } from "../support/browser.js";
 import { API_KEY, GOOD_HEADERS, testServices } from "../support/testService.js";
 
 const PAGE = "https://app.example.com";
+const PUBLISHABLE_KEY = "gwp_test_page";
 const PREFLIGHT = {
   origin: PAGE,
   "access-control-request-method": "POST",
@@ -118,13 +119,16 @@ describe("a service for all origins", () => {
 });
 
 describe.skipIf(!hasBrowser)("a real browser", () => {
-  const withLoopback = services.shared({ corsOrigins: ["loopback"] });
+  const withLoopback = services.shared({ corsOrigins: ["loopback"], publicApiKeys: [PUBLISHABLE_KEY] });
   const withoutCors = services.shared();
   let browser: Browser;
   const pages = createServer((_request, response) => response.end("<!doctype html><title>page</title>"));
   beforeAll(async () => {
     // Leaves out the launch flag that would switch CORS off.
-    browser = await launchBrowser(["--disable-web-security"]);
+    browser = await launchBrowser(
+      ["--disable-web-security"],
+      ["--host-resolver-rules=MAP page.test 127.0.0.1"],
+    );
     await once(pages.listen(0, "127.0.0.1"), "listening");
   });
   afterAll(async () => {
@@ -148,5 +152,24 @@ describe.skipIf(!hasBrowser)("a real browser", () => {
     expect([status, rate]).toEqual([200, expect.stringMatching(/^"transactions";r=\d+/)]);
     expect(JSON.parse(line)).toMatchObject({ index: 0, error: { reason: "EMPTY_TRANSACTION" } });
     expect(await send(withoutCors().url)).toBe("TypeError");
+  });
+
+  it("opens a WebSocket with a publishable key from a page of its origin, and from no other", async () => {
+    const tab = await browser.newPage();
+    const { port } = pages.address() as AddressInfo;
+    const open = async (host: string, key: string) => {
+      await tab.goto(`http://${host}:${port}`);
+      return await tab.evaluate(`new Promise((resolve) => {
+        const url = "${withLoopback().url.replace("http", "ws")}/v1/submit";
+        const socket = new WebSocket(url, ["gas-waiver.v1", "bearer.${key}"]);
+        socket.onopen = () => socket.send('${BATCH}');
+        socket.onmessage = ({ data }) => resolve([socket.protocol, JSON.parse(data).error.reason]);
+        socket.onerror = () => resolve("refused");
+      })`);
+    };
+    expect(await open("127.0.0.1", PUBLISHABLE_KEY)).toEqual(["gas-waiver.v1", "EMPTY_TRANSACTION"]);
+    expect(await open("127.0.0.1", "gwp_test_unknown")).toBe("refused");
+    // Chromium finds this name without asking anybody; it is no name of loopback for the service.
+    expect(await open("page.test", PUBLISHABLE_KEY)).toBe("refused");
   });
 });

@@ -1,6 +1,6 @@
 // Publishable keys (D32): who may use them, what they see, and what one address costs the others.
 import { once } from "node:events";
-import { bytesToHex, socketProtocolsFor } from "@gas-waiver/protocol";
+import { bytesToHex, SOCKET_PROTOCOL } from "@gas-waiver/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
@@ -176,7 +176,7 @@ describe("the origins of a publishable key", () => {
 
 describe("a WebSocket with a publishable key", () => {
   const open = (key: string, origin: string, address: string) =>
-    new WebSocket(`${shared().url.replace("http", "ws")}/v1/submit`, socketProtocolsFor(key), {
+    new WebSocket(`${shared().url.replace("http", "ws")}/v1/submit`, [SOCKET_PROTOCOL, `bearer.${key}`], {
       headers: { origin, "x-forwarded-for": address },
     });
 

@@ -13,9 +13,12 @@ const run = promisify(execFile);
 /** True on the platform for which the package has a Chromium. */
 export const hasBrowser = process.platform === "linux" && process.arch === "x64";
 
-/** Launches Chromium with the arguments of its package, except `without`. The caller closes it. */
-export async function launchBrowser(without: readonly string[] = []): Promise<Browser> {
-  const args = chromium.args.filter((one) => !without.includes(one));
+/** Launches Chromium with the arguments of its package, except `without`, and `further` ones. The caller closes it. */
+export async function launchBrowser(
+  without: readonly string[] = [],
+  further: readonly string[] = [],
+): Promise<Browser> {
+  const args = [...chromium.args.filter((one) => !without.includes(one)), ...further];
   return await playwright.launch({ executablePath: await unpacked(), args });
 }
 

@@ -11,20 +11,6 @@ export const SOCKET_ROUTE = {
   authenticated: true,
 } as const satisfies Route;
 
-/** The subprotocol that the service chooses if the client offers it (D32). */
-export const SOCKET_PROTOCOL = "gas-waiver.v1";
-
-/**
- * Returns the subprotocols that open a WebSocket with a publishable key (D32), for browsers: their pages can set no header.
- * @example
- * ```ts
- * new WebSocket("wss://relay.example.com/v1/submit", socketProtocolsFor("gwp_live_…"));
- * ```
- */
-export function socketProtocolsFor(publishableKey: string): string[] {
-  return [SOCKET_PROTOCOL, `bearer.${publishableKey}`];
-}
-
 /** The close codes that the service sends (D23), by their names in the IANA registry. */
 export const CLOSE_CODES = {
   /** The API key is no longer good, or the client misused the connection. The close reason says which. */

@@ -10,7 +10,7 @@ export interface MemoryReservation {
 }
 
 /** The memory of all bodies and messages of one address under a publishable key, beside one of the largest size. */
-const ADDRESS_BYTES = 8_388_608;
+export const ADDRESS_BYTES = 8_388_608;
 
 export type BudgetOwner = LimitedCaller & {
   readonly limits: Pick<Caller["limits"], "queueShare" | "maxBodyBytes">;
