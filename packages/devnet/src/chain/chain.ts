@@ -10,7 +10,7 @@ import { admitToPool, type PoolKind, type SentTransaction } from "../pool/poolKi
 import { RefusedError } from "../pool/refusedError.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
-import { type StateProof, WorldState } from "../state/world.js";
+import { type StateProof, type StoredAccount, WorldState } from "../state/world.js";
 import type { BlockSettings } from "./blockSettings.js";
 import { buildBlock, isInnerAhead } from "./builder.js";
 import { Clock } from "./clock.js";
@@ -109,6 +109,11 @@ export class Chain {
   /** The state after the latest block. */
   get state(): StateReader {
     return this.#world;
+  }
+
+  /** The accounts of the latest state, with their storage. */
+  accounts(): Iterable<StoredAccount> {
+    return this.#world.accounts();
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Hex } from "@gas-waiver/protocol";
+import { bigIntToBytes, type Hex } from "@gas-waiver/protocol";
 import type { Overlay } from "../state/overlay.js";
 import { EMPTY_ACCOUNT } from "../state/reader.js";
 
@@ -11,12 +11,26 @@ export type StatePatch =
   | { readonly kind: "addBalance"; readonly address: Hex; readonly wei: bigint }
   | { readonly kind: "setNonce"; readonly address: Hex; readonly nonce: bigint }
   | { readonly kind: "setCode"; readonly address: Hex; readonly code: Uint8Array }
-  | { readonly kind: "setSlot"; readonly address: Hex; readonly slot: Hex; readonly value: Uint8Array };
+  | { readonly kind: "setSlot"; readonly address: Hex; readonly slot: Hex; readonly value: Uint8Array }
+  | { readonly kind: "loadAccounts"; readonly accounts: readonly LoadedAccount[] };
+
+/** An account that replaces the one at its address, if there is one. */
+export interface LoadedAccount {
+  readonly address: Hex;
+  readonly nonce: bigint;
+  readonly balance: bigint;
+  readonly code: Uint8Array;
+  readonly slots: ReadonlyMap<Hex, bigint>;
+}
 
 const MAX_BALANCE = 2n ** 256n - 1n;
 
 /** Writes the patch into an overlay over the latest state. */
 export function applyPatch(patch: StatePatch, state: Overlay): void {
+  if (patch.kind === "loadAccounts") {
+    for (const account of patch.accounts) loadAccount(account, state);
+    return;
+  }
   const { address } = patch;
   const record = state.account(address) ?? EMPTY_ACCOUNT;
   if (patch.kind === "setBalance") state.setAccount(address, { ...record, balance: patch.balance });
@@ -30,4 +44,11 @@ export function applyPatch(patch: StatePatch, state: Overlay): void {
     if (state.account(address) === undefined) state.setAccount(address, record);
     state.setSlot(address, patch.slot, patch.value);
   }
+}
+
+function loadAccount({ address, nonce, balance, code, slots }: LoadedAccount, state: Overlay): void {
+  state.setAccount(address, { ...EMPTY_ACCOUNT, nonce, balance });
+  state.setCode(address, code);
+  state.wipeSlots(address);
+  for (const [slot, value] of slots) state.setSlot(address, slot, bigIntToBytes(value));
 }

@@ -9,6 +9,7 @@ import { filterMethods } from "./filterMethods.js";
 import { miningMethods } from "./miningMethods.js";
 import { networkMethods } from "./networkMethods.js";
 import { poolMethods } from "./poolMethods.js";
+import { stateDumpMethods } from "./stateDumpMethods.js";
 import { stateMethods } from "./stateMethods.js";
 import { statePatchMethods } from "./statePatchMethods.js";
 import { subscriptionMethods } from "./subscriptionMethods.js";
@@ -39,6 +40,7 @@ export function createMethods({ chain, miner, clientVersion, faultMethods }: Met
     ...miningMethods(chain, miner),
     ...statePatchMethods(chain),
     ...chainSettingMethods(chain),
+    ...stateDumpMethods(chain),
     ...faultMethods,
   };
   return { ...methods, rpc_modules: () => modulesOf(methods) };

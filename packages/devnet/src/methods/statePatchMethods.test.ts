@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { BYTECODE, place, slotOf, wordOf } from "../../test/support/bytecode.js";
-import { addressOf, createTestNode, type TestNode } from "../../test/support/testNode.js";
+import { addressOf, createTestNode, signInner, type TestNode, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
 
 const now = () => 1_700_000_000_000;
@@ -35,6 +35,25 @@ describe("changes that no transaction makes", () => {
     expect(await balance("0x1")).toBe("0x64");
     await node.devnet.mine();
     expect([await balance("0x1"), await balance("0x2")]).toEqual(["0x0", "0x64"]);
+  });
+
+  it("can be all accounts of another chain's dump, which replace those of their addresses", async () => {
+    const recorder = await place(node, 1, BYTECODE.recorder);
+    await node.rpc("anvil_setStorageAt", recorder, "0x5", bytesToHex(wordOf(0x1234n)));
+    await node.sendAndMine(wrap(signInner(0)));
+    const dump = await node.rpc<Hex>("anvil_dumpState");
+    const root = async (rpc: TestNode["rpc"]) =>
+      (await rpc<{ stateRoot: Hex }>("eth_getBlockByNumber", "latest")).stateRoot;
+
+    const other = await createTestNode({ now });
+    await other.rpc("anvil_setStorageAt", recorder, "0x6", bytesToHex(wordOf(1n)));
+    expect(await other.rpc("anvil_loadState", dump)).toBe(true);
+    expect([await other.nonce(0), await other.tokens(9)]).toEqual([1n, await node.tokens(9)]);
+    expect(await slotOf(other, recorder, 5)).toBe(0x1234n);
+    await other.devnet.mine();
+    expect(await root(other.rpc)).toBe(await root(node.rpc));
+    await expect(other.rpc("anvil_loadState", "0x00")).rejects.toMatchObject({ code: -32602 });
+    await other.devnet.close();
   });
 
   it("place code and storage", async () => {

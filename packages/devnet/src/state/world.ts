@@ -20,6 +20,13 @@ export interface StateProof {
   readonly slots: readonly (readonly Uint8Array[])[];
 }
 
+/** An account of the latest state, with its slots that are not 0. */
+export interface StoredAccount {
+  readonly address: Hex;
+  readonly record: AccountRecord;
+  readonly slots: ReadonlyMap<Hex, Uint8Array>;
+}
+
 /** A point in the state's history, to roll back to. */
 export interface StateMark {
   readonly block: number;
@@ -64,6 +71,12 @@ export class WorldState implements StateReader {
 
   account(address: Hex): AccountRecord | undefined {
     return this.#accounts.get(address);
+  }
+
+  *accounts(): Iterable<StoredAccount> {
+    for (const [address, record] of this.#accounts) {
+      yield { address, record, slots: this.#slots.get(address) ?? new Map() };
+    }
   }
 
   slot(address: Hex, slot: Hex): Uint8Array {
