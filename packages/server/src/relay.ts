@@ -248,7 +248,8 @@ function createLanes(
   const signer = createSigner({ options, log, signal });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log });
   const routing = createRouting({ policies, directory, announceWork });
-  const shared = { results, metrics, routing, expectedSenders, signer, broadcastBuffer };
+  const { laneFloors } = statuses;
+  const shared = { results, metrics, routing, expectedSenders, signer, broadcastBuffer, laneFloors };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.onWork(lanes.wake);
@@ -258,7 +259,7 @@ function createLanes(
 function createRelayIntake(
   base: RelayBase,
   { results }: Messaging,
-  { metrics, policies, directory, announceWork }: Coordination,
+  { metrics, policies, directory, announceWork, statuses }: Coordination,
   { expectedSenders }: LaneParts,
 ) {
   return createIntake({
@@ -270,6 +271,7 @@ function createRelayIntake(
     metrics,
     policies,
     expected: expectedSenders,
+    lanes: () => statuses.lanes,
     chooseLane: directory.choose,
     wakeLanes: announceWork,
   });

@@ -13,6 +13,7 @@ import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import { createAcceptAll } from "../store/accept/acceptAll.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
+import type { LaneFloor } from "../store/lanes/laneFloors.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { type BatchAcceptor, createBatchAcceptor } from "./acceptBatch.js";
@@ -75,6 +76,8 @@ export interface IntakeDependencies {
   readonly policies: Pick<PolicySource, "current">;
   readonly expected: Pick<ExpectedSenders, "add">;
   readonly chainRef: number;
+  /** The lanes as they were last read. */
+  readonly lanes: () => readonly LaneFloor[];
   /** Names this replica. */
   readonly replica: string;
   /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */

@@ -115,7 +115,8 @@ async function gatherEvidence(
   // Reads more of a sender than it may have, to know whether there is more.
   const ofSender = 2 * parties.shareOfSender(limit);
   const { ofSender: placesOfSender } = placesIn(context.options.maxInFlight);
-  const limits = { ready: limit, readyOfKey, due, ofSender, placesOfSender };
+  const queueFloor = context.laneFloors?.of(held.waiver)?.queueFloor;
+  const limits = { ready: limit, readyOfKey, due, ofSender, placesOfSender, queueFloor };
   // The node answers for the expected senders while the store reads the snapshot.
   const [snapshot, early] = await Promise.all([
     readLaneSnapshot(store, held, limits),

@@ -6,6 +6,7 @@ import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Results } from "../results/results.js";
 import type { Signer } from "../signing/signer.js";
+import type { LaneFloors } from "../store/lanes/laneFloors.js";
 import type { Store } from "../store/store.js";
 import type { BroadcastBuffer } from "./broadcastBuffer.js";
 import type { Confirmations } from "./confirmations.js";
@@ -24,6 +25,8 @@ export interface LaneDependencies {
   readonly expectedSenders: Pick<ExpectedSenders, "take">;
   readonly signer: Pick<Signer, "sign">;
   readonly broadcastBuffer: BroadcastBuffer;
+  /** Without them, a lane reads past its dead rows. */
+  readonly laneFloors?: Pick<LaneFloors, "of">;
   /** The chain's number in the store. */
   readonly chainRef: number;
   /** The name of this process among the replicas. */

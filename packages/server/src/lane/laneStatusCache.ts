@@ -1,11 +1,14 @@
-import { findLaneStatuses, type LaneStatus } from "../store/lanes/laneStatus.js";
+import { LaneFloors } from "../store/lanes/laneFloors.js";
+import { findLaneStatuses, type LaneReading, type LaneStatus } from "../store/lanes/laneStatus.js";
 import type { Store } from "../store/store.js";
 
 /** The lanes of all replicas as the store had them at the last refresh. */
 export interface LaneStatusCache {
-  readonly lanes: readonly LaneStatus[];
+  readonly lanes: readonly LaneReading[];
   /** The time of the last refresh that succeeded, by the monotonic clock in ms. */
   readonly refreshedAt: number;
+  /** The floors of the lanes, by the same readings. */
+  readonly laneFloors: Pick<LaneFloors, "of">;
   /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
   refresh(): Promise<boolean>;
   /** Calls the listener with the lanes after each refresh. */
@@ -13,8 +16,9 @@ export interface LaneStatusCache {
 }
 
 export function createLaneStatusCache(store: Store, chainRef: number): LaneStatusCache {
+  const laneFloors = new LaneFloors();
   const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
-  let lanes: readonly LaneStatus[] = [];
+  let lanes: readonly LaneReading[] = [];
   let begun = 0;
   let newest = 0;
   let refreshedAt = Number.NEGATIVE_INFINITY;
@@ -25,13 +29,17 @@ export function createLaneStatusCache(store: Store, chainRef: number): LaneStatu
     get refreshedAt() {
       return refreshedAt;
     },
+    laneFloors,
     async refresh() {
       const turn = ++begun;
-      const fresh = await findLaneStatuses(store, chainRef);
+      const startedAt = performance.now();
+      const isFull = laneFloors.isFullDue(startedAt);
+      const fresh = await findLaneStatuses(store, chainRef, isFull ? [] : lanes);
       refreshedAt = performance.now();
       if (turn < newest) return false;
       newest = turn;
       lanes = fresh;
+      laneFloors.replace(lanes, isFull ? { startedAt, tookMs: refreshedAt - startedAt } : undefined);
       for (const listener of listeners) listener(lanes);
       return true;
     },

@@ -79,8 +79,9 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
   };
   return {
     async poll(held, mode = "signs") {
+      const blockFloor = context.laneFloors?.of(held.waiver)?.blockFloor;
       const unfinalized =
-        options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH) : [];
+        options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH, blockFloor) : [];
       const [first] = await findInFlight(store, held, { limit: 1 });
       if (first === undefined && unfinalized.length === 0) return false;
       const block = await chain.blockNumber();

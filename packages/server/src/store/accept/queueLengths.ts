@@ -1,13 +1,26 @@
-import { prepared } from "../statements.js";
+import type { LaneFloor } from "../lanes/laneFloors.js";
+import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
 
-/** Counts the queued submissions of each API key (D22). Keyed by the key's id. */
-export async function queueLengths({ pool }: Store, chain: number): Promise<Map<string, number>> {
+/**
+ * Counts the queued submissions of each API key (D22). Keyed by the key's id.
+ * @param floors the floors of the lanes' queues. What lies below one of them is not counted.
+ */
+export async function queueLengths(
+  { pool }: Store,
+  chain: number,
+  floors: readonly LaneFloor[] = [],
+): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ key_id: string; count: string }>(
     prepared(
-      `select key_id, count(*) from unfinished
-       where chain = $1 and waiver_nonce is null and state = 'queued' group by key_id`,
-      [chain],
+      `select found.key_id, sum(found.count) as count from lanes l
+       left join unnest($2::bytea[], $3::timestamptz[]) as floor (waiver, time) on floor.waiver = l.waiver
+       cross join lateral (
+         select u.key_id, count(*) from unfinished u
+         where u.chain = $1 and u.waiver = l.waiver and u.waiver_nonce is null and u.state = 'queued'
+           and u.look_at >= coalesce(floor.time, '-infinity') group by u.key_id) found
+       where l.chain = $1 group by found.key_id`,
+      [chain, byteaArray(floors.map(({ waiver }) => waiver)), floors.map(({ queueFloor }) => queueFloor)],
     ),
   );
   return new Map(rows.map(({ key_id, count }) => [key_id, Number(count)]));

@@ -55,8 +55,9 @@ export interface LaneSnapshot {
   readonly nextAfterIncluded: bigint;
 }
 
-/** The condition of the queue's index, which holds only submissions without a waiver nonce. */
-const IN_QUEUE = "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and s.state = 'queued'";
+/** The condition of the queue's index, which holds only submissions without a waiver nonce. It begins at the queue's floor. */
+const IN_QUEUE =
+  "s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and s.state = 'queued' and s.look_at >= $8::timestamptz";
 
 /**
  * Reads by the index of the senders. It does not name `waiver_nonce`, so that the planner cannot choose the queue's
@@ -193,6 +194,8 @@ export interface SnapshotLimits {
    * others behind them could go. Default: nobody's are.
    */
   readonly placesOfSender?: number;
+  /** Nothing in the queue comes before this time, by {@link LaneFloors}. Default: no time. */
+  readonly queueFloor?: Date | undefined;
 }
 
 /**
@@ -204,7 +207,7 @@ export interface SnapshotLimits {
 export async function readLaneSnapshot(
   { pool }: Store,
   lane: HeldLane,
-  { ready, readyOfKey = ready, due, ofSender = ready, placesOfSender }: SnapshotLimits,
+  { ready, readyOfKey = ready, due, ofSender = ready, placesOfSender, queueFloor }: SnapshotLimits,
 ): Promise<LaneSnapshot> {
   const { rows } = await pool.query<SnapshotRow>(
     prepared(SNAPSHOT, [
@@ -215,6 +218,7 @@ export async function readLaneSnapshot(
       readyOfKey,
       ofSender,
       placesOfSender ?? null,
+      queueFloor ?? "-infinity",
     ]),
   );
   const senders = new Map<string, MutableSender>();

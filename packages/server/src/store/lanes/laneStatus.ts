@@ -1,6 +1,7 @@
-import { prepared } from "../statements.js";
+import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
 import { FOREIGN_USE_MEMORY } from "./countForeignUse.js";
+import { type LaneFloor, SLACK_MS } from "./laneFloors.js";
 
 /**
  * `open`: the lane accepts work. `draining`: it finishes the submissions of its senders, and gets no new senders.
@@ -40,6 +41,9 @@ export interface LaneStatus {
   readonly hasOpenWrapper: boolean;
 }
 
+/** The status of a lane with the floors that it shows. */
+export type LaneReading = LaneStatus & LaneFloor;
+
 interface LaneRow {
   waiver: Buffer;
   state: LaneState;
@@ -55,39 +59,71 @@ interface LaneRow {
   has_unfinalized: boolean;
   has_withdrawn: boolean;
   has_open_wrapper: boolean;
+  queue_floor: Date;
+  block_floor: string | null;
 }
 
-/** Reads the status of all lanes of a chain, in the order of their waivers. */
-export async function findLaneStatuses({ pool }: Store, chain: number): Promise<LaneStatus[]> {
+const LANE_STATUSES = `with floor as materialized (
+  select l.waiver, coalesce(f.time, '-infinity') as time, coalesce(f.block, 0) as block
+  from lanes l left join unnest($3::bytea[], $4::timestamptz[], $6::bigint[]) as f (waiver, time, block)
+    on f.waiver = l.waiver
+  where l.chain = $1
+), queued as (
+  select f.waiver, found.* from floor f cross join lateral (
+    select count(*), min(accepted_at) as oldest, min(look_at) as first_look_at,
+           count(*) filter (where signings > 0 and is_waiting and look_at > now()) as set_aside
+    from unfinished u
+    where u.chain = $1 and u.waiver = f.waiver and u.waiver_nonce is null and u.state = 'queued'
+      and u.look_at >= f.time) found
+), unfinalized as (
+  select f.waiver, (
+    select u.block_number from unfinished u
+    where u.chain = $1 and u.waiver = f.waiver and u.block_number >= f.block order by u.block_number limit 1) as lowest
+  from floor f
+), in_flight as (
+  select l.waiver, found.count, found.oldest from lanes l cross join lateral (
+    select count(*), min(accepted_at) as oldest from unfinished u
+    where u.chain = $1 and u.waiver = l.waiver and u.waiver_nonce >= l.nonce_floor and u.state <> 'included') found
+  where l.chain = $1
+)
+select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
+       case when l.lease_until > now() and not l.watch_only then l.owner
+            when l.reserved_until > now() then l.reserved_for end as owner,
+       coalesce(queued.count, 0) as queued, coalesce(in_flight.count, 0) as in_flight,
+       extract(epoch from now() - queued.oldest) * 1000 as oldest_ms,
+       extract(epoch from now() - in_flight.oldest) * 1000 as oldest_in_flight_ms,
+       coalesce(queued.set_aside, 0) as set_aside,
+       case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses,
+       unfinalized.lowest is not null as has_unfinalized,
+       coalesce(unfinalized.lowest, floor.block) as block_floor,
+       exists (select from withdrawn w where w.chain = l.chain and w.waiver = l.waiver) as has_withdrawn,
+       -- A subquery of one value: for "exists", the planner may read all of \`unfinished\` at once.
+       coalesce((select true from withdrawn w
+                 where w.chain = l.chain and w.waiver = l.waiver and w.open_for is not null
+                   and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper,
+       least(queued.first_look_at, now() - $5 * interval '1 millisecond') as queue_floor
+from lanes l join floor on floor.waiver = l.waiver join queued on queued.waiver = l.waiver
+  join unfinalized on unfinalized.waiver = l.waiver join in_flight on in_flight.waiver = l.waiver
+where l.chain = $1 order by l.waiver`;
+
+/**
+ * Reads the status of all lanes of a chain, in the order of their waivers.
+ * @param floors the floors by an earlier reading. What lies below one of them is not counted.
+ */
+export async function findLaneStatuses(
+  { pool }: Store,
+  chain: number,
+  floors: readonly LaneFloor[] = [],
+): Promise<LaneReading[]> {
   const { rows } = await pool.query<LaneRow>(
-    prepared(
-      `with queued as (
-         select waiver, count(*), min(accepted_at) as oldest,
-                count(*) filter (where signings > 0 and is_waiting and look_at > now()) as set_aside
-         from unfinished where chain = $1 and waiver_nonce is null and state = 'queued' group by waiver
-       ), in_flight as (
-         select l.waiver, found.count, found.oldest from lanes l cross join lateral (
-           select count(*), min(accepted_at) as oldest from unfinished u
-           where u.chain = $1 and u.waiver = l.waiver and u.waiver_nonce >= l.nonce_floor and u.state <> 'included') found
-         where l.chain = $1
-       )
-       select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
-              case when l.lease_until > now() and not l.watch_only then l.owner
-                   when l.reserved_until > now() then l.reserved_for end as owner,
-              coalesce(queued.count, 0) as queued, coalesce(in_flight.count, 0) as in_flight,
-              extract(epoch from now() - queued.oldest) * 1000 as oldest_ms,
-              extract(epoch from now() - in_flight.oldest) * 1000 as oldest_in_flight_ms,
-              coalesce(queued.set_aside, 0) as set_aside,
-              case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses,
-              exists (select from unfinished u
-                      where u.chain = l.chain and u.waiver = l.waiver and u.block_number is not null) as has_unfinalized,
-              exists (select from withdrawn w where w.chain = l.chain and w.waiver = l.waiver) as has_withdrawn,
-              exists (select from withdrawn w join unfinished u on u.id = w.open_for
-                      where w.chain = l.chain and w.waiver = l.waiver) as has_open_wrapper
-       from lanes l left join queued on queued.waiver = l.waiver left join in_flight on in_flight.waiver = l.waiver
-       where l.chain = $1 order by l.waiver`,
-      [chain, FOREIGN_USE_MEMORY],
-    ),
+    prepared(LANE_STATUSES, [
+      chain,
+      FOREIGN_USE_MEMORY,
+      byteaArray(floors.map(({ waiver }) => waiver)),
+      floors.map(({ queueFloor }) => queueFloor),
+      SLACK_MS,
+      floors.map(({ blockFloor }) => blockFloor.toString()),
+    ]),
   );
   return rows.map((row) => ({
     waiver: row.waiver,
@@ -104,5 +140,7 @@ export async function findLaneStatuses({ pool }: Store, chain: number): Promise<
     hasUnfinalized: row.has_unfinalized,
     hasWithdrawn: row.has_withdrawn,
     hasOpenWrapper: row.has_open_wrapper,
+    queueFloor: row.queue_floor,
+    blockFloor: BigInt(row.block_floor ?? 0),
   }));
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createHeldLane,
   createSubmission,
@@ -7,11 +7,14 @@ import {
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { NewSubmission } from "../accept/newSubmission.js";
-import type { Store } from "../store.js";
+import { queueLengths } from "../accept/queueLengths.js";
+import type { Queryable, Store } from "../store.js";
 import type { HeldLane } from "./heldLane.js";
 import { findInFlight } from "./inFlight.js";
+import { readLaneSnapshot } from "./laneSnapshot.js";
 import { findLaneStatuses } from "./laneStatus.js";
-import { ABOVE_FLOOR, raiseNonceFloor } from "./nonceFloor.js";
+import { raiseNonceFloor } from "./nonceFloor.js";
+import { findUnfinalized } from "./unfinalized.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -23,38 +26,78 @@ useTestStore("shared", async (opened) => {
 const floor = async () =>
   Number((await store.pool.query<{ f: string }>("select nonce_floor as f from lanes")).rows[0]?.f);
 
-/** The blocks that a query by the floor reads. */
-async function blocksRead(): Promise<number> {
-  const sql = `explain (analyze, buffers, format json) select from unfinished where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}`;
+/** The blocks of `unfinished` and its indexes that the work reads. */
+async function blocksRead(work: (on: Store) => Promise<unknown>): Promise<number> {
   const connection = await store.pool.connect();
-  await connection.query("set enable_seqscan = off; set enable_bitmapscan = off");
-  const { rows } = await connection.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(sql, [
-    lane.chain,
-    Buffer.from(lane.waiver),
-  ]);
+  const onConnection = {
+    ...store,
+    pool: { ...store.pool, query: connection.query.bind(connection) } as Store["pool"],
+  };
+  const counter = async () => {
+    await connection.query("select pg_stat_force_next_flush()");
+    const { rows } = await connection.query<{ blocks: string }>(
+      `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as blocks
+       from pg_statio_user_tables where relname = 'unfinished'`,
+    );
+    return Number(rows[0]?.blocks);
+  };
+  const before = await counter();
+  await work(onConnection);
+  const after = await counter();
   connection.release(true);
-  const [{ Plan: plan } = { Plan: {} }] = rows[0]?.["QUERY PLAN"] ?? [];
-  return (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+  return after - before;
 }
 
-it("lets a lane pass over the dead entries that an open transaction keeps, and never over a live one", async () => {
+/** Opens a transaction that may see all rows. @returns a function that ends it, which the end of the test does as well. */
+async function openTransaction(): Promise<() => Promise<void>> {
   const open = await store.pool.connect();
   await open.query("begin isolation level repeatable read; select count(*) from unfinished");
-  await store.pool.query(
-    `insert into unfinished (id, chain, key_id, origin, state, inner_hash, inner_raw, sender, sender_nonce, target, waiver,
-                             waiver_nonce, signings, wrapper_hash, wrapper_raw)
-     select gen_random_uuid(), $1, 'key', gen_random_uuid(), 'broadcast', sha256(n::text::bytea), '', $2, n, $2, $2, n, 1,
-            sha256(n::text::bytea), '' from generate_series(0, 4999) n`,
-    [lane.chain, Buffer.from(lane.waiver)],
+  let ending: Promise<void> | undefined;
+  const end = async () => {
+    await open.query("commit");
+    open.release();
+  };
+  const endOnce = () => (ending ??= end());
+  onTestFinished(endOnce);
+  return endOnce;
+}
+
+/** The connection's own statistics are counted at once, and not during what is measured later. */
+async function onOwnConnection(work: (db: Queryable) => Promise<unknown>): Promise<void> {
+  const connection = await store.pool.connect();
+  await work(connection);
+  await connection.query("select pg_stat_force_next_flush()");
+  connection.release(true);
+}
+
+const insertRows = (db: Queryable, columns: string, values: string, from: number, to: number) =>
+  db.query(
+    `insert into unfinished (id, chain, key_id, origin, inner_hash, inner_raw, sender, sender_nonce, target, waiver, look_at, ${columns})
+     select gen_random_uuid(), $1, 'key', gen_random_uuid(), sha256(n::text::bytea), '', $2, n, $2, $2, now() - interval '1 hour', ${values}
+     from generate_series($3::integer, $4) n`,
+    [lane.chain, Buffer.from(lane.waiver), from, to],
   );
-  await store.pool.query("delete from unfinished");
-  await store.pool.query("vacuum unfinished");
-  expect(await blocksRead()).toBeGreaterThan(100);
+
+/** Inserts and deletes rows. Their entries in the indexes stay, because an open transaction may still see them. */
+const leaveDeadRows = (columns: string, values: string) =>
+  onOwnConnection(async (db) => {
+    await insertRows(db, columns, values, 0, 4_999);
+    await db.query("delete from unfinished");
+    await db.query("vacuum unfinished");
+  });
+
+it("lets a lane pass over the dead entries that an open transaction keeps, and never over a live one", async () => {
+  const endTransaction = await openTransaction();
+  await leaveDeadRows(
+    "state, waiver_nonce, signings, wrapper_hash, wrapper_raw",
+    "'broadcast', n, 1, sha256(n::text::bytea), ''",
+  );
+  const findOne = (on: Store) => findInFlight(on, lane, { limit: 1 });
+  expect(await blocksRead(findOne)).toBeGreaterThan(100);
   await raiseNonceFloor(store, lane, 5_000n);
   expect(await floor()).toBe(4_900);
-  expect(await blocksRead()).toBeLessThan(20);
-  await open.query("commit");
-  open.release();
+  expect(await blocksRead(findOne)).toBeLessThan(20);
+  await endTransaction();
 
   // As after a restore of the chain: a nonce below the floor takes it down.
   const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 4_000n);
@@ -63,6 +106,33 @@ it("lets a lane pass over the dead entries that an open transaction keeps, and n
   expect(await findLaneStatuses(store, lane.chain)).toMatchObject([{ inFlight: 1 }]);
   await raiseNonceFloor(store, lane, 9_000n);
   expect(await floor()).toBe(4_000);
+});
+
+it("lets the lanes pass over the dead entries of their queues and blocks, and never over what a reading has shown", async () => {
+  const endTransaction = await openTransaction();
+  await leaveDeadRows("signings", "0");
+  await leaveDeadRows("state, block_number", "'included', n");
+  await onOwnConnection((db) => insertRows(db, "state, block_number", "'included', n", 6_000, 6_000));
+  const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
+  await store.pool.query("update unfinished set look_at = now() - interval '1 minute' where id = $1", [id]);
+  const snapshotFrom = (queueFloor?: Date) => (on: Store) =>
+    readLaneSnapshot(on, lane, { ready: 10, due: 10, queueFloor });
+  const floors = await findLaneStatuses(store, lane.chain);
+  const unfinalizedFrom = (blockFloor?: bigint) => (on: Store) => findUnfinalized(on, lane, 10, blockFloor);
+  expect(await blocksRead(unfinalizedFrom())).toBeGreaterThan(300);
+  expect(await blocksRead(unfinalizedFrom(floors[0]?.blockFloor))).toBeLessThan(20);
+  expect(await blocksRead(snapshotFrom())).toBeGreaterThan(300);
+  expect(await blocksRead(snapshotFrom(floors[0]?.queueFloor))).toBeLessThan(100);
+  expect(await blocksRead((on) => findLaneStatuses(on, lane.chain, floors))).toBeLessThan(50);
+  expect(await blocksRead((on) => queueLengths(on, lane.chain, floors))).toBeLessThan(50);
+  await endTransaction();
+  const seen = { queued: 1, hasUnfinalized: true, blockFloor: 6_000n, queueFloor: floors[0]?.queueFloor };
+  expect(floors).toMatchObject([seen]);
+  expect(await findLaneStatuses(store, lane.chain, floors)).toMatchObject([seen]);
+  expect(await unfinalizedFrom(6_000n)(store)).toMatchObject([{ blockNumber: 6_000n }]);
+  expect(await queueLengths(store, lane.chain, floors)).toEqual(new Map([[expect.any(String), 1]]));
+  const { senders } = await snapshotFrom(floors[0]?.queueFloor)(store);
+  expect(senders.flatMap(({ queued }) => queued)).toMatchObject([{ id }]);
 });
 
 describe("the floor, while a submission gets a nonce below it", () => {

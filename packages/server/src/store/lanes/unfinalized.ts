@@ -10,11 +10,15 @@ export interface UnfinalizedSubmission {
   readonly blockHash: Uint8Array;
 }
 
-/** Finds the lane's submissions in blocks that are not final, the lowest block first. */
+/**
+ * Finds the lane's submissions in blocks that are not final, the lowest block first.
+ * @param blockFloor there are none in earlier blocks, by {@link LaneFloors}.
+ */
 export async function findUnfinalized(
   { pool }: Store,
   lane: HeldLane,
   limit: number,
+  blockFloor = 0n,
 ): Promise<UnfinalizedSubmission[]> {
   const { rows } = await pool.query<{
     id: string;
@@ -23,8 +27,8 @@ export async function findUnfinalized(
     block_hash: Buffer;
   }>(
     `select id, inner_hash, block_number, block_hash from unfinished
-     where chain = $1 and waiver = $2 and block_number is not null order by block_number limit $3`,
-    [lane.chain, toBuffer(lane.waiver), limit],
+     where chain = $1 and waiver = $2 and block_number >= $4 order by block_number limit $3`,
+    [lane.chain, toBuffer(lane.waiver), limit, blockFloor.toString()],
   );
   return rows.map(({ id, inner_hash: innerHash, block_number, block_hash: blockHash }) => ({
     id,
