@@ -1,15 +1,18 @@
 // The load generator. It reads the signed transactions, then runs each phase that the benchmark asks for.
 //
-//   node load.mjs <file of signed transactions> <address> <relay|node> <API key>
+//   node load.mjs <file of signed transactions> <address> <relay|node|websocket> <API key>
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
+import { openSocketSender } from "./socketSender.mjs";
 
 const [file, address, kind, apiKey] = process.argv.slice(2);
 const raws = readFileSync(file, "utf8").trimEnd().split("\n");
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const TIMEOUT_MS = 60_000;
+/** The first failure. */
+let failure;
 
-/** The requests for each kind of contestant. An answer has the text `accepted` once for each accepted transaction. */
+/** The POST requests for each kind of contestant. An answer has the text `accepted` once for each accepted transaction. */
 const KINDS = {
   relay: {
     url: new URL("/v1/submit", address),
@@ -29,8 +32,8 @@ const KINDS = {
     accepted: '"result"',
   },
 };
-const { url, headers, body, accepted } = KINDS[kind];
-const target = { hostname: url.hostname, port: url.port, path: url.pathname, method: "POST", agent };
+const { send: sendTransactions, close } =
+  kind === "websocket" ? await openSocketSender(address, apiKey, noteFailure) : postSender(KINDS[kind]);
 
 /** Position of the next transaction. Each is sent once in a run; only the node alone accepts them repeatedly. */
 let next = 0;
@@ -38,48 +41,56 @@ const available = kind === "node" ? Number.POSITIVE_INFINITY : raws.length;
 
 /** Sends one request. `onPart` receives the count of accepted transactions in each part. @returns their sum. */
 function send(batch, onPart = () => {}) {
-  const from = next % (raws.length - batch);
-  const text = body(kind === "node" ? raws.slice(from, from + batch) : raws.slice(next, next + batch));
+  const from = kind === "node" ? next % (raws.length - batch) : next;
   next += batch;
-  return new Promise((resolve) => {
-    let answer = "";
-    let count = 0;
-    let searched = 0;
-    const sent = request(
-      { ...target, headers: { ...headers, "content-length": Buffer.byteLength(text) } },
-      (response) => {
-        response.setEncoding("utf8");
-        response.on("data", (part) => {
-          answer += part;
-          const before = count;
-          for (
-            let at = answer.indexOf(accepted, searched);
-            at >= 0;
-            at = answer.indexOf(accepted, searched)
-          ) {
-            count++;
-            searched = at + accepted.length;
-          }
-          if (count > before) onPart(count - before);
-        });
-        response.on("end", () => {
-          if (count < batch) noteFailure(answer);
-          resolve(count);
-        });
-        response.on("error", failed);
-      },
-    );
-    sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error("no answer in time")));
-    sent.on("error", failed);
-    sent.end(text);
-    function failed(error) {
-      noteFailure(error.message);
-      resolve(count);
-    }
-  });
+  return sendTransactions(raws.slice(from, from + batch), onPart);
 }
 
-let failure;
+/** Sends each request as a POST of its own, over connections that are kept. */
+function postSender({ url, headers, body, accepted }) {
+  const target = { hostname: url.hostname, port: url.port, path: url.pathname, method: "POST", agent };
+  const post = (transactions, onPart) => {
+    const text = body(transactions);
+    return new Promise((resolve) => {
+      let answer = "";
+      let count = 0;
+      let searched = 0;
+      const sent = request(
+        { ...target, headers: { ...headers, "content-length": Buffer.byteLength(text) } },
+        (response) => {
+          response.setEncoding("utf8");
+          response.on("data", (part) => {
+            answer += part;
+            const before = count;
+            for (
+              let at = answer.indexOf(accepted, searched);
+              at >= 0;
+              at = answer.indexOf(accepted, searched)
+            ) {
+              count++;
+              searched = at + accepted.length;
+            }
+            if (count > before) onPart(count - before);
+          });
+          response.on("end", () => {
+            if (count < transactions.length) noteFailure(answer);
+            resolve(count);
+          });
+          response.on("error", failed);
+        },
+      );
+      sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error("no answer in time")));
+      sent.on("error", failed);
+      sent.end(text);
+      function failed(error) {
+        noteFailure(error.message);
+        resolve(count);
+      }
+    });
+  };
+  return { send: post, close: () => agent.destroy() };
+}
+
 function noteFailure(text) {
   failure ??= text.slice(0, 500);
 }
@@ -149,7 +160,7 @@ const PHASES = {
   },
   failure: () => failure,
   async end() {
-    agent.destroy();
+    close();
     setImmediate(() => process.disconnect());
     return {};
   },

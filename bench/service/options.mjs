@@ -1,6 +1,6 @@
 import { readArguments } from "../../scripts/readArguments.mjs";
 
-export const CONTESTANTS = ["node", "service", "created", "finished", "viem", "ethers"];
+export const CONTESTANTS = ["node", "service", "websocket", "created", "finished", "viem", "ethers"];
 export const NODES = ["accepting", "devnet"];
 
 export const USAGE = `Usage: npm run bench -- [--json FILE] [--rounds N] [--seconds N]
@@ -19,6 +19,7 @@ the defaults it takes about 20 minutes.
   --seconds N         duration of each phase, from 1 to 60      (default: 4)
   --contestants LIST  some of: node      the load straight to the node, for comparison
                                service   the service with an empty store
+                               websocket the same, the load over 8 WebSockets
                                created   the same under an API key that an operator
                                          has created, whose senders have caps
                                finished  the service with finished submissions in it

@@ -3,6 +3,7 @@ import { median } from "../median.mjs";
 const NAMES = {
   node: "the node itself",
   service: "the service",
+  websocket: "the service, over WebSockets",
   created: "the service, created key",
   finished: "the service, many finished",
   viem: "Fastify + viem",
@@ -104,6 +105,12 @@ function printCeiling(ceiling) {
   );
 }
 
+/** The contestants whose rates are compared with those of the service. */
+const TO_SERVICE = {
+  created: "created key to configured key",
+  websocket: "over WebSockets to over POST",
+};
+
 const TITLES = { accepting: "a node that accepts everything", devnet: "the devnet" };
 
 function printNode(kind, contestants, { saturation, rates }) {
@@ -132,9 +139,11 @@ function printNode(kind, contestants, { saturation, rates }) {
       ),
     );
   }
-  if (contestants.created?.toService) {
-    const ratios = requests.map((batch) => contestants.created.toService[batch].toFixed(2));
-    print(line("created key to configured key", ratios.map((ratio) => ratio.padStart(9)).join("")));
+  for (const [name, title] of Object.entries(TO_SERVICE)) {
+    const toService = contestants[name]?.toService;
+    if (toService === undefined) continue;
+    const ratios = requests.map((batch) => toService[batch].toFixed(2));
+    print(line(title, ratios.map((ratio) => ratio.padStart(9)).join("")));
   }
   print("(to viem: ratio of the rates; CPU and database: µs of CPU a transaction, in requests of 10)");
   print(

@@ -15,11 +15,17 @@ import { API_KEY, BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER 
  */
 const MAX_PER_SECOND = 6_000;
 
-/** Contestants that do not run on the devnet: it refuses InnerTxs without a wrapper, its chain starts anew each time, and one key is enough there. */
-const ACCEPTING_ONLY = ["node", "created", "finished"];
+/**
+ * Contestants that do not run on the devnet: it refuses InnerTxs without a wrapper, its chain starts anew each time, and one key
+ * and one transport are enough there.
+ */
+const ACCEPTING_ONLY = ["node", "websocket", "created", "finished"];
 
 /** The contestants that are the service. */
-const SERVICES = ["service", "created", "finished"];
+const SERVICES = ["service", "websocket", "created", "finished"];
+
+/** How the load reaches the contestants that take no POST of `/v1/submit`. */
+const LOAD_KINDS = { node: "node", websocket: "websocket" };
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
@@ -105,7 +111,7 @@ async function runOne(contestant, nodeKind, workspace) {
             contestant === "created" ? "created" : "configured",
           ]);
     const apiKey = isService ? await program.ask("apiKey") : API_KEY;
-    const kind = contestant === "node" ? "node" : "relay";
+    const kind = LOAD_KINDS[contestant] ?? "relay";
     const load = await start(programOf("load"), [workspace.load, program.url, kind, apiKey]);
     return await phases({ program, load, seconds, isService });
   };
