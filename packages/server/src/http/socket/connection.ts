@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import {
   CLOSE_CODES,
   type ClientFrame,
@@ -23,6 +24,7 @@ import type { PartyTurns } from "../limits/partyTurns.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
 import type { FrameGuard } from "./frameGuard.js";
+import { createTurnCork } from "./turnCork.js";
 
 export interface SocketDependencies {
   readonly intake: Intake;
@@ -40,9 +42,10 @@ export const MAX_UNREAD_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * One WebSocket (D23). Each request runs a loop that pulls a line, sends it, and pulls the next one when the bytes have
- * left. A client that does not read therefore holds one line for each request in memory, and lines that nobody pulls
- * cost nothing. The connection stops reading frames while lines wait for the client, or requests for the store.
+ * One WebSocket (D23). Each request runs a loop that pulls a line, sends it, and pulls the next one. While more than
+ * {@link MAX_UNREAD_BYTES} wait for the client, it pulls the next one only when the bytes of its own have left. A client that
+ * does not read therefore holds these bytes and one line for each request in memory, and lines that nobody pulls cost
+ * nothing. The connection stops reading frames while lines wait for the client, or requests for the store.
  */
 export class SocketConnection {
   /** Resolves when the connection is closed. */
@@ -50,6 +53,7 @@ export class SocketConnection {
   readonly guard: FrameGuard;
   readonly #grant: Grant;
   readonly #socket: WebSocket;
+  readonly #corkForTurn: () => void;
   readonly #dependencies: SocketDependencies;
   /** The requests by their ids; null is the one without an id. */
   readonly #inFlight = new Set<RequestId | null>();
@@ -62,9 +66,16 @@ export class SocketConnection {
   /** True if a message, ping or pong has arrived, or sent bytes have left, since the service's last ping. */
   #isAlive = true;
 
-  constructor(socket: WebSocket, grant: Grant, guard: FrameGuard, dependencies: SocketDependencies) {
+  /** @param raw the connection under the WebSocket. */
+  constructor(
+    socket: WebSocket,
+    raw: Duplex,
+    { grant, guard }: { readonly grant: Grant; readonly guard: FrameGuard },
+    dependencies: SocketDependencies,
+  ) {
     this.guard = guard;
     this.#socket = socket;
+    this.#corkForTurn = createTurnCork(raw);
     this.#grant = grant;
     this.#dependencies = dependencies;
     const ignoreKey = onAbort(grant.signal, () => this.#closeForKey());
@@ -256,9 +267,10 @@ export class SocketConnection {
     await this.#send(encodeErrorFrame(answeredId, refusal)).catch(() => {});
   }
 
-  /** Resolves when the bytes have left. Rejects if the connection is gone. */
+  /** Resolves when there is room for the next bytes. Rejects if the connection is gone. */
   #send(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
+      this.#corkForTurn();
       this.#socket.send(text, (error) => {
         if (error) return reject(error);
         this.#isAlive = true;
@@ -266,6 +278,8 @@ export class SocketConnection {
         resolve();
       });
       this.#applyBackpressure();
+      const { readyState, bufferedAmount } = this.#socket;
+      if (readyState === WebSocket.OPEN && bufferedAmount <= MAX_UNREAD_BYTES) resolve();
     });
   }
 

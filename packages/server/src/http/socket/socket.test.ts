@@ -1,6 +1,6 @@
 // The WebSocket, with a stub in place of the intake.
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { CLOSE_CODES, ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -137,6 +137,26 @@ describe("a client that does not read", () => {
 });
 
 describe("a client", () => {
+  it("gets the frames of one turn of the event loop in one packet", async () => {
+    async function* twoLines(): AsyncGenerator<ResultLine> {
+      yield { index: 0, id: "i", success: true, txHash: "0x" };
+      yield { index: 1, id: "j", success: true, txHash: "0x" };
+    }
+    const { open } = await appWith(async () => twoLines());
+    const socket = await open();
+    let packets = 0;
+    (socket as unknown as { readonly _socket: Socket })._socket.on("data", () => packets++);
+    const done = new Promise<void>((resolve) => {
+      socket.on("message", (frame) => {
+        if (frame.toString().includes('"done":true')) resolve();
+      });
+    });
+    socket.send(request(1));
+    await done;
+    expect(packets).toBe(1);
+    socket.terminate();
+  });
+
   it("that leaves ends its streams", async () => {
     const streamEnd = deferred();
     const waiting: AsyncIterable<ResultLine> = {

@@ -116,7 +116,7 @@ export class SocketAcceptor {
       const { bodyMemory, options } = this.#services;
       const { bodyTimeoutMs } = options;
       const guard = new FrameGuard(socket, webSocket, { bodyMemory, owner: grant.caller, bodyTimeoutMs });
-      const connection = new SocketConnection(webSocket, grant, guard, this.#services);
+      const connection = new SocketConnection(webSocket, socket, { grant, guard }, this.#services);
       this.#connections.add(connection);
       webSocket.on("close", () => {
         this.#connections.delete(connection);
