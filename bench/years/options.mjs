@@ -7,7 +7,7 @@ store, in turns: start, submits of one and of 100 transactions, a lane's step, l
 id, by hash and of a transaction that was sent before, lists, dropping the oldest day, and
 the export of a day. The report has the medians and their ratios; the aim is 1.1 or less.
 Stores, nodes and the client are processes of their own, with the production's indexes and
-fsync. It needs about 900 bytes of disk for an outcome, and says so if there is less.
+fsync. It needs about 650 bytes of disk for an outcome, and says so if there is less.
 
   --rows N           outcomes in the full store, from 1,000 to 200,000,000
                      (default: 20000000)

@@ -3,7 +3,7 @@ export const DAYS = 90;
 /** Outcomes that the store has of transactions in the load, spread over the days. Both stores have them. */
 export const KNOWN = 300;
 /** The service's disk need of one outcome in bytes, with its indexes, the write-ahead log and the exported day. */
-export const BYTES_PER_ROW = 900;
+export const BYTES_PER_ROW = 650;
 export const SPARE_BYTES = 4e9;
 /** Requests of each kind in a round. */
 export const REQUESTS = { singles: 200, batches: 20, reads: 200 };
