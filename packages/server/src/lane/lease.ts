@@ -2,7 +2,13 @@ import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import { type Lease, releaseLease } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
-import { createLeaseQuery, type KeptLane, type LeaseQueryDependencies, pauseOf } from "./leaseQuery.js";
+import {
+  createLeaseQuery,
+  type KeptLane,
+  type LeaseQueryDependencies,
+  pauseOf,
+  renewalOf,
+} from "./leaseQuery.js";
 import { logFailure } from "./logFailure.js";
 
 /** Keeps the leases of all lanes of this replica: one statement takes and renews those that are due. */
@@ -60,10 +66,10 @@ export function createLeaseKeeper(dependencies: LeaseQueryDependencies): LeaseKe
   // A query that fails was logged where it began.
   const settled = async () => void (await pendingQuery?.catch(() => {}));
   const timer = setInterval(() => {
-    // Leases that are due before the next round are renewed in this one, so that one statement serves all.
-    const before = performance.now() + pauseMs / 4;
-    if (![...lanes.values()].some((lane) => isDue(lane, before))) return;
-    take(before).catch((error: unknown) => logFailure(log, error, "lease"));
+    const now = performance.now();
+    if (![...lanes.values()].some((lane) => isDue(lane, now + pauseMs / 4))) return;
+    // Leases that are due soon are renewed in the same statement, and from then on with the others.
+    take(now + renewalOf(options) / 2).catch((error: unknown) => logFailure(log, error, "lease"));
   }, pauseMs / 2);
   return {
     keep(waiver, onTaken) {

@@ -45,7 +45,8 @@ const MAX_WAITING = 2;
 /** A lane counts as locked when its lease could not be renewed for this part of its length. */
 const LOCKED_PART = 2 / 3;
 
-const renewalOf = ({ leaseMs }: { readonly leaseMs: number }) => leaseMs / 3;
+/** Returns the time after which a lease is renewed. */
+export const renewalOf = ({ leaseMs }: { readonly leaseMs: number }) => leaseMs / 3;
 /** Returns the time between two attempts to take or renew a lease. */
 export const pauseOf = (options: { readonly leaseMs: number }) => Math.min(TAKE_MS, renewalOf(options));
 
