@@ -419,7 +419,7 @@ export function limitsPage(): string {
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. Backends share addresses, so an address may have many connections unless you lower `--max-address-connections`. The connections of a proxy that `--trusted-proxies` names count for nobody: let it limit those of its clients.",
     `## Ports of operators\n\n${table(HEAD, OPERATORS)}`,
     `## Nodes\n\n${table(HEAD, NODES)}`,
-    "A request that a node, or a proxy before it, refuses for its size goes again in halves, down to the one call that is too large alone. What each node takes is remembered, and larger requests are tried again now and then.",
+    "A request that a node, or a proxy before it, refuses for its size goes again in halves, down to the one call that is too large alone. What each node takes is remembered, and larger requests are tried again now and then. A call that is refused alone says nothing of the others, whose requests stay as large as they were.",
     `## Times\n\n${table(HEAD, TIMES)}`,
     "A slow request is noticed within a second of its time.",
   );

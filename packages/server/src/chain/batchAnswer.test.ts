@@ -34,6 +34,11 @@ const REFUSALS: readonly (readonly [string, unknown, number, BatchFit])[] = [
   ["CometBFT (rpc/jsonrpc/server)", [refusal(-32_600, "Invalid Request")], 200, "too many calls"],
   ["nginx", "<html>413 Request Entity Too Large</html>", 413, "too many bytes"],
   ["a gateway", "batch size exceeds 10", 400, "too many calls"],
+  ["a gateway", { message: "Batch of more than 3 requests are not allowed" }, 413, "too many calls"],
+  ["proxyd", refusal(-32_014, "too many RPC calls in batch request"), 200, "too many calls"],
+  ["proxyd", refusal(-32_021, "request body too large"), 413, "too many bytes"],
+  ["net/http (MaxBytesReader)", "http: request body too large", 400, "too many bytes"],
+  ["body-parser", refusal(-32_600, "request entity too large", 10), 200, "too many bytes"],
 ];
 
 describe("a batch that was refused for its size", () => {

@@ -37,6 +37,9 @@ const BATCH_TOO_BIG = -32_010;
 /** A refusal of a whole batch for the number of its calls: geth, Erigon, Besu, Nethermind, jsonrpsee, CometBFT, gateways. */
 const TOO_MANY_CALLS =
   /\bbatch(ed|es)? ?(requests?|calls?|size|limit|length)?\b.*(too (large|big|long|many)|limit|exceed|not (supported|allowed)|max)|exceed.*\bbatch\b|max(imum)? batch|too many (requests|calls|rpc calls) in (the |a )?batch/i;
+/** A refusal of a whole request for its bytes without the status 413: Go's `MaxBytesReader`, body parsers, gateways. */
+const TOO_MANY_BYTES =
+  /\b(request|payload|body|content|message)( (body|entity|length|payload|size))?( is)? too (big|large|long)\b/i;
 /** The answer of the batch, not the batch, was too large, so its calls may have been made (jsonrpsee). */
 const RESPONSE_TOO_LARGE = /response/i;
 /** The end of a batch whose other calls were answered: geth (too large, too late) and Nethermind. */
@@ -47,7 +50,9 @@ export function readBatchAnswer(response: HttpAnswer, firstId: number, count: nu
   // A rate limiter has answered, and the node has seen nothing, whatever the body says.
   if (response.status === RATE_LIMITED) return failed(httpError(response, "no"), count, "nothing");
   if (response.status === PAYLOAD_TOO_LARGE) {
-    return failed(httpError(response, "no"), count, "too many bytes");
+    // Some proxies refuse batches of too many calls with this status too.
+    const isForCalls = count > 1 && TOO_MANY_CALLS.test(response.text);
+    return failed(httpError(response, "no"), count, isForCalls ? "too many calls" : "too many bytes");
   }
   const answers = answersOf(response.text);
   const refusal = count > 1 ? refusalOfBatch(answers, response, firstId) : undefined;
@@ -93,7 +98,7 @@ function refusalOfBatch(
   { status, text }: HttpAnswer,
   firstId: number,
 ): BatchFit | undefined {
-  if (answers.length === 0) return status === 400 && TOO_MANY_CALLS.test(text) ? "too many calls" : undefined;
+  if (answers.length === 0) return status === 400 ? refusalBy(text) : undefined;
   const [answer] = answers;
   // geth gives the refusal the id of the first call.
   const isWhole = answer?.id === undefined || answer.id === null || answer.id === firstId;
@@ -102,7 +107,12 @@ function refusalOfBatch(
   if (code === REQUEST_TOO_BIG && answer.id !== firstId) return "too many bytes";
   if (code === BATCH_TOO_BIG || (code === INVALID_REQUEST && answer.id !== firstId)) return "too many calls";
   if (typeof message !== "string" || RESPONSE_TOO_LARGE.test(message)) return undefined;
-  return TOO_MANY_CALLS.test(message) ? "too many calls" : undefined;
+  return refusalBy(message);
+}
+
+function refusalBy(message: string): BatchFit | undefined {
+  if (TOO_MANY_CALLS.test(message)) return "too many calls";
+  return TOO_MANY_BYTES.test(message) ? "too many bytes" : undefined;
 }
 
 function answersOf(text: string): Record<string, unknown>[] {

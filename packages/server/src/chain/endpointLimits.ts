@@ -66,13 +66,18 @@ export class EndpointLimits {
   readonly #bytes = new LearntLimit(MAX_REQUEST_BYTES);
   #unclearInARow = 0;
 
-  /** The longest part from `first` on that fits one request: at least one call. `sizes` has the bytes of each call. */
-  partFrom(sizes: readonly number[], first: number): BatchPart {
+  /**
+   * The longest part from `first` on that fits one request: at least one call.
+   * @param sizes the bytes of each call.
+   * @param mostCalls a bound of the caller's.
+   */
+  partFrom(sizes: readonly number[], first: number, mostCalls = Number.POSITIVE_INFINITY): BatchPart {
     let end = first;
     let bytes = 0;
     for (; end < sizes.length; end++) {
       const size = sizes[end] ?? 0;
       if (end - first >= this.#calls.value) return { first, end, bytes, boundBy: "calls" };
+      if (end - first >= mostCalls) return { first, end, bytes, boundBy: undefined };
       if (end > first && bytes + size > this.#bytes.value) return { first, end, bytes, boundBy: "bytes" };
       bytes += size;
     }

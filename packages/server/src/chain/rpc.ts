@@ -2,6 +2,7 @@ import { answerOfFailure, type BatchAnswer, isCutShort, readBatchAnswer } from "
 import type { EndpointHeads } from "./endpointHeads.js";
 import { type BatchPart, EndpointLimits } from "./endpointLimits.js";
 import { createPoster, type Poster } from "./httpPoster.js";
+import { ListParts } from "./listParts.js";
 import {
   BatchTooLargeError,
   isUnanswered,
@@ -75,8 +76,7 @@ interface Endpoint {
 /** Calls as JSON, each serialized once. A call's id is its place. */
 interface SerializedCalls {
   readonly texts: readonly string[];
-  /** The bytes of each call in a request. JSON of hex and method names is ASCII. */
-  readonly sizes: readonly number[];
+  readonly parts: ListParts;
 }
 
 /** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
@@ -106,7 +106,7 @@ export function createRpc(options: RpcOptions): Rpc {
     return answer ?? noUsableNode(calls);
   };
   return {
-    read: (calls, { together = false } = {}) => readAll(serialize(calls), ask, together),
+    read: (calls, { together = false } = {}) => readAll(serialize(calls, together), ask, together),
     send: (calls) => sendAll(serialize(calls), ask),
     health: () => endpoints.map(({ poster, failures }) => ({ url: poster.url, healthy: failures === 0 })),
   };
@@ -167,7 +167,7 @@ async function askEndpoint(
   together: boolean,
 ): Promise<BatchAnswer> {
   for (;;) {
-    const part = endpoint.limits.partFrom(calls.sizes, first);
+    const part = calls.parts.partFrom(endpoint.limits, first);
     const count = part.end - first;
     if (together && part.end < calls.texts.length) return doesNotFit(calls);
     const answer = await postPart(endpoint, calls, part);
@@ -190,7 +190,7 @@ function doesNotFit({ texts }: SerializedCalls): BatchAnswer {
 /** Posts a part, and keeps what the answer tells of the endpoint. */
 async function postPart(endpoint: Endpoint, calls: SerializedCalls, part: BatchPart): Promise<BatchAnswer> {
   const answer = await post(endpoint.poster, calls, part);
-  endpoint.limits.learn(part, answer.fit, endpoint.failures === 0);
+  calls.parts.onAnswer(endpoint.limits, part, answer.fit, endpoint.failures === 0);
   const isRefused = answer.fit === "too many calls" || answer.fit === "too many bytes";
   const failure = isRefused ? undefined : failureOf(answer.outcomes);
   endpoint.failures = failure ? endpoint.failures + 1 : 0;
@@ -213,9 +213,11 @@ async function post(
   }
 }
 
-function serialize(calls: readonly RpcCall[]): SerializedCalls {
+function serialize(calls: readonly RpcCall[], together = false): SerializedCalls {
   const texts = calls.map((call, id) => JSON.stringify({ jsonrpc: "2.0", id, ...call }));
-  return { texts, sizes: texts.map(({ length }) => length + 1) };
+  // JSON of hex and method names is ASCII.
+  const sizes = texts.map(({ length }) => length + 1);
+  return { texts, parts: new ListParts(sizes, { together }) };
 }
 
 /** Returns the failure of the whole request, which every call shares; undefined if a call has its own outcome. */

@@ -11,6 +11,7 @@ import type { AnswerBreaker } from "./laneBreaker.js";
 import { decide } from "./law.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
+import type { RetryPace } from "./retryPace.js";
 import type { SenderGaps } from "./senderGaps.js";
 import { type SetAsideProbe, setAsidePauseMs } from "./setAside.js";
 
@@ -31,6 +32,9 @@ export interface AnsweredBroadcast {
 export interface BroadcastMemory {
   readonly senderGaps: SenderGaps;
   readonly probe: SetAsideProbe;
+  readonly retryPace: Pick<RetryPace, "onSetAside">;
+  /** The verdicts of the exchange directly before, if this one continues it. */
+  readonly earlier: readonly SendVerdictKind[];
 }
 
 /** Pauses in ms before a submission whose wrapper the node does not take yet gets another nonce. */
@@ -75,7 +79,7 @@ export async function applyAnswers(
   const notAccepted = answered.filter(
     ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !withdrawn.has(id),
   );
-  const resend = await applyDecisions(held, notAccepted, answered, memory.probe, context);
+  const resend = await applyDecisions(held, notAccepted, answered, memory, context);
   await moveBreaker(answered, breaker);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
   await rejectRemaining(remaining, breaker);
@@ -102,12 +106,13 @@ async function applyDecisions(
   held: HeldLane,
   notAccepted: readonly AnsweredBroadcast[],
   answered: readonly AnsweredBroadcast[],
-  probe: SetAsideProbe,
+  { probe, retryPace, earlier }: BroadcastMemory,
   context: WatchContext,
 ): Promise<ReadonlySet<string>> {
   const { store, log } = context;
-  const verdicts = answered.map(({ verdict }) => verdict.kind);
-  if (verdicts.includes("accepted")) await wakeQueued(store, held, probe.onAccepted());
+  const verdicts = [...earlier, ...answered.map(({ verdict }) => verdict.kind)];
+  if (answered.some(({ verdict }) => verdict.kind === "accepted"))
+    await wakeQueued(store, held, probe.onAccepted());
   if (notAccepted.length === 0) return new Set();
   const open = await openWrappersOf(notAccepted, store);
   const failed: FailedSubmission[] = [];
@@ -132,6 +137,7 @@ async function applyDecisions(
       group.submissions.push(submission);
       if (decision.clause !== "L8") continue;
       probe.onSetAside(id);
+      retryPace.onSetAside(id);
       setAside.push(id);
     }
   }

@@ -21,6 +21,7 @@ import { type Placed, placeAbove, placeInGaps } from "./placement.js";
 import { type GapFailure, planSender, type SenderPlan } from "./plan.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { reroute } from "./reroute.js";
+import type { Retries } from "./retryPace.js";
 import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
@@ -37,6 +38,7 @@ export interface Assigned {
   readonly hasInFlight: boolean;
 }
 
+const NO_RETRIES: Retries = { mostNow: 0, isRetry: () => false };
 const NOTHING = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false } as const;
 
 export interface AssignOptions {
@@ -44,6 +46,8 @@ export interface AssignOptions {
   readonly limit: number;
   /** The most submissions to read of those whose pause is over. */
   readonly due: number;
+  /** Tells the submissions that were set aside before, and how many of them to assign. Default: none was. */
+  readonly retries?: Retries;
   /**
    * The last snapshot did not show all that was queued. Then the nonces of the expected senders are not fetched in
    * advance.
@@ -106,7 +110,7 @@ interface Evidence {
 /** Returns no evidence if there is nothing to do. */
 async function gatherEvidence(
   held: HeldLane,
-  { limit, due, backlog = false, parties = createLaneParties() }: AssignOptions,
+  { limit, due, retries = NO_RETRIES, backlog = false, parties = createLaneParties() }: AssignOptions,
   context: LaneContext,
 ): Promise<{ readonly snapshot: LaneSnapshot; readonly evidence: Evidence | undefined }> {
   const { store, chain, options } = context;
@@ -123,7 +127,9 @@ async function gatherEvidence(
     expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
   parties.note(snapshot);
-  const senders = await reroute(held, snapshot.senders, context);
+  const mayRetry = ({ queued }: QueuedSender) =>
+    retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));
+  const senders = await reroute(held, snapshot.senders.filter(mayRetry), context);
   const { maxInFlight } = options;
   const free = Math.min(limit, maxInFlight - snapshot.assigned.count);
   if (free <= 0 || (senders.length === 0 && snapshot.assigned.count === 0))
@@ -133,6 +139,7 @@ async function gatherEvidence(
     all: ofKey < limit ? Math.min(free, snapshot.ready + snapshot.due) : free,
     ofSender: parties.shareOfSender(limit),
     ofKey: ofKey < limit ? ofKey : Number.POSITIVE_INFINITY,
+    retries,
     maxInFlight,
   };
   const found = { snapshot, senders, room, parties };

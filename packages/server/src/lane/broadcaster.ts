@@ -1,10 +1,12 @@
+import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import { classifySendOutcome } from "../chain/classifySendOutcome.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/inFlight.js";
 import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
 import type { WatchContext } from "./context.js";
-import { createExchange } from "./exchange.js";
+import { createExchange, type Exchange } from "./exchange.js";
 import type { AnswerBreaker } from "./laneBreaker.js";
+import { createRetryPace, type Retries } from "./retryPace.js";
 import { createSenderGaps } from "./senderGaps.js";
 import { createSetAsideProbe } from "./setAside.js";
 
@@ -20,8 +22,12 @@ export interface SendOptions {
 
 /** Sends stored wrappers, and stores what the node's answers mean. */
 export interface Broadcaster {
+  /** Tells the submissions that were set aside before, and how many of them the next `send` should have. */
+  readonly retries: Retries;
   /**
-   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers.
+   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers. Of new
+   * wrappers, those at the end whose submissions were set aside before go in an exchange of their own, so that the others do not
+   * wait for their answers.
    * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
    */
   send(held: HeldLane, submissions: readonly InFlightSubmission[], options: SendOptions): Promise<void>;
@@ -34,19 +40,43 @@ export interface Broadcaster {
 
 export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker): Broadcaster {
   const { store, chain, options } = context;
-  const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe() };
-  const exchange = createExchange(chain);
-  const send: Broadcaster["send"] = async (held, submissions, { isFirst, isProbe = false }) => {
-    if (submissions.length === 0) return;
+  const retryPace = createRetryPace();
+  const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe(), retryPace };
+  const exchanges = { first: createExchange(chain), retries: createExchange(chain) };
+  const sendPart = async (
+    held: HeldLane,
+    submissions: readonly InFlightSubmission[],
+    exchange: Exchange,
+    { isFirst, isProbe = false, earlier = [] }: SendPartOptions,
+  ): Promise<AnsweredBroadcast[]> => {
+    if (submissions.length === 0) return [];
     const outcomes = await exchange(submissions.map(({ wrapperRaw }) => wrapperRaw));
     const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
       const outcome = outcomes[i];
       return outcome ? [{ submission, verdict: classifySendOutcome(outcome), isFirst }] : [];
     });
     if (isProbe) memory.probe.onProbed(answered.map(({ verdict }) => verdict.kind));
-    await applyAnswers(held, answered, memory, breaker, context);
+    await applyAnswers(held, answered, { ...memory, earlier }, breaker, context);
+    return answered;
+  };
+  const send: Broadcaster["send"] = async (held, submissions, options) => {
+    const isSplit = options.isFirst && !options.isProbe;
+    const retriesFrom = isSplit ? firstOfRetries(submissions, retryPace) : submissions.length;
+    const retries = submissions.slice(retriesFrom);
+    const others = await sendPart(held, submissions.slice(0, retriesFrom), exchanges.first, options);
+    if (retries.length === 0) return;
+    const earlier = others.map(({ verdict }) => verdict.kind);
+    const begunAt = performance.now();
+    const answered = await sendPart(held, retries, exchanges.retries, { ...options, earlier });
+    const accepted = answered.filter(({ verdict }) => verdict.kind === "accepted");
+    retryPace.onExchange({
+      ids: retries.map(({ id }) => id),
+      accepted: accepted.map(({ submission }) => submission.id),
+      ms: performance.now() - begunAt,
+    });
   };
   return {
+    retries: retryPace,
     send,
     async resendSigned(held) {
       const all = await findInFlight(store, held, { limit: options.maxInFlight });
@@ -55,4 +85,21 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
       await send(held, signed, { isFirst: false });
     },
   };
+}
+
+interface SendPartOptions extends SendOptions {
+  /** The verdicts of the exchange directly before. */
+  readonly earlier?: readonly SendVerdictKind[];
+}
+
+/**
+ * The place from which on there are only senders of retries; the end if there are some before it too, since a sender's nonces
+ * are judged in one exchange.
+ */
+function firstOfRetries(submissions: readonly InFlightSubmission[], { isRetry }: Retries): number {
+  const retried = submissions.filter(({ id }) => isRetry(id));
+  const senders = new Set(retried.map(({ sender }) => bytesToHex(sender)));
+  const isOfThese = ({ sender }: InFlightSubmission) => senders.has(bytesToHex(sender));
+  const first = submissions.findLastIndex((submission) => !isOfThese(submission)) + 1;
+  return submissions.slice(0, first).some(isOfThese) ? submissions.length : first;
 }

@@ -12,7 +12,14 @@ interface Row {
 }
 
 const UNSHARED = Number.POSITIVE_INFINITY;
-const ROOM: Room = { all: 1_000, ofSender: 1_000, ofKey: UNSHARED, maxInFlight: 1_000 };
+const retriesOf = (mostNow: number, ids: readonly string[]) => ({
+  mostNow,
+  isRetry: (id: string) => ids.includes(id),
+});
+const ROOM: Room = {
+  ...{ all: 1_000, ofSender: 1_000, ofKey: UNSHARED, maxInFlight: 1_000 },
+  retries: retriesOf(0, []),
+};
 
 /** Chooses among senders with these rows, which are read one after the other. */
 function choose(
@@ -78,6 +85,21 @@ describe("the choice of a step", () => {
   it("has submissions that were signed before behind all others", () => {
     const { chosen } = choose([{ ready: 1, signings: 1 }, { ready: 2 }]);
     expect(chosen.map(({ id }) => id)).toEqual(["1", "1", "0"]);
+  });
+
+  it("has retries last, no more than the lane tries now, and counts the others of them as nothing more", () => {
+    const rows = [
+      { ready: 2, signings: 1 },
+      { ready: 3, signings: 2 },
+      { ready: 1, signings: 1 },
+      { ready: 2 },
+    ];
+    const withRetries = (mostNow: number, all = 1_000) =>
+      choose(rows, { all, retries: retriesOf(mostNow, ["0", "1"]) });
+    expect(withRetries(3).chosen.map(({ id }) => id)).toEqual(["3", "3", "2", "0", "0", "1"]);
+    expect(withRetries(3)).toMatchObject({ hasMore: false });
+    expect(withRetries(0)).toMatchObject({ counts: [0, 0, 1, 2], hasMore: false });
+    expect(withRetries(3, 4)).toMatchObject({ counts: [1, 0, 1, 2], hasMore: true });
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import type { SenderPlan } from "./plan.js";
+import type { Retries } from "./retryPace.js";
 
 /** The room that a step has. */
 export interface Room {
@@ -10,6 +11,8 @@ export interface Room {
   readonly ofSender: number;
   /** The number of these that one API key may have; infinite while one key uses the lane. */
   readonly ofKey: number;
+  /** Tells the submissions that were set aside before. It bounds the number of those with such a sender. */
+  readonly retries: Retries;
   /** The most submissions that are in flight in the lane. */
   readonly maxInFlight: number;
 }
@@ -17,7 +20,7 @@ export interface Room {
 export interface ChosenReady {
   /** The ready submissions that the step signs, in their order. */
   readonly chosen: readonly QueuedSubmission[];
-  /** Some had to stay behind for the share of their sender or key, or for want of room. */
+  /** Some had to stay behind for the share of their sender or key, or for want of room; not for that of retries. */
   readonly hasMore: boolean;
   /** A sender or key had at least as much as its share. */
   readonly hasHeavy: boolean;
@@ -39,8 +42,8 @@ export function placesIn(maxInFlight: number): { readonly ofSender: number; read
 
 /**
  * Chooses the ready submissions that come first in the turns of the API keys, so many of each sender and each key as their
- * shares allow. Senders with a submission that was signed before come last: if a node refuses it again, no other wrapper of
- * the step has a nonce above it.
+ * shares allow. Senders with a submission that was signed before come last, and those with a retry behind all: if a node
+ * refuses it again, no other wrapper of the step has a nonce above it.
  */
 export function chooseReady(
   plans: readonly SenderPlan[],
@@ -63,29 +66,42 @@ export function chooseReady(
     takenOfKey.set(keyId, taken + 1);
     return true;
   };
-  const chosen = inOrder(plans, shares).filter(takePlace).slice(0, room.all);
+  const { others, retries } = inOrder(plans, shares, room.retries);
+  const mostRetries = room.retries.mostNow;
+  const heldBack = Math.max(0, retries.length - mostRetries);
+  const inTurns = [...others, ...retries.slice(0, mostRetries)];
+  const chosen = inTurns.filter(takePlace).slice(0, room.all);
   const isHeavyKey = (keyId: string) => (takenOfKey.get(keyId) ?? 0) >= room.ofKey;
   const isHeavy = (plan: SenderPlan) => plan.ready.length > room.ofSender;
   const isLight = (plan: SenderPlan) =>
     plan.ready[0] !== undefined && !isHeavy(plan) && !isHeavyKey(plan.ready[0].keyId);
   return {
     chosen,
-    hasMore: chosen.length < plans.reduce((sum, { ready }) => sum + ready.length, 0),
+    hasMore: chosen.length + heldBack < plans.reduce((sum, { ready }) => sum + ready.length, 0),
     hasHeavy: plans.some(isHeavy) || [...takenOfKey.keys()].some(isHeavyKey),
     hasLight: plans.some(isLight),
   };
+}
+
+interface InOrder {
+  readonly others: readonly QueuedSubmission[];
+  readonly retries: readonly QueuedSubmission[];
 }
 
 /** @param shares the submissions that each plan may have. */
 function inOrder(
   plans: readonly SenderPlan[],
   shares: readonly (readonly QueuedSubmission[])[],
-): QueuedSubmission[] {
-  const wasSignedBefore = plans.map(({ ready }) => ready.some(({ signings }) => signings > 0));
-  const inTurn = (signedBefore: boolean) =>
+  { isRetry }: Retries,
+): InOrder {
+  const groups = plans.map(({ ready }) => {
+    if (ready.some(({ id }) => isRetry(id))) return "retry";
+    return ready.some(({ signings }) => signings > 0) ? "signed before" : "new";
+  });
+  const inTurn = (group: (typeof groups)[number]) =>
     shares
-      .filter((_, i) => wasSignedBefore[i] === signedBefore)
+      .filter((_, i) => groups[i] === group)
       .flat()
       .sort((a, b) => a.position - b.position);
-  return [...inTurn(false), ...inTurn(true)];
+  return { others: [...inTurn("new"), ...inTurn("signed before")], retries: inTurn("retry") };
 }

@@ -45,3 +45,27 @@ describe("a submission that was set aside", () => {
     expect(probe.onAccepted()).toEqual(["a"]);
   });
 });
+
+describe("an exchange with unknown errors alone", () => {
+  const ONE = { id: "poison", signings: 1 };
+  const OTHER = { id: "another", signings: 1 };
+
+  it("concerns its wrappers where the node gave a clear answer within the last second", () => {
+    const { probe, advance } = probeAt();
+    probe.onAccepted();
+    advance(999);
+    expect(probe.isNodeWell(ONE, ["disputed", "disputed"])).toBe(true);
+    probe.onSetAside(ONE.id);
+    expect(probe.isNodeWell(OTHER, ["disputed", "disputed"])).toBe(true);
+  });
+
+  it("concerns the node where its last clear answer is older, or where something got no answer at all", () => {
+    const { probe, advance } = probeAt();
+    probe.onAccepted();
+    probe.onSetAside(ONE.id);
+    expect(probe.isNodeWell(OTHER, ["disputed", "ambiguous"])).toBe(false);
+    advance(1_000);
+    probe.onSetAside(ONE.id);
+    expect(probe.isNodeWell(OTHER, ["disputed", "disputed"])).toBe(false);
+  });
+});

@@ -2,7 +2,8 @@ import type { SendVerdictKind } from "@gas-waiver/protocol";
 
 /**
  * Tells an unwell node from a wrapper that no node takes (D28). A node that gives any other wrapper of the same exchange a
- * clear answer is well. Where all its answers are unclear, one submission is set aside, to let another try. If that one gets no
+ * clear answer is well, and so is one that did within the last {@link PROBE_MS} and answers now, if only with errors that
+ * nobody knows. Where all other answers are unclear, one submission is set aside, to let another try. If that one gets no
  * clear answer either, the node seems unwell: then one more is set aside each {@link PROBE_MS}, until it takes something.
  * A clear answer to a wrapper that was sent to find this out shows that the node is well, also for the unclear answers that
  * came before.
@@ -58,6 +59,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
   let last: { readonly id: string; readonly at: number } | undefined;
   let silentSince: number | undefined;
   let wellAt = Number.NEGATIVE_INFINITY;
+  let clearAt = Number.NEGATIVE_INFINITY;
   const suspects = new Set<string>();
   const wakings = new Map<string, { readonly at: number; readonly count: number }>();
   const mayWake = (id: string) => {
@@ -68,9 +70,12 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
     isNodeWell({ id, signings }, verdicts) {
       if (verdicts.some((kind) => CLEAR.has(kind))) {
         silentSince = undefined;
+        clearAt = now();
         return true;
       }
       if (now() - wellAt < PROBE_MS) return true;
+      const isAnswering = !verdicts.some((kind) => SILENT.has(kind));
+      if (isAnswering && now() - clearAt < PROBE_MS) return true;
       // It was set aside before: its own pause grows, and nobody else waits for it.
       if (signings > 1) return true;
       if (verdicts.every((kind) => SILENT.has(kind))) {
@@ -90,6 +95,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
       for (const id of ids) isNodeAtWork ? suspects.delete(id) : suspects.add(id);
     },
     onAccepted() {
+      clearAt = now();
       last = undefined;
       silentSince = undefined;
       for (const [id, { at }] of wakings) if (now() - at >= 2 * MAX_PAUSE_MS) wakings.delete(id);

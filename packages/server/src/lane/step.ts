@@ -155,11 +155,12 @@ async function assignNext(
   isDue: boolean,
   context: StepContext,
 ): Promise<Assigned> {
-  const { breaker } = context;
+  const { breaker, broadcaster, parties } = context;
   const limit = breaker.state === "probing" ? 1 : MAX_SUBMISSIONS_PER_STEP;
   try {
     const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
-    return await assign(held, { limit, due, backlog: state.backlog, parties: context.parties }, context);
+    const options = { limit, due, retries: broadcaster.retries, backlog: state.backlog, parties };
+    return await assign(held, options, context);
   } catch (error) {
     if (error instanceof CustodyError) await breaker.fail("counted", error.message);
     throw error;

@@ -38,6 +38,26 @@ describe("a transaction that a node refused while it was unwell", () => {
   }, 40_000);
 });
 
+describe("transactions whose requests a proxy finds too large", () => {
+  it("do not make those of another key go one by one", async () => {
+    const service = await services.start({ ...OPTIONS, requestTimeoutMs: 20_000 }, { pool: "strict" });
+    const poisons = Array.from({ length: 20 }, (_, user) => innerOf(100 + user));
+    let requestsOfOthers = 0;
+    service.node.script = ({ raws }) => {
+      if (raws.some((raw) => poisons.some((one) => carries(raw, one))))
+        return { kind: "answer", status: 413, body: "<h1>413 Request Entity Too Large</h1>" };
+      if (raws.length > 0) requestsOfOthers++;
+      return undefined;
+    };
+    const headers = { authorization: `Bearer ${OTHER_API_KEY}` };
+    service.post(JSON.stringify({ transactions: poisons }), { headers }).catch(() => {});
+    await service.node.until(({ sent }) => sent.length >= 2 * poisons.length);
+    const others = Array.from({ length: 40 }, (_, user) => innerOf(10 + user));
+    expect((await service.submit(others)).map(outcomeOf)).toEqual(Array(40).fill("success"));
+    expect(requestsOfOthers).toBeLessThan(others.length / 2);
+  }, 40_000);
+});
+
 describe.concurrent.each(["strict", "queued"] as const)(
   "with a %s pool, a transaction that no node takes",
   (pool) => {
