@@ -105,15 +105,14 @@ describe("two replicas that are replaced one after the other by those of a versi
       await balancer.add((await program.ready()).url, `${probes}/readyz`, program.ended);
       return program;
     };
-    const first = await startReplica();
-    const second = await startReplica();
+    const olds = await Promise.all([startReplica(), startReplica()]);
 
     const ending = new AbortController();
     const { clients, close } = startClients(balancer.url, ending.signal);
     const everybodyProgresses = () => Promise.all(clients.map((client) => client.progress(2)));
     await everybodyProgresses();
     const replacements: Program[] = [];
-    for (const old of [first, second]) {
+    for (const old of olds) {
       expect(await old.end()).toEqual({ status: 0, signal: null });
       await everybodyProgresses();
       replacements.push(await startReplica(next));
@@ -133,6 +132,7 @@ describe("two replicas that are replaced one after the other by those of a versi
     const pool = openPool({ connectionString: databaseUrl, maxConnections: 1 });
     expect((await pool.query("select remark from finished limit 1")).rowCount).toBe(1);
     await pool.end();
-    for (const replica of replacements) expect(await replica.end()).toEqual({ status: 0, signal: null });
+    const endings = await Promise.all(replacements.map((replica) => replica.end()));
+    expect(endings).toEqual(Array(2).fill({ status: 0, signal: null }));
   });
 });
