@@ -36,7 +36,8 @@ describe("a signal", () => {
   });
 });
 
-describe("a start that fails", () => {
+// Most of the time is the wait for the data folder.
+describe.concurrent("a start that fails", () => {
   it.each([["--port"], ["--rpc-port"]])(
     "explains in one sentence that the port of %s is in use",
     async (flag) => {
