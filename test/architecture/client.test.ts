@@ -1,9 +1,10 @@
 import { testArrows } from "./testArrows.js";
 
-// The entries are files directly in src. The actions and the socket send through http.
+// The entries are files directly in src. The actions and the socket send through http; the provider reads addresses with it.
 testArrows("client", {
   gasless: ["actions", "errors", "http"],
   socket: ["actions", "errors", "http"],
+  provider: ["errors", "http"],
   actions: ["errors", "http"],
   http: ["errors"],
 });

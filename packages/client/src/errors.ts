@@ -12,6 +12,7 @@ export abstract class WaiverClientError extends Error {
     | "MalformedAnswerError"
     | "SubmissionFailedError"
     | "UnusableAccountError"
+    | "WalletNetworkError"
     | "NodeRefusedError"
     | "WrongSenderError";
 }
@@ -133,6 +134,13 @@ export class SubmissionFailedError extends WaiverClientError {
 /** Thrown when an account cannot sign a transaction of gas price 0 without sending it itself. */
 export class UnusableAccountError extends WaiverClientError {
   override readonly name = "UnusableAccountError";
+}
+
+/** Thrown by `gaslessProvider` when the wallet is not on the gateway's network. Nothing was sent. */
+export class WalletNetworkError extends WaiverClientError {
+  override readonly name = "WalletNetworkError";
+  /** EIP-1193: the provider is not connected to the requested chain. */
+  readonly code = 4901;
 }
 
 /** Returns the innermost message as the end of a sentence. `fetch` hides it under its own "fetch failed". */

@@ -14,10 +14,17 @@ export {
   SubmissionFailedError,
   UnusableAccountError,
   WaiverClientError,
+  WalletNetworkError,
   WrongSenderError,
 } from "./errors.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./http/connection.js";
 export type { RetryOptions } from "./http/retry.js";
+export { announceProvider, type ProviderInfo } from "./provider/announceProvider.js";
+export {
+  type Eip1193Provider,
+  type GaslessProviderOptions,
+  gaslessProvider,
+} from "./provider/gaslessProvider.js";
 export {
   type ConnectOptions,
   connect,

@@ -55,6 +55,7 @@ describe("the options of the service", () => {
     ["waivers", [GOOD.waivers[0], GOOD.waivers[0]], /same key twice/],
     ["waivers", [{ address: new Uint8Array(19), sign: GOOD.waivers[0]?.sign }], /waivers\[0\]/],
     ["waivers", [GOOD.waivers[0]?.address], /waivers\[0\]/],
+    ["apiKeys", [`gwp_${"5f3a9c1e7b2d8046af19c3e57d80b264"}`], /apiKeys\[0\] is a publishable key/],
     ["apiKeys", ["short"], /apiKeys\[0\] has 5 characters; 32 random ones are needed/],
     ["publicApiKeys", ["short"], /publicApiKeys\[0\]/],
     ["apiKeys", ["gw_test_a_secret-word-of-a-good-length", "with space in it"], /apiKeys\[1\]/],
