@@ -12,6 +12,7 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import { openStore, type Store } from "../store.js";
+import { inTransaction } from "../transaction.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { accept } from "./accept.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
@@ -47,6 +48,27 @@ const inclusionOf = (id: string) => ({
 const countRows = async () => (await store.pool.query("select from submissions")).rowCount;
 
 describe("accepting", () => {
+  it("reads the outcomes of its own senders alone in a day that PostgreSQL has not analyzed", async () => {
+    await store.pool.query(
+      `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, signings, accepted_at)
+       select ($2::text || lpad(to_hex(n), 12, '0'))::uuid, $1, 'key', 'included', '', decode(lpad(to_hex(n), 40, '0'), 'hex'),
+              0, '', '', 1, now()
+       from generate_series(1, 500) n`,
+      [lane.chain, uuidv7().slice(0, 24)],
+    );
+    const read = await inTransaction(store, async (pool) => {
+      await accept({ pool }, place, [newSubmissionOf(1)]);
+      const { rows } = await pool.query<{ read: string }>(
+        `select sum(seq_tup_read + idx_tup_read) as read from pg_stat_xact_user_tables t
+         join pg_inherits on inhrelid = relid cross join lateral (
+           select sum(pg_stat_get_xact_tuples_returned(indexrelid)) as idx_tup_read from pg_index where indrelid = relid) i
+         where inhparent = 'finished'::regclass`,
+      );
+      return Number(rows[0]?.read);
+    });
+    expect(read).toBeLessThan(10);
+  });
+
   it("accepts each InnerTx once, also if it is in the batch twice (D18)", async () => {
     const first = newSubmissionOf(1);
     const other = newSubmissionOf(2);
