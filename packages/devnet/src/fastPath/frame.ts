@@ -102,7 +102,8 @@ export class Frame {
 
   /** Makes a range part of the memory and charges for it. */
   expand(offset: number, length: number): void {
-    this.charge(this.memory.expand(offset, length));
+    this.charge(this.memory.priceOf(offset, length));
+    this.memory.expand(offset, length);
   }
 
   jump(destination: number): void {

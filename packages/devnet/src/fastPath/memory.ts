@@ -22,16 +22,20 @@ export class Memory {
     this.#words = 0;
   }
 
-  /** Makes a range part of the memory. @returns the gas for that. */
-  expand(offset: number, length: number): number {
+  /** The gas for making a range part of the memory. */
+  priceOf(offset: number, length: number): number {
     const end = offset + length;
     if (length === 0 || end <= this.size) return 0;
     if (end > MAX_BYTES) throw new CannotRunError("much memory");
-    const words = Math.ceil(end / 32);
-    const gas = priceOf(words) - priceOf(this.#words);
-    this.#words = words;
+    return gasFor(Math.ceil(end / 32)) - gasFor(this.#words);
+  }
+
+  /** Makes a range part of the memory. Charge its price before. */
+  expand(offset: number, length: number): void {
+    const end = offset + length;
+    if (length === 0 || end <= this.size) return;
+    this.#words = Math.ceil(end / 32);
     if (this.size > this.#bytes.length) this.#grow();
-    return gas;
   }
 
   #grow(): void {
@@ -80,7 +84,7 @@ export class Memory {
   }
 }
 
-/** The price in gas of a memory of so many words (yellow paper, appendix H). */
-function priceOf(words: number): number {
+/** The gas for a memory of so many words (yellow paper, appendix H). */
+function gasFor(words: number): number {
   return 3 * words + Math.floor((words * words) / 512);
 }

@@ -7,7 +7,7 @@ import {
 } from "@gas-waiver/protocol";
 import { expect, it } from "vitest";
 import { RandomProgram } from "../../test/support/randomPrograms.js";
-import { addressOf, key } from "../../test/support/testNode.js";
+import { addressOf, key, signInner } from "../../test/support/testNode.js";
 import { chainTransaction, runnable } from "../block/transaction.js";
 import { type BlockEnvironment, ethereumJsExecutor, type Outcome } from "../evm/executor.js";
 import { SeededRandom } from "../faults/seededRandom.js";
@@ -136,4 +136,13 @@ it("gives the outcome and the state of EthereumJS for random code, or leaves the
   expect(counts.fast).toBeGreaterThan(RUNS * 0.5);
   expect(counts.reverted).toBeGreaterThan(RUNS * 0.05);
   expect(counts.left).toBeGreaterThan(RUNS * 0.05);
+});
+
+it("leaves a call of more than a million instructions to EthereumJS", () => {
+  const state = new Overlay(new WorldState(0));
+  state.setAccount(addressOf(SENDER), { ...EMPTY_ACCOUNT, balance: 10n ** 18n });
+  state.setCode(CONTRACT, hexToBytes("0x5b600056"));
+  const signed = signInner(SENDER, { to: hexToBytes(CONTRACT), gasLimit: 500_000_000n });
+  const { executable } = runnable(chainTransaction(signed.raw, hexToBytes(addressOf(SENDER))), signed);
+  expect(runTransaction(executable, state, new Scenario(1).block())).toBeUndefined();
 });

@@ -115,10 +115,14 @@ function runCall(
   return frame;
 }
 
-/** Runs a frame to its end. @throws {@link CannotRunError} where it would halt exceptionally too. */
+/** The most instructions of a call. They take about 30 ms, in which nothing else runs. */
+const MAX_STEPS = 1_000_000;
+
+/** Runs a frame to its end. @throws {@link CannotRunError} for a long run, and where EthereumJS has to decide. */
 export function run(frame: Frame): void {
   const { code } = frame.context.program;
-  while (frame.ending === undefined) {
+  for (let steps = 0; frame.ending === undefined; steps++) {
+    if (steps === MAX_STEPS) throw new CannotRunError("many instructions");
     // The code is followed by zeros without end, which are STOP.
     const opcode = code[frame.position] ?? 0;
     const instruction = INSTRUCTIONS[opcode];
