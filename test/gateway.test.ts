@@ -1,5 +1,12 @@
 // Unmodified clients on the gateway, by its URL alone, with accounts that have no native balance.
-import { Contract, type JsonRpcApiProviderOptions, JsonRpcProvider, NonceManager, Wallet } from "ethers";
+import {
+  Contract,
+  type JsonRpcApiProviderOptions,
+  JsonRpcProvider,
+  NonceManager,
+  Wallet,
+  WebSocketProvider,
+} from "ethers";
 import {
   createPublicClient,
   createWalletClient,
@@ -90,6 +97,21 @@ describe("ethers", () => {
       error: { code: -32_003, data: { reason: "TARGET_NOT_ALLOWED" } },
     });
     provider.destroy();
+  });
+});
+
+describe("ethers over a WebSocket", () => {
+  it("sends, and hears of the event", async () => {
+    const provider = new WebSocketProvider(url.replace("http", "ws"));
+    const token = new Contract(TOKEN, ABI, new Wallet(account(4).privateKey, provider));
+    const heard = new Promise((resolve) => {
+      void token.once("Transfer", (_from, _to, amount) => resolve(amount));
+    });
+    await expect.poll(() => token.listenerCount()).toBe(1);
+    const sent = await token.transfer?.(RECIPIENT, 5n);
+    expect(await heard).toBe(5n);
+    expect(await sent.wait()).toMatchObject({ status: 1 });
+    await provider.destroy();
   });
 });
 

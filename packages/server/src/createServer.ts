@@ -262,7 +262,7 @@ function createApps(parts: ServiceParts, version: string) {
     readiness,
     leaving,
   } = parts;
-  const { intake, metrics, policies, broadcastBuffer } = relay;
+  const { intake, metrics, policies, broadcastBuffer, blockEvents } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
   const checker = createChecker({
@@ -286,7 +286,16 @@ function createApps(parts: ServiceParts, version: string) {
     broadcastBuffer,
   };
   return {
-    api: createApp({ ...shared, health, readiness, policy, checker, gatewayRpc, leaving: leaving.signal }),
+    api: createApp({
+      ...shared,
+      health,
+      readiness,
+      policy,
+      checker,
+      gatewayRpc,
+      blockEvents,
+      leaving: leaving.signal,
+    }),
     operators: createOperatorsApp({ metrics, log, health, readiness, options }),
     admin: createAdminApp({
       ...{ log, failures, metrics, options },

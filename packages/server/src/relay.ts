@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { type BlockEvents, createBlockEvents } from "./chain/blockEvents.js";
 import { type BlockWatch, createBlockWatch } from "./chain/blockWatch.js";
 import type { EndpointHeads } from "./chain/endpointHeads.js";
 import { followHeads } from "./chain/heads.js";
@@ -80,7 +81,8 @@ export async function startRelay(parts: RelayParts) {
     unfinished: () => unfinishedWork(coordination.statuses.lanes),
   });
   addRetentionGauge(coordination.metrics.registry, maintenance.oldestDay);
-  const heads = followNewBlocks(base, coordination.policies, laneParts.lanes, blocks);
+  const blockEvents = createBlockEvents(blocks.hurry);
+  const heads = followNewBlocks(base, coordination.policies, laneParts.lanes, { blocks, blockEvents });
   messaging.notifications.listen({
     onResult: messaging.results.notifyHere,
     onWork: coordination.work.announce,
@@ -93,6 +95,7 @@ export async function startRelay(parts: RelayParts) {
     metrics: coordination.metrics,
     policies: coordination.policies,
     waivers: coordination.waivers,
+    blockEvents,
     async refreshLanes() {
       await laneParts.lanes.leasesSettled();
       await coordination.directory.refresh();
@@ -282,13 +285,14 @@ function followNewBlocks(
   { options, log }: RelayBase,
   policies: PolicySource,
   lanes: LaneParts["lanes"],
-  blocks: BlockWatch,
+  { blocks, blockEvents }: { readonly blocks: BlockWatch; readonly blockEvents: BlockEvents },
 ) {
   const onNewBlock = (height?: bigint) => {
     policies.refresh(height);
     lanes.onNewBlock();
+    blockEvents.announce(height);
   };
-  blocks.start({ isAwaited: lanes.isFollowing, onNewBlock });
+  blocks.start({ isAwaited: () => lanes.isFollowing() || blockEvents.hasListeners, onNewBlock });
   const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onNewBlock);
   return {
     async close() {

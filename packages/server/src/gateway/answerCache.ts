@@ -1,4 +1,6 @@
 import type { RpcCall } from "../chain/rpc.js";
+import { isObject } from "../chain/rpc.js";
+import { heightIn } from "./logRange.js";
 
 /** Remembers answers that cannot change. */
 export interface AnswerCache {
@@ -8,5 +10,95 @@ export interface AnswerCache {
   add(key: string, call: RpcCall, result: unknown): void;
 }
 
-/** Remembers nothing. */
-export const NO_CACHE: AnswerCache = { get: () => undefined, add() {} };
+export interface AnswerCacheOptions {
+  /** Returns the height of the chain, as far as the service knows it. */
+  height(): bigint | undefined;
+  /** The depth of the deepest reorg that the chain can have, in blocks. */
+  readonly reorgDepth: number;
+  /** The most characters of the answers and their keys. */
+  readonly maxCharacters?: number;
+}
+
+const MAX_CHARACTERS = 33_554_432;
+/** A larger answer is not worth the place of many small ones. */
+const LARGEST_SHARE = 1 / 32;
+
+interface CachedAnswer {
+  readonly result: unknown;
+  readonly characters: number;
+}
+
+/** Forgets the answers that were not asked for longest. */
+export function createAnswerCache({
+  height,
+  reorgDepth,
+  maxCharacters = MAX_CHARACTERS,
+}: AnswerCacheOptions): AnswerCache {
+  // In the order of the last use.
+  const answers = new Map<string, CachedAnswer>();
+  let characters = 0;
+  const forget = (key: string) => {
+    characters -= answers.get(key)?.characters ?? 0;
+    answers.delete(key);
+  };
+  return {
+    get(key) {
+      const known = answers.get(key);
+      if (known === undefined) return undefined;
+      answers.delete(key);
+      answers.set(key, known);
+      return known;
+    },
+    add(key, call, result) {
+      const latest = height();
+      const final = latest === undefined ? -1n : latest - BigInt(reorgDepth);
+      if (!isLasting(call, result, final)) return;
+      const added = key.length + JSON.stringify(result).length;
+      if (added > maxCharacters * LARGEST_SHARE) return;
+      forget(key);
+      answers.set(key, { result, characters: added });
+      characters += added;
+      for (const oldest of answers.keys()) {
+        if (characters <= maxCharacters) break;
+        forget(oldest);
+      }
+    },
+  };
+}
+
+/** Methods that name a block by its hash, whose content can never change. */
+const BY_BLOCK_HASH: ReadonlySet<string> = new Set([
+  "eth_getBlockByHash",
+  "eth_getBlockTransactionCountByHash",
+  "eth_getTransactionByBlockHashAndIndex",
+]);
+/** Methods whose answer names the block that it is from. */
+const IN_BLOCK: ReadonlySet<string> = new Set(["eth_getTransactionByHash", "eth_getTransactionReceipt"]);
+/** Methods that name a block by its height, with the place of that parameter. */
+const BY_HEIGHT: Readonly<Record<string, number>> = {
+  eth_getBlockByNumber: 0,
+  eth_getBlockReceipts: 0,
+  eth_getBlockTransactionCountByNumber: 0,
+  eth_getTransactionByBlockNumberAndIndex: 0,
+  eth_getBalance: 1,
+  eth_getCode: 1,
+  eth_call: 1,
+  eth_getStorageAt: 2,
+};
+
+/** @param final the height up to which blocks are final. */
+function isLasting({ method, params }: RpcCall, result: unknown, final: bigint): boolean {
+  if (result === null || result === undefined) return false;
+  if (BY_BLOCK_HASH.has(method)) return true;
+  if (IN_BLOCK.has(method)) return isFinal(heightIn(result, "blockNumber"), final);
+  const place = BY_HEIGHT[method];
+  if (place !== undefined) return isFinal(heightIn({ number: params[place] }, "number"), final);
+  if (method !== "eth_getLogs" || !isObject(params[0])) return false;
+  const { blockHash, fromBlock, toBlock } = params[0];
+  if (typeof blockHash === "string") return true;
+  return [fromBlock, toBlock].every((number) => isFinal(heightIn({ number }, "number"), final));
+}
+
+function isFinal(height: bigint | undefined, final: bigint): boolean {
+  return height !== undefined && height <= final;
+}

@@ -11,6 +11,7 @@ import {
   readRequest,
 } from "./jsonRpc.js";
 import type { GatewayMethods } from "./methods.js";
+import type { Subscriptions } from "./subscriptions.js";
 import { refusalFor } from "./words.js";
 
 /** Answers JSON-RPC like a node of a chain without fees, on which this service waives the gas. */
@@ -18,10 +19,11 @@ export interface Gateway {
   /**
    * Answers a message: a request, or a batch of them.
    * @param message parsed JSON.
+   * @param subscriptions of the client's connection; undefined over HTTP, which cannot carry any.
    * @returns the answer as JSON; undefined if the message has notifications alone.
    * @throws {@link ProtocolError} `RATE_EXCEEDED`, for the message as a whole.
    */
-  answer(message: unknown, caller: Caller): Promise<string | undefined>;
+  answer(message: unknown, caller: Caller, subscriptions?: Subscriptions): Promise<string | undefined>;
 }
 
 export interface GatewayDependencies {
@@ -38,6 +40,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   return new MethodGateway(dependencies);
 }
 
+/** Whoever sent a message, with the subscriptions of its connection. */
+interface Client {
+  readonly caller: Caller;
+  readonly subscriptions: Subscriptions | undefined;
+}
+
 class MethodGateway implements Gateway {
   readonly #dependencies: GatewayDependencies;
 
@@ -45,25 +53,24 @@ class MethodGateway implements Gateway {
     this.#dependencies = dependencies;
   }
 
-  async answer(message: unknown, caller: Caller): Promise<string | undefined> {
-    if (Array.isArray(message)) return await this.#answerBatch(message, caller);
+  async answer(message: unknown, caller: Caller, subscriptions?: Subscriptions): Promise<string | undefined> {
+    const client = { caller, subscriptions };
+    if (Array.isArray(message)) return await this.#answerBatch(message, client);
     this.#dependencies.countReads(caller, this.#costOf(message));
-    return await this.#answerOne(message, caller);
+    return await this.#answerOne(message, client);
   }
 
-  async #answerBatch(calls: readonly unknown[], caller: Caller): Promise<string | undefined> {
+  async #answerBatch(calls: readonly unknown[], client: Client): Promise<string | undefined> {
     const { countReads, maxBatchCalls, maxAnswerBytes } = this.#dependencies;
     if (calls.length === 0 || calls.length > maxBatchCalls) {
       const message = calls.length === 0 ? "empty batch" : `batch too large: at most ${maxBatchCalls} calls`;
       return encodeRefusal(null, new RpcRefusal(RPC_CODES.invalidRequest, message));
     }
-    countReads(
-      caller,
-      calls.reduce((sum: number, call) => sum + this.#costOf(call), 0),
-    );
+    const cost = calls.reduce((sum: number, call) => sum + this.#costOf(call), 0);
+    countReads(client.caller, cost);
     let room = maxAnswerBytes;
     const answerWithinRoom = async (call: unknown) => {
-      const answer = await this.#answerOne(call, caller);
+      const answer = await this.#answerOne(call, client);
       if (answer === undefined) return undefined;
       room -= answer.length;
       return room >= 0 ? answer : encodeRefusal(idOf(call), BATCH_ANSWER_TOO_LARGE);
@@ -72,12 +79,12 @@ class MethodGateway implements Gateway {
     return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
   }
 
-  async #answerOne(call: unknown, caller: Caller): Promise<string | undefined> {
+  async #answerOne(call: unknown, client: Client): Promise<string | undefined> {
     const request = readRequest(call);
     if ("refusal" in request) return encodeRefusal(request.id, request.refusal);
     const { id } = request;
     try {
-      const result = await this.#run(request, caller);
+      const result = await this.#run(request, client);
       return id === undefined ? undefined : encodeResult(id, result);
     } catch (error) {
       const refusal = refusalOf(error);
@@ -89,9 +96,14 @@ class MethodGateway implements Gateway {
     }
   }
 
-  async #run({ method, params }: RpcRequest, caller: Caller): Promise<unknown> {
+  async #run({ method, params }: RpcRequest, { caller, subscriptions }: Client): Promise<unknown> {
     const known = this.#dependencies.methods.get(method);
     if (known !== undefined) return await known.answer(params, caller);
+    if (method === "eth_subscribe") {
+      if (subscriptions === undefined) throw NO_NOTIFICATIONS;
+      return subscriptions.subscribe(params);
+    }
+    if (method === "eth_unsubscribe" && subscriptions) return subscriptions.unsubscribe(params);
     // Libraries look for these words of geth, and do without the method.
     const message = `the method ${method.slice(0, MAX_SHOWN_METHOD)} does not exist/is not available`;
     throw new RpcRefusal(RPC_CODES.methodNotFound, message);
@@ -108,6 +120,9 @@ const FAILED = new RpcRefusal(
   RPC_CODES.internalError,
   "the service failed to answer; the failure was logged",
 );
+
+/** The words of geth. */
+const NO_NOTIFICATIONS = new RpcRefusal(RPC_CODES.methodNotFound, "notifications not supported");
 
 const BATCH_ANSWER_TOO_LARGE = new RpcRefusal(
   RPC_CODES.serverError,

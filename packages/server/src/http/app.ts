@@ -10,7 +10,7 @@ import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { createClientAddress } from "./clientAddress.js";
 import { registerCors } from "./cors.js";
-import { buildGateway } from "./gateway/buildGateway.js";
+import { buildGateway, type ChainProgress } from "./gateway/buildGateway.js";
 import { serveGateway } from "./gateway/route.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { countConnections, KEYLESS_MS, limitConnections } from "./limits/connections.js";
@@ -22,7 +22,7 @@ import { refuseForeignHosts } from "./missingHost.js";
 import { PUBLIC_ROUTES } from "./paths.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
-import { isSocketRequest } from "./socket/socket.js";
+import { acceptSockets, isSocketRequest } from "./socket/socket.js";
 
 export interface AppDependencies
   extends Omit<
@@ -34,6 +34,7 @@ export interface AppDependencies
     | "parties"
     | "bodyMemory"
     | "connections"
+    | "sockets"
   > {
   readonly keys: KeyDirectory;
   readonly configuredKeys: readonly ConfiguredKey[];
@@ -44,6 +45,7 @@ export interface AppDependencies
   readonly leaving: AbortSignal;
   /** The nodes, over connections of the gateway alone. */
   readonly gatewayRpc: GatewayRpc;
+  readonly blockEvents: ChainProgress;
 }
 
 /**
@@ -112,17 +114,13 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const rateLimiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => rateLimiter.close());
   const readLimiter = createReadLimiter({ options, metrics, hasOthers: () => parties.areSeveralActive });
-  const services = {
+  const parts = {
     ...dependencies,
-    authenticator,
-    clientAddress,
-    rateLimiter,
-    readLimiter,
-    parties,
-    bodyMemory,
-    connections,
+    ...{ authenticator, clientAddress, rateLimiter, readLimiter, parties, bodyMemory, connections },
   };
-  registerRoutes(app, services);
-  serveGateway(app, { ...services, gateway: buildGateway(services) });
+  const gateway = buildGateway(parts);
+  const sockets = acceptSockets(app, { ...parts, ...gateway });
+  registerRoutes(app, { ...parts, sockets });
+  serveGateway(app, { ...parts, ...gateway, sockets });
   return app;
 }

@@ -8,9 +8,15 @@ export interface RoutePattern {
 
 /** The gateway's route. It speaks JSON-RPC, and so is none of the protocol's routes. */
 export const GATEWAY_ROUTE = { method: "POST", path: "/rpc/:key" } as const;
+/** Its WebSocket. */
+export const GATEWAY_SOCKET_ROUTE = { ...GATEWAY_ROUTE, method: "GET" } as const;
 
 /** All routes of the public interface. */
-export const PUBLIC_ROUTES: readonly RoutePattern[] = [...Object.values(ROUTES), GATEWAY_ROUTE];
+export const PUBLIC_ROUTES: readonly RoutePattern[] = [
+  ...Object.values(ROUTES),
+  GATEWAY_ROUTE,
+  GATEWAY_SOCKET_ROUTE,
+];
 
 /** @returns the methods of all routes with this path; none if there is no such path. */
 export function allowedMethods(path: string, routes: readonly RoutePattern[] = PUBLIC_ROUTES): string[] {

@@ -1,7 +1,7 @@
 // The gateway in front of a scripted node: JSON-RPC, the allow-list, submissions, and what wallets ask in between.
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { GATEWAY_KEY, GatewayClient } from "../support/gatewayClient.js";
+import { GATEWAY_KEY, GatewayClient, GatewaySocket } from "../support/gatewayClient.js";
 import { RefusedByNode } from "../support/modelChain.js";
 import { API_KEY, testServices } from "../support/testService.js";
 import { innerOf, TOKEN, TRANSFER, userAddress } from "../support/user.js";
@@ -95,7 +95,10 @@ describe("JSON-RPC", () => {
     expect(wallet.status).toBe(200);
     const asking = { origin: "https://app.example", "access-control-request-method": "POST" };
     const preflight = await fetch(client().url, { method: "OPTIONS", headers: asking });
-    expect([preflight.status, preflight.headers.get("access-control-allow-methods")]).toEqual([204, "POST"]);
+    expect([preflight.status, preflight.headers.get("access-control-allow-methods")]).toEqual([
+      204,
+      "POST, GET, HEAD",
+    ]);
   });
 
   it("reaches no method of the node that is not on the list", async () => {
@@ -319,5 +322,88 @@ describe("a client that asks too much", () => {
     expect(status).toBe(429);
     expect(headers.get("retry-after")).toMatch(/^\d+$/);
     expect(json).toMatchObject({ error: { code: -32_005, data: { reason: "RATE_EXCEEDED" } } });
+  });
+});
+
+describe("answers of the node", () => {
+  const service = services.shared({ publicApiKeys });
+  const client = () => new GatewayClient(service().url);
+
+  it("are remembered where they cannot change, and asked for once by calls at the same time", async () => {
+    const { node } = service();
+    const asked: string[] = [];
+    const answering = (method: string, result: unknown) => {
+      node.answers[method] = () => {
+        asked.push(method);
+        return result;
+      };
+    };
+    const hash = hashOf("0x");
+    answering("eth_getBlockByHash", { hash, number: "0x1" });
+    answering("eth_getCode", "0x60");
+    answering("eth_getBalance", "0x0");
+    answering("eth_getTransactionReceipt", { blockNumber: "0xffffffff" });
+    for (let i = 0; i < 2; i++) {
+      await client().call("eth_getBlockByHash", hash, false);
+      await client().call("eth_getCode", userAddress(1), "0x0");
+      await client().call("eth_getTransactionReceipt", hash);
+      await client().call("eth_getBalance", userAddress(1), "latest");
+    }
+    expect(asked.sort()).toEqual([
+      "eth_getBalance",
+      "eth_getBalance",
+      "eth_getBlockByHash",
+      "eth_getCode",
+      "eth_getTransactionReceipt",
+      "eth_getTransactionReceipt",
+    ]);
+    asked.length = 0;
+    const call = { jsonrpc: "2.0", id: 1, method: "eth_getBalance", params: [userAddress(2), "latest"] };
+    const { json } = await client().post(JSON.stringify([call, call, call]));
+    expect(json).toEqual(Array(3).fill({ jsonrpc: "2.0", id: 1, result: "0x0" }));
+    expect(asked).toEqual(["eth_getBalance"]);
+  });
+});
+
+describe("the WebSocket", () => {
+  const service = services.shared({ publicApiKeys });
+  const socketUrl = (key = GATEWAY_KEY) => `${service().url.replace("http", "ws")}/rpc/${key}`;
+
+  it("gives the same answers, and announces new blocks and their logs", async () => {
+    const { node } = service();
+    const log = { address: bytesToHex(TOKEN), topics: [hashOf("0x"), hashOf("0x01")], data: "0x" };
+    node.answers.eth_getLogs = ([filter]) => [
+      { ...log, blockHash: (filter as { blockHash: string }).blockHash },
+    ];
+    const socket = await GatewaySocket.open(socketUrl());
+    expect(await socket.call("eth_chainId")).toEqual({ result: "0x899" });
+    expect(await socket.call("eth_newFilter")).toMatchObject({ error: { code: -32_601 } });
+    expect(await socket.call("eth_subscribe", "newPendingTransactions")).toMatchObject({
+      error: { code: -32_601 },
+    });
+    const { result: heads } = await socket.call("eth_subscribe", "newHeads");
+    const topics = [null, [hashOf("0x01")]];
+    const { result: logs } = await socket.call("eth_subscribe", "logs", {
+      address: bytesToHex(TOKEN),
+      topics,
+    });
+    await socket.call("eth_subscribe", "logs", { address: userAddress(1) });
+    node.mine();
+    const notified = [await socket.next(), await socket.next()];
+    expect(notified.map(({ params }) => params.subscription)).toEqual([heads, logs]);
+    const [head, found] = notified.map(({ params }) => params.result as Record<string, unknown>);
+    expect(Object.keys(head ?? {})).toEqual(expect.arrayContaining(["hash", "number"]));
+    expect(head).not.toHaveProperty("baseFeePerGas");
+    expect(found).toEqual({ ...log, blockHash: head?.hash });
+    expect(await socket.call("eth_unsubscribe", heads)).toEqual({ result: true });
+    expect(await socket.call("eth_unsubscribe", heads)).toEqual({ result: false });
+    await socket.close();
+    const overHttp = await new GatewayClient(service().url).refusal("eth_subscribe", "newHeads");
+    expect(overHttp).toMatchObject({ code: -32_601, message: "notifications not supported" });
+  });
+
+  it("is refused without a good key, and tells a GET what it is", async () => {
+    await expect(GatewaySocket.open(socketUrl("gwp_test_unknown"))).rejects.toThrow("401");
+    expect((await fetch(socketUrl().replace("ws", "http"))).status).toBe(426);
   });
 });

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { WebSocket } from "ws";
+
 /** The publishable key of the tests. A service has it in `publicApiKeys`. */
 export const GATEWAY_KEY = "gwp_test_gateway";
 
@@ -44,5 +47,63 @@ export class GatewayClient {
   async #ask(method: string, params: readonly unknown[]) {
     const { json, ...rest } = await this.post(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
     return { ...rest, json: json as { readonly result?: unknown; readonly error?: RpcErrorAnswer } };
+  }
+}
+
+/** The part of an answer behind its id. */
+interface SocketAnswer {
+  readonly result?: unknown;
+  readonly error?: RpcErrorAnswer;
+}
+
+interface Notification {
+  readonly params: { readonly subscription: string; readonly result: unknown };
+}
+
+/** A WebSocket to the gateway. */
+export class GatewaySocket {
+  readonly #socket: WebSocket;
+  readonly #answers = new Map<number, (answer: SocketAnswer) => void>();
+  readonly #notified: Notification[] = [];
+  #wake: () => void = () => {};
+  #lastId = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on("message", (data) => {
+      const { jsonrpc: _, id, ...rest } = JSON.parse(String(data)) as { jsonrpc: string; id?: number };
+      if (id === undefined) this.#notified.push(rest as unknown as Notification);
+      else this.#answers.get(id)?.(rest);
+      this.#wake();
+    });
+  }
+
+  /** @throws if the handshake is refused, with its status. */
+  static async open(url: string): Promise<GatewaySocket> {
+    const socket = new WebSocket(url);
+    await once(socket, "open");
+    return new GatewaySocket(socket);
+  }
+
+  call(method: string, ...params: unknown[]): Promise<SocketAnswer> {
+    const id = ++this.#lastId;
+    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    return new Promise((resolve) => this.#answers.set(id, resolve));
+  }
+
+  /** Resolves with the next notification. */
+  async next(): Promise<Notification> {
+    for (;;) {
+      const notification = this.#notified.shift();
+      if (notification) return notification;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#socket.close();
+    await once(this.#socket, "close");
   }
 }

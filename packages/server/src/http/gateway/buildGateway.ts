@@ -1,4 +1,5 @@
-import { NO_CACHE } from "../../gateway/answerCache.js";
+import { createAnswerCache } from "../../gateway/answerCache.js";
+import { type BlockFeed, createBlockFeed, type NewBlocks } from "../../gateway/blockFeed.js";
 import { createGateway, type Gateway } from "../../gateway/gateway.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
@@ -25,14 +26,22 @@ export type GatewayServices = Pick<
 > & {
   /** The nodes, over connections of the gateway alone. */
   readonly gatewayRpc: GatewayRpc;
+  readonly blockEvents: ChainProgress;
 };
 
+/** The chain's progress, as the service's own watch sees it. */
+export type ChainProgress = NewBlocks & { readonly height: bigint | undefined };
+
 /** Builds the gateway from the parts that the other routes use too. */
-export function buildGateway(services: GatewayServices): Gateway {
-  const { options, gatewayRpc, policy, readLimiter, health, log } = services;
+export function buildGateway(services: GatewayServices): {
+  readonly gateway: Gateway;
+  readonly blockFeed: BlockFeed;
+} {
+  const { options, gatewayRpc, blockEvents, policy, readLimiter, health, log } = services;
+  const cache = createAnswerCache({ height: () => blockEvents.height, reorgDepth: options.reorgDepth });
   const methods = createMethods({
     ...services,
-    node: createNodeReader(gatewayRpc, NO_CACHE),
+    node: createNodeReader(gatewayRpc, cache),
     policies: { current: policy.policies },
     storeTurns: readLimiter,
     version: health.version,
@@ -41,11 +50,12 @@ export function buildGateway(services: GatewayServices): Gateway {
     rateLimits(options.gatewayRatePerSecond),
     rateLimits(options.gatewayAddressRatePerSecond),
   );
-  return createGateway({
+  const gateway = createGateway({
     ...{ methods, countReads, log },
     maxBatchCalls: MAX_BATCH_CALLS,
     maxAnswerBytes: options.gatewayAnswerBytes,
   });
+  return { gateway, blockFeed: createBlockFeed({ rpc: gatewayRpc, newBlocks: blockEvents, log }) };
 }
 
 function rateLimits(ratePerSecond: number): RateLimits {

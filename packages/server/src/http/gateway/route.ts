@@ -8,13 +8,16 @@ import type { Metrics } from "../../model/metrics.js";
 import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
 import { createErrorHandler, type RefusalForm } from "../errors.js";
-import { GATEWAY_ROUTE } from "../paths.js";
+import { GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
+import type { SocketAcceptor } from "../socket/socket.js";
+import { upgradeRequired } from "../socket/upgradeRequired.js";
 
 export interface GatewayRouteServices {
   readonly gateway: Gateway;
   readonly authenticator: Authenticator;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly sockets: Pick<SocketAcceptor, "assertRoom">;
 }
 
 /** Refusals of whole requests in the form of JSON-RPC. Clients that only know HTTP go by the status. */
@@ -33,14 +36,24 @@ function toRpcRefusal(refusal: ProtocolError): RpcRefusal {
 }
 
 /**
- * Serves `POST /rpc/<publishable key>`: JSON-RPC for unmodified wallets (docs/guides/gateway.md). The key is in the URL,
+ * Serves `/rpc/<publishable key>`: JSON-RPC for unmodified wallets, by POST and as a WebSocket (docs/guides/gateway.md). The key is in the URL,
  * because a URL is all that a wallet takes. No log has the URL of a request.
  */
 export function serveGateway(app: FastifyInstance, services: GatewayRouteServices): void {
-  const { gateway, authenticator, log, metrics } = services;
+  const { gateway, authenticator, log, metrics, sockets } = services;
   app.register(async (scope) => {
     requireApiKey(scope, authenticator);
     scope.setErrorHandler(createErrorHandler(log, metrics, RPC_REFUSAL));
+    // A handshake that succeeds leaves HTTP before any route.
+    scope.route({
+      method: GATEWAY_SOCKET_ROUTE.method,
+      url: GATEWAY_SOCKET_ROUTE.path,
+      handler: async (request, reply) => {
+        const { caller, raw } = request as AuthenticatedRequest;
+        sockets.assertRoom(caller, raw);
+        throw upgradeRequired(reply);
+      },
+    });
     scope.route({
       method: GATEWAY_ROUTE.method,
       url: GATEWAY_ROUTE.path,

@@ -16,6 +16,7 @@ import type { OpenConnections } from "../limits/connections.js";
 import type { PartyTurns } from "../limits/partyTurns.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
+import type { SocketAcceptor } from "../socket/socket.js";
 
 /** Everything that the handlers of the routes work with. Each handler picks what it needs. */
 export interface RouteServices {
@@ -33,6 +34,7 @@ export interface RouteServices {
   readonly parties: PartyTurns;
   readonly connections: OpenConnections;
   readonly bodyMemory: BodyMemoryBudget;
+  readonly sockets: Pick<SocketAcceptor, "assertRoom">;
   readonly options: ResolvedOptions;
   readonly health: Health;
   readonly log: Logger;

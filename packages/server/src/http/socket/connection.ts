@@ -1,39 +1,27 @@
 import type { Duplex } from "node:stream";
-import {
-  CLOSE_CODES,
-  type ClientFrame,
-  encodeDoneFrame,
-  encodeErrorFrame,
-  encodeLineFrame,
-  ProtocolError,
-  type ReceivedFrame,
-  type RequestId,
-  type ResultLine,
-  readClientFrame,
-} from "@gas-waiver/protocol";
+import { CLOSE_CODES, type ProtocolError } from "@gas-waiver/protocol";
 import { WebSocket } from "ws";
-import type { Intake } from "../../intake/intake.js";
 import type { Grant } from "../../keys/cachedKey.js";
-import type { Logger } from "../../model/log.js";
-import type { Metrics } from "../../model/metrics.js";
+import type { Caller } from "../../model/caller.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import { onAbort } from "../../util/onAbort.js";
 import { partyOfKey } from "../authenticator.js";
-import { internalError } from "../errors.js";
 import type { PartyTurns } from "../limits/partyTurns.js";
-import type { RateLimiter } from "../limits/rateLimiter.js";
-import type { ReadLimiter } from "../limits/readLimiter.js";
 import type { FrameGuard } from "./frameGuard.js";
 import { createTurnCork } from "./turnCork.js";
 
-export interface SocketDependencies {
-  readonly intake: Intake;
-  readonly rateLimiter: RateLimiter;
-  readonly readLimiter: ReadLimiter;
+export interface ConnectionDependencies {
   readonly parties: PartyTurns;
-  readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
-  readonly log: Logger;
-  readonly metrics: Metrics;
+  readonly options: Pick<ResolvedOptions, "maxBodyBytes">;
+}
+
+/** An accepted WebSocket, with the grant of its key and the guard of its bytes. */
+export interface AcceptedSocket {
+  readonly socket: WebSocket;
+  /** The connection under the WebSocket. */
+  readonly raw: Duplex;
+  readonly grant: Grant;
+  readonly guard: FrameGuard;
 }
 
 /** The service stops reading a client's frames while more bytes than this wait for the client to read them. */
@@ -42,23 +30,19 @@ export const MAX_UNREAD_BYTES = 65_536;
 const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * One WebSocket (D23). Each request runs a loop that pulls a line, sends it, and pulls the next one. While more than
- * {@link MAX_UNREAD_BYTES} wait for the client, it pulls the next one only when the bytes of its own have left. A client that
- * does not read therefore holds these bytes and one line for each request in memory, and lines that nobody pulls cost
- * nothing. The connection stops reading frames while lines wait for the client, or requests for the store.
+ * One WebSocket, whatever its frames say. A frame waits for the turn of its key among the requests of all parties, and
+ * then is answered beside those before it. The connection stops reading frames while bytes wait for the client, or frames
+ * for their turn or for the store.
  */
-export class SocketConnection {
+export abstract class SocketConnection {
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
   readonly guard: FrameGuard;
   readonly #grant: Grant;
   readonly #socket: WebSocket;
   readonly #corkForTurn: () => void;
-  readonly #dependencies: SocketDependencies;
-  /** The requests by their ids; null is the one without an id. */
-  readonly #inFlight = new Set<RequestId | null>();
+  readonly #dependencies: ConnectionDependencies;
   readonly #responses = new Set<Promise<void>>();
-  readonly #streams = new Set<AsyncIterator<ResultLine>>();
   /** Callbacks for the end of the connection, one for each frame that waits for its turn. */
   readonly #waiting = new Set<() => void>();
   /** Bytes of frames of which nothing is in the store yet. */
@@ -66,13 +50,7 @@ export class SocketConnection {
   /** True if a message, ping or pong has arrived, or sent bytes have left, since the service's last ping. */
   #isAlive = true;
 
-  /** @param raw the connection under the WebSocket. */
-  constructor(
-    socket: WebSocket,
-    raw: Duplex,
-    { grant, guard }: { readonly grant: Grant; readonly guard: FrameGuard },
-    dependencies: SocketDependencies,
-  ) {
+  constructor({ socket, raw, grant, guard }: AcceptedSocket, dependencies: ConnectionDependencies) {
     this.guard = guard;
     this.#socket = socket;
     this.#corkForTurn = createTurnCork(raw);
@@ -80,16 +58,43 @@ export class SocketConnection {
     this.#dependencies = dependencies;
     const ignoreKey = onAbort(grant.signal, () => this.#closeForKey());
     this.#listen();
-    // A client that leaves ends the streams of its lines, and cancels no submission (D19).
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
         ignoreKey();
         for (const end of this.#waiting) end();
         this.#waiting.clear();
-        this.#endStreams();
+        this.endStreams();
         resolve();
       });
     });
+  }
+
+  /**
+   * Answers one frame, with whatever the protocol says, also where it refuses it. Never rejects.
+   * @param onStored called once, when nothing of the frame's bytes is needed any more, or when they are in the store.
+   */
+  protected abstract respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void>;
+
+  /** Ends what the connection sends by itself. Called when it is closed, and before it closes for its key. */
+  protected abstract endStreams(): void;
+
+  /** The key's limits and rights as they are now. */
+  protected get caller(): Caller {
+    return this.#grant.caller;
+  }
+
+  protected get isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
+  /** The bytes that wait for the client to read them. */
+  protected get unreadBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  /** Counts a refused frame for the key's turns. */
+  protected chargeRefusal(): void {
+    this.#dependencies.parties.charge(partyOfKey(this.caller));
   }
 
   #listen(): void {
@@ -135,15 +140,11 @@ export class SocketConnection {
 
   /** Closes because the key is no longer valid. Accepted submissions go on, without lines (D19, D25). */
   #closeForKey(): void {
-    this.#endStreams();
+    this.endStreams();
     const { message } = this.#grant.signal.reason as ProtocolError;
     this.#socket.close(CLOSE_CODES.policyViolation, message);
     // For clients that do not answer the close, or do not read.
     setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref();
-  }
-
-  #endStreams(): void {
-    for (const stream of this.#streams) void stream.return?.();
   }
 
   #onMessage(data: Buffer, isBinary: boolean): void {
@@ -168,8 +169,7 @@ export class SocketConnection {
     };
     this.#enterTurns({
       onTurn: () => {
-        const received = isBinary ? binaryFrame() : readClientFrame(data.toString());
-        const response = this.#respond(received, onStored);
+        const response = this.respond(data, isBinary, onStored);
         this.#responses.add(response);
         void response.finally(() => this.#responses.delete(response));
       },
@@ -193,82 +193,8 @@ export class SocketConnection {
     });
   }
 
-  /**
-   * Answers one frame, with lines or an error. Never rejects.
-   * @param onStored called once, when the first of the frame's transactions are in the store, or none will be.
-   */
-  async #respond(received: ReceivedFrame, onStored: () => void): Promise<void> {
-    const { request } = received;
-    let isInFlight = false;
-    let stream: AsyncIterator<ResultLine> | undefined;
-    try {
-      const lines = await this.#admit(received, onStored);
-      isInFlight = true;
-      stream = lines[Symbol.asyncIterator]();
-      this.#streams.add(stream);
-      for (let next = await stream.next(); !next.done; next = await stream.next()) {
-        await this.#send(encodeLineFrame(request, next.value));
-      }
-      // Before the done frame, because the client may use the id again at once.
-      isInFlight = !this.#inFlight.delete(request);
-      await this.#send(encodeDoneFrame(request));
-    } catch (error) {
-      if (isInFlight) this.#inFlight.delete(request);
-      await this.#refuse(request, error);
-    } finally {
-      if (stream) {
-        this.#streams.delete(stream);
-        await stream.return?.();
-      }
-    }
-  }
-
-  /** Accepts a request as a whole, which is in flight from then on. @throws {@link ProtocolError} to refuse it. */
-  async #admit({ request, parse }: ReceivedFrame, onStored: () => void): Promise<AsyncIterable<ResultLine>> {
-    const { maxSocketRequests } = this.#dependencies.options;
-    try {
-      if (request !== null && this.#inFlight.has(request)) throw duplicateId(request);
-      const frame = parse(this.#grant.caller.limits.maxBatchSize);
-      // D23: one request without an id at a time. A frame that cannot be read has no id either.
-      if (this.#inFlight.has(request)) throw duplicateId(request);
-      if (this.#inFlight.size >= maxSocketRequests) throw connectionFull(maxSocketRequests);
-      this.#inFlight.add(request);
-      return await this.#start(frame).catch((error: unknown) => {
-        this.#inFlight.delete(request);
-        throw error;
-      });
-    } finally {
-      onStored();
-    }
-  }
-
-  async #start(frame: ClientFrame): Promise<AsyncIterable<ResultLine>> {
-    const { intake, rateLimiter, readLimiter } = this.#dependencies;
-    const { wait = "broadcast" } = frame;
-    const { caller } = this.#grant;
-    if ("watch" in frame) {
-      const { watch } = frame;
-      return await readLimiter.read(caller, watch.length, () => intake.watch(caller, watch, wait));
-    }
-    const { transactions } = frame;
-    const tokens = await rateLimiter.take(caller, transactions.length);
-    return await intake.submit(caller, transactions, wait, { refund: tokens.refund });
-  }
-
-  async #refuse(request: RequestId | null, error: unknown): Promise<void> {
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
-    const { log, metrics, parties } = this.#dependencies;
-    const refusal = error instanceof ProtocolError ? error : internalError();
-    if (refusal !== error) log.error({ err: error }, "a request over a WebSocket failed");
-    metrics.refused(refusal.reason);
-    parties.charge(partyOfKey(this.#grant.caller));
-    // With the id of a request in flight, the error would look like the answer to that request.
-    const answeredId = refusal.reason === "DUPLICATE_REQUEST_ID" ? null : request;
-    await this.#send(encodeErrorFrame(answeredId, refusal)).catch(() => {});
-  }
-
   /** Resolves when there is room for the next bytes. Rejects if the connection is gone. */
-  #send(text: string): Promise<void> {
+  protected send(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#corkForTurn();
       this.#socket.send(text, (error) => {
@@ -295,24 +221,4 @@ export class SocketConnection {
   #hasUnstoredBacklog(): boolean {
     return this.#unstoredBytes > this.#dependencies.options.maxBodyBytes;
   }
-}
-
-function binaryFrame(): ReceivedFrame {
-  return {
-    request: null,
-    parse() {
-      throw new ProtocolError("MALFORMED_BODY", "the frame is binary; frames are JSON as text");
-    },
-  };
-}
-
-function duplicateId(request: RequestId | null): ProtocolError {
-  const qualifier = request === null ? "without an id" : `with the id ${JSON.stringify(request)}`;
-  const message = `a request ${qualifier} is in flight on this connection`;
-  return new ProtocolError("DUPLICATE_REQUEST_ID", message);
-}
-
-function connectionFull(limit: number): ProtocolError {
-  const message = `this connection has ${limit} requests in flight, as many as it may`;
-  return new ProtocolError("CONNECTION_FULL", message, { capacity: limit });
 }

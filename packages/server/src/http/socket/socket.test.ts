@@ -56,6 +56,8 @@ async function appWith(submit: Intake["submit"]) {
       readOn: (_caller, work) => work(),
     },
     parties: new PartyTurns(),
+    gateway: { answer: async () => undefined },
+    blockFeed: { onHead: () => () => {}, onLogs: () => () => {} },
     connections: { keep: () => {} },
     clientAddress: () => "192.0.2.1",
     authenticator: { authenticate },

@@ -12,19 +12,22 @@ import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
 import type { Authenticator } from "../authenticator.js";
 import type { ClientAddress } from "../clientAddress.js";
+import { GatewayConnection, type GatewayConnectionDependencies } from "../gateway/gatewayConnection.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import type { OpenConnections } from "../limits/connections.js";
-import { SocketConnection, type SocketDependencies } from "./connection.js";
+import { GATEWAY_ROUTE } from "../paths.js";
+import type { SocketConnection } from "./connection.js";
 import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
 import { type SocketLimitOptions, SocketLimits, type SocketOwner } from "./limits.js";
+import { SubmitConnection, type SubmitDependencies } from "./submitConnection.js";
 
-export interface SocketServices extends SocketDependencies {
+export interface SocketServices extends SubmitDependencies, GatewayConnectionDependencies {
   readonly authenticator: Authenticator;
   readonly bodyMemory: BodyMemoryBudget;
   readonly connections: Pick<OpenConnections, "keep">;
   readonly clientAddress: ClientAddress;
-  readonly options: SocketDependencies["options"] &
+  readonly options: SubmitDependencies["options"] &
     SocketLimitOptions &
     Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs" | "allowedHosts">;
 }
@@ -116,7 +119,10 @@ export class SocketAcceptor {
       const { bodyMemory, options } = this.#services;
       const { bodyTimeoutMs } = options;
       const guard = new FrameGuard(socket, webSocket, { bodyMemory, owner: grant.caller, bodyTimeoutMs });
-      const connection = new SocketConnection(webSocket, socket, { grant, guard }, this.#services);
+      const accepted = { socket: webSocket, raw: socket, grant, guard };
+      const connection = isGatewayPath(request)
+        ? new GatewayConnection(accepted, this.#services)
+        : new SubmitConnection(accepted, this.#services);
       this.#connections.add(connection);
       webSocket.on("close", () => {
         this.#connections.delete(connection);
@@ -159,10 +165,18 @@ export class SocketAcceptor {
   }
 }
 
-/** Tells whether a request asks for a WebSocket of D23. A handshake has no body: on Node 26 its socket would come without it. */
-export function isSocketRequest({ method, url = "", headers }: IncomingMessage): boolean {
+/** The path of the gateway, behind which stands the key. */
+const GATEWAY_PATH = GATEWAY_ROUTE.path.replace(":key", "");
+
+function isGatewayPath({ url = "" }: IncomingMessage): boolean {
+  return url.startsWith(GATEWAY_PATH);
+}
+
+/** Tells whether a request asks for a WebSocket, of D23 or of the gateway. A handshake has no body: on Node 26 its socket would come without it. */
+export function isSocketRequest(request: IncomingMessage): boolean {
+  const { method, url = "", headers } = request;
   const { path } = ROUTES.socket;
-  const isPath = url === path || url.startsWith(`${path}?`);
+  const isPath = url === path || url.startsWith(`${path}?`) || isGatewayPath(request);
   const isWebSocket = headers.upgrade?.toLowerCase() === "websocket";
   const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
   // D23: version 13 alone. The library would take version 8 as well.

@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import type { BlockFeed } from "./blockFeed.js";
+import { invalidParams, RPC_CODES, RpcRefusal } from "./jsonRpc.js";
+import { compileLogFilter } from "./logFilter.js";
+
+/** The subscriptions of one WebSocket. */
+export interface Subscriptions {
+  /** `eth_subscribe`. @returns the subscription's id. @throws {@link RpcRefusal} */
+  subscribe(params: readonly unknown[]): string;
+  /** `eth_unsubscribe`. @returns whether there was such a subscription. */
+  unsubscribe(params: readonly unknown[]): boolean;
+  /** Ends all of them. */
+  end(): void;
+}
+
+/** The subscriptions that one connection may have. */
+const MAX_SUBSCRIPTIONS = 100;
+
+/** @param notify sends a notification, as JSON. */
+export function createSubscriptions(feed: BlockFeed, notify: (text: string) => void): Subscriptions {
+  const ends = new Map<string, () => void>();
+  const listen = (kind: unknown, filter: unknown, send: (result: unknown) => void): (() => void) => {
+    if (kind === "newHeads") return feed.onHead(send);
+    if (kind === "logs") {
+      const isWanted = compileLogFilter(filter);
+      return feed.onLogs((logs) => logs.filter(isWanted).forEach(send));
+    }
+    throw new RpcRefusal(
+      RPC_CODES.methodNotFound,
+      `no ${JSON.stringify(kind)} subscription in eth namespace`,
+    );
+  };
+  return {
+    subscribe([kind, filter]) {
+      if (ends.size >= MAX_SUBSCRIPTIONS) {
+        const message = `this connection has ${MAX_SUBSCRIPTIONS} subscriptions, as many as it may`;
+        throw new RpcRefusal(RPC_CODES.limitExceeded, message);
+      }
+      const subscription = `0x${randomBytes(16).toString("hex")}`;
+      const send = (result: unknown) => {
+        const params = { subscription, result };
+        notify(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params }));
+      };
+      ends.set(subscription, listen(kind, filter, send));
+      return subscription;
+    },
+    unsubscribe([subscription]) {
+      if (typeof subscription !== "string") throw invalidParams("the subscription's id is missing");
+      const end = ends.get(subscription);
+      end?.();
+      return ends.delete(subscription);
+    },
+    end() {
+      for (const end of ends.values()) end();
+      ends.clear();
+    },
+  };
+}
