@@ -1,8 +1,9 @@
 // The adapters for viem and ethers against a real service, and the self-hosted library without a service.
+import { createWaiverClient, gaslessProvider } from "@gas-waiver/client";
 import { GasWaiverSigner } from "@gas-waiver/client/ethers";
 import { broadcast, hashOf, wrap } from "@gas-waiver/client/self-hosted";
 import { gasWaiverActions } from "@gas-waiver/client/viem";
-import { Contract, type JsonRpcProvider } from "ethers";
+import { BrowserProvider, Contract, JsonRpcProvider } from "ethers";
 import {
   createWalletClient,
   defineChain,
@@ -83,6 +84,61 @@ describe("viem", () => {
     const none = createWalletClient({ transport: http(rpcUrl) });
     const sending = none.extend(gasWaiverActions({ url })).sendGaslessTransaction({ to: TOKEN });
     await expect(sending).rejects.toThrow("no account");
+  });
+});
+
+/** A wallet of a browser: it signs with the price that it is given, or that its RPC URL names, and sends there itself. */
+class PageWallet {
+  #node: JsonRpcProvider;
+  readonly #signer = account(7);
+
+  constructor(rpcUrl: string) {
+    this.#node = new JsonRpcProvider(rpcUrl, undefined, { cacheTimeout: -1 });
+  }
+
+  async request({ method, params = [] }: { method: string; params?: readonly unknown[] | object }) {
+    const [first] = params as readonly Record<string, string>[];
+    if (method === "wallet_addEthereumChain") {
+      this.close();
+      this.#node = new JsonRpcProvider(first?.rpcUrls?.[0], undefined, { cacheTimeout: -1 });
+      return null;
+    }
+    if (method === "eth_requestAccounts" || method === "eth_accounts") return [this.#signer.address];
+    if (method !== "eth_sendTransaction") return await this.#node.send(method, params as unknown[]);
+    const { from: _, gas, ...call } = first ?? {};
+    const filled = { ...call, type: 0, ...(gas && { gasLimit: gas }) };
+    return (await this.#signer.connect(this.#node).sendTransaction(filled)).hash;
+  }
+
+  close(): void {
+    this.#node.destroy();
+  }
+}
+
+describe("a page with a wallet and a publishable key", () => {
+  it("sends by the wallet itself, which joins the gateway, and reads the record by its hash", async () => {
+    const wallet = new PageWallet(rpcUrl);
+    const page = { url, apiKey: "gwp_dev_local" };
+    const browser = new BrowserProvider(gaslessProvider(wallet, { ...page, chainId: CHAIN_ID }));
+    const contract = new Contract(TOKEN, ABI, await browser.getSigner());
+    const sent = await contract.getFunction("transfer").send(RECIPIENT, 5n);
+    expect(await chain.waitForTransaction(sent.hash)).toMatchObject({ status: 1, gasPrice: 0n });
+    expect(await createWaiverClient(page).wait(sent.hash)).toMatchObject({
+      state: "included",
+      reverted: false,
+    });
+    expect(await chain.getBalance(account(7).address)).toBe(0n);
+    browser.destroy();
+    wallet.close();
+  });
+
+  it("is refused in pages of other sites with the public key of `gas-waiver dev`", async () => {
+    const headers = { authorization: "Bearer gwp_dev_local" };
+    const statusFrom = async (origin: string) =>
+      (await fetch(`${url}/v1/policy`, { headers: { ...headers, origin } })).status;
+    expect([await statusFrom("http://localhost:5173"), await statusFrom("https://evil.example")]).toEqual([
+      200, 403,
+    ]);
   });
 });
 
