@@ -134,5 +134,5 @@ describe("two replicas that are replaced one after the other by those of a versi
     await pool.end();
     const endings = await Promise.all(replacements.map((replica) => replica.end()));
     expect(endings).toEqual(Array(2).fill({ status: 0, signal: null }));
-  });
+  }, 180_000);
 });
