@@ -4,6 +4,9 @@ import { acceptCapped, type CappedSubmission } from "./acceptCapped.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
+/** For one key with caps: a second write would hold a connection while it waits for the first. */
+const ONE_WRITE = { writes: 1, writesOfKey: 1 };
+
 const isCapped = (newSubmission: NewSubmission): newSubmission is CappedSubmission =>
   newSubmission.caps !== undefined;
 
@@ -26,7 +29,7 @@ export function createAcceptAll(store: Store, place: AcceptPlace): Accept {
   const shared = groupAccepts((newSubmissions) => accept(store, place, newSubmissions));
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
-    const acceptGroup = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all));
+    const acceptGroup = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all), ONE_WRITE);
     byKey.set(keyId, acceptGroup);
     return acceptGroup;
   };

@@ -13,34 +13,49 @@ interface WaitingRequest {
   readonly reject: (error: unknown) => void;
 }
 
+/** A second concurrent write uses the time in which the first waits for the disk. */
+const CONCURRENT_WRITES_OF_KEY = 2;
 /** While one key floods the service, the others find a further write free. */
-const CONCURRENT_WRITES = 2;
+const CONCURRENT_WRITES = 3;
 /** A write of several requests has at most this many new submissions. A larger one would save little time for each. */
 const MAX_NEW_SUBMISSIONS = 100;
 const MAX_ATTEMPTS = 3;
 
+/** The writes that may run at the same time: in all, and with submissions of one API key. */
+interface Concurrency {
+  readonly writes: number;
+  readonly writesOfKey: number;
+}
+
 /**
  * Groups requests that wait for a write into the next one: a durable write costs about the same for one submission as for
- * a hundred. A request that comes while fewer writes run than may, and none of its key, is written at once. A second write of
- * the same key would take requests from the next one, and so cost the database more than it saves time. The API keys take
- * turns, and so do the senders of a key.
+ * a hundred. A request that comes while fewer writes run than may, in all and of its key, is written at once. The API keys
+ * take turns, and so do the senders of a key.
  */
-export function groupAccepts(accept: Accept): Accept {
+export function groupAccepts(
+  accept: Accept,
+  { writes, writesOfKey }: Concurrency = { writes: CONCURRENT_WRITES, writesOfKey: CONCURRENT_WRITES_OF_KEY },
+): Accept {
   const waiting = new PartyQueue<WaitingRequest>();
-  /** The keys with submissions in a write. */
-  const running = new Set<string>();
+  const running = new Map<string, number>();
   let runningWrites = 0;
-  const mayWrite = (key: string) => !running.has(key);
+  const addRunning = (keys: ReadonlySet<string>, change: 1 | -1) => {
+    runningWrites += change;
+    for (const key of keys) {
+      const ofKey = (running.get(key) ?? 0) + change;
+      if (ofKey === 0) running.delete(key);
+      else running.set(key, ofKey);
+    }
+  };
+  const mayWrite = (key: string) => (running.get(key) ?? 0) < writesOfKey;
   const proceed = () => {
-    while (runningWrites < CONCURRENT_WRITES) {
+    while (runningWrites < writes) {
       const group = nextGroup(waiting, mayWrite);
       if (group.length === 0) return;
       const keys = new Set(group.map(keyOf));
-      for (const key of keys) running.add(key);
-      runningWrites++;
+      addRunning(keys, 1);
       write(group, accept).finally(() => {
-        for (const key of keys) running.delete(key);
-        runningWrites--;
+        addRunning(keys, -1);
         proceed();
       });
     }
