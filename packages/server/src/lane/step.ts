@@ -3,7 +3,6 @@ import { CustodyError } from "../signing/accountSigner.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { retireDrained } from "../store/lanes/setLaneState.js";
-import { findUnfinalized } from "../store/lanes/unfinalized.js";
 import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/unfinished.js";
 import { NotBroadcastError } from "./applyAnswers.js";
 import { type Assigned, assign } from "./assign.js";
@@ -195,10 +194,10 @@ async function assignAndBroadcast(
 
 /** Retires a draining lane in which nothing is left, and to which no reorg can bring anything back. */
 async function retireIfDone(held: HeldLane, { store, log, options, routing }: LaneContext): Promise<void> {
-  if (options.reorgDepth > 0 && (await findUnfinalized(store, held, 1)).length > 0) return;
-  if (await hasUnfinished(store, held)) return;
+  const isDone = async () => !(await hasUnfinished(store, held, { reorgsMayCome: options.reorgDepth > 0 }));
+  if (!(await isDone())) return;
   // This replica may take the lane for open for half a second after it was drained.
   await routing.refresh();
-  if (await hasUnfinished(store, held)) return;
+  if (!(await isDone())) return;
   if (await retireDrained(store, held)) log.info("the lane is drained and retired");
 }
