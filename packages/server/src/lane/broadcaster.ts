@@ -50,6 +50,7 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
     { isFirst, isProbe = false, earlier = [] }: SendPartOptions,
   ): Promise<AnsweredBroadcast[]> => {
     if (submissions.length === 0) return [];
+    memory.probe.onSend();
     const outcomes = await exchange(submissions.map(({ wrapperRaw }) => wrapperRaw));
     const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
       const outcome = outcomes[i];

@@ -50,10 +50,12 @@ describe("an exchange with unknown errors alone", () => {
   const ONE = { id: "poison", signings: 1 };
   const OTHER = { id: "another", signings: 1 };
 
-  it("concerns its wrappers where the node gave a clear answer within the last second", () => {
+  it("concerns its wrappers where the node gave a clear answer within the second before, however long it took", () => {
     const { probe, advance } = probeAt();
     probe.onAccepted();
     advance(999);
+    probe.onSend();
+    advance(5_000);
     expect(probe.isNodeWell(ONE, ["disputed", "disputed"])).toBe(true);
     probe.onSetAside(ONE.id);
     expect(probe.isNodeWell(OTHER, ["disputed", "disputed"])).toBe(true);
@@ -65,6 +67,7 @@ describe("an exchange with unknown errors alone", () => {
     probe.onSetAside(ONE.id);
     expect(probe.isNodeWell(OTHER, ["disputed", "ambiguous"])).toBe(false);
     advance(1_000);
+    probe.onSend();
     probe.onSetAside(ONE.id);
     expect(probe.isNodeWell(OTHER, ["disputed", "disputed"])).toBe(false);
   });

@@ -2,13 +2,15 @@ import type { SendVerdictKind } from "@gas-waiver/protocol";
 
 /**
  * Tells an unwell node from a wrapper that no node takes (D28). A node that gives any other wrapper of the same exchange a
- * clear answer is well, and so is one that did within the last {@link PROBE_MS} and answers now, if only with errors that
- * nobody knows. Where all other answers are unclear, one submission is set aside, to let another try. If that one gets no
+ * clear answer is well, and so is one that did within {@link PROBE_MS} before the exchange and answers now, if only with
+ * errors that nobody knows. Where all other answers are unclear, one submission is set aside, to let another try. If that one gets no
  * clear answer either, the node seems unwell: then one more is set aside each {@link PROBE_MS}, until it takes something.
  * A clear answer to a wrapper that was sent to find this out shows that the node is well, also for the unclear answers that
  * came before.
  */
 export interface SetAsideProbe {
+  /** An exchange begins. */
+  onSend(): void;
   /**
    * Whether the unclear answer to this submission concerns it alone.
    * @param verdicts of the whole exchange.
@@ -60,6 +62,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
   let silentSince: number | undefined;
   let wellAt = Number.NEGATIVE_INFINITY;
   let clearAt = Number.NEGATIVE_INFINITY;
+  let sentAt = now();
   const suspects = new Set<string>();
   const wakings = new Map<string, { readonly at: number; readonly count: number }>();
   const mayWake = (id: string) => {
@@ -67,6 +70,9 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
     return now() - at >= Math.min(MAX_PAUSE_MS, MIN_WAKE_MS * 2 ** (count - 1));
   };
   return {
+    onSend() {
+      sentAt = now();
+    },
     isNodeWell({ id, signings }, verdicts) {
       if (verdicts.some((kind) => CLEAR.has(kind))) {
         silentSince = undefined;
@@ -75,7 +81,7 @@ export function createSetAsideProbe(now: () => number = () => performance.now())
       }
       if (now() - wellAt < PROBE_MS) return true;
       const isAnswering = !verdicts.some((kind) => SILENT.has(kind));
-      if (isAnswering && now() - clearAt < PROBE_MS) return true;
+      if (isAnswering && sentAt - clearAt < PROBE_MS) return true;
       // It was set aside before: its own pause grows, and nobody else waits for it.
       if (signings > 1) return true;
       if (verdicts.every((kind) => SILENT.has(kind))) {
