@@ -77,7 +77,7 @@ const ADOPT = `, lost as (
     select $1, $3, '', $2, 1, id, inner_hash, inner_raw, sender, sender_nonce, target, selector from lost
     where not exists (select from find_included($1, $10, $11) f
                       where f.sender = lost.sender and f.sender_nonce = lost.sender_nonce)
-    on conflict (chain, sender, sender_nonce) do update set signings = greatest(u.signings, 1)
+    on conflict (sender, sender_nonce, (chain + 0)) do update set signings = greatest(u.signings, 1)
       where u.inner_hash = excluded.inner_hash
     returning u.id, u.origin, u.inner_hash
   ), remembered as (
