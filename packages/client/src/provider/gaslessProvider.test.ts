@@ -70,6 +70,24 @@ describe("gaslessProvider", () => {
     expect(wallet.calls.at(-1)).toEqual(send({ from: "0xa", to: "0xb", data: "0x", gasPrice: "0x0" }));
   });
 
+  it("leaves out the type of EIP-1559, which wallets refuse beside a gas price, and no other", async () => {
+    const wallet = new Wallet();
+    const provider = gaslessProvider(wallet, GATEWAY);
+    await provider.request(send({ to: "0xb", type: "0x2" }));
+    expect(wallet.calls.at(-1)).toEqual(send({ to: "0xb", gasPrice: "0x0" }));
+    await provider.request(send({ to: "0xb", type: "0x1", accessList: [] }));
+    expect(wallet.calls.at(-1)).toEqual(send({ to: "0xb", type: "0x1", accessList: [], gasPrice: "0x0" }));
+  });
+
+  it("sends nothing through a wallet that went to another chain without an event", async () => {
+    const wallet = new Wallet();
+    const provider = gaslessProvider(wallet, GATEWAY);
+    await provider.request({ method: "eth_requestAccounts" });
+    wallet.chainId = "0x539";
+    await expect(provider.request(send({ to: "0xb" }))).rejects.toThrow("the wallet is on another chain");
+    expect(wallet.methods).not.toContain("eth_sendTransaction");
+  });
+
   it("sends nothing through a wallet that keeps its own URL, and says what to choose there", async () => {
     const wallet = Object.assign(new Wallet(), { keepsUrl: true });
     const sent = gaslessProvider(wallet, GATEWAY).request(send({ from: "0xa", to: "0xb" }));

@@ -109,8 +109,10 @@ async function joinNetwork(wallet: Eip1193Provider, network: Network): Promise<v
     });
 }
 
+/** A wallet may change its chain without an event, to another one on which gas costs nothing. */
 async function assertGasless(wallet: Eip1193Provider, network: Network): Promise<void> {
-  if (!(await isGasless(wallet))) throw wrongNetwork(network);
+  const isThere = (await wallet.request({ method: "eth_chainId" })) === network.chainId;
+  if (!isThere || !(await isGasless(wallet))) throw wrongNetwork(network);
 }
 
 /** Only the gateway says that gas costs nothing: nodes of the chain ask for its least price. */
@@ -120,11 +122,12 @@ async function isGasless(wallet: Eip1193Provider): Promise<boolean> {
 }
 
 function wrongNetwork({ chainName, rpcUrls: [url] }: Network, cause?: unknown): WalletNetworkError {
-  const message = `the wallet reaches the chain by another RPC URL, where gas costs: in its settings, choose ${url} for the network ${chainName}`;
+  const message = `the wallet is on another chain, or reaches this one by an RPC URL where gas costs: in its settings, choose ${url} for the network ${chainName}`;
   return new WalletNetworkError(message, { cause });
 }
 
 function withoutPrices(call: unknown): object {
-  const { gasPrice: _, maxFeePerGas: __, maxPriorityFeePerGas: ___, ...rest } = Object(call);
-  return rest;
+  const { gasPrice: _, maxFeePerGas: __, maxPriorityFeePerGas: ___, type, ...rest } = Object(call);
+  // Wallets refuse the type of EIP-1559 beside a gas price.
+  return type === undefined || type === "0x2" ? rest : { ...rest, type };
 }
