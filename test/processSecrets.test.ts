@@ -5,11 +5,31 @@ import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
 
 const SECRET = "the-secret-of-a-variable";
+const KEY = "gwp_dev_local";
+
+/** Shows the key to the gateway in all the ways in which a log could come to have it. @returns the statuses. */
+async function showKey(url: string): Promise<number[]> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBalance", params: [] });
+  const post = {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json", referer: `/rpc/${KEY}` },
+  };
+  const answers = [
+    await fetch(`${url}/rpc/${KEY}`, post),
+    await fetch(`${url}/rpc/${KEY}`, { ...post, body: "{" }),
+    await fetch(`${url}/rpc/${KEY}1`, post),
+    await fetch(`${url}/rpc/${KEY}/x?key=${KEY}`, post),
+    await fetch(`${url}/rpc/${KEY}`),
+  ];
+  return answers.map(({ status }) => status);
+}
 
 describe("the process of a service", () => {
-  it("opens no inspector at SIGUSR1, and hands no variable of its own to PostgreSQL", async () => {
+  it("opens no inspector at SIGUSR1, hands no variable to PostgreSQL, and logs no publishable key", async () => {
     const dataDir = freshFolder();
-    const flags = ["--no-demo", "--port", "0", "--rpc-port", "0", "--data-dir", dataDir];
+    const ports = ["--port", "0", "--rpc-port", "0"];
+    const flags = ["--no-demo", "--log-level", "trace", "--data-dir", dataDir, ...ports];
     const program = Program.gasWaiver(["dev", ...flags], { GAS_WAIVER_KEYS: SECRET, DATABASE_URL: SECRET });
     const { url } = await program.ready();
     program.signal("SIGUSR1");
@@ -18,7 +38,10 @@ describe("the process of a service", () => {
     expect(environment).toContain("LC_ALL=C");
     expect(environment).not.toContain(SECRET);
     expect((await fetch(`${url}/v1/health`)).status).toBe(200);
+    expect(await showKey(url)).toEqual([200, 200, 401, 404, 426]);
     expect(await program.end()).toEqual({ status: 0, signal: null });
     expect(program.stderr).not.toMatch(/debugger/i);
+    expect(program.stderr).toContain("an authentication failed");
+    expect(program.stderr).not.toContain(KEY);
   });
 });

@@ -124,7 +124,9 @@ async function startDevnetAndService(
     { host, port: values.port, closeStack, signal },
   );
   print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
-  print(`gateway  ${url}/rpc/${DEV_PUBLISHABLE_KEY}  RPC URL for wallets and pages on this machine`);
+  print(
+    `gateway  ${url}/rpc/${DEV_PUBLISHABLE_KEY}  RPC URL for wallets on this machine (chain id ${DEVNET_CHAIN_ID})`,
+  );
   print(`         ${earlierSubmissions(server)} found in its store`);
   if (!values.noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print, signal });
   signal.throwIfAborted();
