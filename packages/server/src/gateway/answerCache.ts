@@ -20,6 +20,11 @@ export interface AnswerCacheOptions {
 }
 
 const MAX_CHARACTERS = 33_554_432;
+/**
+ * A node that is some blocks behind answers a search with the logs that it has, and no error. The service asks no node that
+ * is more than 10 s behind.
+ */
+const MAX_LAG_BLOCKS = 64n;
 /** A larger answer is not worth the place of many small ones. */
 const LARGEST_SHARE = 1 / 32;
 
@@ -96,7 +101,9 @@ function isLasting({ method, params }: RpcCall, result: unknown, final: bigint):
   if (method !== "eth_getLogs" || !isObject(params[0])) return false;
   const { blockHash, fromBlock, toBlock } = params[0];
   if (typeof blockHash === "string") return true;
-  return [fromBlock, toBlock].every((number) => isFinal(heightIn({ number }, "number"), final));
+  return [fromBlock, toBlock].every((number) =>
+    isFinal(heightIn({ number }, "number"), final - MAX_LAG_BLOCKS),
+  );
 }
 
 function isFinal(height: bigint | undefined, final: bigint): boolean {

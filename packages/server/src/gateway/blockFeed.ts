@@ -32,34 +32,41 @@ export function createBlockFeed({ rpc, newBlocks, log }: BlockFeedDependencies):
   const heads = new Set<(header: unknown) => void>();
   const logs = new Set<(logs: readonly unknown[]) => void>();
   let stop: (() => void) | undefined;
-  /** The height of the last announced block; undefined until the first. */
-  let announced: bigint | undefined;
+  /** The last announced block; undefined until the first. */
+  let announced: { readonly height: bigint; readonly hash: unknown } | undefined;
   let work = Promise.resolve();
+  let isQueued = false;
   const call = async (method: string, params: readonly unknown[]) => {
     const [outcome] = await rpc.read([{ method, params }]);
     return outcome && resultOf(outcome);
   };
   const announce = async (height: bigint) => {
     const block = await call("eth_getBlockByNumber", [toQuantity(height), false]);
-    if (!isObject(block)) return;
+    const hasListeners = heads.size + logs.size > 0;
+    if (!isObject(block) || !hasListeners || block.hash === announced?.hash) return;
+    announced = { height, hash: block.hash };
     for (const listener of heads) listener(headerOf(block));
-    announced = height;
     if (logs.size === 0) return;
     const found = await call("eth_getLogs", [{ blockHash: block.hash }]);
     if (Array.isArray(found) && found.length > 0) for (const listener of logs) listener(found);
   };
   const catchUp = async () => {
     const height = heightIn({ number: await call("eth_blockNumber", []) }, "number");
-    if (height === undefined || (heads.size === 0 && logs.size === 0)) return;
-    // A lower height is another chain's after a reorg: its latest block is announced.
-    const next = announced === undefined || announced >= height ? height : announced + 1n;
+    if (height === undefined) return;
+    // A height that is not above the last one may be another chain's after a reorg: its latest block is announced.
+    const next = announced === undefined || announced.height >= height ? height : announced.height + 1n;
     const first = height - next > MAX_MISSED ? height - MAX_MISSED : next;
     for (let number = first; number <= height; number++) await announce(number);
   };
   const onNewBlock = () => {
+    if (isQueued) return;
+    isQueued = true;
     // One block after the other, so that no client sees them out of order.
     work = work
-      .then(catchUp)
+      .then(() => {
+        isQueued = false;
+        return catchUp();
+      })
       .catch((error: Error) => log.debug({ err: error.message }, "a block was not announced"));
   };
   const listen = <T>(listeners: Set<T>, listener: T) => {

@@ -1,9 +1,11 @@
 import { errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
+import { isObject } from "../chain/rpc.js";
 import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
 import {
   encodeRefusal,
   encodeResult,
+  invalidParams,
   RPC_CODES,
   type RpcId,
   RpcRefusal,
@@ -62,12 +64,13 @@ class MethodGateway implements Gateway {
 
   async #answerBatch(calls: readonly unknown[], client: Client): Promise<string | undefined> {
     const { countReads, maxBatchCalls, maxAnswerBytes } = this.#dependencies;
+    const cost = calls.reduce((sum: number, call) => sum + this.#costOf(call), 0);
+    // A batch that is refused was read as well.
+    countReads(client.caller, Math.max(1, cost));
     if (calls.length === 0 || calls.length > maxBatchCalls) {
       const message = calls.length === 0 ? "empty batch" : `batch too large: at most ${maxBatchCalls} calls`;
       return encodeRefusal(null, new RpcRefusal(RPC_CODES.invalidRequest, message));
     }
-    const cost = calls.reduce((sum: number, call) => sum + this.#costOf(call), 0);
-    countReads(client.caller, cost);
     let room = maxAnswerBytes;
     const answerWithinRoom = async (call: unknown) => {
       const answer = await this.#answerOne(call, client);
@@ -97,6 +100,7 @@ class MethodGateway implements Gateway {
   }
 
   async #run({ method, params }: RpcRequest, { caller, subscriptions }: Client): Promise<unknown> {
+    if (isDeeperThan(MAX_DEPTH, params)) throw invalidParams("the parameters are nested too deeply");
     const known = this.#dependencies.methods.get(method);
     if (known !== undefined) return await known.answer(params, caller);
     if (method === "eth_subscribe") {
@@ -116,6 +120,8 @@ class MethodGateway implements Gateway {
 }
 
 const MAX_SHOWN_METHOD = 64;
+/** Access lists and overrides have half of these levels. `JSON.stringify` fails at some thousand. */
+const MAX_DEPTH = 16;
 const FAILED = new RpcRefusal(
   RPC_CODES.internalError,
   "the service failed to answer; the failure was logged",
@@ -138,4 +144,9 @@ function refusalOf(error: unknown): RpcRefusal | undefined {
 function idOf(call: unknown): RpcId {
   const { id } = readRequest(call);
   return id ?? null;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeperThan(levels - 1, part));
 }

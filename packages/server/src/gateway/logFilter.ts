@@ -1,13 +1,20 @@
 import { isObject } from "../chain/rpc.js";
 import { invalidParams } from "./jsonRpc.js";
-import { bytesOf, hexOf } from "./params.js";
+import { bytesAt, hexOf } from "./params.js";
 
-/** Tells whether a log is one of those that a subscription asked for. */
-export type LogFilter = (log: unknown) => boolean;
+/** The filter of a subscription. */
+export interface LogFilter {
+  /** Tells whether a log is one of those that the subscription asked for. */
+  readonly isWanted: (log: unknown) => boolean;
+  /** The addresses and topics that it keeps in memory. */
+  readonly values: number;
+}
 
 const MAX_TOPICS = 4;
-/** Addresses, or values of one topic, in a filter. */
-const MAX_ALTERNATIVES = 1_000;
+const ADDRESS_BYTES = 20;
+const TOPIC_BYTES = 32;
+/** Addresses and topics in all filters of one connection. */
+export const MAX_FILTER_VALUES = 1_000;
 
 /**
  * Compiles the filter of `eth_subscribe` "logs": addresses, and the topics by their places; an entry may be one value, a list
@@ -15,14 +22,15 @@ const MAX_ALTERNATIVES = 1_000;
  * @throws {@link RpcRefusal} "invalid params".
  */
 export function compileLogFilter(filter: unknown): LogFilter {
-  if (filter === undefined || filter === null) return () => true;
+  if (filter === undefined || filter === null) return { isWanted: () => true, values: 0 };
   if (!isObject(filter) || Array.isArray(filter)) throw invalidParams("the filter is no object");
   const { address, topics = [] } = filter;
   if (!Array.isArray(topics) || topics.length > MAX_TOPICS)
     throw invalidParams("the topics are a list of 4 at most");
-  const addresses = alternativesOf(address, "an address");
-  const ofTopics = topics.map((topic) => alternativesOf(topic, "a topic"));
-  return (log) => {
+  const addresses = alternativesOf(address, ADDRESS_BYTES, "an address");
+  const ofTopics = topics.map((topic) => alternativesOf(topic, TOPIC_BYTES, "a topic"));
+  const values = [addresses, ...ofTopics].reduce((sum, wanted) => sum + (wanted?.size ?? 0), 0);
+  const isWanted = (log: unknown) => {
     if (!isObject(log) || !Array.isArray(log.topics)) return false;
     const logTopics: readonly unknown[] = log.topics;
     return (
@@ -32,16 +40,17 @@ export function compileLogFilter(filter: unknown): LogFilter {
       )
     );
   };
+  return { isWanted, values };
 }
 
 /** @returns undefined where any value will do. */
-function alternativesOf(value: unknown, what: string): ReadonlySet<string> | undefined {
+function alternativesOf(value: unknown, length: number, what: string): ReadonlySet<string> | undefined {
   if (value === undefined || value === null) return undefined;
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  if (values.length > MAX_ALTERNATIVES)
-    throw invalidParams(`the filter has more than ${MAX_ALTERNATIVES} values`);
+  if (values.length > MAX_FILTER_VALUES)
+    throw invalidParams(`the filter has more than ${MAX_FILTER_VALUES} values`);
   if (values.length === 0) return undefined;
-  return new Set(values.map((one) => hexOf(bytesOf(one, what))));
+  return new Set(values.map((one) => hexOf(bytesAt([one], 0, length, what))));
 }
 
 function isAmong(value: unknown, wanted: ReadonlySet<string> | undefined): boolean {

@@ -3,7 +3,7 @@ import { toQuantity } from "../chain/calls.js";
 import type { Caller } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { createHeldTransactions, type HeldTransactionDependencies } from "./heldTransactions.js";
-import { assertLogRange } from "./logRange.js";
+import { boundedLogFilter } from "./logRange.js";
 import type { NodeReader } from "./nodeReader.js";
 import { bytesOf, objectAt, quantityOf } from "./params.js";
 import { NO_PRICE, withoutBaseFee, withoutFees, withoutPrice } from "./prices.js";
@@ -65,8 +65,8 @@ export function createMethods(dependencies: MethodDependencies): GatewayMethods 
     async answer(params, caller) {
       const latest = async () =>
         quantityOf(await node.read({ method: "eth_blockNumber", params: [] }, caller), "the height") ?? 0n;
-      await assertLogRange(params, options.gatewayLogBlocks, latest);
-      return await node.read({ method: "eth_getLogs", params }, caller);
+      const filter = await boundedLogFilter(params, options.gatewayLogBlocks, latest);
+      return await node.read({ method: "eth_getLogs", params: [filter] }, caller);
     },
   };
   return new Map<string, GatewayMethod>([

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { BlockFeed } from "./blockFeed.js";
 import { invalidParams, RPC_CODES, RpcRefusal } from "./jsonRpc.js";
-import { compileLogFilter } from "./logFilter.js";
+import { compileLogFilter, MAX_FILTER_VALUES } from "./logFilter.js";
 
 /** The subscriptions of one WebSocket. */
 export interface Subscriptions {
@@ -19,12 +19,24 @@ const MAX_SUBSCRIPTIONS = 100;
 /** @param notify sends a notification, as JSON. */
 export function createSubscriptions(feed: BlockFeed, notify: (text: string) => void): Subscriptions {
   const ends = new Map<string, () => void>();
+  /** The addresses and topics that the filters of all subscriptions keep in memory. */
+  let filterValues = 0;
+  const listenForLogs = (filter: unknown, send: (result: unknown) => void): (() => void) => {
+    const { isWanted, values } = compileLogFilter(filter);
+    if (filterValues + values > MAX_FILTER_VALUES) {
+      const message = `the filters of this connection have more than ${MAX_FILTER_VALUES} addresses and topics`;
+      throw new RpcRefusal(RPC_CODES.limitExceeded, message);
+    }
+    filterValues += values;
+    const end = feed.onLogs((logs) => logs.filter(isWanted).forEach(send));
+    return () => {
+      filterValues -= values;
+      end();
+    };
+  };
   const listen = (kind: unknown, filter: unknown, send: (result: unknown) => void): (() => void) => {
     if (kind === "newHeads") return feed.onHead(send);
-    if (kind === "logs") {
-      const isWanted = compileLogFilter(filter);
-      return feed.onLogs((logs) => logs.filter(isWanted).forEach(send));
-    }
+    if (kind === "logs") return listenForLogs(filter, send);
     throw new RpcRefusal(
       RPC_CODES.methodNotFound,
       `no ${JSON.stringify(kind)} subscription in eth namespace`,

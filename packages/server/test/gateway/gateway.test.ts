@@ -116,6 +116,16 @@ describe("JSON-RPC", () => {
     expect(node.requests.all - before).toBeLessThan(3); // the service's own polls
   });
 
+  it("refuses parameters that are nested too deeply to be written again", async () => {
+    const nested = "[".repeat(8_000) + "]".repeat(8_000);
+    for (const method of ["eth_getBalance", "eth_subscribe"]) {
+      const { json } = await client().post(
+        `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${nested}}`,
+      );
+      expect(json).toMatchObject({ id: 1, error: { code: -32_602 } });
+    }
+  });
+
   it("passes on the node's results and errors as they are", async () => {
     const { node } = service();
     node.answers.eth_getStorageAt = ([address]) => ({ asked: address });
@@ -147,6 +157,20 @@ describe("JSON-RPC", () => {
         message: expect.stringMatching(/blocks, more than 100/),
       },
     );
+  });
+
+  it("lets no filter search more by fields that a node reads in its own way", async () => {
+    const { node } = service();
+    const asked: unknown[] = [];
+    node.answers.eth_getLogs = ([filter]) => {
+      asked.push(filter);
+      return [];
+    };
+    const address = userAddress(1);
+    await client().call("eth_getLogs", { address, FromBlock: "0x0", toBlock: null });
+    expect(asked).toContainEqual({ address, fromBlock: "latest", toBlock: "latest" });
+    const hashAndRange = { address, blockHash: hashOf("0x"), fromBlock: "0x0" };
+    expect(await client().refusal("eth_getLogs", hashAndRange)).toMatchObject({ code: -32_602 });
   });
 
   it("quotes 0 for every price, and shows no base fee", async () => {
@@ -240,6 +264,26 @@ describe("eth_sendRawTransaction", () => {
   });
 });
 
+describe("eth_sendRawTransaction with `--gateway-wait included`", () => {
+  it("answers when the transaction is in a block", async () => {
+    const options = { publicApiKeys, gatewayWait: "included" } as const;
+    const service = await services.start(options, { automine: false });
+    const client = new GatewayClient(service.url);
+    const raw = innerOf(8);
+    let isAnswered = false;
+    const answer = client.call("eth_sendRawTransaction", raw).finally(() => {
+      isAnswered = true;
+    });
+    await service.node.until(({ sent }) => sent.length === 1);
+    const states = () => service.query("select state from submissions");
+    await expect.poll(states).toEqual([{ state: "broadcast" }]);
+    expect(isAnswered).toBe(false);
+    service.node.mine();
+    expect(await answer).toBe(hashOf(raw));
+    expect(await client.call("pm_getSubmission", hashOf(raw))).toMatchObject({ state: "included" });
+  });
+});
+
 describe("what the service holds", () => {
   it("is counted in the pending nonce, and found by its hash before its block", async () => {
     const service = await services.start({ publicApiKeys }, { automine: false });
@@ -322,6 +366,8 @@ describe("a client that asks too much", () => {
     expect(status).toBe(429);
     expect(headers.get("retry-after")).toMatch(/^\d+$/);
     expect(json).toMatchObject({ error: { code: -32_005, data: { reason: "RATE_EXCEEDED" } } });
+    const tooLarge = JSON.stringify(Array(101).fill(batch[0]));
+    expect((await client.post(tooLarge)).status).toBe(429);
   });
 });
 
@@ -363,6 +409,32 @@ describe("answers of the node", () => {
     expect(json).toEqual(Array(3).fill({ jsonrpc: "2.0", id: 1, result: "0x0" }));
     expect(asked).toEqual(["eth_getBalance"]);
   });
+
+  it("are not remembered where they are logs of blocks that a node may not have yet", async () => {
+    const { node } = service();
+    const address = userAddress(1);
+    const asked: unknown[] = [];
+    node.answers.eth_getLogs = ([filter]) => {
+      const { address: of, toBlock } = filter as { readonly address: unknown; readonly toBlock: string };
+      if (of === address) asked.push(toBlock);
+      return [];
+    };
+    for (let i = 0; i < 100; i++) node.mine();
+    const height = node.chain.height;
+    const logsUntil = (toBlock: string) =>
+      client().call("eth_getLogs", { address, fromBlock: "0x1", toBlock });
+    // The service knows of the new blocks, because it remembers older ones.
+    await expect
+      .poll(async () => {
+        asked.length = 0;
+        for (let i = 0; i < 2; i++) await logsUntil("0x14");
+        return asked;
+      })
+      .toEqual([]);
+    const newest = `0x${height.toString(16)}`;
+    for (let i = 0; i < 2; i++) await logsUntil(newest);
+    expect(asked).toEqual([newest, newest]);
+  });
 });
 
 describe("the WebSocket", () => {
@@ -400,6 +472,43 @@ describe("the WebSocket", () => {
     await socket.close();
     const overHttp = await new GatewayClient(service().url).refusal("eth_subscribe", "newHeads");
     expect(overHttp).toMatchObject({ code: -32_601, message: "notifications not supported" });
+  });
+
+  it("announces a block once that it hears of twice", async () => {
+    const changes = { publicApiKeys };
+    const { node, url } = await services.start(changes, {
+      prepare: ({ wsUrl }) => Object.assign(changes, { rpcWsUrl: wsUrl }),
+    });
+    await node.until(({ heads }) => heads.subscribers === 1);
+    const socket = await GatewaySocket.open(`${url.replace("http", "ws")}/rpc/${GATEWAY_KEY}`);
+    await socket.call("eth_subscribe", "newHeads");
+    const heights: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      node.mine();
+      node.heads.announce(node.chain.height);
+      const { params } = await socket.next();
+      heights.push(Number((params.result as { readonly number: string }).number));
+      node.heads.announce(node.chain.height);
+      await node.nextCall("eth_blockNumber");
+    }
+    const last = node.chain.height;
+    expect(heights).toEqual([last - 2, last - 1, last]);
+    await socket.close();
+  });
+
+  it("keeps 1,000 addresses and topics of a connection's filters at most", async () => {
+    const socket = await GatewaySocket.open(socketUrl());
+    const topics = Array.from({ length: 600 }, (_, i) => hashOf(bytesToHex(Uint8Array.of(i >> 8, i & 0xff))));
+    const first = await socket.call("eth_subscribe", "logs", { topics: [topics] });
+    expect(await socket.call("eth_subscribe", "logs", { topics: [topics] })).toMatchObject({
+      error: { code: -32_005 },
+    });
+    await socket.call("eth_unsubscribe", first.result);
+    expect(await socket.call("eth_subscribe", "logs", { topics: [topics] })).toHaveProperty("result");
+    expect(await socket.call("eth_subscribe", "logs", { address: "0x12" })).toMatchObject({
+      error: { code: -32_602 },
+    });
+    await socket.close();
   });
 
   it("is refused without a good key, and tells a GET what it is", async () => {

@@ -54,10 +54,10 @@ export class GatewayConnection extends SocketConnection {
       }
       return await gateway.answer(messageOf(data, isBinary), this.caller, this.#subscriptions);
     } catch (error) {
-      if (error instanceof RpcRefusal) return encodeRefusal(null, error);
-      if (!(error instanceof ProtocolError)) throw error;
+      const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;
+      if (!(refusal instanceof RpcRefusal)) throw refusal;
       this.chargeRefusal();
-      return encodeRefusal(null, refusalFor(errorBodyOf(error)));
+      return encodeRefusal(null, refusal);
     }
   }
 
