@@ -33,9 +33,10 @@ const MAX_IDLE_AGE = 1.5;
 export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOptions): BlockWatch {
   const timer = createWakeableTimer();
   const idleMs = INTERVALS_WHEN_IDLE * pollIntervalMs;
-  const readHeight = async (isAwaited: boolean) => {
+  const readHeight = async (isAwaited: boolean, known: bigint | undefined) => {
     const seen = isAwaited ? undefined : heads.freshHeight(performance.now() - MAX_IDLE_AGE * idleMs);
-    return seen ?? (await chain.blockNumber());
+    // A head below the known height may be older than it. Only the node can tell whether the chain went back.
+    return seen !== undefined && (known === undefined || seen >= known) ? seen : await chain.blockNumber();
   };
   let isClosed = false;
   let running: Promise<void> = Promise.resolve();
@@ -43,7 +44,7 @@ export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOpt
     let known: bigint | undefined;
     while (!isClosed) {
       // The watch of the nodes reports one that does not answer.
-      const height = await readHeight(isAwaited()).catch(() => known);
+      const height = await readHeight(isAwaited(), known).catch(() => known);
       if (isClosed) return;
       if (height !== undefined && height !== known) onNewBlock(height);
       known = height;
