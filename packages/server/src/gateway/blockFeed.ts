@@ -4,12 +4,18 @@ import type { Logger } from "../model/log.js";
 import { heightIn } from "./logRange.js";
 import { withoutBaseFee } from "./prices.js";
 
+/** A header or a log, written once for all subscriptions. */
+export interface Announcement {
+  readonly value: unknown;
+  readonly text: string;
+}
+
 /** Announces each new block to the subscriptions of all clients, which one set of calls to the node serves. */
 export interface BlockFeed {
   /** @returns a function that ends the listening. */
-  onHead(listener: (header: unknown) => void): () => void;
+  onHead(listener: (header: Announcement) => void): () => void;
   /** Called with all logs of each new block. @returns a function that ends the listening. */
-  onLogs(listener: (logs: readonly unknown[]) => void): () => void;
+  onLogs(listener: (logs: readonly Announcement[]) => void): () => void;
 }
 
 /** Tells of new blocks, as the service's own watch of the chain sees them. */
@@ -29,8 +35,8 @@ const MAX_MISSED = 128n;
 
 /** The feed works while somebody listens. */
 export function createBlockFeed({ rpc, newBlocks, log }: BlockFeedDependencies): BlockFeed {
-  const heads = new Set<(header: unknown) => void>();
-  const logs = new Set<(logs: readonly unknown[]) => void>();
+  const heads = new Set<(header: Announcement) => void>();
+  const logs = new Set<(logs: readonly Announcement[]) => void>();
   let stop: (() => void) | undefined;
   /** The last announced block; undefined until the first. */
   let announced: { readonly height: bigint; readonly hash: unknown } | undefined;
@@ -45,10 +51,13 @@ export function createBlockFeed({ rpc, newBlocks, log }: BlockFeedDependencies):
     const hasListeners = heads.size + logs.size > 0;
     if (!isObject(block) || !hasListeners || block.hash === announced?.hash) return;
     announced = { height, hash: block.hash };
-    for (const listener of heads) listener(headerOf(block));
+    const header = announcementOf(headerOf(block));
+    for (const listener of heads) listener(header);
     if (logs.size === 0) return;
     const found = await call("eth_getLogs", [{ blockHash: block.hash }]);
-    if (Array.isArray(found) && found.length > 0) for (const listener of logs) listener(found);
+    if (!Array.isArray(found) || found.length === 0) return;
+    const ofBlock = found.map(announcementOf);
+    for (const listener of logs) listener(ofBlock);
   };
   const catchUp = async () => {
     const height = heightIn({ number: await call("eth_blockNumber", []) }, "number");
@@ -84,6 +93,10 @@ export function createBlockFeed({ rpc, newBlocks, log }: BlockFeedDependencies):
     onHead: (listener) => listen(heads, listener),
     onLogs: (listener) => listen(logs, listener),
   };
+}
+
+function announcementOf(value: unknown): Announcement {
+  return { value, text: JSON.stringify(value) };
 }
 
 const BODY_FIELDS: ReadonlySet<string> = new Set([

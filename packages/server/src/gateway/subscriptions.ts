@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { BlockFeed } from "./blockFeed.js";
+import type { Announcement, BlockFeed } from "./blockFeed.js";
 import { invalidParams, RPC_CODES, RpcRefusal } from "./jsonRpc.js";
 import { compileLogFilter, MAX_FILTER_VALUES } from "./logFilter.js";
 
@@ -13,29 +13,34 @@ export interface Subscriptions {
   end(): void;
 }
 
+type Send = (announced: readonly Announcement[]) => void;
+
 /** The subscriptions that one connection may have. */
 const MAX_SUBSCRIPTIONS = 100;
 
-/** @param notify sends a notification, as JSON. */
-export function createSubscriptions(feed: BlockFeed, notify: (text: string) => void): Subscriptions {
+/** @param notify sends notifications to the client, the results of which are JSON. */
+export function createSubscriptions(
+  feed: BlockFeed,
+  notify: (subscription: string, results: readonly string[]) => void,
+): Subscriptions {
   const ends = new Map<string, () => void>();
   /** The addresses and topics that the filters of all subscriptions keep in memory. */
   let filterValues = 0;
-  const listenForLogs = (filter: unknown, send: (result: unknown) => void): (() => void) => {
+  const listenForLogs = (filter: unknown, send: Send): (() => void) => {
     const { isWanted, values } = compileLogFilter(filter);
     if (filterValues + values > MAX_FILTER_VALUES) {
       const message = `the filters of this connection have more than ${MAX_FILTER_VALUES} addresses and topics`;
       throw new RpcRefusal(RPC_CODES.limitExceeded, message);
     }
     filterValues += values;
-    const end = feed.onLogs((logs) => logs.filter(isWanted).forEach(send));
+    const end = feed.onLogs((logs) => send(logs.filter(({ value }) => isWanted(value))));
     return () => {
       filterValues -= values;
       end();
     };
   };
-  const listen = (kind: unknown, filter: unknown, send: (result: unknown) => void): (() => void) => {
-    if (kind === "newHeads") return feed.onHead(send);
+  const listen = (kind: unknown, filter: unknown, send: Send): (() => void) => {
+    if (kind === "newHeads") return feed.onHead((header) => send([header]));
     if (kind === "logs") return listenForLogs(filter, send);
     throw new RpcRefusal(
       RPC_CODES.methodNotFound,
@@ -49,9 +54,12 @@ export function createSubscriptions(feed: BlockFeed, notify: (text: string) => v
         throw new RpcRefusal(RPC_CODES.limitExceeded, message);
       }
       const subscription = `0x${randomBytes(16).toString("hex")}`;
-      const send = (result: unknown) => {
-        const params = { subscription, result };
-        notify(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params }));
+      const send: Send = (announced) => {
+        if (announced.length === 0) return;
+        notify(
+          subscription,
+          announced.map(({ text }) => text),
+        );
       };
       ends.set(subscription, listen(kind, filter, send));
       return subscription;

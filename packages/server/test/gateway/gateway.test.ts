@@ -496,6 +496,31 @@ describe("the WebSocket", () => {
     await socket.close();
   });
 
+  it("sends all logs of a block to a client that reads, and closes with 1013 for one that does not", async () => {
+    const { node } = service();
+    const logsOfBlock = (logs: readonly object[]) => {
+      node.answers.eth_getLogs = ([filter]) => ("blockHash" in (filter as object) ? logs : []);
+    };
+    const log = { address: bytesToHex(TOKEN), topics: [], data: `0x${"00".repeat(500)}` };
+    logsOfBlock(Array(5_000).fill(log));
+    const socket = await GatewaySocket.open(socketUrl());
+    await socket.call("eth_subscribe", "logs");
+    node.mine();
+    for (let i = 0; i < 5_000; i++) await socket.next();
+    logsOfBlock([{ ...log, data: `0x${"00".repeat(500_000)}` }]);
+    for (let i = 1; i < 20; i++) await socket.call("eth_subscribe", "logs");
+    const reader = await GatewaySocket.open(socketUrl());
+    await reader.call("eth_subscribe", "logs");
+    socket.pause();
+    // The first connection is told of each block before the second.
+    for (let i = 0; i < 2; i++) {
+      node.mine();
+      await reader.next();
+    }
+    expect(await socket.closeCode()).toBe(1013);
+    await reader.close();
+  });
+
   it("keeps 1,000 addresses and topics of a connection's filters at most", async () => {
     const socket = await GatewaySocket.open(socketUrl());
     const topics = Array.from({ length: 600 }, (_, i) => hashOf(bytesToHex(Uint8Array.of(i >> 8, i & 0xff))));

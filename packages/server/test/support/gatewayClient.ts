@@ -102,6 +102,19 @@ export class GatewaySocket {
     }
   }
 
+  /** Reads nothing from now on. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** Reads on, to the close by the service. @returns its code. */
+  async closeCode(): Promise<number> {
+    const closed = once(this.#socket, "close");
+    this.#socket.resume();
+    const [code] = await closed;
+    return code as number;
+  }
+
   async close(): Promise<void> {
     this.#socket.close();
     await once(this.#socket, "close");

@@ -13,23 +13,35 @@ export interface GatewayConnectionDependencies extends ConnectionDependencies {
   readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
 }
 
-/** A client that leaves this many bytes of notifications unread is disconnected. */
-const MAX_UNREAD_NOTIFICATIONS = 4_194_304;
+/** A client for which notifications of more characters wait is disconnected. All clients share the texts of a block. */
+const MAX_WAITING_CHARACTERS = 33_554_432;
+
+/** Notifications of one subscription, which wait until the client has read those before. */
+interface WaitingNotifications {
+  readonly subscription: string;
+  readonly results: readonly string[];
+}
 
 /** A WebSocket that speaks JSON-RPC: the same answers as `POST /rpc/<key>`, and subscriptions. */
 export class GatewayConnection extends SocketConnection {
   readonly #dependencies: GatewayConnectionDependencies;
   readonly #subscriptions: Subscriptions;
   #inFlight = 0;
+  #waiting: WaitingNotifications[] = [];
+  #waitingCharacters = 0;
+  #isNotifying = false;
 
   constructor(accepted: AcceptedSocket, dependencies: GatewayConnectionDependencies) {
     super(accepted, dependencies);
     this.#dependencies = dependencies;
-    this.#subscriptions = createSubscriptions(dependencies.blockFeed, (text) => this.#notify(text));
+    this.#subscriptions = createSubscriptions(dependencies.blockFeed, (subscription, results) =>
+      this.#notify({ subscription, results }),
+    );
   }
 
   protected override endStreams(): void {
     this.#subscriptions.end();
+    this.#waiting = [];
   }
 
   protected override async respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void> {
@@ -61,15 +73,43 @@ export class GatewayConnection extends SocketConnection {
     }
   }
 
-  #notify(text: string): void {
+  #notify(notifications: WaitingNotifications): void {
     if (!this.isOpen) return;
-    if (this.unreadBytes > MAX_UNREAD_NOTIFICATIONS) {
-      this.#subscriptions.end();
+    this.#waitingCharacters += charactersOf(notifications);
+    if (this.#waitingCharacters > MAX_WAITING_CHARACTERS) {
+      this.endStreams();
       this.close(CLOSE_CODES.tryAgainLater, "the client does not read its notifications");
       return;
     }
-    void this.send(text).catch(() => {});
+    this.#waiting.push(notifications);
+    if (!this.#isNotifying) void this.#sendWaiting();
   }
+
+  /** Sends at the pace at which the client reads, so that a block of many logs holds up nobody. */
+  async #sendWaiting(): Promise<void> {
+    this.#isNotifying = true;
+    try {
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        for (const result of next.results) {
+          if (!this.isOpen) return;
+          await this.send(notificationOf(next.subscription, result));
+        }
+        this.#waitingCharacters -= charactersOf(next);
+      }
+    } catch {
+      // The connection is gone.
+    } finally {
+      this.#isNotifying = false;
+    }
+  }
+}
+
+function charactersOf({ results }: WaitingNotifications): number {
+  return results.reduce((sum, result) => sum + result.length, 0);
+}
+
+function notificationOf(subscription: string, result: string): string {
+  return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${result}}}`;
 }
 
 /** @throws {@link RpcRefusal} "parse error". */

@@ -87,11 +87,6 @@ export abstract class SocketConnection {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** The bytes that wait for the client to read them. */
-  protected get unreadBytes(): number {
-    return this.#socket.bufferedAmount;
-  }
-
   /** Counts a refused frame for the key's turns. */
   protected chargeRefusal(): void {
     this.#dependencies.parties.charge(partyOfKey(this.caller));
