@@ -21,8 +21,8 @@ export default defineConfig({
     environment: "node",
     // The tests use the cryptography of the programs: libsecp256k1, not the slower pure JavaScript.
     setupFiles: ["./scripts/nativeCrypto.mjs"],
-    // One more than the default on two cores: much of the time is waiting for other processes.
-    maxWorkers: 2,
+    // Two more than the default on two cores: much of the time is waiting for other processes.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     reporters: ["default", "./scripts/countingReporter.mjs"],
