@@ -129,5 +129,5 @@ async function untilAllKnown({ chain, storeLoss, query }: Environment, deadline:
 export async function logsOf(environment: Environment): Promise<string> {
   const lanes = await environment.lanes.list().catch((error: Error) => error.message);
   const logs = environment.replicas.map(({ name, log }) => `--- ${name}\n${log.slice(-60_000)}`);
-  return `lanes: ${JSON.stringify(lanes, (_, value: unknown) => value, 1)}\n${logs.join("\n")}`;
+  return `lanes: ${JSON.stringify(lanes, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value), 1)}\n${logs.join("\n")}`;
 }
