@@ -15,6 +15,33 @@ function calldataTokens(data: Uint8Array): bigint {
   return BigInt(data.length + 3 * nonZero);
 }
 
+/** The gas that a transaction uses at least. */
+export interface GasBounds {
+  /** The gas that it uses before its code runs (EIP-2, EIP-2028, EIP-2930, EIP-3860). */
+  readonly intrinsic: bigint;
+  /** The gas that its calldata costs at least (EIP-7623). */
+  readonly floor: bigint;
+}
+
+/**
+ * Returns the two bounds of a transaction's gas. A validator wants a gas limit that reaches both.
+ * @example
+ * ```ts
+ * const { intrinsic, floor } = gasBounds(unsigned);
+ * ```
+ */
+export function gasBounds(tx: UnsignedTransaction): GasBounds {
+  const tokens = calldataTokens(tx.data);
+  let intrinsic = TRANSACTION + STANDARD_TOKEN * tokens;
+  if (tx.to === undefined) intrinsic += CREATION + INIT_CODE_WORD * BigInt(Math.ceil(tx.data.length / 32));
+  if (tx.type !== "legacy") {
+    for (const { storageKeys } of tx.accessList) {
+      intrinsic += ACCESS_LIST_ADDRESS + ACCESS_LIST_STORAGE_KEY * BigInt(storageKeys.length);
+    }
+  }
+  return { intrinsic, floor: TRANSACTION + FLOOR_TOKEN * tokens };
+}
+
 /**
  * Returns the least gas limit of a transaction, in gas. That is 21,000 with the price of its calldata (EIP-2028: 4
  * a zero byte, 16 any other), of its access list (EIP-2930) and of a creation (EIP-2, EIP-3860), or the floor that the
@@ -25,14 +52,6 @@ function calldataTokens(data: Uint8Array): bigint {
  * ```
  */
 export function intrinsicGas(tx: UnsignedTransaction): bigint {
-  const tokens = calldataTokens(tx.data);
-  let gas = TRANSACTION + STANDARD_TOKEN * tokens;
-  if (tx.to === undefined) gas += CREATION + INIT_CODE_WORD * BigInt(Math.ceil(tx.data.length / 32));
-  if (tx.type !== "legacy") {
-    for (const { storageKeys } of tx.accessList) {
-      gas += ACCESS_LIST_ADDRESS + ACCESS_LIST_STORAGE_KEY * BigInt(storageKeys.length);
-    }
-  }
-  const floor = TRANSACTION + FLOOR_TOKEN * tokens;
-  return gas > floor ? gas : floor;
+  const { intrinsic, floor } = gasBounds(tx);
+  return intrinsic > floor ? intrinsic : floor;
 }

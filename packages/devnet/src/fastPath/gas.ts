@@ -1,41 +1,24 @@
-import { highestGasPrice, type SignedTransaction } from "@gas-waiver/protocol";
+import { gasBounds, highestGasPrice, type SignedTransaction } from "@gas-waiver/protocol";
 import type { Frame } from "./frame.js";
 
-// The gas of a transaction outside the code that it runs. Prices in gas.
-
-const TRANSACTION = 21_000;
-/** Each zero byte of calldata is one token, any other byte four (EIP-7623). */
-const TOKEN = 4;
-const FLOOR_TOKEN = 10;
-const ACCESS_LIST_ADDRESS = 2_400;
-const ACCESS_LIST_STORAGE_KEY = 1_900;
 /** At most this part of the gas that was used is refunded (EIP-3529). */
 const REFUND_QUOTIENT = 5;
 
-/** The gas that a transaction with a target uses at least. */
-export interface GasBounds {
-  /** The gas that it uses before its code runs (EIP-2028, EIP-2930). */
+/** The bounds of a transaction's gas as Numbers, in which the fast path counts. */
+export interface FrameGas {
   readonly intrinsic: number;
-  /** The gas that its calldata costs at least (EIP-7623). */
   readonly floor: number;
 }
 
-export function gasBoundsOf(tx: SignedTransaction): GasBounds {
-  let tokens = tx.data.length;
-  for (const byte of tx.data) if (byte !== 0) tokens += 3;
-  let intrinsic = TRANSACTION + TOKEN * tokens;
-  if (tx.type !== "legacy") {
-    for (const { storageKeys } of tx.accessList) {
-      intrinsic += ACCESS_LIST_ADDRESS + ACCESS_LIST_STORAGE_KEY * storageKeys.length;
-    }
-  }
-  return { intrinsic, floor: TRANSACTION + FLOOR_TOKEN * tokens };
+export function frameGasOf(tx: SignedTransaction): FrameGas {
+  const { intrinsic, floor } = gasBounds(tx);
+  return { intrinsic: Number(intrinsic), floor: Number(floor) };
 }
 
 /** @param frame the call at its end; undefined if no code ran. */
 export function gasUsedBy(
   { gasLimit }: SignedTransaction,
-  { intrinsic, floor }: GasBounds,
+  { intrinsic, floor }: FrameGas,
   frame: Frame | undefined,
 ): number {
   const used = frame === undefined ? intrinsic : Number(gasLimit) - frame.gasLeft;

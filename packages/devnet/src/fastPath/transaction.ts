@@ -6,7 +6,7 @@ import { type AccountRecord, EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.j
 import { Accounts } from "./accounts.js";
 import { CannotRunError, UnknownInstructionError } from "./cannotRunError.js";
 import { type CallContext, Frame } from "./frame.js";
-import { type GasBounds, gasBoundsOf, gasUsedBy, highestCost } from "./gas.js";
+import { type FrameGas, frameGasOf, gasUsedBy, highestCost } from "./gas.js";
 import { INSTRUCTIONS } from "./instructions.js";
 import { programOf } from "./program.js";
 
@@ -39,7 +39,7 @@ export function runTransaction(
   const coinbase = bytesToHex(block.coinbase);
   // EthereumJS removes empty accounts that a transaction touches (EIP-161). Only a patch of the state leaves any.
   if (accounts.isEmpty(target) || accounts.isEmpty(coinbase)) return undefined;
-  const gas = gasBoundsOf(signed);
+  const gas = frameGasOf(signed);
   if (!canRun(signed, gas, accounts.get(sender))) return undefined;
   const code = codeOf(accounts.get(target), state);
   if (code[0] === SPECIAL_CODE || unknownCodes.has(code)) return undefined;
@@ -73,7 +73,7 @@ interface TopCall {
   readonly target: Hex;
   readonly code: Uint8Array;
   readonly price: bigint;
-  readonly gas: GasBounds;
+  readonly gas: FrameGas;
 }
 
 /** Moves the value and runs the code. @returns the frame at its end; undefined if the target has no code. */
@@ -139,7 +139,7 @@ function isPrecompile(address: Uint8Array): boolean {
 }
 
 /** Whether a transaction may be in a block. */
-function canRun(tx: SignedTransaction, gas: GasBounds, { nonce, balance, codeHash }: AccountRecord): boolean {
+function canRun(tx: SignedTransaction, gas: FrameGas, { nonce, balance, codeHash }: AccountRecord): boolean {
   return (
     nonce === tx.nonce &&
     codeHash === EMPTY_CODE_HASH &&
