@@ -7,7 +7,6 @@ import {
   encodeResult,
   invalidParams,
   RPC_CODES,
-  type RpcId,
   RpcRefusal,
   type RpcRequest,
   readRequest,
@@ -42,6 +41,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   return new MethodGateway(dependencies);
 }
 
+type ReadRequest = ReturnType<typeof readRequest>;
+
 /** Whoever sent a message, with the subscriptions of its connection. */
 interface Client {
   readonly caller: Caller;
@@ -58,13 +59,15 @@ class MethodGateway implements Gateway {
   async answer(message: unknown, caller: Caller, subscriptions?: Subscriptions): Promise<string | undefined> {
     const client = { caller, subscriptions };
     if (Array.isArray(message)) return await this.#answerBatch(message, client);
-    this.#dependencies.countReads(caller, this.#costOf(message));
-    return await this.#answerOne(message, client);
+    const request = readRequest(message);
+    this.#dependencies.countReads(caller, this.#costOf(request));
+    return await this.#answerOne(request, client);
   }
 
   async #answerBatch(calls: readonly unknown[], client: Client): Promise<string | undefined> {
     const { countReads, maxBatchCalls, maxAnswerBytes } = this.#dependencies;
-    const cost = calls.reduce((sum: number, call) => sum + this.#costOf(call), 0);
+    const requests = calls.map(readRequest);
+    const cost = requests.reduce((sum, request) => sum + this.#costOf(request), 0);
     // A batch that is refused was read as well.
     countReads(client.caller, Math.max(1, cost));
     if (calls.length === 0 || calls.length > maxBatchCalls) {
@@ -72,18 +75,19 @@ class MethodGateway implements Gateway {
       return encodeRefusal(null, new RpcRefusal(RPC_CODES.invalidRequest, message));
     }
     let room = maxAnswerBytes;
-    const answerWithinRoom = async (call: unknown) => {
-      const answer = await this.#answerOne(call, client);
+    const answerWithinRoom = async (request: ReadRequest) => {
+      const answer = await this.#answerOne(request, client);
       if (answer === undefined) return undefined;
       room -= answer.length;
-      return room >= 0 ? answer : encodeRefusal(idOf(call), BATCH_ANSWER_TOO_LARGE);
+      return room >= 0 ? answer : encodeRefusal(request.id ?? null, BATCH_ANSWER_TOO_LARGE);
     };
-    const answers = (await Promise.all(calls.map(answerWithinRoom))).filter((answer) => answer !== undefined);
+    const answers = (await Promise.all(requests.map(answerWithinRoom))).filter(
+      (answer) => answer !== undefined,
+    );
     return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
   }
 
-  async #answerOne(call: unknown, client: Client): Promise<string | undefined> {
-    const request = readRequest(call);
+  async #answerOne(request: ReadRequest, client: Client): Promise<string | undefined> {
     if ("refusal" in request) return encodeRefusal(request.id, request.refusal);
     const { id } = request;
     try {
@@ -113,8 +117,7 @@ class MethodGateway implements Gateway {
     throw new RpcRefusal(RPC_CODES.methodNotFound, message);
   }
 
-  #costOf(call: unknown): number {
-    const request = readRequest(call);
+  #costOf(request: ReadRequest): number {
     return ("method" in request && this.#dependencies.methods.get(request.method)?.cost) || 1;
   }
 }
@@ -139,11 +142,6 @@ const BATCH_ANSWER_TOO_LARGE = new RpcRefusal(
 function refusalOf(error: unknown): RpcRefusal | undefined {
   if (error instanceof RpcRefusal) return error;
   return error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : undefined;
-}
-
-function idOf(call: unknown): RpcId {
-  const { id } = readRequest(call);
-  return id ?? null;
 }
 
 function isDeeperThan(levels: number, value: unknown): boolean {
