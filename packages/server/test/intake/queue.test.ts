@@ -32,7 +32,8 @@ describe("a flood of one API key", () => {
     nodeAnswer.resolve();
     expect((await answer).map(outcomeOf)).toEqual(["success"]);
     expect((await lines).map(outcomeOf)).toEqual(Array(600).fill("success"));
-    expect(service.node.chain.executed.indexOf(hashOf(single))).toBeLessThan(300);
+    // The two steps that came before it have 198 each at most. It is the first or the second of the next one.
+    expect(service.node.chain.executed.indexOf(hashOf(single))).toBeLessThanOrEqual(2 * 198 + 1);
   });
 });
 
