@@ -41,6 +41,13 @@ export const sidebar = [
     ],
   },
   {
+    text: "Recipes",
+    items: [
+      { text: "A backend that decides", link: "/recipes/backend" },
+      { text: "Next.js", link: "/recipes/nextjs" },
+    ],
+  },
+  {
     text: "Reference",
     items: [
       { text: "Client functions", link: "/reference/client" },

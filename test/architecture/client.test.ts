@@ -5,6 +5,7 @@ testArrows("client", {
   gasless: ["actions", "errors", "http"],
   socket: ["actions", "errors", "http"],
   provider: ["errors", "http"],
+  forwarding: ["http"],
   actions: ["errors", "http"],
   http: ["errors"],
 });

@@ -148,6 +148,7 @@ function entryOf(file: string): string {
     return "@gas-waiver/protocol/description";
   if (file.startsWith("protocol/")) return "@gas-waiver/protocol";
   if (file.startsWith("crypto-native/")) return "@gas-waiver/crypto-native";
+  if (file.startsWith("client/src/forwarding/")) return "@gas-waiver/client/relay";
   const special = { selfHosted: "self-hosted", broadcast: "self-hosted", viem: "viem", ethers: "ethers" };
   const found = Object.entries(special).find(([name]) => file === `client/src/${name}.ts`);
   return found ? `@gas-waiver/client/${found[1]}` : "@gas-waiver/client";

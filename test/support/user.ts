@@ -17,6 +17,7 @@ const MNEMONIC = Mnemonic.fromPhrase("test test test test test test test test te
 export const token = new Interface([
   "function transfer(address to, uint256 amount) returns (bool)",
   "function balanceOf(address owner) view returns (uint256)",
+  "function approve(address spender, uint256 amount) returns (bool)",
   "function burn(uint256 amount)",
   "event Transfer(address indexed from, address indexed to, uint256 amount)",
 ]);

@@ -85,6 +85,28 @@ describe("submit", () => {
     ]);
   });
 
+  it("adds the application's header fields, which change none of its own, and the credentials", async () => {
+    const seen: unknown[] = [];
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      seen.push([Object.fromEntries(new Headers(init?.headers)), init?.credentials]);
+      return new Response(FIRST_LINE.replace('"index":1', '"index":0'));
+    };
+    let session = 0;
+    const headers = () => ({
+      "X-Session": `s${++session}`,
+      Authorization: "Bearer mine",
+      Accept: "text/html",
+    });
+    const own = { accept: "application/x-ndjson", "content-type": "application/json" };
+    const url = "http://127.0.0.1";
+    await collect(createWaiverClient({ url, fetch, headers, credentials: "include" }).submit(["0x01"]));
+    await collect(createWaiverClient({ url, fetch, headers, apiKey: API_KEY }).submit(["0x01"]));
+    expect(seen).toEqual([
+      [{ ...own, "x-session": "s1", authorization: "Bearer mine" }, "include"],
+      [{ ...own, "x-session": "s2", authorization: `Bearer ${API_KEY}` }, undefined],
+    ]);
+  });
+
   it("keeps the path of the service's address", async () => {
     let path: string | undefined;
     const url = await serviceWith((request, response) => {

@@ -11,6 +11,10 @@ const ENTRY_POINTS = [
   { module: "@gas-waiver/client/viem", about: "needs viem 2" },
   { module: "@gas-waiver/client/ethers", about: "needs ethers 6" },
   {
+    module: "@gas-waiver/client/relay",
+    about: "a relay inside a server of your own, which adds the API key",
+  },
+  {
     module: "@gas-waiver/client/self-hosted",
     about: "wraps and sends with a waiver key of your own, without a service",
   },

@@ -33,9 +33,18 @@ export interface ConnectionOptions {
   readonly url: string | URL;
   /** The API key. Every function but `health` needs it. In a page it is a publishable one (`gwp_…`), which may be seen. */
   readonly apiKey?: string;
-  /** The `fetch` to use; the platform's own by default. */
+  /**
+   * Header fields of every request, such as the session of a server of yours; or a function that returns them for each one,
+   * where they change. Those that the client sets itself stay as they are.
+   */
+  readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>);
+  /** `include` sends the cookies of another origin's server, as `fetch` has it. `same-origin` by default. */
+  readonly credentials?: RequestCredentials;
+  /** The `fetch` to use, for a proxy, certificates or tests; the platform's own by default. */
   readonly fetch?: typeof globalThis.fetch;
 }
+
+type RequestHeaders = Readonly<Record<string, string>>;
 
 /**
  * Creates a connection for the functions of this package. Bundlers leave out the functions that a page does not
@@ -49,7 +58,8 @@ export interface ConnectionOptions {
  * for await (const line of submit(connection, [signedTransaction])) console.log(line.success);
  * ```
  */
-export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Connection {
+export function createConnection(options: ConnectionOptions): Connection {
+  const { url, apiKey, headers: common, credentials, fetch } = options;
   const base = parseBaseUrl(url);
   // fetch refuses such a header with a message that quotes the key.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
@@ -59,15 +69,15 @@ export function createConnection({ url, apiKey, fetch }: ConnectionOptions): Con
   return {
     async request({ method, path, authenticated }, { query, headers, body, signal, answerStatus } = {}) {
       const address = `${base}${path}${query ? `?${new URLSearchParams(query)}` : ""}`;
+      const fields = new Headers(typeof common === "function" ? await common() : common);
+      for (const [name, value] of Object.entries(headers ?? {})) fields.set(name, value);
+      if (body !== undefined) fields.set("content-type", "application/json");
+      if (authenticated && apiKey !== undefined) fields.set("authorization", `Bearer ${apiKey}`);
       const init: RequestInit = {
-        method,
-        headers: {
-          ...headers,
-          ...(body !== undefined && { "content-type": "application/json" }),
-          ...(authenticated && apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-        },
+        ...{ method, headers: fields },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         ...(signal && { signal }),
+        ...(credentials && { credentials }),
       };
       const response = await send(address, init).catch((cause: unknown) => {
         if (signal?.aborted) throw signal.reason;
