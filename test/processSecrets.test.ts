@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
 
@@ -39,6 +40,12 @@ describe("the process of a service", () => {
     expect(environment).not.toContain(SECRET);
     expect((await fetch(`${url}/v1/health`)).status).toBe(200);
     expect(await showKey(url)).toEqual([200, 200, 401, 404, 426]);
+    for (const path of [`/rpc/${KEY}`, `/rpc/${KEY}1`]) {
+      const socket = new WebSocket(`${url.replace("http", "ws")}${path}`);
+      socket.on("error", () => {});
+      socket.once("open", () => socket.terminate());
+      await new Promise((resolve) => socket.once("close", resolve));
+    }
     expect(await program.end()).toEqual({ status: 0, signal: null });
     expect(program.stderr).not.toMatch(/debugger/i);
     expect(program.stderr).toContain("an authentication failed");

@@ -19,7 +19,7 @@ export { InvalidOptionsError, StartError } from "./model/errors.js";
 export { weaknessOfKey } from "./model/keyStrength.js";
 export {
   DEFAULT_ADDRESS_LIMITS,
-  DEFAULT_PUBLISHABLE_SENDER_CAPS,
+  DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
   type KeyTermsJson,
 } from "./model/keyTerms.js";

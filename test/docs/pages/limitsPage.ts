@@ -37,7 +37,7 @@ import { RESERVED } from "../../../packages/server/src/lane/chooseReady.js";
 import { DEFAULTS } from "../../../packages/server/src/model/defaults.js";
 import {
   DEFAULT_ADDRESS_LIMITS,
-  DEFAULT_PUBLISHABLE_SENDER_CAPS,
+  DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
 } from "../../../packages/server/src/model/keyTerms.js";
 import { code, page, table } from "./markdown.js";
@@ -306,8 +306,14 @@ const PUBLISHABLE: readonly Row[] = [
   ],
   [
     "transactions and gas a day, of a sender",
-    `${count(DEFAULT_PUBLISHABLE_SENDER_CAPS.senderTransactions)}, and ${count(DEFAULT_PUBLISHABLE_SENDER_CAPS.senderGas)}`,
+    `${count(DEFAULT_PUBLISHABLE_CAPS.senderTransactions)}, and ${count(DEFAULT_PUBLISHABLE_CAPS.senderGas)}`,
     capsOf("senderTransactions", "senderGas"),
+    "line `CAP_EXCEEDED`",
+  ],
+  [
+    "transactions and gas a day, of all senders",
+    `${count(DEFAULT_PUBLISHABLE_CAPS.transactions)}, and ${count(DEFAULT_PUBLISHABLE_CAPS.gas)}`,
+    capsOf("transactions", "gas"),
     "line `CAP_EXCEEDED`",
   ],
 ];

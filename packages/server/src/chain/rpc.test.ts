@@ -239,3 +239,23 @@ describe("the text of a node", () => {
     expect(outcome.error.message.length).toBeLessThanOrEqual(501);
   });
 });
+
+describe("a client that bounds the answers that its own callers ask for", () => {
+  it("counts a longer answer as no failure of the node, and asks no other node for it", async () => {
+    const [first, second] = [await ScriptedNode.start(), await ScriptedNode.start()];
+    nodes.push(first, second);
+    first.answers.eth_getLogs = () => "x".repeat(2_000);
+    const rpc = createRpc({
+      rpcUrls: [first.url, second.url],
+      rpcTimeoutMs: 20_000,
+      signal: new AbortController().signal,
+      maxResponseBytes: 1_000,
+    });
+    for (let i = 0; i < 2; i++) {
+      const [outcome] = await rpc.read([{ method: "eth_getLogs", params: [] }]);
+      expect(outcome).toMatchObject({ error: { cause: { name: "ResponseTooLargeError" } } });
+    }
+    expect([first.requests.all, second.requests.all]).toEqual([2, 0]);
+    expect(rpc.health().map(({ healthy }) => healthy)).toEqual([true, true]);
+  });
+});

@@ -1,7 +1,7 @@
 import { answerOfFailure, type BatchAnswer, isCutShort, readBatchAnswer } from "./batchAnswer.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { type BatchPart, EndpointLimits } from "./endpointLimits.js";
-import { createPoster, type Poster } from "./httpPoster.js";
+import { createPoster, type Poster, ResponseTooLargeError } from "./httpPoster.js";
 import { ListParts } from "./listParts.js";
 import {
   BatchTooLargeError,
@@ -54,7 +54,10 @@ export interface RpcOptions {
   readonly signal: AbortSignal;
   /** Knows which nodes are behind; without it, every node may be asked. */
   readonly heads?: EndpointHeads;
-  /** The longest answer that is read, in bytes; by default, longer than any that the service itself asks for. */
+  /**
+   * The longest answer that is read, in bytes, where callers may ask for more: a longer one is no failure of the node. By
+   * default, answers may be longer than any that the service itself asks for, and a node that exceeds that has failed.
+   */
   readonly maxResponseBytes?: number;
 }
 
@@ -68,6 +71,8 @@ interface Endpoint {
   readonly place: number;
   readonly poster: Poster;
   readonly limits: EndpointLimits;
+  /** Whether an answer may be too long because of what was asked. */
+  readonly mayAnswerTooLong: boolean;
   failures: number;
   /** The end of the endpoint's rest by the monotonic clock, in ms. */
   restsUntil: number;
@@ -85,6 +90,7 @@ export function createRpc(options: RpcOptions): Rpc {
     place,
     poster: createPoster(url, options),
     limits: new EndpointLimits(),
+    mayAnswerTooLong: options.maxResponseBytes !== undefined,
     failures: 0,
     restsUntil: 0,
   }));
@@ -99,7 +105,7 @@ export function createRpc(options: RpcOptions): Rpc {
     let answer: BatchAnswer | undefined;
     for (const endpoint of usableInOrder()) {
       answer = await askEndpoint(endpoint, calls, first, together);
-      const failure = answer.fit === "fits" ? undefined : failureOf(answer.outcomes);
+      const failure = answer.fit === "fits" ? undefined : failureAt(endpoint, answer.outcomes);
       if (!failure || failure instanceof BatchTooLargeError) return answer;
       if (!mayTryNext(failure) || options.signal.aborted) return answer;
     }
@@ -192,7 +198,7 @@ async function postPart(endpoint: Endpoint, calls: SerializedCalls, part: BatchP
   const answer = await post(endpoint.poster, calls, part);
   calls.parts.onAnswer(endpoint.limits, part, answer.fit, endpoint.failures === 0);
   const isRefused = answer.fit === "too many calls" || answer.fit === "too many bytes";
-  const failure = isRefused ? undefined : failureOf(answer.outcomes);
+  const failure = isRefused ? undefined : failureAt(endpoint, answer.outcomes);
   endpoint.failures = failure ? endpoint.failures + 1 : 0;
   const restMs = Math.min(MAX_REST_MS, REST_MS * 2 ** (endpoint.failures - 1));
   endpoint.restsUntil = failure ? performance.now() + restMs : 0;
@@ -218,6 +224,15 @@ function serialize(calls: readonly RpcCall[], together = false): SerializedCalls
   // JSON of hex and method names is ASCII.
   const sizes = texts.map(({ length }) => length + 1);
   return { texts, parts: new ListParts(sizes, { together }) };
+}
+
+/** Returns the failure of an endpoint at a request; undefined if it has done its part. */
+function failureAt(
+  { mayAnswerTooLong }: Endpoint,
+  outcomes: readonly RpcOutcome[],
+): RpcUnavailableError | undefined {
+  const failure = failureOf(outcomes);
+  return mayAnswerTooLong && failure?.cause instanceof ResponseTooLargeError ? undefined : failure;
 }
 
 /** Returns the failure of the whole request, which every call shares; undefined if a call has its own outcome. */

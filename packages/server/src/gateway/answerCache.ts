@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { RpcCall } from "../chain/rpc.js";
 import { isObject } from "../chain/rpc.js";
 import { heightIn } from "./logRange.js";
@@ -30,7 +31,6 @@ const LARGEST_SHARE = 1 / 32;
 
 interface CachedAnswer {
   readonly result: unknown;
-  readonly characters: number;
 }
 
 /** Forgets the answers that were not asked for longest. */
@@ -39,34 +39,17 @@ export function createAnswerCache({
   reorgDepth,
   maxCharacters = MAX_CHARACTERS,
 }: AnswerCacheOptions): AnswerCache {
-  // In the order of the last use.
-  const answers = new Map<string, CachedAnswer>();
-  let characters = 0;
-  const forget = (key: string) => {
-    characters -= answers.get(key)?.characters ?? 0;
-    answers.delete(key);
-  };
+  const answers = new LRUCache<string, CachedAnswer>({
+    maxSize: maxCharacters,
+    maxEntrySize: maxCharacters * LARGEST_SHARE,
+    sizeCalculation: ({ result }, key) => key.length + JSON.stringify(result).length,
+  });
   return {
-    get(key) {
-      const known = answers.get(key);
-      if (known === undefined) return undefined;
-      answers.delete(key);
-      answers.set(key, known);
-      return known;
-    },
+    get: (key) => answers.get(key),
     add(key, call, result) {
       const latest = height();
       const final = latest === undefined ? -1n : latest - BigInt(reorgDepth);
-      if (!isLasting(call, result, final)) return;
-      const added = key.length + JSON.stringify(result).length;
-      if (added > maxCharacters * LARGEST_SHARE) return;
-      forget(key);
-      answers.set(key, { result, characters: added });
-      characters += added;
-      for (const oldest of answers.keys()) {
-        if (characters <= maxCharacters) break;
-        forget(oldest);
-      }
+      if (isLasting(call, result, final)) answers.set(key, { result });
     },
   };
 }

@@ -3,6 +3,7 @@ import {
   bytesToHex,
   type Hex,
   hashTransaction,
+  hexToBytes,
   parseInnerTx,
   type SignedTransaction,
 } from "@gas-waiver/protocol";
@@ -10,8 +11,9 @@ import { toQuantity } from "../chain/calls.js";
 import type { Caller, LimitedCaller } from "../model/caller.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
-import { findHeldTransaction, type HeldTransaction } from "../store/submissions/findHeldTransaction.js";
-import { findSenderSubmissions } from "../store/submissions/senderSubmissions.js";
+import { findHeldNonces, HELD_NONCES_PER_PAGE } from "../store/submissions/findHeldNonces.js";
+import { findHeldTransactions, type HeldTransaction } from "../store/submissions/findHeldTransactions.js";
+import { createSharedLookup } from "../util/sharedLookup.js";
 import type { NodeReader } from "./nodeReader.js";
 import { bytesAt, quantityOf } from "./params.js";
 
@@ -33,25 +35,28 @@ export interface StoreTurns {
  * those: it holds their wrappers.
  */
 export function createHeldTransactions({ node, store, chainRef, storeTurns }: HeldTransactionDependencies) {
-  const readStore = <T>(caller: Caller, work: () => Promise<T>) =>
-    storeTurns.readOn(caller, () => mapStoreErrors(work));
+  const heldNonces = (caller: Caller, sender: Uint8Array, from: bigint) =>
+    storeTurns.readOn(caller, () => mapStoreErrors(() => findHeldNonces(store, chainRef, { sender, from })));
+  // All clients share one query at a time, because it reads the whole queue.
+  const findByHash = createSharedLookup((hashes: readonly Hex[]) =>
+    mapStoreErrors(() => findHeldTransactions(store, chainRef, hashes.map(hexToBytes))),
+  );
   return {
     /** `eth_getTransactionCount`: of the pending state, it counts what the service holds for the sender. */
     async transactionCount(params: readonly unknown[], caller: Caller): Promise<unknown> {
       const call = { method: "eth_getTransactionCount", params };
       if (params[1] !== "pending") return await node.read(call, caller);
       const sender = bytesAt(params, 0, 20, "the address");
-      // The store first: what moves from it to the chain in between is then counted by the node.
-      const held = await readStore(caller, () =>
-        findSenderSubmissions(store, chainRef, [{ sender, nonce: 0n }]),
-      );
-      const count = quantityOf(await node.read(call, caller), "the node's count") ?? 0n;
-      return toQuantity(
-        firstFreeNonce(
-          count,
-          held.map(({ nonce }) => nonce),
-        ),
-      );
+      let from = 0n;
+      for (;;) {
+        // The store first: what moves from it to the chain in between is then counted by the node.
+        const held = await firstRunFrom(from, (lowest) => heldNonces(caller, sender, lowest));
+        const count = quantityOf(await node.read(call, caller), "the node's count") ?? 0n;
+        if (held === undefined || count < held.first) return toQuantity(count);
+        if (count <= held.end) return toQuantity(held.end);
+        // The run is behind the chain, and another one may be ahead of it.
+        from = count;
+      }
     },
     /** `eth_getTransactionByHash`: before its block, from the signed bytes that the service holds. */
     async transactionByHash(params: readonly unknown[], caller: Caller): Promise<unknown> {
@@ -59,19 +64,34 @@ export function createHeldTransactions({ node, store, chainRef, storeTurns }: He
       const call = { method: "eth_getTransactionByHash", params };
       const included = await node.read(call, caller);
       if (included !== null) return included;
-      const held = await readStore(caller, () => findHeldTransaction(store, chainRef, hash));
+      const held = await findByHash(bytesToHex(hash));
       // It may have come into a block between the two questions.
       return held ? pendingTransaction(held) : await node.read(call, caller);
     },
   };
 }
 
-/** The first nonce from `count` on that no submission has: what comes next goes behind what waits. */
-function firstFreeNonce(count: bigint, held: readonly bigint[]): bigint {
-  const taken = new Set(held);
-  let next = count;
-  while (taken.has(next)) next++;
-  return next;
+/** Nonces without a gap between them. */
+interface NonceRun {
+  readonly first: bigint;
+  /** The nonce after the last. */
+  readonly end: bigint;
+}
+
+/** Finds the first nonces from `from` on that are held without a gap, page by page; undefined if none is held. */
+async function firstRunFrom(
+  from: bigint,
+  readPage: (from: bigint) => Promise<readonly bigint[]>,
+): Promise<NonceRun | undefined> {
+  let run: NonceRun | undefined;
+  for (;;) {
+    const page = await readPage(run?.end ?? from);
+    for (const nonce of page) {
+      if (run !== undefined && nonce !== run.end) return run;
+      run = { first: run?.first ?? nonce, end: nonce + 1n };
+    }
+    if (page.length < HELD_NONCES_PER_PAGE) return run;
+  }
 }
 
 /** Writes a transaction as nodes write one that is in no block. */

@@ -1,8 +1,49 @@
+import { isLosslessNumber, parse as parseLossless } from "lossless-json";
 import { isObject } from "../chain/rpc.js";
 
 // JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as nodes of Ethereum speak it: parameters are a list.
 
-export type RpcId = string | number | null;
+export type RpcId = string | number | null | ExactNumber;
+
+/** A number as its client wrote it, which JavaScript would round. */
+export class ExactNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * Gives back the ids of a message that parsing has rounded. Nodes answer with the very bytes of an id, and clients in other
+ * languages have integers of 64 bits.
+ * @param message parsed from `text`. Its requests are changed.
+ */
+export function restoreExactIds(message: unknown, text: string): unknown {
+  const requests: readonly unknown[] = Array.isArray(message) ? message : [message];
+  if (!requests.some(isRounded)) return message;
+  const exact = exactRequests(text);
+  requests.forEach((request, i) => {
+    const written = exact[i];
+    if (isRounded(request) && isObject(written) && isLosslessNumber(written.id))
+      request.id = new ExactNumber(written.id.value);
+  });
+  return message;
+}
+
+function isRounded(request: unknown): request is { id: unknown } {
+  return isObject(request) && typeof request.id === "number" && !Number.isSafeInteger(request.id);
+}
+
+function exactRequests(text: string): readonly unknown[] {
+  try {
+    const exact = parseLossless(text);
+    return Array.isArray(exact) ? exact : [exact];
+  } catch {
+    // This parser is stricter about members that are there twice, and recursive.
+    return [];
+  }
+}
 
 /** A valid request object. */
 export interface RpcRequest {
@@ -63,7 +104,9 @@ export function readRequest(value: unknown): RpcRequest | UnreadableRequest {
 }
 
 function isId(value: unknown): value is RpcId {
-  return typeof value === "string" || typeof value === "number" || value === null;
+  return (
+    typeof value === "string" || typeof value === "number" || value === null || value instanceof ExactNumber
+  );
 }
 
 function unreadable(id: RpcId, why: string): UnreadableRequest {
@@ -73,14 +116,15 @@ function unreadable(id: RpcId, why: string): UnreadableRequest {
 /** Writes the answer to a call that succeeded. */
 export function encodeResult(id: RpcId, result: unknown): string {
   // JSON has no undefined, and an answer without a result would be none.
-  return JSON.stringify({ jsonrpc: "2.0", id, result: result ?? null });
+  return encodeAnswer(id, "result", result ?? null);
 }
 
 /** Writes the answer to a call that was refused. */
 export function encodeRefusal(id: RpcId, { code, message, data }: RpcRefusal): string {
-  return JSON.stringify({
-    jsonrpc: "2.0",
-    id,
-    error: { code, message, ...(data !== undefined && { data }) },
-  });
+  return encodeAnswer(id, "error", { code, message, ...(data !== undefined && { data }) });
+}
+
+function encodeAnswer(id: RpcId, member: "result" | "error", content: unknown): string {
+  const idText = id instanceof ExactNumber ? id.text : JSON.stringify(id);
+  return `{"jsonrpc":"2.0","id":${idText},"${member}":${JSON.stringify(content)}}`;
 }

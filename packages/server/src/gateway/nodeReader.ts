@@ -1,6 +1,8 @@
+import { ResponseTooLargeError } from "../chain/httpPoster.js";
 import { type Rpc, type RpcCall, RpcError, type RpcOutcome } from "../chain/rpc.js";
 import { type Caller, partyOf } from "../model/caller.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
+import { createAddressTurns } from "./addressTurns.js";
 import type { AnswerCache } from "./answerCache.js";
 import { RPC_CODES, RpcRefusal } from "./jsonRpc.js";
 
@@ -17,7 +19,7 @@ export interface NodeReader {
   readonly waiting: number;
 }
 
-/** Calls of all clients that the nodes work on at the same time, and those of one client. */
+/** Calls of all clients that the nodes work on at the same time, and those of one client or address. */
 const MAX_CONCURRENT = 64;
 const MAX_CONCURRENT_PER_CLIENT = 16;
 /** Calls that wait for their turn. A batch has 100 at most. */
@@ -25,11 +27,12 @@ const MAX_WAITING = 4_096;
 const MAX_WAITING_PER_CLIENT = 200;
 
 /**
- * The clients take turns. Identical calls at the same time become one, whoever makes them, and answers that cannot change
+ * The clients take turns, and so do the keys behind one address. Identical calls at the same time become one, whoever makes them, and answers that cannot change
  * are remembered.
  * @param rpc of the gateway alone, so that a call on which a node hangs makes no node rest for the lanes.
  */
 export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReader {
+  const inTurnOfAddress = createAddressTurns(MAX_CONCURRENT_PER_CLIENT, MAX_WAITING_PER_CLIENT);
   const semaphore = createFairSemaphore(
     MAX_CONCURRENT,
     MAX_WAITING,
@@ -39,7 +42,7 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
   const inFlight = new Map<string, Promise<unknown>>();
   const inTurn = async <T>(caller: Caller, ask: () => Promise<T>): Promise<T> => {
     try {
-      return await semaphore.run(ask, partyOf(caller));
+      return await inTurnOfAddress(caller, () => semaphore.run(ask, partyOf(caller)));
     } catch (error) {
       if (!(error instanceof TooManyWaitingError)) throw error;
       throw new RpcRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${error.message}`);
@@ -80,7 +83,7 @@ function answerOf(outcome: RpcOutcome | undefined): unknown {
   if (outcome !== undefined && !("error" in outcome)) return outcome.result;
   const error = outcome?.error;
   if (error instanceof RpcError) throw new RpcRefusal(error.code, error.message, error.data);
-  if (error?.cause instanceof Error && error.cause.name === "ResponseTooLargeError") {
+  if (error?.cause instanceof ResponseTooLargeError) {
     throw new RpcRefusal(RPC_CODES.serverError, "response too large: ask for less at once");
   }
   // The reason may name what only operators should know, such as a host.

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Announcement, BlockFeed } from "./blockFeed.js";
+import type { Announcement } from "./announcement.js";
+import type { BlockFeed } from "./blockFeed.js";
 import { invalidParams, RPC_CODES, RpcRefusal } from "./jsonRpc.js";
 import { compileLogFilter, MAX_FILTER_VALUES } from "./logFilter.js";
 
@@ -18,11 +19,15 @@ type Send = (announced: readonly Announcement[]) => void;
 /** The subscriptions that one connection may have. */
 const MAX_SUBSCRIPTIONS = 100;
 
-/** @param notify sends notifications to the client, the results of which are JSON. */
-export function createSubscriptions(
-  feed: BlockFeed,
-  notify: (subscription: string, results: readonly string[]) => void,
-): Subscriptions {
+/** The connection to a client. */
+export interface SubscribedClient {
+  /** Sends notifications, the results of which are JSON. */
+  notify(subscription: string, results: readonly string[]): void;
+  /** Called when logs of some blocks cannot be announced any more. */
+  onLost(): void;
+}
+
+export function createSubscriptions(feed: BlockFeed, client: SubscribedClient): Subscriptions {
   const ends = new Map<string, () => void>();
   /** The addresses and topics that the filters of all subscriptions keep in memory. */
   let filterValues = 0;
@@ -33,7 +38,10 @@ export function createSubscriptions(
       throw new RpcRefusal(RPC_CODES.limitExceeded, message);
     }
     filterValues += values;
-    const end = feed.onLogs((logs) => send(logs.filter(({ value }) => isWanted(value))));
+    const end = feed.onLogs({
+      onLogs: (logs) => send(logs.filter(({ value }) => isWanted(value))),
+      onLost: client.onLost,
+    });
     return () => {
       filterValues -= values;
       end();
@@ -56,7 +64,7 @@ export function createSubscriptions(
       const subscription = `0x${randomBytes(16).toString("hex")}`;
       const send: Send = (announced) => {
         if (announced.length === 0) return;
-        notify(
+        client.notify(
           subscription,
           announced.map(({ text }) => text),
         );

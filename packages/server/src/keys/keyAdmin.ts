@@ -8,7 +8,7 @@ import {
 } from "../model/auditRecord.js";
 import {
   changeTerms,
-  DEFAULT_PUBLISHABLE_SENDER_CAPS,
+  DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
   invalidTerms,
   type KeyTerms,
@@ -41,7 +41,8 @@ export interface KeyAdmin {
   /**
    * @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. The caps of a sender
    * that it does not name are {@link DEFAULT_SENDER_CAPS}; `null` unsets one, or all caps. With `publishable: true`
-   * everybody may see the key (D32): it needs `origins` and `allowedTargets`, and always has caps for each sender.
+   * everybody may see the key (D32): it needs `origins` and `allowedTargets`, always has caps for each sender, and has
+   * {@link DEFAULT_PUBLISHABLE_CAPS} unless the input names others.
    */
   create(actor: Actor | string, input: unknown): Promise<IssuedKey>;
   /** Lists keys in the order of their creation, beginning after the key `after`. */
@@ -68,7 +69,7 @@ export const DEFAULT_OVERLAP_MS = 86_400_000;
 
 /** The terms of a new key, unless its input names others. */
 const NEW_KEY_TERMS: KeyTerms = { limits: {}, allowedTargets: undefined, caps: DEFAULT_SENDER_CAPS };
-const NEW_PUBLISHABLE_KEY_TERMS: KeyTerms = { ...NEW_KEY_TERMS, caps: DEFAULT_PUBLISHABLE_SENDER_CAPS };
+const NEW_PUBLISHABLE_KEY_TERMS: KeyTerms = { ...NEW_KEY_TERMS, caps: DEFAULT_PUBLISHABLE_CAPS };
 
 /** Changes that may wait in one process. They run one at a time, because each holds a connection while it waits for a lock. */
 const MAX_WAITING = 100;

@@ -45,8 +45,13 @@ export const DEFAULT_SENDER_CAPS = {
   senderGas: 50_000_000n,
 } as const satisfies KeyCaps;
 
-/** The daily caps of each sender under a new publishable key. Anybody can make senders, so a person's need is enough. */
-export const DEFAULT_PUBLISHABLE_SENDER_CAPS = {
+/**
+ * The daily caps of a new publishable key: of each sender the need of a person, and of all together that of a hundred such
+ * people. Anybody can make senders and rent addresses, and must not spend without a bound.
+ */
+export const DEFAULT_PUBLISHABLE_CAPS = {
+  transactions: 10_000,
+  gas: 1_000_000_000n,
   senderTransactions: 100,
   senderGas: 10_000_000n,
 } as const satisfies KeyCaps;

@@ -64,6 +64,25 @@ describe("JSON-RPC", () => {
     expect((await client().post(JSON.stringify([call(undefined, "eth_chainId")]))).status).toBe(204);
   });
 
+  it("answers with the very bytes of an id that JavaScript would round", async () => {
+    const idsIn = async (body: string) => {
+      const answer = await fetch(client().url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body,
+      });
+      return [...(await answer.text()).matchAll(/"id":([^,]+),/g)].map(([, id]) => id);
+    };
+    const call = (id: string) => `{"jsonrpc":"2.0","id":${id},"method":"eth_chainId","params":[]}`;
+    expect(await idsIn(call("18446744073709551615"))).toEqual(["18446744073709551615"]);
+    const batch = ["9007199254740993", '"9007199254740993"', "1.50", "7", "1e3"];
+    expect((await idsIn(`[${batch.map(call)},{"id":9007199254740993}]`)).sort()).toEqual(
+      ["9007199254740993", '"9007199254740993"', "1.50", "7", "1000", "9007199254740993"].sort(),
+    );
+    const refused = '{"jsonrpc":"2.0","id":9007199254740993,"method":"personal_sign"}';
+    expect(await idsIn(refused)).toEqual(["9007199254740993"]);
+  });
+
   it("needs a key, and says so in JSON-RPC", async () => {
     const { status, json } = await new GatewayClient(service().url, "gwp_test_unknown").post("{}");
     expect(status).toBe(401);
@@ -348,6 +367,34 @@ describe("a transaction that pays for itself", () => {
     service.node.script = ({ raws }) =>
       raws[0] === paid ? { kind: "answer", status: 200, body } : undefined;
     expect(await client.call("eth_sendRawTransaction", paid)).toBe(hashOf(paid));
+    expect(await service.rows()).toEqual([]);
+  });
+});
+
+describe("a transaction of a type that can never be gas-waived", () => {
+  // A blob transaction (EIP-4844) and a delegation (EIP-7702). Only the type byte is looked at.
+  const raws = ["0x03c0", "0x04c0"] as const;
+
+  it("is refused in the words of a node, and reaches none", async () => {
+    const service = await services.start({ publicApiKeys });
+    const client = new GatewayClient(service.url);
+    for (const raw of raws) {
+      expect(await client.refusal("eth_sendRawTransaction", raw)).toMatchObject({
+        code: -32_000,
+        message: expect.stringMatching(/^transaction type not supported: /),
+        data: { reason: "UNSUPPORTED_TYPE" },
+      });
+    }
+    expect(service.node.sent).toEqual([]);
+  });
+
+  it("goes to the node where the operator passes on what pays, with the node's own answer", async () => {
+    const service = await services.start({ publicApiKeys, gatewayPaid: "pass" });
+    const client = new GatewayClient(service.url);
+    const error = { code: -32_000, message: "transaction underpriced: gas tip cap 0" };
+    service.node.onSends({ kind: "error", of: () => error });
+    for (const raw of raws) expect(await client.refusal("eth_sendRawTransaction", raw)).toEqual(error);
+    expect(service.node.sent).toEqual(raws);
     expect(await service.rows()).toEqual([]);
   });
 });

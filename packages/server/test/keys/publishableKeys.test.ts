@@ -52,12 +52,17 @@ beforeAll(async () => {
 afterAll(() => admin.close());
 
 describe("a publishable key", () => {
-  it("says what it is, and has caps for each sender", async () => {
+  it("says what it is, and has caps for each sender and for all of them", async () => {
     expect(pageKey).toMatch(/^gwp_test_[0-9a-f]{16}_[0-9a-f]{48}$/);
     expect(await admin.show(pageKeyId)).toMatchObject({
       publishable: true,
       origins: [PAGE],
-      caps: { senderTransactions: 100, senderGas: "10000000" },
+      caps: {
+        transactions: 10_000,
+        gas: "1000000000",
+        senderTransactions: 100,
+        senderGas: "10000000",
+      },
     });
   });
 

@@ -22,7 +22,8 @@ const MAX_GROWTH = MANY / 2;
 /** Objects that come and go while nobody asks for anything. */
 const SETTLED = 20;
 
-const KEYS = Array.from({ length: 40 }, (_, i) => `gw_test_${i}_secret-of-one-kind-of-request`);
+const GATEWAY_KEY = "gwp_test_wallets";
+const KEYS = Array.from({ length: 50 }, (_, i) => `gw_test_${i}_secret-of-one-kind-of-request`);
 
 const postgres = new TestPostgres();
 let node: ScriptedNode;
@@ -33,7 +34,12 @@ beforeAll(async () => {
   const { waivers, allowedTargets, ...options } = optionsFor(await postgres.createDatabase(), node.url);
   // Connections to the database come and go with the load, and have objects of their own.
   const connections = { laneConnections: 2, acceptConnections: 1, readConnections: 1, adminConnections: 1 };
-  service = await MeasuredService.start({ ...options, ...connections, apiKeys: KEYS });
+  service = await MeasuredService.start({
+    ...options,
+    ...connections,
+    apiKeys: KEYS,
+    ...{ publicApiKeys: [GATEWAY_KEY], gatewayAddressRatePerSecond: 10_000, gatewayRatePerSecond: 10_000 },
+  });
 });
 afterAll(async () => {
   for (const socket of opened) socket.destroy();
@@ -106,6 +112,13 @@ const UPGRADE = withoutBody("GET /v1/health", ["Connection: Upgrade", "Upgrade: 
 const REFUSED_UPGRADE = () => `${upgradeRequest("gw_test_bad").join("\r\n")}\r\n\r\n`;
 const BAD_JSON = submit("{a}");
 
+const rpc = (method: string, ...params: unknown[]) =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+const gatewayCall =
+  (body: string): BytesOf =>
+  () =>
+    request(`POST /rpc/${GATEWAY_KEY}`, [JSON_TYPE], body);
+
 const REQUESTS: Readonly<Record<string, BytesOf>> = {
   "GET /v1/health": withoutBody("GET /v1/health"),
   "HEAD /v1/health": withoutBody("HEAD /v1/health"),
@@ -124,6 +137,9 @@ const REQUESTS: Readonly<Record<string, BytesOf>> = {
   "an upgrade that is refused": REFUSED_UPGRADE,
   "Expect: 100-continue": withoutBody("GET /v1/health", ["Expect: 100-continue"]),
   "an unknown Expect": withoutBody("GET /v1/health", ["Expect: foo"]),
+  "a call of the gateway": gatewayCall(rpc("eth_chainId")),
+  "a read of the gateway": gatewayCall(rpc("eth_getBalance", `0x${"00".repeat(20)}`, "latest")),
+  "a call that the gateway refuses": gatewayCall("[]"),
   "a CORS preflight": withoutBody("OPTIONS /v1/submit", ["Origin: https://a.example"]),
 };
 
@@ -136,8 +152,14 @@ const FRAMES: Readonly<Record<string, BytesOf>> = {
   "a frame without an id": () => frame('{"transactions":["0x"]}'),
   "a frame with an id": () => frame('{"id":3,"transactions":["0x"]}'),
 };
+const GATEWAY_FRAMES: Readonly<Record<string, BytesOf>> = {
+  "a gateway's frame that is no JSON": () => frame("{"),
+  "a gateway's frame with a call": () => frame(rpc("eth_chainId")),
+  "a subscription of the gateway": () => frame(rpc("eth_subscribe", "newHeads")),
+  "an end of no subscription": () => frame(rpc("eth_unsubscribe", "0x1")),
+};
 /** A pong, or the last frame of a request. */
-const FRAME_ANSWER = /\x8a\0|"request":[^,]+,"(?:done|error)"/g;
+const FRAME_ANSWER = /\x8a\0|"request":[^,]+,"(?:done|error)"|"jsonrpc":"2.0","id"/g;
 
 /** Requests that a client breaks off when their answer begins, or after which the service closes the connection. */
 const LAST_REQUESTS: Readonly<Record<string, BytesOf>> = {
@@ -149,7 +171,7 @@ const LAST_REQUESTS: Readonly<Record<string, BytesOf>> = {
   "a client that does not wait": submit({ transactions: [innerOf(2), "0x"] }, "?wait=included"),
 };
 
-const names = [REQUESTS, FRAMES, LAST_REQUESTS].flatMap(Object.keys);
+const names = [REQUESTS, FRAMES, GATEWAY_FRAMES, LAST_REQUESTS].flatMap(Object.keys);
 const senders = Object.fromEntries(
   names.map((name, i) => [name, { key: KEYS[i] ?? "", address: `127.0.1.${i + 1}` }]),
 );
@@ -158,16 +180,20 @@ const senders = Object.fromEntries(
 type Send = (count: number) => Promise<void>;
 
 /** Sends requests of a kind on one connection, all at once. Only a connection that the service has closed is opened again. */
-function onOneConnection(bytesOf: BytesOf, sender: Sender, isWebSocket = false): Send {
+function onOneConnection(
+  bytesOf: BytesOf,
+  sender: Sender,
+  handshakeLines: readonly string[] | undefined = undefined,
+): Send {
   const bytes = bytesOf(sender);
   let socket: Socket | undefined;
   return async (count) => {
     if (socket === undefined || socket.destroyed) {
       socket = await open(sender);
-      const handshake = `${upgradeRequest(sender.key).join("\r\n")}\r\n\r\n`;
-      if (isWebSocket) await answersTo(socket, handshake, /\r\n\r\n/g, 1);
+      const handshake = `${handshakeLines?.join("\r\n")}\r\n\r\n`;
+      if (handshakeLines) await answersTo(socket, handshake, /\r\n\r\n/g, 1);
     }
-    await answersTo(socket, bytes.repeat(count), isWebSocket ? FRAME_ANSWER : /\r\nDate: /g, count);
+    await answersTo(socket, bytes.repeat(count), handshakeLines ? FRAME_ANSWER : /\r\nDate: /g, count);
   };
 }
 
@@ -216,7 +242,13 @@ describe(`${FEW + MANY} requests of each kind`, () => {
   });
 
   it("pile up nothing on one WebSocket, and the event loop turns", async () => {
-    await expectNoGrowth(sendsOf(FRAMES, (bytesOf, sender) => onOneConnection(bytesOf, sender, true)));
+    const ofSubmit = sendsOf(FRAMES, (bytesOf, sender) =>
+      onOneConnection(bytesOf, sender, upgradeRequest(sender.key)),
+    );
+    const ofGateway = sendsOf(GATEWAY_FRAMES, (bytesOf, sender) =>
+      onOneConnection(bytesOf, sender, upgradeRequest(sender.key, `/rpc/${GATEWAY_KEY}`)),
+    );
+    await expectNoGrowth([...ofSubmit, ...ofGateway]);
   });
 
   it("pile up nothing on a key, an address or a lane when each ends its connection", async () => {

@@ -307,12 +307,14 @@ export class ModelChain {
 
   #block(number: number, withTransactions: boolean, head: number): object | null {
     if (number > head) return null;
-    const hash = number === 0 ? this.genesisHash : this.#blocks[number - 1]?.hash;
+    const hashAt = (height: number) => (height === 0 ? this.genesisHash : this.#blocks[height - 1]?.hash);
+    const hash = hashAt(number);
     if (hash === undefined) return null;
     const transactions = this.#transactionsAt(number);
     return {
       number: quantity(number),
       hash,
+      parentHash: hashAt(number - 1) ?? fakeHash("nothing"),
       timestamp: quantity(this.#blocks[number - 1]?.timestamp ?? this.#genesisTimestamp),
       transactions: withTransactions
         ? transactions.map((one) => ({ ...one, nonce: quantity(one.nonce) }))

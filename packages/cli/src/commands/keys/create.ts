@@ -1,4 +1,4 @@
-import { DEFAULT_PUBLISHABLE_SENDER_CAPS, DEFAULT_SENDER_CAPS } from "@gas-waiver/server";
+import { DEFAULT_PUBLISHABLE_CAPS, DEFAULT_SENDER_CAPS } from "@gas-waiver/server";
 import { defineCommand } from "../../command.js";
 import { printIssued } from "../../keys/keyOutput.js";
 import { keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
@@ -30,13 +30,21 @@ export const create = defineCommand({
       parse: text,
     },
     ...TERM_SETTINGS,
+    transactions: {
+      ...TERM_SETTINGS.transactions,
+      defaultText: `none, or ${DEFAULT_PUBLISHABLE_CAPS.transactions} with --publishable`,
+    },
+    gas: {
+      ...TERM_SETTINGS.gas,
+      defaultText: `none, or ${DEFAULT_PUBLISHABLE_CAPS.gas} with --publishable`,
+    },
     senderTransactions: {
       ...TERM_SETTINGS.senderTransactions,
-      defaultText: `${DEFAULT_SENDER_CAPS.senderTransactions}, or ${DEFAULT_PUBLISHABLE_SENDER_CAPS.senderTransactions} with --publishable`,
+      defaultText: `${DEFAULT_SENDER_CAPS.senderTransactions}, or ${DEFAULT_PUBLISHABLE_CAPS.senderTransactions} with --publishable`,
     },
     senderGas: {
       ...TERM_SETTINGS.senderGas,
-      defaultText: `${DEFAULT_SENDER_CAPS.senderGas}, or ${DEFAULT_PUBLISHABLE_SENDER_CAPS.senderGas} with --publishable`,
+      defaultText: `${DEFAULT_SENDER_CAPS.senderGas}, or ${DEFAULT_PUBLISHABLE_CAPS.senderGas} with --publishable`,
     },
     ...STORE_SETTINGS,
   },

@@ -5,6 +5,13 @@ import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBu
 import { GrowingBuffer } from "./growingBuffer.js";
 import { onResponseClosed } from "./onResponseClosed.js";
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Adds to a parsed body what parsing its text has lost. */
+    readonly completeBody?: (body: unknown, text: string) => unknown;
+  }
+}
+
 export interface JsonBodyOptions {
   /** The limit of every body. A key may have a narrower one. */
   readonly maxBodyBytes: number;
@@ -39,12 +46,16 @@ export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory 
     }
     done(null, payload);
   });
+  const parseText = (request: FastifyRequest, text: string) =>
+    new Promise((resolve, reject) => {
+      parse(request, text, (error, body) => (error ? reject(error) : resolve(body)));
+    });
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: RequestPayload) => {
     const text = await readText(request, payload, maxBodyBytes);
     assertFewValues(text);
-    return await new Promise((resolve, reject) => {
-      parse(request, text, (error, body) => (error ? reject(error) : resolve(body)));
-    });
+    const body = await parseText(request, text);
+    const { completeBody } = request.routeOptions.config;
+    return completeBody === undefined ? body : completeBody(body, text);
   });
 }
 

@@ -1,7 +1,7 @@
 import { assertFewValues, CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
 import type { BlockFeed } from "../../gateway/blockFeed.js";
 import type { Gateway } from "../../gateway/gateway.js";
-import { encodeRefusal, RPC_CODES, RpcRefusal } from "../../gateway/jsonRpc.js";
+import { encodeRefusal, RPC_CODES, RpcRefusal, restoreExactIds } from "../../gateway/jsonRpc.js";
 import { createSubscriptions, type Subscriptions } from "../../gateway/subscriptions.js";
 import { refusalFor } from "../../gateway/words.js";
 import type { ResolvedOptions } from "../../model/options.js";
@@ -34,9 +34,10 @@ export class GatewayConnection extends SocketConnection {
   constructor(accepted: AcceptedSocket, dependencies: GatewayConnectionDependencies) {
     super(accepted, dependencies);
     this.#dependencies = dependencies;
-    this.#subscriptions = createSubscriptions(dependencies.blockFeed, (subscription, results) =>
-      this.#notify({ subscription, results }),
-    );
+    this.#subscriptions = createSubscriptions(dependencies.blockFeed, {
+      notify: (subscription, results) => this.#notify({ subscription, results }),
+      onLost: () => this.#closeAsBehind("logs of some blocks could not be read: subscribe again"),
+    });
   }
 
   protected override endStreams(): void {
@@ -77,12 +78,17 @@ export class GatewayConnection extends SocketConnection {
     if (!this.isOpen) return;
     this.#waitingCharacters += charactersOf(notifications);
     if (this.#waitingCharacters > MAX_WAITING_CHARACTERS) {
-      this.endStreams();
-      this.close(CLOSE_CODES.tryAgainLater, "the client does not read its notifications");
+      this.#closeAsBehind("the client does not read its notifications");
       return;
     }
     this.#waiting.push(notifications);
     if (!this.#isNotifying) void this.#sendWaiting();
+  }
+
+  /** Closes because the client will not get all of its notifications. */
+  #closeAsBehind(reason: string): void {
+    this.endStreams();
+    this.close(CLOSE_CODES.tryAgainLater, reason);
   }
 
   /** Sends at the pace at which the client reads, so that a block of many logs holds up nobody. */
@@ -118,7 +124,7 @@ function messageOf(data: Buffer, isBinary: boolean): unknown {
   const text = data.toString();
   assertFewValues(text);
   try {
-    return JSON.parse(text);
+    return restoreExactIds(JSON.parse(text), text);
   } catch {
     throw new RpcRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");
   }

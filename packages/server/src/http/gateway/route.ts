@@ -1,7 +1,7 @@
 import { errorBodyOf, type ProtocolError, statusOf } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Gateway } from "../../gateway/gateway.js";
-import { RPC_CODES, RpcRefusal } from "../../gateway/jsonRpc.js";
+import { RPC_CODES, RpcRefusal, restoreExactIds } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
@@ -58,6 +58,7 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
       method: GATEWAY_ROUTE.method,
       url: GATEWAY_ROUTE.path,
       onRequest: refuseEncodedBody,
+      config: { completeBody: restoreExactIds },
       handler: async (request, reply) => {
         const { caller, body } = request as AuthenticatedRequest;
         return send(reply, await gateway.answer(body, caller));

@@ -1,0 +1,112 @@
+import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createHeldLane } from "../../test/support/submissions.js";
+import { useTestStore } from "../../test/support/testStore.js";
+import { innerOf, userAddress } from "../../test/support/user.js";
+import type { Caller } from "../model/caller.js";
+import type { Store } from "../store/store.js";
+import { createHeldTransactions } from "./heldTransactions.js";
+
+let store: Store;
+let chainRef: number;
+useTestStore("shared", async (opened) => {
+  store = opened;
+  ({ chain: chainRef } = await createHeldLane(store));
+});
+const SENDER = userAddress(1);
+const caller = { keyId: "key" } as Caller;
+
+/** The counts that the node answers, one after the other. */
+let counts: bigint[] = [];
+let pages = 0;
+const held = () =>
+  createHeldTransactions({
+    store,
+    chainRef,
+    node: {
+      read: async ({ method }) =>
+        method === "eth_getTransactionCount" ? `0x${(counts.shift() ?? 0n).toString(16)}` : null,
+    },
+    storeTurns: {
+      readOn(_caller, work) {
+        pages++;
+        return work();
+      },
+    },
+  });
+
+beforeEach(async () => {
+  await store.pool.query("delete from unfinished");
+  pages = 0;
+});
+
+async function hold(from: number, to: number, raw: Hex = "0x"): Promise<void> {
+  await store.pool.query(
+    `insert into unfinished (id, chain, key_id, origin, inner_hash, inner_raw, sender, sender_nonce, target, waiver)
+     select gen_random_uuid(), $1, 'key', gen_random_uuid(), sha256(n::text::bytea), $2, $3, n, $3, $3
+     from generate_series($4::integer, $5) n`,
+    [chainRef, hexToBytes(raw), hexToBytes(SENDER), from, to],
+  );
+}
+
+describe("the pending nonce", () => {
+  it.each([
+    ["nothing is held", [], 5n, 5],
+    ["the chain's next nonce is held", [[5, 7]], 5n, 8],
+    ["only later ones are", [[7, 8]], 5n, 5],
+    [
+      "a gap is behind the first",
+      [
+        [5, 6],
+        [8, 9],
+      ],
+      5n,
+      7,
+    ],
+    ["the chain is ahead of some", [[3, 6]], 5n, 7],
+    [
+      "the chain is behind another gap",
+      [
+        [1, 2],
+        [5, 6],
+      ],
+      5n,
+      7,
+    ],
+    ["the chain is at the end", [[1, 4]], 5n, 5],
+  ] as [string, [number, number][], bigint, number][])("where %s", async (_, runs, count, expected) => {
+    for (const [from, to] of runs) await hold(from, to);
+    counts = [count, count, count];
+    expect(await held().transactionCount([SENDER, "pending"], caller)).toBe(`0x${expected.toString(16)}`);
+  });
+
+  it("reads a thousand of a sender's submissions at a time, and no more than it needs", async () => {
+    await hold(0, 2_499);
+    await hold(2_501, 4_999);
+    counts = [10n];
+    expect(await held().transactionCount([SENDER, "pending"], caller)).toBe("0x9c4");
+    expect(pages).toBe(3);
+  });
+
+  it("counts what has gone to the chain while the store was read", async () => {
+    await hold(8, 8);
+    counts = [8n];
+    expect(await held().transactionCount([SENDER, "pending"], caller)).toBe("0x9");
+    await hold(20, 20);
+    counts = [10n, 10n];
+    expect(await held().transactionCount([SENDER, "pending"], caller)).toBe("0xa");
+  });
+});
+
+describe("a transaction by its hash", () => {
+  it("is found among those that are held, by clients that ask at the same time", async () => {
+    await hold(1, 3, innerOf(1));
+    const { rows } = await store.pool.query<{ inner_hash: Buffer }>("select inner_hash from unfinished");
+    const unknown = bytesToHex(new Uint8Array(32));
+    const { transactionByHash } = held();
+    const hashes = [...rows.map(({ inner_hash }) => bytesToHex(inner_hash)), unknown];
+    const found = await Promise.all(hashes.map((hash) => transactionByHash([hash], caller)));
+    expect(found).toMatchObject([...rows.map(() => ({ from: SENDER, blockNumber: null })), null]);
+    expect(found[3]).toBeNull();
+  });
+});
