@@ -1,0 +1,30 @@
+import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { freshFolder } from "./freshFolder.js";
+
+const run = promisify(execFile);
+
+/** A program of foundry from npm, which has binaries for some machines. */
+export type FoundryProgram = "cast" | "forge";
+
+/** @returns undefined where npm has installed none for this machine. */
+export function pathOf(program: FoundryProgram): string | undefined {
+  try {
+    const manifest = `@foundry-rs/${program}-linux-amd64/package.json`;
+    return join(dirname(createRequire(import.meta.url).resolve(manifest)), "bin", program);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs a program of foundry, without settings and caches of the user's. @returns its standard output. */
+export async function runFoundry(program: FoundryProgram, args: readonly string[]): Promise<string> {
+  const path = pathOf(program);
+  if (path === undefined) throw new Error(`npm has installed no ${program} for this machine`);
+  const { PATH = "" } = process.env;
+  const cwd = freshFolder();
+  const { stdout } = await run(path, args, { cwd, env: { PATH, HOME: cwd }, timeout: 55_000 });
+  return stdout;
+}
