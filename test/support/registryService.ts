@@ -19,11 +19,13 @@ export interface Target {
 
 export class RegistryService {
   readonly devnet: Devnet;
+  readonly rpcUrl: string;
   readonly url: string;
   readonly client: WaiverClient;
 
-  constructor(devnet: Devnet, url: string) {
+  constructor(devnet: Devnet, { rpcUrl, url }: { readonly rpcUrl: string; readonly url: string }) {
     this.devnet = devnet;
+    this.rpcUrl = rpcUrl;
     this.url = url;
     this.client = createWaiverClient({ url, apiKey: API_KEY });
   }
@@ -105,7 +107,7 @@ export function registryService(waivers: readonly number[], overrides: Partial<S
     });
     cleanups.push(() => server.close());
     const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-    service = new RegistryService(devnet, url);
+    service = new RegistryService(devnet, { rpcUrl, url });
   });
   afterAll(async () => {
     for (const end of cleanups.reverse()) await end();
