@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as ethers from "../packages/client/src/ethers.js";
 import * as client from "../packages/client/src/index.js";
+import * as clientForNode from "../packages/client/src/node.js";
 import * as relay from "../packages/client/src/relay.js";
 import * as selfHosted from "../packages/client/src/selfHosted.js";
 import * as viem from "../packages/client/src/viem.js";
@@ -29,6 +30,7 @@ const ENTRIES = {
   "@gas-waiver/protocol/description": description,
   "@gas-waiver/crypto-native": cryptoNative,
   "@gas-waiver/client": client,
+  "@gas-waiver/client/node": clientForNode,
   "@gas-waiver/client/relay": relay,
   "@gas-waiver/client/self-hosted": selfHosted,
   "@gas-waiver/client/viem": viem,

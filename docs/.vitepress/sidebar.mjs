@@ -45,6 +45,7 @@ export const sidebar = [
     items: [
       { text: "A backend that decides", link: "/recipes/backend" },
       { text: "Next.js", link: "/recipes/nextjs" },
+      { text: "A resumable airdrop", link: "/recipes/airdrop" },
     ],
   },
   {

@@ -149,7 +149,13 @@ function entryOf(file: string): string {
   if (file.startsWith("protocol/")) return "@gas-waiver/protocol";
   if (file.startsWith("crypto-native/")) return "@gas-waiver/crypto-native";
   if (file.startsWith("client/src/forwarding/")) return "@gas-waiver/client/relay";
-  const special = { selfHosted: "self-hosted", broadcast: "self-hosted", viem: "viem", ethers: "ethers" };
+  const special = {
+    selfHosted: "self-hosted",
+    broadcast: "self-hosted",
+    viem: "viem",
+    ethers: "ethers",
+    node: "node",
+  };
   const found = Object.entries(special).find(([name]) => file === `client/src/${name}.ts`);
   return found ? `@gas-waiver/client/${found[1]}` : "@gas-waiver/client";
 }

@@ -140,6 +140,10 @@ export const PROGRAM: CommandGroup = {
       summary: "Start the submission service alone.",
       load: async () => (await import("./commands/serve.js")).serve,
     },
+    submit: {
+      summary: "Send a file of signed transactions through a service, resumably.",
+      load: async () => (await import("./commands/submit.js")).submit,
+    },
     node: NODE,
     keys: KEYS,
     audit: {

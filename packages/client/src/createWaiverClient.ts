@@ -15,6 +15,12 @@ import { type ReadyOptions, ready } from "./actions/ready.js";
 import { type StatusOptions, status } from "./actions/status.js";
 import { type SubmitOptions, submit } from "./actions/submit.js";
 import { type WaitOptions, wait } from "./actions/wait.js";
+import {
+  type SubmitAllOptions,
+  type SubmitAllResult,
+  type SubmitAllTransactions,
+  submitAll,
+} from "./bulk/submitAll.js";
 import { type ConnectionOptions, createConnection } from "./http/connection.js";
 
 // The same functions for callers who bundle only some of them, each with its options and the types of its answer.
@@ -26,6 +32,7 @@ export * from "./actions/ready.js";
 export * from "./actions/status.js";
 export * from "./actions/submit.js";
 export * from "./actions/wait.js";
+export * from "./bulk/submitAll.js";
 
 /** The address of the service, and how to talk to it. */
 export type WaiverClientOptions = ConnectionOptions;
@@ -53,6 +60,27 @@ export interface WaiverClient {
    * ```
    */
   submit(transactions: readonly string[], options?: SubmitOptions): AsyncIterable<ResultLine>;
+  /**
+   * Submits any number of signed transactions: in requests of the size and at the rate that the service allows this key, again
+   * where that may help, and from where it ended if there is a journal. Nothing is sent twice, since the same signed bytes are
+   * the same submission (D18): a call that was killed is repeated as it was.
+   *
+   * Sign inside a function, so that a repeated call uses the bytes of the journal, and signs no second transaction of the same
+   * purpose with another nonce.
+   * @param transactions the signed bytes as 0x hex, or a function that signs them. The order of one sender's nonces is kept.
+   * @returns the outcome of each transaction. A failure is a result, not an exception; one that a retry might still mend is not
+   * in the journal, so a repeated call tries it again.
+   * @throws {@link WaiverClientError}: `JournalError` for a journal of other transactions or of another chain, or one that is
+   * damaged; the error of a request that failed for good. The reason of an aborted signal.
+   * @example
+   * ```ts
+   * import { fileJournal } from "@gas-waiver/client/node";
+   *
+   * const journal = fileJournal("airdrop.journal");
+   * const { succeeded, failed } = await client.submitAll(() => [signedTransaction], { journal });
+   * ```
+   */
+  submitAll(transactions: SubmitAllTransactions, options?: SubmitAllOptions): Promise<SubmitAllResult>;
   /**
    * Makes a dry run of a submit: tells for each signed transaction whether the service would accept it now, and if not, which
    * rule refuses it. Nothing is submitted or counted; checks have a rate limit of their own.
@@ -166,6 +194,7 @@ export function createWaiverClient(options: WaiverClientOptions): WaiverClient {
   const connection = createConnection(options);
   return {
     submit: (transactions, submitOptions) => submit(connection, transactions, submitOptions),
+    submitAll: (transactions, allOptions) => submitAll(connection, transactions, allOptions),
     check: (transactions, checkOptions) => check(connection, transactions, checkOptions),
     policy: (policyOptions) => policy(connection, policyOptions),
     status: (id, statusOptions) => status(connection, id, statusOptions),

@@ -14,6 +14,7 @@ export abstract class WaiverClientError extends Error {
     | "UnusableAccountError"
     | "WalletNetworkError"
     | "NodeRefusedError"
+    | "JournalError"
     | "WrongSenderError";
 }
 
@@ -129,6 +130,11 @@ export class SubmissionFailedError extends WaiverClientError {
     this.details = details;
     this.record = record;
   }
+}
+
+/** Thrown by `submitAll` for a journal that it cannot go on with. Nothing was sent. */
+export class JournalError extends WaiverClientError {
+  override readonly name = "JournalError";
 }
 
 /** Thrown when an account cannot sign a transaction of gas price 0 without sending it itself. */

@@ -8,6 +8,7 @@ export {
 export * from "./createWaiverClient.js";
 export {
   ConnectionFailedError,
+  JournalError,
   MalformedAnswerError,
   RequestRefusedError,
   StreamEndedError,

@@ -1,0 +1,136 @@
+import {
+  createWaiverClient,
+  type ResultLine,
+  type SubmitAllProgress,
+  type SubmitAllResult,
+  WaiverClientError,
+} from "@gas-waiver/client";
+import { fileJournal } from "@gas-waiver/client/node";
+import { type Context, defineCommand } from "../command.js";
+import { CommandFailedError, IncompleteError } from "../errorMessage.js";
+import { oneOf, switchedOn, text, url } from "../settings/parsers.js";
+import { secretFileOf } from "../settings/secretFile.js";
+import type { Values } from "../settings/setting.js";
+import { count, submitProgress } from "../submit/submitProgress.js";
+import { transactionsFile } from "../submit/transactionsFile.js";
+
+const SETTINGS = {
+  transactions: {
+    flag: "transactions",
+    placeholder: "FILE",
+    help: "File of signed transactions as 0x hex, one a line; `#` begins a comment. `-` is standard input.",
+    required: true,
+    parse: transactionsFile,
+  },
+  journal: {
+    flag: "journal",
+    placeholder: "FILE",
+    help: "File that has what was sent and what became of it. The same command with the same journal goes on where it ended.",
+    defaultText: "the file of transactions with .journal behind its name; none for standard input",
+    parse: text,
+  },
+  wait: {
+    flag: "wait",
+    placeholder: "STAGE",
+    help: "The stage at which a transaction has succeeded: broadcast (a node of the chain has it) or included (in a block, and not reverted).",
+    defaultValue: "broadcast",
+    parse: oneOf("broadcast", "included"),
+  },
+  json: {
+    flag: "json",
+    help: "Print the result line of each transaction, in the order of the file, in place of sentences.",
+    parse: switchedOn,
+  },
+  url: {
+    flag: "url",
+    env: "GAS_WAIVER_URL",
+    placeholder: "URL",
+    help: "Base address of the service.",
+    defaultValue: "http://127.0.0.1:8080",
+    parse: url("http:", "https:"),
+  },
+  apiKeyFile: {
+    flag: "api-key-file",
+    env: "GAS_WAIVER_API_KEY_FILE",
+    placeholder: "FILE",
+    help: "File of the API key, readable for its owner only.",
+    parse: secretFileOf((content) => content.trim()),
+  },
+  apiKey: { env: "GAS_WAIVER_API_KEY", help: "The API key.", secret: true, parse: text },
+} as const;
+
+export const submit = defineCommand({
+  description:
+    "Sends any number of signed transactions in requests of the size and at the rate that the service allows the key, and\n" +
+    "again where that helps. After Ctrl-C, a kill or a power cut the same command goes on: nothing is sent twice, and nothing is\n" +
+    "left out. The journal refuses other transactions and another chain. A failure that may pass later is tried again by the\n" +
+    "next run. The status is 0 if all have succeeded, 1 if any has failed or the command was interrupted, 2 for wrong settings.\n\n" +
+    "Example:\n" +
+    "  GAS_WAIVER_API_KEY=gw_… gas-waiver submit --url https://relay.example.com --transactions airdrop.txt",
+  settings: SETTINGS,
+  rules: {
+    alternatives: [{ keys: ["apiKeyFile", "apiKey"], subject: "the API key", required: true }],
+  },
+  async run(values, context) {
+    const result = await submitFile(values, context);
+    if (values.json) await printLines(result.outcomes, context);
+    else printResult(result, context);
+    if (result.failed > 0) {
+      throw new CommandFailedError(`${count(result.failed)} of ${count(result.total)} transaction(s) failed`);
+    }
+  },
+});
+
+async function submitFile(
+  {
+    transactions: { path, transactions },
+    journal,
+    wait,
+    url: address,
+    apiKeyFile,
+    apiKey,
+  }: Values<typeof SETTINGS>,
+  { progress, signal }: Context,
+): Promise<SubmitAllResult> {
+  const key = apiKeyFile ?? apiKey;
+  const client = createWaiverClient({ url: address, ...(key !== undefined && { apiKey: key }) });
+  const journalPath = journal ?? (path && `${path}.journal`);
+  const shown = submitProgress(progress);
+  let state: SubmitAllProgress | undefined;
+  const onProgress = (next: SubmitAllProgress) => {
+    state = next;
+    shown.update(next);
+  };
+  try {
+    const options = { wait, signal, onProgress, ...(journalPath && { journal: fileJournal(journalPath) }) };
+    return await client.submitAll(transactions, options);
+  } catch (error) {
+    shown.end();
+    const rest = journalPath === undefined ? "" : ": the same command goes on";
+    const done = state
+      ? `${count(state.succeeded)} of ${count(state.total)} have succeeded${rest}`
+      : `nothing was sent`;
+    if (signal.aborted) throw new IncompleteError(`interrupted, ${done}`, { cause: error });
+    if (!(error instanceof WaiverClientError)) throw error;
+    throw new CommandFailedError(`${error.message}; ${done}`, { cause: error });
+  } finally {
+    shown.end();
+  }
+}
+
+async function printLines(outcomes: readonly ResultLine[], { write }: Context): Promise<void> {
+  for (const line of outcomes) await write(`${JSON.stringify(line)}\n`);
+}
+
+/** Failures printed one by one; `--json` has them all. */
+const MAX_FAILURES = 20;
+
+function printResult({ outcomes, total, succeeded }: SubmitAllResult, { print }: Context): void {
+  const failures = outcomes.filter((line) => !line.success);
+  for (const { index, error } of failures.slice(0, MAX_FAILURES)) {
+    print(`transaction ${index + 1}: ${error.reason ?? error.code}: ${error.message}`);
+  }
+  if (failures.length > MAX_FAILURES)
+    print(`… and ${count(failures.length - MAX_FAILURES)} more; --json has them all`);
+  print(`${count(succeeded)} of ${count(total)} transaction(s) have succeeded`);
+}

@@ -1,0 +1,99 @@
+import { encodeResultLine, parseResultLine, type ResultLine } from "@gas-waiver/protocol/wire";
+import { JournalError } from "../errors.js";
+
+/**
+ * A place for the journal of {@link submitAll}: its signed bytes before anything is sent, then the outcomes. `fileJournal` of
+ * `@gas-waiver/client/node` is a file.
+ */
+export interface Journal {
+  /** Returns the whole text; undefined if the journal was never begun. */
+  read(): Promise<string | undefined>;
+  /** Begins the journal with this text: durably, and wholly or not at all. */
+  begin(text: string): Promise<void>;
+  /** Appends whole lines. They are durable when the promise resolves. */
+  append(lines: string): Promise<void>;
+}
+
+/** The content of a journal. */
+export interface JournalContent {
+  readonly chainId: number;
+  readonly transactions: readonly string[];
+  /** The final outcomes, by the position of the transaction. */
+  readonly outcomes: ReadonlyMap<number, ResultLine>;
+  /** A crash has cut the last line short. */
+  readonly isTorn: boolean;
+}
+
+const NAME = "gas-waiver submit";
+const VERSION = 1;
+
+/** Writes the beginning of a journal: a line about it, then each transaction as a JSON string. */
+export async function encodeJournal(chainId: number, transactions: readonly string[]): Promise<string> {
+  const sha256 = await digestOf(transactions);
+  const head = { journal: NAME, version: VERSION, chainId, transactions: transactions.length, sha256 };
+  return [head, ...transactions].map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+/** Writes the line of an outcome. `index` counts all transactions of the journal. */
+export function encodeOutcome(line: ResultLine): string {
+  return `${encodeResultLine(line)}\n`;
+}
+
+/**
+ * Reads a journal.
+ *
+ * The signed bytes must all be as they were written, or another transaction could be sent. A line of an outcome that cannot
+ * be read counts as absent: its transaction is sent again, and is the same submission (D18).
+ * @throws JournalError
+ */
+export async function decodeJournal(text: string): Promise<JournalContent> {
+  const lines = text.split("\n");
+  const isTorn = lines.pop() !== "";
+  const { chainId, count, sha256 } = headOf(lines[0] ?? "");
+  const transactions = lines.slice(1, count + 1).map((line) => parsed(line));
+  const isWhole = transactions.length === count && transactions.every((one) => typeof one === "string");
+  if (!isWhole || (await digestOf(transactions as string[])) !== sha256) {
+    throw new JournalError("the journal is damaged: its transactions are not those that were written");
+  }
+  const outcomes = new Map<number, ResultLine>();
+  for (const line of lines.slice(count + 1)) {
+    const outcome = outcomeOf(line);
+    if (outcome && outcome.index < count && !outcomes.get(outcome.index)?.success) {
+      outcomes.set(outcome.index, outcome);
+    }
+  }
+  return { chainId, transactions: transactions as string[], outcomes, isTorn };
+}
+
+function headOf(line: string): { chainId: number; count: number; sha256: string } {
+  const head = parsed(line);
+  const { journal, version, chainId, transactions: count, sha256 } = Object(head);
+  if (journal !== NAME)
+    throw new JournalError("this is not a journal of submitAll, or its first line is damaged");
+  if (version !== VERSION) {
+    throw new JournalError(`the journal has version ${String(version)}, and this program reads ${VERSION}`);
+  }
+  return { chainId, count, sha256 };
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function outcomeOf(line: string): ResultLine | undefined {
+  try {
+    return parseResultLine(JSON.parse(line));
+  } catch {
+    return undefined;
+  }
+}
+
+async function digestOf(transactions: readonly string[]): Promise<string> {
+  const bytes = new TextEncoder().encode(transactions.join("\n"));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,253 @@
+import { isReason, type KeyPolicy, type ResultLine, retryOf, type Wait } from "@gas-waiver/protocol/wire";
+import { policy } from "../actions/policy.js";
+import { submit } from "../actions/submit.js";
+import { JournalError } from "../errors.js";
+import type { Connection } from "../http/connection.js";
+import { pause } from "../http/pause.js";
+import type { RetryOptions } from "../http/retry.js";
+import { type BatchBounds, batchesOf } from "./batches.js";
+import { decodeJournal, encodeJournal, type Journal, type JournalContent } from "./journal.js";
+import { OutcomeLog } from "./outcomeLog.js";
+import { Pacer } from "./pacer.js";
+
+export type { Journal } from "./journal.js";
+
+/** Options of {@link submitAll}. */
+export interface SubmitAllOptions {
+  /** Makes the work resumable: `fileJournal("airdrop.journal")` of `@gas-waiver/client/node`, or a place of your own. */
+  readonly journal?: Journal;
+  /** Is called at the start, and with each outcome. */
+  readonly onProgress?: (progress: SubmitAllProgress) => void;
+  /** Ends the work. With a journal, the next call goes on. */
+  readonly signal?: AbortSignal;
+  /** The stage at which a transaction has succeeded: `broadcast` (the default), or `included` in a block. */
+  readonly wait?: Wait;
+  /** Attempts for each request while the service is away or busy; 10 by default, more than half a minute. */
+  readonly retry?: RetryOptions;
+}
+
+/** The state of {@link submitAll}, in transactions. */
+export interface SubmitAllProgress {
+  readonly total: number;
+  /** Those of earlier calls included, as the journal has them. */
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** The result of {@link submitAll}. */
+export interface SubmitAllResult extends SubmitAllProgress {
+  /** One line for each transaction, in the order of the transactions. */
+  readonly outcomes: readonly ResultLine[];
+}
+
+/** Signed transactions, or a function that signs them. A journal that has them already is used in its place. */
+export type SubmitAllTransactions =
+  | readonly string[]
+  | (() => readonly string[] | Promise<readonly string[]>);
+
+/** The requests that may be open at once. */
+const MAX_OPEN_REQUESTS = 4;
+/** The rounds in a row without a success, after which failures that a retry might mend count as failed. */
+const MAX_IDLE_ROUNDS = 3;
+const ROUND_PAUSE_MS = 1_000;
+
+/**
+ * Submits any number of signed transactions: in requests of the size and at the rate that the service allows this key, again
+ * where that may help, and from where it ended if there is a journal. Nothing is sent twice, since the same signed bytes are the
+ * same submission (D18): a call that was killed is repeated as it was.
+ *
+ * Sign inside a function, so that a repeated call uses the bytes of the journal, and signs no second transaction of the same
+ * purpose with another nonce.
+ * @param transactions the signed bytes as 0x hex, or a function that signs them. The order of one sender's nonces is kept.
+ * @returns the outcome of each transaction. A failure is a result, not an exception; one that a retry might still mend is not in
+ * the journal, so a repeated call tries it again.
+ * @throws {@link WaiverClientError}: `JournalError` for a journal of other transactions or of another chain, or one that is
+ * damaged; the error of a request that failed for good. The reason of an aborted signal.
+ * @example
+ * ```ts
+ * import { fileJournal } from "@gas-waiver/client/node";
+ *
+ * const connection = createConnection({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * const journal = fileJournal("airdrop.journal");
+ * const { succeeded, failed } = await submitAll(connection, () => [signedTransaction], { journal });
+ * ```
+ */
+export async function submitAll(
+  connection: Connection,
+  transactions: SubmitAllTransactions,
+  options: SubmitAllOptions = {},
+): Promise<SubmitAllResult> {
+  const { signal, journal } = options;
+  const key = await policy(connection, signal && { signal });
+  const content = await openJournal(journal, transactions, key.chainId);
+  const run = new Run(connection, content, new OutcomeLog(journal, content.isTorn), key, options);
+  return await run.complete();
+}
+
+/** Reads the journal, or begins it. Nothing is sent before the bytes of all transactions are in it. */
+async function openJournal(
+  journal: Journal | undefined,
+  transactions: SubmitAllTransactions,
+  chainId: number,
+): Promise<JournalContent> {
+  const text = await journal?.read();
+  if (text !== undefined) {
+    const content = await decodeJournal(text);
+    assertSame(content, transactions, chainId);
+    return content;
+  }
+  const signed = typeof transactions === "function" ? await transactions() : transactions;
+  await journal?.begin(await encodeJournal(chainId, signed));
+  return { chainId, transactions: signed, outcomes: new Map(), isTorn: false };
+}
+
+function assertSame(content: JournalContent, transactions: SubmitAllTransactions, chainId: number): void {
+  if (content.chainId !== chainId) {
+    throw new JournalError(`the journal is of chain ${content.chainId}, and the service of chain ${chainId}`);
+  }
+  if (typeof transactions === "function") return;
+  const { length } = content.transactions;
+  const isSame =
+    length === transactions.length && transactions.every((one, i) => one === content.transactions[i]);
+  if (!isSame) {
+    throw new JournalError(
+      `the journal is of ${length} other transaction(s); give each set a journal of its own`,
+    );
+  }
+}
+
+/** One call of {@link submitAll}. */
+class Run {
+  readonly #connection: Connection;
+  readonly #transactions: readonly string[];
+  readonly #outcomes: Map<number, ResultLine>;
+  readonly #log: OutcomeLog;
+  readonly #bounds: BatchBounds;
+  readonly #maxOpen: number;
+  readonly #pacer: Pacer;
+  readonly #options: SubmitAllOptions;
+  /** Aborted by the caller, or by the first request that fails for good. */
+  readonly #ending = new AbortController();
+  #succeeded = 0;
+  #failed = 0;
+
+  constructor(
+    connection: Connection,
+    { transactions, outcomes }: JournalContent,
+    log: OutcomeLog,
+    { limits }: KeyPolicy,
+    options: SubmitAllOptions,
+  ) {
+    this.#connection = connection;
+    this.#transactions = transactions;
+    this.#outcomes = new Map(outcomes);
+    this.#log = log;
+    this.#options = options;
+    for (const { success } of outcomes.values()) this.#count(success);
+    const { maxBatchSize, rateBurst, maxQueued, maxBodyBytes, ratePerSecond } = limits;
+    // A request of more than the burst, or than the queue takes, would be refused forever.
+    const maxTransactions = Math.max(1, Math.min(maxBatchSize, rateBurst, maxQueued));
+    this.#bounds = { maxTransactions, maxBytes: maxBodyBytes };
+    this.#maxOpen = Math.max(1, Math.min(MAX_OPEN_REQUESTS, Math.floor(maxQueued / maxTransactions)));
+    this.#pacer = new Pacer(Math.max(1, ratePerSecond), rateBurst);
+  }
+
+  async complete(): Promise<SubmitAllResult> {
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    const end = () => this.#ending.abort(signal?.reason);
+    signal?.addEventListener("abort", end, { once: true });
+    try {
+      this.#showProgress();
+      await this.#sendInRounds([...this.#transactions.keys()].filter((index) => !this.#outcomes.has(index)));
+    } finally {
+      signal?.removeEventListener("abort", end);
+      await this.#log.flush();
+    }
+    const outcomes = [...this.#outcomes.values()].sort((a, b) => a.index - b.index);
+    return { ...this.#progress(), outcomes };
+  }
+
+  /** Sends all, and then those again whose failure a retry may mend, as long as that helps. */
+  async #sendInRounds(indexes: readonly number[]): Promise<void> {
+    let repeatable: readonly ResultLine[] = [];
+    let idle = 0;
+    for (
+      let sent = indexes;
+      sent.length > 0;
+      sent = repeatable.map(({ index }) => index).sort((a, b) => a - b)
+    ) {
+      const before = this.#succeeded;
+      repeatable = await this.#sendRound(sent);
+      idle = this.#succeeded > before ? 0 : idle + 1;
+      if (repeatable.length === 0 || idle === MAX_IDLE_ROUNDS) break;
+      await pause(ROUND_PAUSE_MS * 2 ** idle, this.#ending.signal);
+    }
+    // Not in the journal, so that a later call tries them again.
+    for (const line of repeatable) this.#settle(line);
+  }
+
+  /** Sends each transaction once. @returns the lines of failures that a retry may mend. */
+  async #sendRound(indexes: readonly number[]): Promise<ResultLine[]> {
+    const repeatable: ResultLine[] = [];
+    const open = new Set<Promise<void>>();
+    const { signal } = this.#ending;
+    try {
+      for (const batch of batchesOf(indexes, this.#transactions, this.#bounds)) {
+        while (open.size >= this.#maxOpen) await Promise.race(open);
+        await this.#pacer.take(batch.length, signal);
+        const request = this.#sendBatch(batch, repeatable).finally(() => open.delete(request));
+        open.add(request);
+        // The loop may be waiting for something else when it fails.
+        request.catch((error: unknown) => this.#ending.abort(error));
+      }
+      await Promise.all(open);
+    } catch (error) {
+      this.#ending.abort(error);
+      await Promise.allSettled(open);
+      throw signal.reason;
+    }
+    return repeatable;
+  }
+
+  async #sendBatch(batch: readonly number[], repeatable: ResultLine[]): Promise<void> {
+    const { wait, retry = { attempts: 10 } } = this.#options;
+    const texts = batch.map((index) => this.#transactions[index] ?? "");
+    const options = { retry, signal: this.#ending.signal, ...(wait && { wait }) };
+    for await (const line of submit(this.#connection, texts, options)) {
+      const own = { ...line, index: batch[line.index] ?? line.index };
+      if (!own.success && mayPassLater(own)) repeatable.push(own);
+      else {
+        this.#log.add(own);
+        this.#settle(own);
+      }
+    }
+    await this.#log.flush();
+  }
+
+  #settle(line: ResultLine): void {
+    this.#outcomes.set(line.index, line);
+    this.#count(line.success);
+    this.#showProgress();
+  }
+
+  #count(success: boolean): void {
+    if (success) this.#succeeded++;
+    else this.#failed++;
+  }
+
+  #progress(): SubmitAllProgress {
+    return { total: this.#transactions.length, succeeded: this.#succeeded, failed: this.#failed };
+  }
+
+  #showProgress(): void {
+    this.#options.onProgress?.(this.#progress());
+  }
+}
+
+/** Tells whether the very same transaction may succeed when it is sent again. */
+function mayPassLater({ error }: Extract<ResultLine, { success: false }>): boolean {
+  const { reason, details } = error;
+  const known = reason !== undefined && isReason(reason) ? retryOf(reason) : "corrected";
+  return (details?.retry ?? known) !== "corrected";
+}

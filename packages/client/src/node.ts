@@ -1,0 +1,60 @@
+/** The parts of the SDK that need Node. */
+import { open, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Journal } from "./bulk/journal.js";
+
+export type { Journal } from "./bulk/journal.js";
+
+/**
+ * The journal of `submitAll` in a file, readable for its owner only. The signed bytes are on the disk, file and name, before
+ * anything is sent, and the outcomes of a request when it ends. A kill or a power cut leaves a file that the next call goes on
+ * with, whose last line may be cut short.
+ * @param path of the file. One that is no journal is refused, and never written over.
+ * @example
+ * ```ts
+ * import { createWaiverClient } from "@gas-waiver/client";
+ * import { fileJournal } from "@gas-waiver/client/node";
+ *
+ * const client = createWaiverClient({ url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" });
+ * await client.submitAll([signedTransaction], { journal: fileJournal("airdrop.journal") });
+ * ```
+ */
+export function fileJournal(path: string): Journal {
+  return {
+    async read() {
+      return await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return undefined;
+        throw error;
+      });
+    },
+    async begin(text) {
+      const part = `${path}.part`;
+      await writeDurably(part, "w", text);
+      await rename(part, path);
+      await syncFolder(dirname(path));
+    },
+    append: (lines) => writeDurably(path, "a", lines),
+  };
+}
+
+async function writeDurably(path: string, flags: "a" | "w", text: string): Promise<void> {
+  const file = await open(path, flags, 0o600);
+  try {
+    await file.writeFile(text);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes the name of a new file durable. Windows cannot open folders, and needs no such thing. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r").catch(() => undefined);
+  try {
+    await folder?.sync();
+  } catch {
+    // Some file systems cannot.
+  } finally {
+    await folder?.close();
+  }
+}
