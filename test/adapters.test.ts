@@ -1,20 +1,26 @@
 // The adapters for viem and ethers against a real service, and the self-hosted library without a service.
-import { createWaiverClient, gaslessProvider } from "@gas-waiver/client";
+import { createWaiverClient, gaslessProvider, SubmissionFailedError } from "@gas-waiver/client";
 import { GasWaiverSigner } from "@gas-waiver/client/ethers";
 import { broadcast, hashOf, wrap } from "@gas-waiver/client/self-hosted";
-import { gasWaiverActions } from "@gas-waiver/client/viem";
+import { gasWaiverActions, gasWaiverTransport } from "@gas-waiver/client/viem";
 import { BrowserProvider, Contract, JsonRpcProvider } from "ethers";
 import {
+  type Account,
+  type Address,
+  BaseError,
   createWalletClient,
+  custom,
   defineChain,
+  getContract,
   type Hex,
   http,
   parseAbi,
   publicActions,
+  type Transport,
   type WalletClient,
 } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
-import { beforeAll, describe, expect, it } from "vitest";
+import { nonceManager, privateKeyToAccount } from "viem/accounts";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { useDevService } from "./support/devService.js";
 import { account, CHAIN_ID, DEV_API_KEY, TOKEN, tokensOf, transferData, transferOf } from "./support/user.js";
 
@@ -84,6 +90,129 @@ describe("viem", () => {
     const none = createWalletClient({ transport: http(rpcUrl) });
     const sending = none.extend(gasWaiverActions({ url })).sendGaslessTransaction({ to: TOKEN });
     await expect(sending).rejects.toThrow("no account");
+  });
+});
+
+describe("viem's own actions over the gasless transport", () => {
+  const local = (i: number) => privateKeyToAccount(account(i).privateKey as Hex, { nonceManager });
+  const transfer = (amount: bigint) =>
+    ({ address: TOKEN, abi: parseAbi(ABI), functionName: "transfer", args: [RECIPIENT, amount] }) as const;
+  const clientOf = (
+    sender: Account | Address,
+    transport: Transport = gasWaiverTransport(http(rpcUrl), { url, apiKey: DEV_API_KEY }),
+  ) => {
+    const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+    const chain = defineChain({
+      id: CHAIN_ID,
+      name: "local",
+      nativeCurrency,
+      rpcUrls: { default: { http: [rpcUrl] } },
+    });
+    return createWalletClient({ account: sender, chain, transport, pollingInterval: 50 }).extend(
+      publicActions,
+    );
+  };
+
+  it("write contracts and send, several at once, although the node names prices", async () => {
+    const node = http(rpcUrl)({ retryCount: 0 });
+    // The devnet's base fee is 0; that of other chains is not.
+    const request = async (call: { method: string; params?: unknown }): Promise<unknown> => {
+      const result: unknown = await node.request(call as never);
+      const isBlock = call.method === "eth_getBlockByNumber" && typeof result === "object";
+      return isBlock ? { ...result, baseFeePerGas: "0x3b9aca00" } : result;
+    };
+    const client = clientOf(local(8), gasWaiverTransport(custom({ request }), { url, apiKey: DEV_API_KEY }));
+    const before = await tokensOf(chain, RECIPIENT);
+    const contract = getContract({ address: TOKEN, abi: parseAbi(ABI), client });
+    const hashes = await Promise.all([
+      client.writeContract(transfer(1n)),
+      contract.write.transfer([RECIPIENT, 2n]),
+      client.sendTransaction({ to: TOKEN, data: transferData(RECIPIENT, 3n) as Hex }),
+    ]);
+    for (const hash of hashes) {
+      const receipt = await client.waitForTransactionReceipt({ hash });
+      expect(receipt).toMatchObject({ status: "success", effectiveGasPrice: 0n });
+    }
+    expect(await tokensOf(chain, RECIPIENT)).toBe(before + 6n);
+    expect(await chain.getBalance(account(8).address)).toBe(0n);
+  });
+
+  it("sign for accounts that the transport has, and never let the node or a wallet send for others", async () => {
+    const accounts = [local(8)];
+    const transport = gasWaiverTransport(http(rpcUrl), { url, apiKey: DEV_API_KEY, accounts });
+    const client = clientOf(local(8).address, transport);
+    expect(await client.getAddresses()).toEqual([local(8).address]);
+    const hash = await client.writeContract(transfer(1n));
+    expect(await client.waitForTransactionReceipt({ hash })).toMatchObject({ effectiveGasPrice: 0n });
+    const other = clientOf(local(2).address, transport).writeContract(transfer(1n));
+    await expect(other).rejects.toThrow("cannot sign here");
+  });
+
+  it("throw viem's errors, with the one of the service inside", async () => {
+    const client = clientOf(local(2));
+    const error: unknown = await client
+      .sendTransaction({ to: account(20).address as Hex, gas: 50_000n })
+      .catch((thrown: unknown) => thrown);
+    if (!(error instanceof BaseError)) throw error;
+    const inside = error.walk((one) => one instanceof SubmissionFailedError);
+    expect(inside).toMatchObject({ reason: "TARGET_NOT_ALLOWED" });
+    expect(error.message).toContain("is not permitted by the policy");
+    await expect(client.writeContract(transfer(10n ** 60n))).rejects.toThrow("transfer");
+  });
+});
+
+describe("everything but the sending", () => {
+  const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+
+  it("is prepared and signed by viem and by ethers, with consecutive nonces, for a wire of the application's own", async () => {
+    const sender = account(9);
+    const client = createWalletClient({
+      account: privateKeyToAccount(sender.privateKey as Hex),
+      chain: defineChain({
+        id: CHAIN_ID,
+        name: "local",
+        nativeCurrency,
+        rpcUrls: { default: { http: [rpcUrl] } },
+      }),
+      transport: http(),
+    }).extend(gasWaiverActions({ url: "http://127.0.0.1:1" }));
+    const call = { to: TOKEN, data: transferData(RECIPIENT, 1n) as Hex } as const;
+    const prepared = await client.prepareGaslessTransaction(call);
+    expect(prepared).toMatchObject({
+      type: "legacy",
+      gasPrice: 0n,
+      chainId: CHAIN_ID,
+      nonce: 0,
+      value: 0n,
+      ...call,
+    });
+    const contractCall = { address: TOKEN, abi: parseAbi(ABI), functionName: "transfer" } as const;
+    const signed: string[] = [
+      await client.signTransaction(prepared),
+      ...(await Promise.all([
+        client.signGaslessTransaction({ ...call, nonce: 1 }),
+        client.signGaslessContract({ ...contractCall, args: [RECIPIENT, 2n], nonce: 2 }),
+      ])),
+    ];
+    const signer = new GasWaiverSigner(sender.connect(chain), { url: "http://127.0.0.1:1" });
+    expect(await signer.prepareGaslessTransaction({ ...call, nonce: 3 })).toMatchObject({
+      nonce: 3,
+      gasPrice: 0n,
+      type: 0,
+    });
+    signed.push(await signer.signGaslessTransaction({ ...call, nonce: 3 }));
+    const service = createWaiverClient({ url, apiKey: DEV_API_KEY });
+    const lines: boolean[] = [];
+    for await (const { success } of service.submit(signed)) lines.push(success);
+    expect(lines).toEqual([true, true, true, true]);
+    await vi.waitFor(async () => expect(await chain.getTransactionCount(sender.address)).toBe(4));
+    // Without a nonce of the caller's, those that were signed count.
+    const [first, second] = await Promise.all([
+      client.signGaslessTransaction(call),
+      client.signGaslessTransaction(call),
+    ]);
+    expect(first).not.toBe(second);
+    expect(await client.prepareGaslessTransaction(call)).toMatchObject({ nonce: 6 });
   });
 });
 

@@ -120,7 +120,7 @@ export function exampleModules(
     );
     const assumed = free.filter((name) => name in GIVEN && !imports.includes(name));
     // The libraries take a key in hex, our own functions in bytes.
-    const key = /\/(viem|ethers)\.ts$/.test(file) ? 'import("viem").Hex' : "Uint8Array";
+    const key = /\/(viem|ethers)\.ts$|\/viemTransport\//.test(file) ? 'import("viem").Hex' : "Uint8Array";
     const lines = [
       ...(imports.length > 0 ? [`import { ${imports.join(", ")} } from "${entry}";`] : []),
       ...assumed.map((name) => `declare const ${name}: ${GIVEN[name]};`),
@@ -148,6 +148,7 @@ function entryOf(file: string): string {
     return "@gas-waiver/protocol/description";
   if (file.startsWith("protocol/")) return "@gas-waiver/protocol";
   if (file.startsWith("crypto-native/")) return "@gas-waiver/crypto-native";
+  if (file.startsWith("client/src/viemTransport/")) return "@gas-waiver/client/viem";
   if (file.startsWith("client/src/forwarding/")) return "@gas-waiver/client/relay";
   const special = {
     selfHosted: "self-hosted",

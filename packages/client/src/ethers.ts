@@ -117,6 +117,38 @@ export class GasWaiverSigner extends AbstractSigner {
     return responseOf(Transaction.from(signed), provider).replaceableTransaction(blockNumber);
   }
 
+  /**
+   * Prepares a transaction of gas price 0 without signing it: estimates its gas, and gives it the sender's next nonce, which it
+   * does not reserve.
+   * @returns the transaction, for `signTransaction` of any signer.
+   * @throws the error of ethers where the node refuses the estimate.
+   * @example
+   * ```ts
+   * const { nonce, gasLimit } = await signer.prepareGaslessTransaction({ to: tokenAddress, data: calldata });
+   * ```
+   */
+  async prepareGaslessTransaction(transaction: TransactionRequest): Promise<TransactionLike<string>> {
+    const sender = await this.#sender(this.#providerFor("prepareGaslessTransaction"));
+    const { gas, ...prepared } = await this.#gasless.prepare(sender, await this.#callOf(transaction));
+    return { ...prepared, type: 0, gasPrice: 0n, gasLimit: gas };
+  }
+
+  /**
+   * Signs a transaction of gas price 0, for an application that sends it over a wire of its own. The nonce counts as used from
+   * then on, so that calls in a row get consecutive ones.
+   * @returns the signed bytes as 0x hex, for `submit`.
+   * @throws the error of ethers where the node refuses the estimate.
+   * @example
+   * ```ts
+   * const signed = await signer.signGaslessTransaction({ to: tokenAddress, data: calldata });
+   * for await (const line of client.submit([signed])) console.log(line.success);
+   * ```
+   */
+  async signGaslessTransaction(transaction: TransactionRequest): Promise<string> {
+    const sender = await this.#sender(this.#providerFor("signGaslessTransaction"));
+    return await this.#gasless.sign(sender, await this.#callOf(transaction));
+  }
+
   async #callOf(transaction: TransactionRequest): Promise<GaslessCall> {
     const { to, data, value } = await this.populateCall(transaction);
     if (typeof to !== "string") throw new TypeError("the transaction has no `to`: creation is not waived");

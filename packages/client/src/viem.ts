@@ -1,6 +1,6 @@
 /**
- * Gasless transactions for viem: `walletClient.extend(gasWaiverActions({ url, apiKey }))`.
- * The client's account must be a local one, because only those sign without sending.
+ * Gasless transactions for viem: `walletClient.extend(gasWaiverActions({ url, apiKey }))`, or viem's own actions over
+ * `gasWaiverTransport(http(), { url, apiKey })`. The account must be a local one, because only those sign without sending.
  */
 import {
   type Abi,
@@ -18,13 +18,22 @@ import {
   type Hash,
   type Hex,
   type LocalAccount,
-  numberToHex,
+  type TransactionSerializableLegacy,
   type Transport,
 } from "viem";
 import { parseAccount } from "viem/accounts";
-import { getChainId, getTransactionCount } from "viem/actions";
 import { UnusableAccountError } from "./errors.js";
-import { Gasless, type GaslessCall, type GaslessOptions, type GaslessSender } from "./gasless/gasless.js";
+import {
+  Gasless,
+  type GaslessCall,
+  type GaslessOptions,
+  type GaslessSender,
+  type GaslessTransaction,
+} from "./gasless/gasless.js";
+import { type NodeRequest, type SigningAccount, viemSender } from "./viemTransport/viemSender.js";
+
+export { type GasWaiverTransportOptions, gasWaiverTransport } from "./viemTransport/gasWaiverTransport.js";
+export type { SigningAccount } from "./viemTransport/viemSender.js";
 
 /** The address of the service, and how to send through it. */
 export type GasWaiverActionsOptions = GaslessOptions;
@@ -98,6 +107,60 @@ export type GasWaiverActions = {
     functionName extends ContractFunctionName<abi, Changing>,
     const args extends ContractFunctionArgs<abi, Changing, functionName>,
   >(parameters: WriteGaslessContractParameters<abi, functionName, args>): Promise<Hash>;
+  /**
+   * Prepares a transaction of gas price 0 without signing it: estimates its gas, and gives it the account's next nonce, which it
+   * does not reserve.
+   * @returns the transaction, for `signTransaction` of any account or wallet that signs.
+   * @throws viem's own errors where the node refuses the estimate.
+   * @example
+   * ```ts
+   * const { nonce, gas } = await walletClient.prepareGaslessTransaction({ to: tokenAddress, data: calldata });
+   * ```
+   */
+  prepareGaslessTransaction(
+    parameters: SendGaslessTransactionParameters,
+  ): Promise<PreparedGaslessTransaction>;
+  /**
+   * Signs a transaction of gas price 0 as the client's account, for an application that sends it over a wire of its own. The
+   * nonce counts as used from then on, so that calls in a row get consecutive ones.
+   * @returns the signed bytes, for `submit`.
+   * @throws WaiverClientError; viem's own errors where the node refuses the estimate.
+   * @example
+   * ```ts
+   * const signed = await walletClient.signGaslessTransaction({ to: tokenAddress, data: calldata });
+   * for await (const line of client.submit([signed])) console.log(line.success);
+   * ```
+   */
+  signGaslessTransaction(parameters: SendGaslessTransactionParameters): Promise<Hex>;
+  /**
+   * Does what `signGaslessTransaction` does, for the call of a contract's function.
+   * @returns the signed bytes, for `submit`.
+   * @throws WaiverClientError; viem's `ContractFunctionExecutionError` for a call that reverts.
+   * @example
+   * ```ts
+   * import { parseAbi } from "viem";
+   *
+   * const signed = await walletClient.signGaslessContract({
+   *   address: tokenAddress,
+   *   abi: parseAbi(["function transfer(address to, uint256 amount) returns (bool)"]),
+   *   functionName: "transfer",
+   *   args: [recipient, 5n],
+   * });
+   * ```
+   */
+  signGaslessContract<
+    const abi extends Abi | readonly unknown[],
+    functionName extends ContractFunctionName<abi, Changing>,
+    const args extends ContractFunctionArgs<abi, Changing, functionName>,
+  >(parameters: WriteGaslessContractParameters<abi, functionName, args>): Promise<Hex>;
+};
+
+/** A transaction of gas price 0 before its signature, as viem's `signTransaction` takes it. */
+export type PreparedGaslessTransaction = TransactionSerializableLegacy & {
+  readonly type: "legacy";
+  readonly chainId: number;
+  readonly nonce: number;
+  readonly gas: bigint;
 };
 
 /**
@@ -124,27 +187,37 @@ export function gasWaiverActions(
 ) => GasWaiverActions {
   const gasless = new Gasless(options);
   return (client) => ({
-    sendGaslessTransaction: (parameters) => send(gasless, client, parameters),
-    writeGaslessContract: (parameters) =>
-      write(gasless, client, parameters as unknown as WriteGaslessContractParameters),
+    async sendGaslessTransaction(parameters) {
+      const { txHash } = await gasless.send(...callOf(client, parameters));
+      return txHash as Hash;
+    },
+    async writeGaslessContract(parameters) {
+      const { txHash } = await gasless.send(...contractCallOf(client, parameters));
+      return txHash as Hash;
+    },
+    async prepareGaslessTransaction(parameters) {
+      return preparedOf(await gasless.prepare(...callOf(client, parameters)));
+    },
+    async signGaslessTransaction(parameters) {
+      return (await gasless.sign(...callOf(client, parameters))) as Hex;
+    },
+    async signGaslessContract(parameters) {
+      return (await gasless.sign(...contractCallOf(client, parameters))) as Hex;
+    },
   });
 }
 
-async function send(
-  gasless: Gasless,
+/** Returns the sender of a call and the call, for {@link Gasless}. */
+function callOf(
   client: Client,
   { account, to, data = "0x", value = 0n, gas, nonce }: SendGaslessTransactionParameters,
-): Promise<Hash> {
-  const sender = senderOf(client, localAccount(account ?? client.account));
-  const { txHash } = await gasless.send(sender, { to, data, value, gas, nonce });
-  return txHash as Hash;
+): [GaslessSender, GaslessCall] {
+  return [senderOf(client, localAccount(account ?? client.account)), { to, data, value, gas, nonce }];
 }
 
-async function write(
-  gasless: Gasless,
-  client: Client,
-  { abi, address, functionName, args, ...overrides }: WriteGaslessContractParameters,
-): Promise<Hash> {
+/** Returns the sender and the call of a contract's function. */
+function contractCallOf(client: Client, parameters: unknown): [GaslessSender, GaslessCall] {
+  const { abi, address, functionName, args, ...overrides } = parameters as WriteGaslessContractParameters;
   const data = encodeFunctionData({ abi, functionName, args } as EncodeFunctionDataParameters);
   const account = localAccount(overrides.account ?? client.account);
   const sender = senderOf(client, account);
@@ -154,8 +227,14 @@ async function write(
       throw getContractError(error as BaseError, contractCall);
     });
   const { value = 0n, gas, nonce } = overrides;
-  const { txHash } = await gasless.send({ ...sender, estimateGas }, { to: address, data, value, gas, nonce });
-  return txHash as Hash;
+  return [
+    { ...sender, estimateGas },
+    { to: address, data, value, gas, nonce },
+  ];
+}
+
+function preparedOf({ to, data, ...transaction }: GaslessTransaction): PreparedGaslessTransaction {
+  return { ...transaction, to: to as Address, data: data as Hex, type: "legacy", gasPrice: 0n };
 }
 
 /**
@@ -174,22 +253,6 @@ function localAccount(account: Account | Address | undefined): LocalAccount {
   );
 }
 
-function senderOf(client: Client, account: LocalAccount): GaslessSender {
-  const { address } = account;
-  return {
-    address,
-    chainId: async () => client.chain?.id ?? (await getChainId(client)),
-    transactionCount: () => getTransactionCount(client, { address, blockTag: "pending" }),
-    // viem's estimateGas fills in fees for a local account, so the node is asked directly.
-    estimateGas: async ({ to, data, value }) => {
-      const call = { from: address, to: to as Address, data: data as Hex, value: numberToHex(value) };
-      const params = [{ ...call, gasPrice: "0x0" }] as const;
-      return BigInt(await client.request({ method: "eth_estimateGas", params: [...params] }));
-    },
-    sign: ({ chainId, nonce, gas, to, data, value }) =>
-      account.signTransaction({
-        ...{ type: "legacy", gasPrice: 0n, chainId, nonce, gas, value },
-        ...{ to: to as Address, data: data as Hex },
-      }),
-  };
+function senderOf(client: Client, account: SigningAccount): GaslessSender {
+  return viemSender(client.request as NodeRequest, account, client.chain?.id);
 }

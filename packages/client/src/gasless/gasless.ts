@@ -76,15 +76,9 @@ export class Gasless {
    * @throws SubmissionFailedError if it failed or the wait for it timed out, another {@link WaiverClientError}, or an error of viem or ethers.
    */
   async send(sender: GaslessSender, call: GaslessCall): Promise<SentTransaction> {
-    const sequence = this.#sequenceOf(sender.address);
     const prepared = prepare(sender, call);
-    // The promise is awaited when the nonce's turn comes. Until then a failure must not count as unhandled.
-    prepared.catch(() => undefined);
     const attempt = async () => {
-      const { nonce } = call;
-      const count = () => sender.transactionCount();
-      const reservation =
-        nonce === undefined ? await sequence.reserve(count, prepared) : sequence.reserveChosen(nonce);
+      const reservation = await this.#reserve(sender, call, prepared);
       return await this.#submit(await this.#sign(sender, call, prepared, reservation), reservation);
     };
     try {
@@ -94,6 +88,42 @@ export class Gasless {
       if (call.nonce !== undefined || !isNonceMismatch(error)) throw error;
       return await attempt();
     }
+  }
+
+  /**
+   * Estimates, and chooses the nonce, without reserving it: the lowest one that neither the chain nor a call of this object has.
+   * @throws an error of viem or ethers.
+   */
+  async prepare(sender: GaslessSender, call: GaslessCall): Promise<GaslessTransaction> {
+    const prepared = prepare(sender, call);
+    const reservation = await this.#reserve(sender, call, prepared);
+    reservation.release();
+    return { ...call, ...(await prepared), nonce: reservation.nonce };
+  }
+
+  /**
+   * Estimates and signs. The nonce counts as used from then on, because the caller sends the transaction by itself.
+   * @returns the signed bytes as 0x hex.
+   * @throws an error of viem or ethers.
+   */
+  async sign(sender: GaslessSender, call: GaslessCall): Promise<string> {
+    const prepared = prepare(sender, call);
+    const reservation = await this.#reserve(sender, call, prepared);
+    const signed = await this.#sign(sender, call, prepared, reservation);
+    reservation.markUsed();
+    return signed;
+  }
+
+  async #reserve(
+    sender: GaslessSender,
+    { nonce }: GaslessCall,
+    prepared: Promise<Prepared>,
+  ): Promise<NonceReservation> {
+    // The promise is awaited when the nonce's turn comes. Until then a failure must not count as unhandled.
+    prepared.catch(() => undefined);
+    const sequence = this.#sequenceOf(sender.address);
+    const count = () => sender.transactionCount();
+    return nonce === undefined ? await sequence.reserve(count, prepared) : sequence.reserveChosen(nonce);
   }
 
   async #sign(
@@ -110,15 +140,24 @@ export class Gasless {
     }
   }
 
+  /**
+   * Submits a signed transaction, and waits until a node of the chain has it.
+   * @throws SubmissionFailedError if it failed or the wait for it timed out, or another {@link WaiverClientError}.
+   */
+  async submitSigned(signed: string): Promise<SentTransaction> {
+    const retry = this.#retry;
+    for await (const line of submit(this.#connection, [signed], retry && { retry })) {
+      if (!line.success) throw new SubmissionFailedError(line.id, line.error);
+      return { id: line.id, txHash: line.txHash, signed };
+    }
+    throw new StreamEndedError([0]);
+  }
+
   async #submit(signed: string, reservation: NonceReservation): Promise<SentTransaction> {
     try {
-      const retry = this.#retry;
-      for await (const line of submit(this.#connection, [signed], retry && { retry })) {
-        if (!line.success) throw new SubmissionFailedError(line.id, line.error);
-        reservation.markUsed();
-        return { id: line.id, txHash: line.txHash, signed };
-      }
-      throw new StreamEndedError([0]);
+      const sent = await this.submitSigned(signed);
+      reservation.markUsed();
+      return sent;
     } catch (error) {
       settleNonce(reservation, error);
       throw error;

@@ -1,0 +1,155 @@
+import { BaseError, type Hex, MethodNotFoundRpcError, numberToHex, type Transport } from "viem";
+import { UnusableAccountError, WaiverClientError } from "../errors.js";
+import { Gasless, type GaslessOptions, withMargin } from "../gasless/gasless.js";
+import { type NodeRequest, type SigningAccount, viemSender } from "./viemSender.js";
+
+/** The address of the service, how to send through it, and accounts. */
+export interface GasWaiverTransportOptions extends GaslessOptions {
+  /**
+   * Accounts for which the transport signs, where a client names an account by its address alone, as the clients of Hardhat do.
+   * Clients whose account signs need none.
+   */
+  readonly accounts?: readonly SigningAccount[];
+}
+
+/**
+ * Makes viem's own actions gasless: `sendTransaction`, `writeContract` and `contract.write` sign with gas price 0, because the
+ * transport tells them that gas costs nothing, and send through the service. Everything else goes to the node. It takes the
+ * place of the transport in a client of viem, in the `transports` of wagmi, and in Hardhat's viem.
+ *
+ * The account must sign without sending. For wallets that only send, `gaslessProvider` and the gateway are there. Transactions
+ * that are sent at the same time need viem's `nonceManager` in the account.
+ * @param transport reads the chain.
+ * @throws TypeError if the address or the key of the service cannot be used. Actions throw viem's errors, with the
+ * {@link WaiverClientError} inside: `error.walk((one) => one instanceof SubmissionFailedError)`.
+ * @example
+ * ```ts
+ * import { gasWaiverTransport } from "@gas-waiver/client/viem";
+ * import { createWalletClient, http } from "viem";
+ * import { privateKeyToAccount } from "viem/accounts";
+ * import { hardhat } from "viem/chains";
+ *
+ * const wallet = createWalletClient({
+ *   account: privateKeyToAccount(privateKey),
+ *   chain: { ...hardhat, id: 2201 },
+ *   transport: gasWaiverTransport(http("http://127.0.0.1:8545"), { url: "http://127.0.0.1:8080", apiKey: "gw_dev_local" }),
+ * });
+ * const hash = await wallet.sendTransaction({ to: tokenAddress, data: calldata });
+ * ```
+ */
+export function gasWaiverTransport<transport extends Transport>(
+  transport: transport,
+  options: GasWaiverTransportOptions,
+): transport {
+  const gasless = new Gasless(options);
+  const wrapped: Transport = (parameters) => {
+    const inner = transport(parameters);
+    const node: NodeRequest = (call) => inner.request(call);
+    const handlers = handlersOf({
+      node,
+      gasless,
+      accounts: options.accounts ?? [],
+      chainId: parameters.chain?.id,
+    });
+    const request = (call: { method: string; params?: unknown }, requestOptions?: never) => {
+      const handler = handlers[call.method];
+      if (handler === undefined) return inner.request(call, requestOptions);
+      return handler(Array.isArray(call.params) ? call.params : []).catch((error: unknown) => {
+        throw error instanceof WaiverClientError ? viemErrorOf(error) : error;
+      });
+    };
+    return { ...inner, request: request as typeof inner.request };
+  };
+  return wrapped as transport;
+}
+
+/** viem reads the members of errors as those of its own. */
+function viemErrorOf(cause: WaiverClientError): BaseError {
+  return new BaseError("The gas-waiver service has not sent the transaction.", { cause });
+}
+
+interface TransportParts {
+  readonly node: NodeRequest;
+  readonly gasless: Gasless;
+  readonly accounts: readonly SigningAccount[];
+  readonly chainId: number | undefined;
+}
+
+type Handlers = Readonly<Record<string, (params: readonly unknown[]) => Promise<unknown>>>;
+
+/** The methods that the transport answers itself. */
+function handlersOf(parts: TransportParts): Handlers {
+  const { node, gasless, accounts } = parts;
+  const price = async () => "0x0";
+  return {
+    eth_gasPrice: price,
+    eth_maxPriorityFeePerGas: price,
+    // viem makes fees of the base fee.
+    eth_getBlockByNumber: async (params) =>
+      withoutBaseFee(await node({ method: "eth_getBlockByNumber", params })),
+    eth_estimateGas: async ([call, ...others]) => {
+      const params = [{ ...withoutPrices(call), gasPrice: "0x0" }, ...others];
+      return numberToHex(withMargin(BigInt((await node({ method: "eth_estimateGas", params })) as Hex)));
+    },
+    // The node would fill in its prices. Without the method viem asks for each value alone.
+    eth_fillTransaction: notFound("eth_fillTransaction"),
+    eth_sendRawTransactionSync: notFound("eth_sendRawTransactionSync"),
+    wallet_sendTransaction: notFound("wallet_sendTransaction"),
+    wallet_sendCalls: notFound("wallet_sendCalls"),
+    eth_sendRawTransaction: async ([signed]) => (await gasless.submitSigned(String(signed))).txHash,
+    eth_sendTransaction: ([call]) => sendAs(parts, Object(call)),
+    ...(accounts.length > 0 && { eth_accounts: async () => accounts.map(({ address }) => address) }),
+  };
+}
+
+/** Signs for an account that is named by its address. To pass the call on would cost the user gas. */
+async function sendAs(
+  { node, gasless, accounts, chainId }: TransportParts,
+  call: UnsignedCall,
+): Promise<string> {
+  const { from, to, data, input, value = "0x0", gas, nonce } = call;
+  const account = accounts.find(({ address }) => address.toLowerCase() === from?.toLowerCase());
+  if (account === undefined) {
+    throw new UnusableAccountError(
+      `the account ${from} cannot sign here: give the client a local account, or its account to the transport; wallets that ` +
+        "only send need the gateway (gaslessProvider)",
+    );
+  }
+  if (typeof to !== "string")
+    throw new UnusableAccountError("the transaction has no `to`: creation is not waived");
+  const { txHash } = await gasless.send(viemSender(node, account, chainId), {
+    ...{ to, data: data ?? input ?? "0x", value: BigInt(value) },
+    ...{
+      gas: gas === undefined ? undefined : BigInt(gas),
+      nonce: nonce === undefined ? undefined : Number(nonce),
+    },
+  });
+  return txHash;
+}
+
+/** The parameter of `eth_sendTransaction`. */
+interface UnsignedCall {
+  readonly from?: string;
+  readonly to?: string | null;
+  readonly data?: string;
+  readonly input?: string;
+  readonly value?: string;
+  readonly gas?: string;
+  readonly nonce?: string;
+}
+
+function notFound(method: string) {
+  return async () => {
+    throw new MethodNotFoundRpcError(new Error(`${method} is not there without gas`), { method });
+  };
+}
+
+function withoutBaseFee(block: unknown): unknown {
+  const hasFee = typeof block === "object" && block !== null && "baseFeePerGas" in block;
+  return hasFee ? { ...block, baseFeePerGas: "0x0" } : block;
+}
+
+function withoutPrices(call: unknown): object {
+  const { gasPrice: _, maxFeePerGas: __, maxPriorityFeePerGas: ___, type: ____, ...rest } = Object(call);
+  return rest;
+}
