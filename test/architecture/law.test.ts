@@ -45,6 +45,8 @@ describe("a submission that was sent", () => {
     expect(ending).toEqual([
       // A devnet that began anew: its chain is gone, with everything on it.
       "store/chains.ts",
+      // A devnet that its developer took back.
+      "store/rewind.ts",
       "store/transitions/expireQueued.ts",
       "store/transitions/saveFailed.ts",
       "store/transitions/saveFinal.ts",

@@ -48,7 +48,7 @@ const LANES: CommandGroup = {
       load: async () => (await import("./commands/lanes/list.js")).list,
     },
     doctor: {
-      summary: "Compare the lanes' unfinished submissions with the chain.",
+      summary: "Compare the lanes' unfinished submissions, nonces and newest blocks with the chain.",
       load: async () => (await import("./commands/lanes/doctor.js")).doctor,
     },
     drain: {

@@ -1,6 +1,7 @@
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import type { SealedBlock } from "./block/block.js";
 import { Chain } from "./chain/chain.js";
+import { createGoingBack, type GoBack } from "./chain/goBack.js";
 import { Miner } from "./chain/miner.js";
 import { ethereumJsExecutor } from "./evm/executor.js";
 import { withFastPath } from "./fastPath/executor.js";
@@ -41,6 +42,11 @@ export interface Devnet {
   drops(): readonly DroppedTransaction[];
   /** Calls the listener after each new block. @returns the function that unsubscribes. */
   onBlock(listener: (block: SealedBlock) => void): () => void;
+  /**
+   * Calls `around` with each step that takes the chain back: a revert to a snapshot, a reset, a loaded state, a lowered
+   * nonce. It calls the step, and may do something before and after it; the method that was called answers then.
+   */
+  aroundGoingBack(around: GoBack): void;
   /** The chain that the state folder held at the start; undefined for a chain in memory. */
   readonly restored: RestoredChain | undefined;
   /** Stops serving and mining, and releases the state folder. */
@@ -66,7 +72,8 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
   const chain = openChain(resolved, folder);
   const miner = new Miner(chain, { ...resolved, onError: emitWarning });
   const allowed = { hosts: resolved.allowedHosts, origins: resolved.allowedOrigins };
-  const { methods, server, faults } = createNode({ chain, miner, folder, cryptoName, allowed });
+  const { goBack, setAround } = createGoingBack();
+  const { methods, server, faults } = createNode({ chain, miner, goBack, folder, cryptoName, allowed });
   const close = async () => {
     await server.close();
     await miner.close();
@@ -86,6 +93,7 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
     mine: () => chain.mine(),
     drops: () => chain.pool.drops,
     onBlock: (listener) => chain.onBlock(listener),
+    aroundGoingBack: setAround,
     restored: folder?.restored,
     close,
   };
@@ -94,13 +102,14 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
 interface NodeParts {
   readonly chain: Chain;
   readonly miner: Miner;
+  readonly goBack: GoBack;
   readonly folder: StateFolder | undefined;
   readonly cryptoName: string;
   readonly allowed: AllowedCallers;
 }
 
 /** Wires methods, faults and server. Faults need the names of all methods, and the sockets of the server. */
-function createNode({ chain, miner, folder, cryptoName, allowed }: NodeParts) {
+function createNode({ chain, miner, goBack, folder, cryptoName, allowed }: NodeParts) {
   const faults = installFaults({
     chain,
     miner,
@@ -111,6 +120,7 @@ function createNode({ chain, miner, folder, cryptoName, allowed }: NodeParts) {
   const methods: Methods = createMethods({
     chain,
     miner,
+    goBack,
     // Helpers of hardhat and others work only with a name that begins with that of a node for development.
     clientVersion: `anvil/gas-waiver-devnet/${VERSION}/${cryptoName}`,
     faultMethods: faults.methods,

@@ -78,6 +78,15 @@ export interface Server {
    */
   setCertificate(tls: TlsCertificate): void;
   /**
+   * Takes a devnet back on purpose, as to a snapshot: the lanes rest while `goBack` does so, what is not on the chain any more
+   * fails and may be sent again, and the lanes begin at the chain's nonces. Only with `newChain: "adopt"`, because on any other
+   * chain nothing but final blocks may undo what was told (D28).
+   * @param goBack resolves to false if it has changed nothing.
+   * @returns the result of `goBack`.
+   * @throws an error without that option, or what `goBack` throws.
+   */
+  rewind(goBack: () => Promise<boolean>): Promise<boolean>;
+  /**
    * Is not ready any more, and serves for `shutdownDelayMs`. Then it accepts nothing more, waits for the open lines, finishes
    * what is signed, releases the lanes, answers the lines that are still open, and closes the store: within `shutdownMs` and a
    * moment. Further calls resolve with the first one.
@@ -206,6 +215,11 @@ async function build(foundations: Foundations): Promise<Server> {
       return listen(apps.admin, address, options);
     },
     setWaivers: lanes.setWaivers,
+    async rewind(goBack) {
+      if (options.newChain !== "adopt") throw new Error('only a service with newChain "adopt" can go back');
+      await lanes.started;
+      return await relay.rewind(goBack);
+    },
     setCertificate: (tls) => replaceCertificates(apps, options, tls, log),
     close() {
       closed ??= shutDown(parts, apps, lanes.started);

@@ -5,6 +5,7 @@ import { type BlockWatch, createBlockWatch } from "./chain/blockWatch.js";
 import type { EndpointHeads } from "./chain/endpointHeads.js";
 import { followHeads } from "./chain/heads.js";
 import type { NodeClient } from "./chain/nodeClient.js";
+import { rewindToChain } from "./chain/rewind.js";
 import type { WaiverHealth } from "./health/readiness.js";
 import { createIntake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
@@ -30,6 +31,7 @@ import { createSigner } from "./signing/signer.js";
 import { databaseNow } from "./store/databaseNow.js";
 import type { LaneStatus } from "./store/lanes/laneStatus.js";
 import { registerLanes } from "./store/lanes/lease.js";
+import { REWOUND } from "./store/rewind.js";
 import type { OpenStore } from "./store/store.js";
 
 export interface RelayParts {
@@ -100,6 +102,7 @@ export async function startRelay(parts: RelayParts) {
       await laneParts.lanes.leasesSettled();
       await coordination.directory.refresh();
     },
+    rewind: createRewind(base, messaging, { coordination, laneParts, blockEvents }),
     waiverHealth: coordination.waiverHealth,
     lanesReadAt: () => coordination.statuses.refreshedAt,
     async close() {
@@ -278,6 +281,34 @@ function createRelayIntake(
     chooseLane: directory.choose,
     wakeLanes: announceWork,
   });
+}
+
+interface RewoundParts {
+  readonly coordination: Coordination;
+  readonly laneParts: LaneParts;
+  readonly blockEvents: BlockEvents;
+}
+
+/** Has the service follow a chain that a developer takes back. See {@link Server.rewind}. */
+function createRewind(
+  { store, chain, chainRef, log }: RelayBase,
+  { results }: Messaging,
+  { coordination, laneParts, blockEvents }: RewoundParts,
+) {
+  return async (goBack: () => Promise<boolean>): Promise<boolean> => {
+    let wentBack = false;
+    await laneParts.lanes.restart(async () => {
+      wentBack = await goBack();
+      if (!wentBack) return;
+      const ended = await rewindToChain({ store, chain, chainRef, onlyIfLost: false });
+      results.publish(ended, () => ({ state: "failed", ...REWOUND }));
+      blockEvents.announceRewind();
+      await coordination.policies.reread();
+      log.info({ ended: ended.length }, "the chain was taken back, and the store with it");
+    });
+    await coordination.directory.refresh();
+    return wentBack;
+  };
 }
 
 /** Polls for new blocks, and subscribes to them where the node has a WebSocket. */

@@ -95,7 +95,7 @@ async function startDevnetAndService(
   const [waiver] = accountsOf("waiver");
   if (waiver === undefined) throw new Error("the devnet has no waiver");
   signal.throwIfAborted();
-  const { url: rpcUrl } = await openDevnet(
+  const { devnet, url: rpcUrl } = await openDevnet(
     {
       blockTimeMs,
       pool,
@@ -122,6 +122,14 @@ async function startDevnetAndService(
       logLevel: values.logLevel,
     },
     { host, port: values.port, closeStack, signal },
+  );
+  // The service rests meanwhile, and its wrappers leave the pool, so that nothing of what is gone comes again.
+  devnet.aroundGoingBack((goBack) =>
+    server.rewind(async () => {
+      const wentBack = await goBack();
+      await devnet.request({ method: "anvil_removePoolTransactions", params: [waiver.address] });
+      return wentBack;
+    }),
   );
   print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
   print(

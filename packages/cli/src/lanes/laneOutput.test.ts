@@ -42,6 +42,8 @@ it("prints the findings of a lane as JSON under names that programs rely on", ()
       { candidate, outcome: { kind: "nonceUsed", next: 5n } },
       { candidate, outcome: { kind: "replaced" } },
     ],
+    lost: { blockNumber: 12n, waiverNonce: 8n, found: "another block" },
+    missing: undefined,
     repaired: false,
   };
   const suspect = {
@@ -57,6 +59,7 @@ it("prints the findings of a lane as JSON under names that programs rely on", ()
         { suspect, fate: { kind: "overtaken", next: "5" } },
         { suspect, fate: { kind: "displaced" } },
       ],
+      lost: { blockNumber: "12", waiverNonce: "8", found: "another block" },
       repaired: false,
     },
   ]);

@@ -1,5 +1,6 @@
 import { DEFAULTS } from "@gas-waiver/server";
 import { wholeNumber } from "../settings/parsers.js";
+import type { Values } from "../settings/setting.js";
 
 /**
  * A limit of the service, as a flag and as the variable of the same name. The command passes it on only if it is
@@ -212,3 +213,19 @@ export const LANE_LIMITS = {
     0,
   ),
 } as const;
+
+/** A key's burst and its share of the queue must hold a whole batch (D22). */
+export function problemsOfLimits({
+  rateBurst = DEFAULTS.rateBurst,
+  queueCapacity = DEFAULTS.queueCapacity,
+  maxBatchSize = DEFAULTS.maxBatchSize,
+}: Partial<Values<typeof REQUEST_LIMITS>>): string[] {
+  const never = `a batch of --max-batch-size (${maxBatchSize}) could never pass`;
+  const share = Math.ceil(queueCapacity * DEFAULTS.keyQueueShare);
+  return [
+    ...(rateBurst < maxBatchSize ? [`--rate-burst is ${rateBurst}: ${never}`] : []),
+    ...(share < maxBatchSize
+      ? [`--queue-capacity is ${queueCapacity}, of which one API key may have ${share}: ${never}`]
+      : []),
+  ];
+}

@@ -1,4 +1,3 @@
-import { DEFAULTS } from "@gas-waiver/server";
 import { apiKeys } from "../settings/apiKeys.js";
 import { adminTokens, LOG_LEVELS, logLevel, retention, switchedOn, text, url } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
@@ -6,7 +5,7 @@ import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
 import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES } from "./custodySettings.js";
 import { GATEWAY_SETTINGS } from "./gatewaySettings.js";
-import { LANE_LIMITS, REQUEST_LIMITS, STORE_LIMITS } from "./limitSettings.js";
+import { LANE_LIMITS, problemsOfLimits, REQUEST_LIMITS, STORE_LIMITS } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
 import { problemsOfTransport, TRANSPORT_SETTINGS } from "./transportSettings.js";
 
@@ -122,22 +121,6 @@ function problemsOfAddresses(values: Partial<ServeValues>): string[] {
     metricsHost: metricsPort === undefined ? undefined : metricsHost,
     adminHost: adminPort === undefined ? undefined : adminHost,
   });
-}
-
-/** A key's burst and its share of the queue must hold a whole batch (D22). */
-function problemsOfLimits({
-  rateBurst = DEFAULTS.rateBurst,
-  queueCapacity = DEFAULTS.queueCapacity,
-  maxBatchSize = DEFAULTS.maxBatchSize,
-}: Partial<ServeValues>): string[] {
-  const never = `a batch of --max-batch-size (${maxBatchSize}) could never pass`;
-  const share = Math.ceil(queueCapacity * DEFAULTS.keyQueueShare);
-  return [
-    ...(rateBurst < maxBatchSize ? [`--rate-burst is ${rateBurst}: ${never}`] : []),
-    ...(share < maxBatchSize
-      ? [`--queue-capacity is ${queueCapacity}, of which one API key may have ${share}: ${never}`]
-      : []),
-  ];
 }
 
 export const SERVE_RULES = {

@@ -32,6 +32,14 @@ export type Values<S extends Settings> = {
     : never;
 };
 
+/** The same settings as flags alone, for a command that reads no environment variable. */
+export function flagsOf<const S extends Settings>(
+  settings: S,
+): { readonly [K in keyof S]: Omit<S[K], "env"> & Pick<S[K], "parse" | "help"> } {
+  const flags = Object.entries(settings).map(([key, { env: _env, ...flag }]) => [key, flag]);
+  return Object.fromEntries(flags);
+}
+
 /** Settings that exclude each other. If `required`, exactly one of them must be given. */
 export interface Alternatives<Key extends string = string> {
   readonly keys: readonly Key[];

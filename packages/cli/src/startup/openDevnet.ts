@@ -54,6 +54,10 @@ export const CHAIN_SETTINGS = {
   },
 } as const;
 
+export interface OpenDevnet extends ListeningAt {
+  readonly devnet: Devnet;
+}
+
 export interface DevnetOpening {
   readonly host: string;
   readonly port: number;
@@ -69,7 +73,7 @@ export interface DevnetOpening {
  * @throws {@link UsageError} for wrong faults, {@link CommandFailedError} for an unusable state folder, or the system's
  * error for a port that cannot be opened.
  */
-export async function openDevnet(options: DevnetOptions, opening: DevnetOpening): Promise<ListeningAt> {
+export async function openDevnet(options: DevnetOptions, opening: DevnetOpening): Promise<OpenDevnet> {
   const { host, port, mining = true, closeStack, print } = opening;
   const devnet = closeStack.add(await create(options));
   if (!mining) await devnet.request({ method: "devnet_stopMining" });
@@ -79,7 +83,7 @@ export async function openDevnet(options: DevnetOptions, opening: DevnetOpening)
   const pace = mining ? interval : "mining stopped";
   print(`chain    ${at.url}  id ${DEVNET_CHAIN_ID}, in ${stateDir}, ${pace}, ${pool} pool`);
   for (const line of restoredLines(devnet)) print(`         ${line}`);
-  return at;
+  return { devnet, ...at };
 }
 
 async function create(options: DevnetOptions): Promise<Devnet> {

@@ -1,4 +1,5 @@
 import type { Chain } from "../chain/chain.js";
+import type { GoBack } from "../chain/goBack.js";
 import type { Miner } from "../chain/miner.js";
 import type { Methods } from "../rpc/method.js";
 import { accountMethods } from "./accountMethods.js";
@@ -19,13 +20,21 @@ import { transactionMethods } from "./transactionMethods.js";
 export interface MethodDependencies {
   readonly chain: Chain;
   readonly miner: Miner;
+  /** Carries out each step that takes the chain back. */
+  readonly goBack: GoBack;
   readonly clientVersion: string;
   /** The methods that control the faults. */
   readonly faultMethods: Methods;
 }
 
 /** Every method of the node, by name. */
-export function createMethods({ chain, miner, clientVersion, faultMethods }: MethodDependencies): Methods {
+export function createMethods({
+  chain,
+  miner,
+  goBack,
+  clientVersion,
+  faultMethods,
+}: MethodDependencies): Methods {
   const methods: Methods = {
     ...networkMethods(chain, clientVersion),
     ...blockMethods(chain),
@@ -37,10 +46,10 @@ export function createMethods({ chain, miner, clientVersion, faultMethods }: Met
     ...feeMethods(chain),
     ...poolMethods(chain),
     ...traceMethods(chain),
-    ...miningMethods(chain, miner),
-    ...statePatchMethods(chain),
+    ...miningMethods(chain, miner, goBack),
+    ...statePatchMethods(chain, goBack),
     ...chainSettingMethods(chain),
-    ...stateDumpMethods(chain),
+    ...stateDumpMethods(chain, goBack),
     ...faultMethods,
   };
   return { ...methods, rpc_modules: () => modulesOf(methods) };

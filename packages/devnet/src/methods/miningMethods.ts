@@ -1,4 +1,5 @@
 import type { Chain } from "../chain/chain.js";
+import type { GoBack } from "../chain/goBack.js";
 import type { Miner } from "../chain/miner.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Method, Methods } from "../rpc/method.js";
@@ -11,8 +12,8 @@ const MAX_SECONDS = 2n ** 40n;
 const MAX_INTERVAL_SECONDS = 2_000_000;
 
 /** Making blocks, moving the clock, and snapshots, under the names of ganache, hardhat and anvil. */
-export function miningMethods(chain: Chain, miner: Miner): Methods {
-  return { ...blockMakingMethods(chain, miner), ...clockMethods(chain), ...snapshotMethods(chain) };
+export function miningMethods(chain: Chain, miner: Miner, goBack: GoBack): Methods {
+  return { ...blockMakingMethods(chain, miner), ...clockMethods(chain), ...snapshotMethods(chain, goBack) };
 }
 
 function blockMakingMethods(chain: Chain, miner: Miner): Methods {
@@ -91,13 +92,18 @@ function clockMethods(chain: Chain): Methods {
   };
 }
 
-function snapshotMethods(chain: Chain): Methods {
+function snapshotMethods(chain: Chain, goBack: GoBack): Methods {
   const snapshot: Method = async () => toQuantity(await chain.snapshot());
-  const revert: Method = ([id]) => chain.revert(Number(number(id, "the snapshot", 2n ** 53n)));
+  const revert: Method = ([id]) => {
+    const snapshot = Number(number(id, "the snapshot", 2n ** 53n));
+    return goBack(() => chain.revert(snapshot));
+  };
   const reset: Method = async ([options]) => {
     assertNoFork(options);
-    await chain.reset();
-    return true;
+    return goBack(async () => {
+      await chain.reset();
+      return true;
+    });
   };
   return {
     evm_snapshot: snapshot,

@@ -1,6 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { bytesToBigInt, bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
+import type { GoBack } from "../chain/goBack.js";
 import type { LoadedAccount } from "../chain/statePatch.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
@@ -14,12 +15,15 @@ const MAX_DUMP_BYTES = 256 * 1024 * 1024;
  * Methods that write the accounts of the latest state as one text, and read it again. The text is hex of zipped JSON, as
  * anvil's is, and each reads the accounts of the other's.
  */
-export function stateDumpMethods(chain: Chain): Methods {
+export function stateDumpMethods(chain: Chain, goBack: GoBack): Methods {
   return {
     anvil_dumpState: () => bytesToHex(gzipSync(JSON.stringify({ accounts: dumpOf(chain) }))),
-    anvil_loadState: async ([dump]) => {
-      await chain.patch({ kind: "loadAccounts", accounts: readDump(bytes(dump, "the state")) });
-      return true;
+    anvil_loadState: ([dump]) => {
+      const accounts = readDump(bytes(dump, "the state"));
+      return goBack(async () => {
+        await chain.patch({ kind: "loadAccounts", accounts });
+        return true;
+      });
     },
   };
 }

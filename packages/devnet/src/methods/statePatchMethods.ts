@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
+import type { GoBack } from "../chain/goBack.js";
 import type { Method, Methods } from "../rpc/method.js";
 import { address, bytes, quantity, uint64 } from "../rpc/params.js";
 
@@ -7,7 +8,7 @@ import { address, bytes, quantity, uint64 } from "../rpc/params.js";
  * Methods that change the state without a transaction. Reads of the latest block see the change at once, and the next
  * block's state root commits to it.
  */
-export function statePatchMethods(chain: Chain): Methods {
+export function statePatchMethods(chain: Chain, goBack: GoBack): Methods {
   const account = (value: unknown) => bytesToHex(address(value));
   const setBalance: Method = async ([target, wei]) => {
     await chain.patch({ kind: "setBalance", address: account(target), balance: quantity(wei, "balance") });
@@ -19,7 +20,13 @@ export function statePatchMethods(chain: Chain): Methods {
     return null;
   };
   const setNonce: Method = async ([target, nonce]) => {
-    await chain.patch({ kind: "setNonce", address: account(target), nonce: uint64(nonce, "nonce") });
+    const patch = { kind: "setNonce", address: account(target), nonce: uint64(nonce, "nonce") } as const;
+    const before = chain.state.account(patch.address)?.nonce ?? 0n;
+    const set = async () => {
+      await chain.patch(patch);
+      return true;
+    };
+    await (patch.nonce < before ? goBack(set) : set());
     return null;
   };
   const setCode: Method = async ([target, code]) => {

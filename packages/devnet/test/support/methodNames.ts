@@ -17,5 +17,7 @@ export function methodNames(): string[] {
     methodNames: () => [],
     cutSockets: () => 0,
   });
-  return Object.keys(createMethods({ chain, miner, clientVersion: "test", faultMethods }));
+  return Object.keys(
+    createMethods({ chain, miner, goBack: (step) => step(), clientVersion: "test", faultMethods }),
+  );
 }

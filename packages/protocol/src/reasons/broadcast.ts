@@ -84,9 +84,11 @@ export default /* @__PURE__ */ define(
         remedy: "Look the submission up by its `id`; the work goes on.",
       },
       NOT_INCLUDED: {
-        where: ["submit"],
-        cause: "The wait ended with the wrapper sent and not yet in a block (D17).",
-        remedy: "Look the submission up by its `id`; the work goes on.",
+        where: ["submit", "record"],
+        cause:
+          "The wait ended with the wrapper sent and not yet in a block (D17). In a record: the chain is a devnet that was taken back.",
+        remedy:
+          "Look the submission up by its `id`; the work goes on. If the record says failed, send the transaction again.",
       },
       OUTCOME_UNKNOWN: {
         where: ["submit"],

@@ -7,11 +7,15 @@ export interface BlockEvents {
   announce(height: bigint | undefined): void;
   /** @returns a function that ends the listening. */
   onNewBlock(listener: () => void): () => void;
+  /** Tells that a developer took the chain back, so that blocks that counted as final are gone. */
+  announceRewind(): void;
+  onRewind(listener: () => void): void;
 }
 
 /** @param onListener called when the first listener has come. */
 export function createBlockEvents(onListener: () => void): BlockEvents {
   const listeners = new Set<() => void>();
+  const rewindListeners: (() => void)[] = [];
   let latest: bigint | undefined;
   return {
     get height() {
@@ -29,5 +33,10 @@ export function createBlockEvents(onListener: () => void): BlockEvents {
       if (listeners.size === 1) onListener();
       return () => listeners.delete(listener);
     },
+    announceRewind() {
+      latest = undefined;
+      for (const listener of rewindListeners) listener();
+    },
+    onRewind: (listener) => void rewindListeners.push(listener),
   };
 }

@@ -7,6 +7,7 @@ import type { Store } from "../store/store.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 import { type ChainDifference, findChainDifference } from "./compareChain.js";
 import type { NodeClient } from "./nodeClient.js";
+import { rewindToChain } from "./rewind.js";
 import { RpcUnavailableError } from "./rpc.js";
 
 /** The chain that the service serves. */
@@ -46,7 +47,10 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   }
   assertChainId(identity, options, `the node at ${originOf(options.rpcUrls)}`);
   if (last === undefined) return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
-  if (difference === undefined) return { ...last, confirmed: true };
+  if (difference === undefined) {
+    if (options.newChain === "adopt") await rewindToChain({ ...dependencies, ...last, onlyIfLost: true });
+    return { ...last, confirmed: true };
+  }
   if (options.newChain === "refuse" || difference.block !== undefined)
     throw new StartError(otherChainMessage(last.identity, difference));
   return { chainRef: await adoptChain(store, identity), identity, confirmed: true };

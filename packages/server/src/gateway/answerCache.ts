@@ -9,6 +9,8 @@ export interface AnswerCache {
   get(key: string): { readonly result: unknown } | undefined;
   /** Remembers the answer if it cannot change any more. */
   add(key: string, call: RpcCall, result: unknown): void;
+  /** Forgets all answers. */
+  clear(): void;
 }
 
 export interface AnswerCacheOptions {
@@ -51,6 +53,7 @@ export function createAnswerCache({
       const final = latest === undefined ? -1n : latest - BigInt(reorgDepth);
       if (isLasting(call, result, final)) answers.set(key, { result });
     },
+    clear: () => answers.clear(),
   };
 }
 

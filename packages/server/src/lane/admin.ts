@@ -15,6 +15,7 @@ import { type AssignedNonce, findAssignedNonces } from "../store/lanes/waiverNon
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { inTransaction } from "../store/transaction.js";
 import { CONFIRM_MS, createConfirmations } from "./confirmations.js";
+import { findLostInclusions, type LostInclusion } from "./lostInclusion.js";
 import { type ReconcileContext, reconcile } from "./reconcile.js";
 import { examine, type Finding } from "./sweep.js";
 
@@ -28,7 +29,7 @@ export interface LaneAdmin {
    */
   set(waiver: Uint8Array, state: LaneState, reason?: string): Promise<boolean>;
   /**
-   * Compares every lane's unfinished submissions with the chain. With `repair` it brings them to their outcomes there,
+   * Compares every lane's unfinished submissions, its nonces and its newest blocks with the chain. With `repair` it brings them to their outcomes there,
    * in lanes that no service owns; otherwise it changes nothing.
    * @throws {@link StartError} if the node cannot be used, or is on another chain than the store.
    */
@@ -45,6 +46,10 @@ export interface LaneFindings {
     | { readonly lowest: bigint; readonly highest: bigint; readonly count: number }
     | undefined;
   readonly findings: readonly Finding[];
+  /** An inclusion in the lane that the node does not show; undefined if there is none. */
+  readonly lost: LostInclusion | undefined;
+  /** The waiver nonces that must come before the assigned ones, and that nothing has; undefined if there are none. */
+  readonly missing: { readonly lowest: bigint; readonly highest: bigint } | undefined;
   /** The findings were reconciled with the chain. A lane that a service owns is repaired by that service. */
   readonly repaired: boolean;
 }
@@ -92,8 +97,11 @@ export async function openLaneAdmin(
       const all: LaneFindings[] = [];
       for (const lane of await findLaneStatuses(store, chainRef)) {
         const key = { chain: chainRef, waiver: lane.waiver };
-        const [chainNonce = 0n] = await chain.nonces([lane.waiver]);
+        // Before the chain: a submission that ends in between is no difference.
         const assigned = rangeOf(await findAssignedNonces(store, key));
+        const [chainNonce = 0n] = await chain.nonces([lane.waiver]);
+        const next = { waiver: lane.waiver, next: chainNonce };
+        const [lost] = await findLostInclusions([next], { store, chain, chainRef });
         const findings = await examine(key, { store, chain });
         const repaired = repair && lane.owner === undefined && findings.length > 0;
         if (repaired) {
@@ -101,7 +109,8 @@ export async function openLaneAdmin(
           await recordEvent(store.pool, { actor, action: "repair-lane", waiver: lane.waiver, changes });
           await repairLane(key, findings, { store, chain });
         }
-        all.push({ lane, chainNonce, assigned, findings, repaired });
+        const missing = missingBefore(assigned, chainNonce);
+        all.push({ lane, chainNonce, assigned, findings, lost, missing, repaired });
       }
       return all;
     },
@@ -125,6 +134,11 @@ function rangeOf(assigned: readonly AssignedNonce[]): LaneFindings["assigned"] {
   const [lowest, highest] = [assigned[0]?.waiverNonce, assigned.at(-1)?.waiverNonce];
   if (lowest === undefined || highest === undefined) return undefined;
   return { lowest, highest, count: assigned.length };
+}
+
+function missingBefore(assigned: LaneFindings["assigned"], chainNonce: bigint): LaneFindings["missing"] {
+  if (assigned === undefined || assigned.lowest <= chainNonce) return undefined;
+  return { lowest: chainNonce, highest: assigned.lowest - 1n };
 }
 
 /** Long enough to repair a lane, and no longer than `LONGEST_LEASE_MS`, beyond which a service would take the lane over. */

@@ -25,6 +25,7 @@ import { type LaneWatch, startLaneWatch } from "./watchLane.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
 export interface Lane {
+  readonly account: WaiverAccount;
   /** 20 bytes. */
   readonly waiver: Uint8Array;
   /** Looks for work at once. */
@@ -90,6 +91,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const parts = { lease, handover, watch, activity, timer: stepTimer };
   const steps = runSteps(stepContext, parts, stopping.signal);
   return {
+    account,
     waiver,
     get isFollowing() {
       return watch.isFollowing;

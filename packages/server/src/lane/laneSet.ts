@@ -18,6 +18,11 @@ export interface LaneSet {
    * has the account. Calls run one after the other; after `stop` they do nothing.
    */
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  /**
+   * Stops all lanes, does something in between, and starts them anew: they remember nothing of the chain as it was. What comes
+   * meanwhile waits in the store.
+   */
+  restart(between: () => Promise<void>): Promise<void>;
   /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
   wake(waivers?: readonly Uint8Array[]): void;
   /** Has the lanes that have sent something look at the chain at once. */
@@ -51,6 +56,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     lanes = changed;
     ownWaivers.set(lanes.map(({ waiver }) => waiver));
   };
+  const start = (account: WaiverAccount) => startLane(account, { ...dependencies, leases });
   const laneOf = (waiver: Uint8Array) => lanes.find((lane) => bytesEqual(lane.waiver, waiver));
   const handOver = (waiver: Uint8Array, to: string) => laneOf(waiver)?.handOver(to);
   const isOwn = (waiver: Uint8Array) => laneOf(waiver) !== undefined;
@@ -59,7 +65,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     if (added.length === 0) return;
     const waivers = added.map(({ address }) => address);
     await registerLanes(store, chainRef, waivers);
-    if (!stopped) setLanes([...lanes, ...added.map((one) => startLane(one, { ...dependencies, leases }))]);
+    if (!stopped) setLanes([...lanes, ...added.map(start)]);
   };
   const rounds = startFinalityRounds(() => lanes, dependencies);
   dependencies.statuses.onRefresh((all) => tellStatuses(lanes, all));
@@ -73,31 +79,46 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     setLanes(lanes.filter(isWanted));
     await Promise.all(removed.map((lane) => lane.stop()));
   };
+  const restart = async (between: () => Promise<void>) => {
+    // Meanwhile the stopped ones count as this replica's own, so that no caretaker takes them.
+    await Promise.all(lanes.map((lane) => lane.stop()));
+    await between().finally(() => setLanes(stopped ? lanes : lanes.map(({ account }) => start(account))));
+  };
   // Two lanes of one waiver in one process would share its lease, so a change waits for the one before.
-  let changing: Promise<void> = Promise.resolve();
+  const turns = createTurns();
   return {
-    setWaivers(accounts) {
-      const changed = changing.then(() => change(accounts));
-      changing = changed.catch(() => {});
-      return changed;
-    },
-    wake(waivers) {
-      for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake();
-    },
-    onNewBlock() {
-      for (const lane of lanes) lane.onNewBlock();
-    },
+    setWaivers: (accounts) => turns.run(() => change(accounts)),
+    restart: (between) => turns.run(() => restart(between)),
+    wake: (waivers) => wakeLanes(lanes, waivers),
+    onNewBlock: () => void lanes.map((lane) => lane.onNewBlock()),
     leasesSettled: leases.settled,
     isFollowing: () => lanes.some((lane) => lane.isFollowing),
     async stop() {
       stopped = true;
-      await changing;
+      await turns.ended();
       // From here on no other replica hands a lane to this one.
       await spreading?.close();
       await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close(), rounds.close()]);
       leases.close();
     },
   };
+}
+
+/** Runs one piece of work after the other, whether the one before has failed or not. */
+function createTurns() {
+  let last: Promise<void> = Promise.resolve();
+  return {
+    run(work: () => Promise<void>): Promise<void> {
+      const done = last.then(work);
+      last = done.catch(() => {});
+      return done;
+    },
+    ended: () => last,
+  };
+}
+
+function wakeLanes(lanes: readonly Lane[], waivers: readonly Uint8Array[] | undefined): void {
+  for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake();
 }
 
 function tellStatuses(lanes: readonly Lane[], all: readonly LaneStatus[]): void {

@@ -77,7 +77,8 @@ export interface ServerOptions {
   readonly dropExportedOnly?: boolean;
   /**
    * The reaction to a node that serves another chain than the store has served: `refuse` to start, or `adopt` the
-   * new chain and fail the unfinished submissions of the old one, which devnets need. Default: `refuse`.
+   * new chain and fail the unfinished submissions of the old one, which devnets need. With `adopt`, a chain that has lost
+   * blocks since, as after a restore, takes the store back with it. Default: `refuse`.
    */
   readonly newChain?: "refuse" | "adopt";
   /**

@@ -15,6 +15,8 @@ export interface RegistryFollower {
    * @param height the height of the chain, if it is known.
    */
   refresh(height?: bigint): void;
+  /** Reads all policies again, whatever blocks show. @throws the error of {@link Registry.read}. */
+  reread(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -50,6 +52,8 @@ class PollingFollower implements RegistryFollower {
   #known: { readonly block: BlockRef; readonly waivers: string } | undefined;
   #isFailing = false;
   #running: Promise<void> = Promise.resolve();
+  /** The end of the last refresh. They run one after the other, so that an older reading replaces no newer one. */
+  #refreshed: Promise<void> = Promise.resolve();
 
   constructor(options: FollowRegistryOptions) {
     this.#options = options;
@@ -68,6 +72,10 @@ class PollingFollower implements RegistryFollower {
     this.#timer.wake();
   }
 
+  reread(): Promise<void> {
+    return this.#refreshOnce({ forget: true });
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer.end();
@@ -83,8 +91,15 @@ class PollingFollower implements RegistryFollower {
     }
   }
 
-  async #refreshOnce(): Promise<void> {
+  #refreshOnce({ forget } = { forget: false }): Promise<void> {
+    const refreshed = this.#refreshed.then(() => this.#refreshNow(forget));
+    this.#refreshed = refreshed.catch(() => {});
+    return refreshed;
+  }
+
+  async #refreshNow(forget: boolean): Promise<void> {
     const { log } = this.#options;
+    if (forget) this.#known = undefined;
     try {
       await this.#readIfChanged();
       if (this.#isFailing) log.info("the registry is read again");

@@ -26,6 +26,8 @@ export interface PolicySource {
    * @param height the height of the chain, if it is known.
    */
   refresh(height?: bigint): void;
+  /** Reads the registry again, if it is a source, whatever blocks show. Resolves also if no node answers. */
+  reread(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -86,6 +88,10 @@ export function createPolicySource({
       await follower?.start().catch(() => {});
     },
     refresh: (height) => follower?.refresh(height),
+    async reread() {
+      // The follower goes on trying until the node is back.
+      await follower?.reread().catch(() => {});
+    },
     async close() {
       await follower?.close();
     },

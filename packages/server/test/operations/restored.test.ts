@@ -118,6 +118,25 @@ describe("the examination of lanes by `doctor`", () => {
     await admin.close();
   });
 
+  it("tells of blocks that the chain does not have any more, before and after the lane has stopped for them", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1), innerOf(2)], INCLUDED);
+    const { chain } = service.node;
+    const lost = BigInt(chain.height);
+    chain.reorg(chain.height);
+    const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+    const examine = async () => (await admin.examine(service.node.url, { repair: false }))[0];
+    expect(await examine()).toMatchObject({
+      findings: [],
+      lost: { blockNumber: lost, waiverNonce: expect.any(BigInt), found: "no block" },
+    });
+    // As `stopForLostBlocks` leaves them.
+    await service.query("update lanes set state = 'stopped'");
+    await service.query("update finished set waiver_nonce = null");
+    expect(await examine()).toMatchObject({ lost: { blockNumber: lost, waiverNonce: undefined } });
+    await admin.close();
+  });
+
   it("refuses a node on another chain, whose nonces mean nothing here", async () => {
     const service = await startRestored("signed");
     service.node.chain.genesisHash = hashOf(innerOf(1));

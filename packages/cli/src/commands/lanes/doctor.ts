@@ -1,6 +1,6 @@
 import type { LaneFindings } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../../command.js";
-import { findingsJson, OUTCOMES } from "../../lanes/findingsOutput.js";
+import { findingsJson, lossLines, OUTCOMES } from "../../lanes/findingsOutput.js";
 import { laneLines } from "../../lanes/laneOutput.js";
 import { withLanes } from "../../lanes/withLanes.js";
 import { switchedOn, url } from "../../settings/parsers.js";
@@ -37,12 +37,15 @@ export const doctor = defineCommand({
 });
 
 function printFindings(laneFindings: readonly LaneFindings[], { print }: Context): void {
-  for (const { lane, chainNonce, assigned, findings, repaired } of laneFindings) {
+  for (const found of laneFindings) {
+    const { lane, chainNonce, assigned, findings, repaired } = found;
     for (const line of laneLines(lane)) print(line);
     print(`  the chain's next nonce is ${chainNonce}; ${nonceText(assigned)}`);
     for (const { candidate, outcome } of findings)
       print(`  ${candidate.id} is ${candidate.state}: ${OUTCOMES[outcome.kind].text}`);
-    if (findings.length === 0) print("  store and chain agree");
+    const losses = lossLines(found);
+    for (const line of losses) print(`  ${line}`);
+    if (findings.length === 0 && losses.length === 0) print("  store and chain agree");
     else
       print(
         repaired

@@ -30,7 +30,11 @@ export type GatewayServices = Pick<
 };
 
 /** The chain's progress, as the service's own watch sees it. */
-export type ChainProgress = NewBlocks & { readonly height: bigint | undefined };
+export type ChainProgress = NewBlocks & {
+  readonly height: bigint | undefined;
+  /** Calls the listener when a developer has taken the chain back. */
+  onRewind(listener: () => void): void;
+};
 
 /** Builds the gateway from the parts that the other routes use too. */
 export function buildGateway(services: GatewayServices): {
@@ -39,6 +43,7 @@ export function buildGateway(services: GatewayServices): {
 } {
   const { options, gatewayRpc, blockEvents, policy, readLimiter, health, log } = services;
   const cache = createAnswerCache({ height: () => blockEvents.height, reorgDepth: options.reorgDepth });
+  blockEvents.onRewind(cache.clear);
   const methods = createMethods({
     ...services,
     node: createNodeReader(gatewayRpc, cache),
