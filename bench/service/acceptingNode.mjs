@@ -5,6 +5,8 @@ import { BLOCK_MS, CHAIN_ID, GENESIS_HASH, WAIVER } from "./shape.mjs";
 
 await useNativeCrypto();
 
+const ONLY_WAIVER = WAIVER.address.toLowerCase();
+
 const quantity = (value) => `0x${value.toString(16)}`;
 const hashOf = (number) => (number === 0 ? GENESIS_HASH : `0x${number.toString(16).padStart(64, "0")}`);
 
@@ -58,6 +60,8 @@ function blockOf(tag, head) {
  * users are always 0: each sends once.
  * @param {(raw: string) => { error: object } | { status: number } | undefined} [options.refuse] Returns the answer to a
  * wrapper that the node does not take. A status answers the whole request, of which nothing is carried out.
+ * @param {(raw: Uint8Array) => string} [options.waiverOf] Returns the address that signed a wrapper, where there are
+ * several waivers.
  * @param {number} [options.keptBlocks] The node forgets the transactions of older blocks, so that its memory stays flat.
  */
 export async function serveNode({
@@ -65,9 +69,9 @@ export async function serveNode({
   readInner,
   refuse = () => undefined,
   keptBlocks = Number.POSITIVE_INFINITY,
+  waiverOf = () => ONLY_WAIVER,
 }) {
-  const waiver = WAIVER.address.toLowerCase();
-  const nonces = new Nonces(waiver, firstNonce);
+  const nonces = new Nonces(ONLY_WAIVER, firstNonce);
   /** Block numbers by transaction hash, of wrappers and InnerTxs. */
   const blocks = new Map();
   let head = 1;
@@ -85,7 +89,7 @@ export async function serveNode({
     const hash = bytesToHex(crypto.keccak256(raw));
     if (blocks.has(hash)) return hash;
     const { nonce, data } = decodeTransaction(raw);
-    nonces.accept(waiver, Number(nonce));
+    nonces.accept(waiverOf(raw), Number(nonce));
     if (readInner) {
       const inner = readInner(data);
       nonces.accept(inner.sender, inner.nonce);
@@ -118,7 +122,7 @@ export async function serveNode({
     eth_getTransactionByHash: (hash) => (blocks.has(hash) ? { hash } : null),
     eth_sendRawTransaction: accept,
   };
-  return { url: await listen(methods, refuse) };
+  return { url: await listen(methods, refuse), accepted: () => blocks.size / 2 };
 }
 
 function answerCall({ id, method, params = [] }, methods, refusal) {

@@ -83,6 +83,7 @@ export const sidebar = [
       { text: "Decisions", link: "/decisions" },
       { text: "Performance", link: "/performance" },
       { text: "What attacks cost", link: "/design/abuse" },
+      { text: "Custody", link: "/design/custody" },
       { text: "What a submission writes", link: "/design/store" },
       { text: "Days of outcomes", link: "/design/days" },
       { text: "The gateway's chain", link: "/design/gateway" },

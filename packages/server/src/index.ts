@@ -29,6 +29,6 @@ export { isKeyOrigin, isOrigin } from "./model/origins.js";
 export type { TlsCertificate } from "./model/tlsCertificate.js";
 export type { NodeCheck, NodeFinding, NodeVerdict } from "./preflight/finding.js";
 export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
-export type { BatchWaiverAccount } from "./signing/accountSigner.js";
+export { CustodyThrottledError } from "./signing/custodyErrors.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";
 export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";

@@ -251,7 +251,7 @@ function createLanes(
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
   const expectedSenders = createExpectedSenders();
-  const signer = createSigner({ options, log, signal });
+  const signer = createSigner({ options, log, signal, metrics });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log });
   const routing = createRouting({ policies, directory, announceWork });
   const { laneFloors } = statuses;

@@ -50,6 +50,7 @@ const SUBJECTS = {
     "readBurst",
     "queueCapacity",
     "maxInFlight",
+    "custodyRatePerSecond",
   ],
   "The gateway": [
     "gatewayWait",
@@ -71,6 +72,7 @@ const SUBJECTS = {
     "bodyTimeoutMs",
     "requestTimeoutMs",
     "nonceGapTimeoutMs",
+    "custodyTimeoutMs",
     "maxQueueMs",
     "resendAfterMs",
     "leaseMs",

@@ -184,6 +184,20 @@ export const LANE_LIMITS = {
     DEFAULTS.maxQueueMs,
     1,
   ),
+  custodyRatePerSecond: limit(
+    "custody-rate",
+    "N",
+    "Most signatures a second that a custody outside of the process is asked for, for each waiver; where it throttles, fewer.",
+    DEFAULTS.custodyRatePerSecond,
+    1,
+  ),
+  custodyTimeoutMs: limit(
+    "custody-timeout",
+    "MS",
+    "Time that such a custody may take for a signature, in ms.",
+    DEFAULTS.custodyTimeoutMs,
+    1,
+  ),
   reorgDepth: limit(
     "reorg-depth",
     "BLOCKS",

@@ -19,6 +19,8 @@ const OPTIONS = {
   innerEncoding: "envelope" as const,
   maxInFlight: 100,
   nonceGapTimeoutMs: 10_000,
+  custodyRatePerSecond: 300,
+  custodyTimeoutMs: 5_000,
 };
 
 let store: Store;
@@ -27,6 +29,7 @@ let context: LaneContext;
 useTestStore("shared", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
+  const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
   // No account has sent anything yet, and the policies do not differ.
   context = {
     store,
@@ -39,8 +42,7 @@ useTestStore("shared", async (opened) => {
     routing: { policiesDiffer: () => false },
     expectedSenders: { take: () => [] },
     nonceProofs: { usedBelow: () => 0n },
-    signer: createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal }),
-    account: privateKeyWaiver(WAIVER_KEY),
+    laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),
   } as unknown as LaneContext;
 });
 

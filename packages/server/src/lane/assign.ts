@@ -1,6 +1,6 @@
 import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
 import type { Failure } from "../model/submission.js";
-import type { WrapperRequest } from "../signing/wrappers.js";
+import type { LaneSignRequest } from "../signing/laneSigner.js";
 import { findFailedPredecessors } from "../store/lanes/failedPredecessors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
@@ -14,6 +14,7 @@ import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
 import { chooseReady, placesIn, type Room } from "./chooseReady.js";
 import type { LaneContext } from "./context.js";
+import { keepBegun } from "./keepBegun.js";
 import { createLaneParties, type LaneParties } from "./laneParties.js";
 import { decide } from "./law.js";
 import { excuseNonceGaps } from "./nonceGap.js";
@@ -76,18 +77,25 @@ export async function assign(
   const waiverNonce = used > evidence.waiverNonce ? used : evidence.waiverNonce;
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
   const { failed, hidden } = await handleNotReady(held, senders, plans, context);
-  const { chosen, hasMore, hasHeavy, hasLight } = chooseReady(plans, { ...snapshot, senders }, evidence.room);
+  const signable = plans.map((plan) => beforeRefused(plan, context));
+  const { chosen, hasMore, hasHeavy, hasLight } = chooseReady(
+    signable,
+    { ...snapshot, senders },
+    evidence.room,
+  );
   if (hasLight) evidence.parties.noteLight();
-  const placed =
-    placeAbove(snapshot, waiverNonce, chosen) ?? (await placeInGaps(held, waiverNonce, chosen, context));
+  const above = placeAbove(snapshot, waiverNonce, chosen);
+  const placed = above
+    ? keepBegun(above, context.laneSigner.begun)
+    : await placeInGaps(held, waiverNonce, chosen, context);
   if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
-  const signed = placed.length > 0 ? await signAndStore(held, placed, context) : [];
+  const { signed, waits } = await signAndStore(held, placed, context);
   const leftQueue = [...failed, ...signed.map(({ id }) => id)];
   await unparkNextOfSenders(held, senders, new Set(leftQueue), context);
   const hasProgress = leftQueue.length + hidden > 0;
   return {
     signed,
-    stepAgain: hasProgress && (snapshot.hasMoreReady || hasMore),
+    stepAgain: waits || (hasProgress && (snapshot.hasMoreReady || hasMore)),
     leavesRoom: hasHeavy && evidence.parties.hasLight,
     moreDue: hasProgress && options.due > 0 && snapshot.due >= options.due,
     ...work,
@@ -227,26 +235,45 @@ function gapFailure({ reason, message, values, missing }: GapFailure, predecesso
 
 type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };
 
-/** Returns the submissions that were stored as signed; the others were no longer queued. */
+interface Signed {
+  /** The submissions that were stored as signed; others were no longer queued. */
+  readonly signed: readonly InFlightSubmission[];
+  /** The custody has not signed all yet. */
+  readonly waits: boolean;
+}
+
 async function signAndStore(
   held: HeldLane,
   placed: readonly Placed[],
-  { store, signer, account, broadcastBuffer }: LaneContext,
-): Promise<InFlightSubmission[]> {
+  { store, laneSigner, broadcastBuffer }: LaneContext,
+): Promise<Signed> {
+  if (placed.length === 0) return { signed: [], waits: false };
   const requests = placed.map(
-    ({ submission, waiverNonce }): WrapperRequest => ({ innerRaw: submission.innerRaw, waiverNonce }),
+    ({ submission, waiverNonce }): LaneSignRequest => ({
+      id: submission.id,
+      innerRaw: submission.innerRaw,
+      waiverNonce,
+    }),
   );
-  const wrappers = await signer.sign(requests, account);
-  const signed = placed.map((one, i): SignedPlaced => {
-    const wrapper = wrappers[i];
-    if (wrapper === undefined) throw new Error("the signer returned fewer wrappers than it was given");
+  const wrappers = await laneSigner.sign(requests);
+  const waits = wrappers.length < placed.length;
+  if (wrappers.length === 0) return { signed: [], waits };
+  const signed = wrappers.map((wrapper, i): SignedPlaced => {
+    const one = placed[i];
+    if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
     return { ...one, ...wrapper, id: one.submission.id };
   });
   const moved = await broadcastBuffer.storeAlongside(held, (broadcast) =>
     saveSigned(store, held, signed, broadcast),
   );
   const saved = new Set(moved.signed.map(({ id }) => id));
-  return signed.filter(({ id }) => saved.has(id)).map(toInFlight);
+  return { signed: signed.filter(({ id }) => saved.has(id)).map(toInFlight), waits };
+}
+
+/** Leaves out what the custody does not sign at present, and what the sender has behind it. */
+function beforeRefused(plan: SenderPlan, { laneSigner }: LaneContext): SenderPlan {
+  const refused = plan.ready.findIndex(({ id }) => laneSigner.isRefused(id));
+  return refused < 0 ? plan : { ...plan, ready: plan.ready.slice(0, refused) };
 }
 
 function toInFlight({ submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced): InFlightSubmission {

@@ -5,6 +5,7 @@ import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
 import type { Results } from "../results/results.js";
+import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
 import type { LaneFloors } from "../store/lanes/laneFloors.js";
 import type { Store } from "../store/store.js";
@@ -23,7 +24,7 @@ export interface LaneDependencies {
   readonly options: ResolvedOptions;
   readonly routing: Routing;
   readonly expectedSenders: Pick<ExpectedSenders, "take">;
-  readonly signer: Pick<Signer, "sign">;
+  readonly signer: Pick<Signer, "of">;
   readonly broadcastBuffer: BroadcastBuffer;
   /** Without them, a lane reads past its dead rows. */
   readonly laneFloors?: Pick<LaneFloors, "of">;
@@ -45,7 +46,8 @@ export interface WatchContext extends Omit<LaneDependencies, "signer" | "expecte
 }
 
 /** The parts of a lane that also signs. */
-export interface LaneContext extends WatchContext, LaneDependencies {
+export interface LaneContext extends WatchContext, Omit<LaneDependencies, "signer"> {
   readonly account: WaiverAccount;
+  readonly laneSigner: LaneSigner;
   readonly nonceProofs: NonceProofs;
 }

@@ -77,7 +77,8 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     stepTimer.wake();
   };
   const nonceProofs = createNonceProofs({ chain: dependencies.chain, reorgDepth: options.reorgDepth });
-  const memory = { confirmations: createConfirmations(), nonceProofs };
+  const laneSigner = dependencies.signer.of(account);
+  const memory = { confirmations: createConfirmations(), nonceProofs, laneSigner };
   const context: LaneContext = { ...dependencies, ...memory, log, account, onLaneStopped: recheck };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);

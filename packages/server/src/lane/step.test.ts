@@ -16,6 +16,7 @@ function recorded({ reason, breaker = "open" }: { reason?: string; breaker?: "op
   const record = (effect: string) => async () => void effects.push(effect);
   const context = {
     account: privateKeyAccount(WAIVER_KEY),
+    laneSigner: { window: Number.POSITIVE_INFINITY },
     broadcastBuffer: { flush: record("flush") },
     broadcaster: { resendSigned: record("resend") },
     routing: { whyUnusable: () => reason },

@@ -1,8 +1,8 @@
 import { MAX_BATCH_CALLS } from "../chain/rpc.js";
-import { CustodyError } from "../signing/accountSigner.js";
+import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
-import { retireDrained } from "../store/lanes/setLaneState.js";
+import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/unfinished.js";
 import { NotBroadcastError } from "./applyAnswers.js";
 import { type Assigned, assign } from "./assign.js";
@@ -46,7 +46,8 @@ export const LONG_REST_MS = 3_600_000;
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
  * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in
  *   one write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast
- *   its own.
+ *   its own. Of a custody that takes its time, a step stores the first wrappers that are signed, and the next one asks for
+ *   the others again.
  * - Where it has left nothing behind but long rows of senders or keys that had their shares, while others use little of the
  *   lane, it rests for a while, so that what comes from those finds the lane free and wakes it.
  * - A step that has signed nothing in a `draining` lane retires the lane when nothing is left in it.
@@ -147,7 +148,7 @@ async function probeNode(held: HeldLane, context: StepContext): Promise<void> {
   await context.broadcaster.send(held, signed, { isFirst: true, isProbe: true });
 }
 
-/** A custody that does not sign counts against the lane, as a node does that does not take its wrappers. */
+/** A custody that does not sign opens the lane's breaker. One that signs with another key stops the lane (D33). */
 async function assignNext(
   state: StepState,
   held: HeldLane,
@@ -155,15 +156,28 @@ async function assignNext(
   context: StepContext,
 ): Promise<Assigned> {
   const { breaker, broadcaster, parties } = context;
-  const limit = breaker.state === "probing" ? 1 : MAX_SUBMISSIONS_PER_STEP;
+  const most = Math.min(MAX_SUBMISSIONS_PER_STEP, context.laneSigner.window);
+  const limit = breaker.state === "probing" ? 1 : most;
   try {
     const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
     const options = { limit, due, retries: broadcaster.retries, backlog: state.backlog, parties };
     return await assign(held, options, context);
   } catch (error) {
-    if (error instanceof CustodyError) await breaker.fail("counted", error.message);
+    if (error instanceof WrongSignatureError) await stopForWrongSignature(held, error, context);
+    else if (error instanceof CustodyError) await breaker.fail("decisive", error.message);
     throw error;
   }
+}
+
+async function stopForWrongSignature(
+  held: HeldLane,
+  { message }: WrongSignatureError,
+  { store, log, onLaneStopped }: StepContext,
+): Promise<void> {
+  const reason = `${message}; correct the custody, and open the lane then`;
+  if (!(await stopWorkingLane(store, held, reason))) return;
+  onLaneStopped();
+  log.fatal({ reason }, "the lane stops: its custody signs with another key");
 }
 
 async function assignAndBroadcast(

@@ -50,6 +50,8 @@ export const DEFAULTS = {
   maxWrapperBytes: DEFAULT_MAX_WRAPPER_BYTES,
   verificationGas: DEFAULT_VERIFICATION_GAS,
   innerEncoding: "envelope",
+  custodyRatePerSecond: 300,
+  custodyTimeoutMs: 5_000,
   rpcTimeoutMs: 5_000,
   pollIntervalMs: 200,
   reorgDepth: 0,

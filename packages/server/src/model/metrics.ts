@@ -1,6 +1,9 @@
 import { crypto, type LineCode, type SendVerdict } from "@gas-waiver/protocol";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
+/** The ends of a call to a custody: a good signature, none, none for now, or one that is not the waiver's (D33). */
+export type CustodyOutcome = "signed" | "failed" | "throttled" | "wrong";
+
 /** The Prometheus metrics of this replica. The gauges of lanes come from the store, so every replica has the same. */
 export interface Metrics {
   readonly registry: Registry;
@@ -12,6 +15,8 @@ export interface Metrics {
   refused(reason: string): void;
   /** Counts an answer of the node to a sent wrapper, by its meaning. */
   sent(kind: SendVerdict["kind"]): void;
+  /** Observes the end of a call to a custody outside of this process, and the seconds that it took. */
+  custodyAnswered(waiver: string, outcome: CustodyOutcome, seconds: number): void;
   /** Counts a request with a key or token that is not valid. */
   authenticationFailed(port: "api" | "admin", reason: string): void;
   /** Registers the function that counts the addresses that are slowed down at each scrape. */
@@ -54,7 +59,7 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   addCryptoGauge(registers);
-  const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal } =
+  const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, custodyAnswered, openSockets, droppedTotal } =
     createInstruments(registers);
   addLaneGauges(registers, lanes);
   const addGauge = (name: string, help: string, count: () => number) => {
@@ -82,6 +87,7 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
     refused: (reason) => refusedTotal.inc({ reason }),
     sent: (kind) => sentTotal.inc({ meaning: kind }),
+    custodyAnswered,
     sockets: (open) => openSockets.set(open),
     dropped: () => droppedTotal.inc(),
     countConnections(count) {
@@ -144,7 +150,35 @@ function createInstruments(registers: Registry[]) {
     help: "Connections closed because too many were open, on any port.",
     registers,
   });
-  return { acceptedTotal, lineSeconds, refusedTotal, sentTotal, openSockets, droppedTotal };
+  return {
+    acceptedTotal,
+    lineSeconds,
+    refusedTotal,
+    sentTotal,
+    custodyAnswered: custodyInstruments(registers),
+    openSockets,
+    droppedTotal,
+  };
+}
+
+function custodyInstruments(registers: Registry[]): Metrics["custodyAnswered"] {
+  const answersTotal = new Counter({
+    name: "gas_waiver_custody_answers_total",
+    help: "Calls to a custody outside of the process, by waiver and outcome: signed, failed, throttled or wrong.",
+    labelNames: ["waiver", "outcome"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "gas_waiver_custody_seconds",
+    help: "Time of a call to a custody outside of the process.",
+    labelNames: ["waiver"],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers,
+  });
+  return (waiver, outcome, elapsed) => {
+    answersTotal.inc({ waiver, outcome });
+    seconds.observe({ waiver }, elapsed);
+  };
 }
 
 function addCryptoGauge(registers: Registry[]): void {

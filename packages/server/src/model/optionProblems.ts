@@ -176,6 +176,8 @@ const WHOLE_NUMBERS = {
   nonceGapTimeoutMs: 0,
   maxDataLength: 0,
   maxWrapperBytes: 1_024,
+  custodyRatePerSecond: 1,
+  custodyTimeoutMs: 1,
   rpcTimeoutMs: 1,
   pollIntervalMs: 1,
   reorgDepth: 0,

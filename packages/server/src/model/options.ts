@@ -175,6 +175,13 @@ export interface ServerOptions {
    * read both. Default: `envelope`.
    */
   readonly innerEncoding?: InnerEncoding;
+  /**
+   * The signatures per second that a custody outside of this process is asked for at most, for each waiver. Where it throttles,
+   * the service asks less often. Default: 300.
+   */
+  readonly custodyRatePerSecond?: number;
+  /** The maximum time that such a custody may take for a signature. Default: 5 s. */
+  readonly custodyTimeoutMs?: number;
   /** The maximum time that the node may take for an answer. Default: 5 s. */
   readonly rpcTimeoutMs?: number;
   /** The interval at which the service polls for new blocks. Default: 200 ms. */

@@ -1,5 +1,5 @@
 // Waivers whose private keys are held outside the service's process (D33).
-import { hexToBytes, privateKeyAccount, type WaiverAccount } from "@gas-waiver/protocol";
+import { bytesToHex, hexToBytes, privateKeyAccount, type WaiverAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { mismatchedAccount } from "../../../protocol/test/support/waiverAccountContract.js";
 import { outcomeOf, testServices } from "../support/testService.js";
@@ -44,7 +44,7 @@ describe("a custody outside of the service", () => {
     expect([sent.length, account.calls]).toEqual([31, 31]);
   });
 
-  it("that gives another key's signatures sends nothing; its lane is avoided, and its work goes to another", async () => {
+  it("that gives another key's signatures sends nothing; its lane stops, and its work goes to another", async () => {
     const mismatched = mismatchedAccount(
       hexToBytes(WAIVER),
       WAIVER_KEY.map((byte) => byte + 7),
@@ -53,9 +53,10 @@ describe("a custody outside of the service", () => {
     const lines = await service.submit(batch(5));
     expect(lines.map(outcomeOf)).toEqual(Array(5).fill("TIMEOUT/NOT_BROADCAST"));
     const [lane] = await service.until<{ reason: string }>(
-      "select reason from lanes where broken_until > now()",
+      "select reason from lanes where state = 'stopped'",
     );
     expect(lane?.reason).toContain("was made by another key");
+    expect(lane?.reason).toContain("open the lane then");
     expect(service.node.sent).toEqual([]);
     expect((await service.rows()).map(({ state }) => state)).toEqual(Array(5).fill("queued"));
 
@@ -63,6 +64,40 @@ describe("a custody outside of the service", () => {
     await service.until("select from submissions having bool_and(state = 'included')");
     expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(5n);
     expect(service.node.chain.nonceOf(WAIVER)).toBe(0n);
+  });
+
+  it("that fails trips the breaker of its lane alone, and its work goes to another", async () => {
+    const failing = {
+      address: hexToBytes(WAIVER),
+      sign: () => Promise.reject(new Error("the device is locked")),
+    };
+    const service = await services.start({ waivers: [failing] });
+    const lines = service.submit(batch(5), INCLUDED);
+    const [lane] = await service.until<{ reason: string }>(
+      "select reason from lanes where broken_until > now()",
+    );
+    expect(lane?.reason).toContain("the device is locked");
+    await service.server.setWaivers([failing, ...accountsOf(SECOND_KEY)]);
+    expect((await lines).map(outcomeOf)).toEqual(Array(5).fill("success"));
+    expect(service.node.chain.nonceOf(SECOND_WAIVER)).toBe(5n);
+  });
+
+  it("that never signs one wrapper sends all others without a gap, and that one under another nonce", async () => {
+    const { address, sign } = privateKeyAccount(WAIVER_KEY);
+    let poisoned: string | undefined;
+    const account = {
+      address,
+      async sign(hash: Uint8Array) {
+        poisoned ??= bytesToHex(hash);
+        if (bytesToHex(hash) === poisoned) throw new Error("not this one");
+        return await sign(hash);
+      },
+    };
+    const service = await services.start({ waivers: [account], requestTimeoutMs: 20_000 });
+    const lines = await service.submit(batch(6), INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(Array(6).fill("success"));
+    expect(service.node.chain.nonceOf(WAIVER)).toBe(6n);
+    expect(service.node.chain.executed.at(-1)).toBe(hashOf(innerOf(1)));
   });
 
   it("that never answers does not hold up the end of the service", async () => {

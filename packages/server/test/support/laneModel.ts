@@ -248,7 +248,11 @@ export class LaneModel {
         refresh: async () => {},
       },
       expectedSenders: this.#expected,
-      signer: createSigner({ options: this.#options, log: silent, signal: new AbortController().signal }),
+      laneSigner: createSigner({
+        options: this.#options,
+        log: silent,
+        signal: new AbortController().signal,
+      }).of(WAIVER_ACCOUNT),
       account: WAIVER_ACCOUNT,
       chainRef: this.#chainRef,
       replica: randomUUID(),

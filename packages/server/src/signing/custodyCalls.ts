@@ -1,0 +1,42 @@
+import type { Signature, WaiverAccount } from "@gas-waiver/protocol";
+import { CustodyError, CustodyThrottledError } from "./custodyErrors.js";
+
+/** The end of one call of `sign`. */
+export type CallOutcome =
+  | { readonly kind: "signature"; readonly signature: Signature }
+  | { readonly kind: "throttled"; readonly retryAfterMs: number | undefined }
+  | { readonly kind: "no answer" | "failed"; readonly error: CustodyError };
+
+/** Calls a custody once. Never rejects. */
+export async function callCustody(
+  account: WaiverAccount,
+  hash: Uint8Array,
+  timeoutMs: number,
+): Promise<CallOutcome> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<CallOutcome>((resolve) => {
+    const error = custodyError(`no answer within ${timeoutMs} ms`);
+    timer = setTimeout(() => resolve({ kind: "no answer", error }), timeoutMs);
+  });
+  const outcome = await Promise.race([answerOf(account, hash), silence]);
+  clearTimeout(timer);
+  return outcome;
+}
+
+async function answerOf(account: WaiverAccount, hash: Uint8Array): Promise<CallOutcome> {
+  try {
+    return { kind: "signature", signature: await account.sign(hash) };
+  } catch (error) {
+    if (error instanceof CustodyThrottledError) {
+      return { kind: "throttled", retryAfterMs: error.retryAfterMs };
+    }
+    return {
+      kind: "failed",
+      error: custodyError(error instanceof Error ? error.message : String(error), error),
+    };
+  }
+}
+
+export function custodyError(reason: string, cause?: unknown): CustodyError {
+  return new CustodyError(`the waiver's custody did not sign: ${reason}`, { cause });
+}
