@@ -13,13 +13,24 @@ interface WaitingRequest {
   readonly reject: (error: unknown) => void;
 }
 
-/** A second concurrent write uses the time in which the first waits for the disk. */
+/** A second concurrent write uses the time in which a large first one works, and in which it waits for the disk. */
 const CONCURRENT_WRITES_OF_KEY = 2;
+/**
+ * A write of at most this many new submissions is short. What the same key submits meanwhile shares the next write, which
+ * saves more processor time than the wait costs.
+ */
+const SHORT_WRITE = 16;
 /** While one key floods the service, the others find a further write free. */
 const CONCURRENT_WRITES = 3;
 /** A write of several requests has at most this many new submissions. A larger one would save little time for each. */
 const MAX_NEW_SUBMISSIONS = 100;
 const MAX_ATTEMPTS = 3;
+
+interface RunningWrite {
+  readonly keys: ReadonlySet<string>;
+  /** The number of its new submissions. */
+  readonly size: number;
+}
 
 /** The writes that may run at the same time: in all, and with submissions of one API key. */
 interface Concurrency {
@@ -29,33 +40,28 @@ interface Concurrency {
 
 /**
  * Groups requests that wait for a write into the next one: a durable write costs about the same for one submission as for
- * a hundred. A request that comes while fewer writes run than may, in all and of its key, is written at once. The API keys
- * take turns, and so do the senders of a key.
+ * a hundred. A request is written at once if fewer writes run than may, in all and of its key, and none of its key is
+ * short. The API keys take turns, and so do the senders of a key.
  */
 export function groupAccepts(
   accept: Accept,
   { writes, writesOfKey }: Concurrency = { writes: CONCURRENT_WRITES, writesOfKey: CONCURRENT_WRITES_OF_KEY },
 ): Accept {
   const waiting = new PartyQueue<WaitingRequest>();
-  const running = new Map<string, number>();
-  let runningWrites = 0;
-  const addRunning = (keys: ReadonlySet<string>, change: 1 | -1) => {
-    runningWrites += change;
-    for (const key of keys) {
-      const ofKey = (running.get(key) ?? 0) + change;
-      if (ofKey === 0) running.delete(key);
-      else running.set(key, ofKey);
-    }
+  const running = new Set<RunningWrite>();
+  const mayWrite = (key: string) => {
+    const ofKey = [...running].filter(({ keys }) => keys.has(key));
+    return ofKey.length < writesOfKey && ofKey.every(({ size }) => size > SHORT_WRITE);
   };
-  const mayWrite = (key: string) => (running.get(key) ?? 0) < writesOfKey;
   const proceed = () => {
-    while (runningWrites < writes) {
+    while (running.size < writes) {
       const group = nextGroup(waiting, mayWrite);
       if (group.length === 0) return;
-      const keys = new Set(group.map(keyOf));
-      addRunning(keys, 1);
+      const size = group.reduce((sum, { newSubmissions }) => sum + newSubmissions.length, 0);
+      const one = { keys: new Set(group.map(keyOf)), size };
+      running.add(one);
       write(group, accept).finally(() => {
-        addRunning(keys, -1);
+        running.delete(one);
         proceed();
       });
     }
