@@ -1,0 +1,148 @@
+// The packages as somebody installs them: packed, from a registry, into projects of their own.
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshFolder } from "./support/freshFolder.js";
+import { type Manifest, PackageRegistry } from "./support/packageRegistry.js";
+import { root } from "./support/program.js";
+
+const run = promisify(execFile);
+
+/** A later release of a package that the service depends on, and what it depends on: both refuse Node 20. */
+const LATER: readonly Manifest[] = [
+  {
+    name: "light-my-request",
+    version: "6.99.0",
+    dependencies: { cookie: "^2.0.0" },
+    engines: { node: ">=99" },
+  },
+  { name: "cookie", version: "2.0.0", engines: { node: ">=99" } },
+];
+
+let registry: PackageRegistry;
+let library: string;
+beforeAll(async () => {
+  registry = await PackageRegistry.start(freshFolder(), LATER);
+  library = freshFolder();
+});
+afterAll(() => registry?.close());
+
+/** Installs packages. @returns everything that npm prints. */
+async function install(folder: string, ...names: string[]): Promise<string> {
+  writeFileSync(join(folder, "package.json"), "{}");
+  // No settings of the machine, and no cache that knows other packages.
+  const flags = ["--registry", registry.url, "--cache", join(folder, ".cache"), "--no-audit", "--no-fund"];
+  const { PATH = "" } = process.env;
+  const env = { PATH, HOME: folder, npm_config_update_notifier: "false" };
+  const { stdout, stderr } = await run("npm", ["install", ...names, ...flags, "--ignore-scripts"], {
+    cwd: folder,
+    env,
+  });
+  return `${stdout}${stderr}`;
+}
+
+/** All entry points of the library, and names that each must have. */
+const ENTRIES: Readonly<Record<string, readonly string[]>> = {
+  "@gas-waiver/client": ["createWaiverClient", "submitAll", "SubmissionFailedError"],
+  "@gas-waiver/client/ethers": ["GasWaiverSigner"],
+  "@gas-waiver/client/node": ["fileJournal"],
+  "@gas-waiver/client/relay": ["createRelayHandler", "nodeListener"],
+  "@gas-waiver/client/self-hosted": ["wrap", "broadcast"],
+  "@gas-waiver/client/viem": ["gasWaiverActions", "gasWaiverTransport"],
+  "@gas-waiver/protocol": ["parseInnerTx"],
+  "@gas-waiver/protocol/description": ["ROUTE_DEFINITIONS"],
+  "@gas-waiver/protocol/wire": ["parseResultLine"],
+};
+
+/** A program that uses each name as a value, and a class as a type. */
+const PROGRAM = [
+  ...Object.entries(ENTRIES).map(([entry, names]) => `import { ${names.join(", ")} } from "${entry}";`),
+  `const all: readonly unknown[] = [${Object.values(ENTRIES).flat().join(", ")}];`,
+  "const fail = (error: SubmissionFailedError): string | undefined => error.reason;",
+  "const signer = (one: GasWaiverSigner): Promise<string> => one.getAddress();",
+  "console.log(all.filter((one) => one !== undefined).length, typeof fail, typeof signer);",
+  'const client = createWaiverClient({ url: "http://127.0.0.1:1", apiKey: "gw_x" });',
+  "export const lines: AsyncIterable<{ success: boolean }> = client.submit([]);",
+].join("\n");
+
+describe("@gas-waiver/client", () => {
+  it("installs without a warning, with nothing but the protocol and its two libraries", async () => {
+    const output = await install(library, "@gas-waiver/client");
+    expect(output).toMatch(/^\s*added 4 packages in \S+\s*$/);
+    expect(readdirSync(join(library, "node_modules", "@noble"))).toEqual(["curves", "hashes"]);
+    const files = readdirSync(join(library, "node_modules/@gas-waiver/client"), {
+      recursive: true,
+      encoding: "utf8",
+    });
+    expect(files.filter((file) => /\.map$|tsbuildinfo|\.test\.|^src/.test(file))).toEqual([]);
+    for (const name of ["viem", "ethers", "typescript", "@types"]) {
+      symlinkSync(join(root, "node_modules", name), join(library, "node_modules", name));
+    }
+  });
+
+  // The declarations for CommonJS are checked once too. Those of viem's dependencies do not pass under `node16`.
+  it.each([
+    ["module", "node16", "alone"],
+    ["commonjs", "node16", "alone"],
+    ["module", "nodenext", "alone"],
+    ["commonjs", "nodenext", "with our declarations"],
+    ["module", "bundler", "alone"],
+  ])("type-checks and runs in a %s project under %s, %s", async (type, resolution, checked) => {
+    const project = join(library, `${type}-${resolution}`);
+    mkdirSync(project);
+    writeFileSync(join(project, "package.json"), JSON.stringify({ type }));
+    writeFileSync(join(project, "program.ts"), PROGRAM);
+    const module = resolution === "bundler" ? "esnext" : resolution;
+    const compilerOptions = {
+      ...{ module, moduleResolution: resolution, target: "es2022", strict: true, types: ["node"] },
+      ...{
+        lib: ["es2023", "dom", "dom.asynciterable"],
+        skipLibCheck: checked === "alone",
+        exactOptionalPropertyTypes: true,
+      },
+    };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const { stdout } = await run(process.execPath, [tsc, "-p", project]).catch((error) => error);
+    expect(stdout).toBe("");
+    const ran = await run(process.execPath, [join(project, "program.js")]);
+    expect(ran).toEqual({
+      stdout: `${Object.values(ENTRIES).flat().length} function function\n`,
+      stderr: "",
+    });
+  });
+});
+
+describe("gas-waiver", () => {
+  it("installs without a warning but npm's own of install scripts, keeps to releases for this Node, and runs", async () => {
+    const folder = freshFolder();
+    const output = await install(folder, "gas-waiver");
+    const warnings = output.split("\n").filter((line) => /warn/i.test(line));
+    expect(warnings.filter((line) => !line.startsWith("npm warn install-scripts"))).toEqual([]);
+    const versionOf = (name: string) =>
+      JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8")).version;
+    expect([versionOf("light-my-request"), versionOf("cookie").split(".")[0]]).toEqual(["6.6.0", "1"]);
+    expect(existsSync(join(folder, "node_modules/fastify/node_modules"))).toBe(false);
+    const { stdout } = await run(join(folder, "node_modules/.bin/gas-waiver"), ["serve", "--help"]);
+    expect(stdout).toContain("Usage: gas-waiver serve");
+    const service =
+      'const { createServer } = require("@gas-waiver/server"); console.log(typeof createServer)';
+    const required = await run(process.execPath, ["-e", service], { cwd: folder });
+    expect(required).toEqual({ stdout: "function\n", stderr: "" });
+  });
+});
+
+describe("the README of each package", () => {
+  it.each(readdirSync(join(root, "packages")))(
+    "%s is in the package, begins with its installation, and links to nothing outside",
+    (name) => {
+      const manifest = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
+      const text = readFileSync(join(root, "packages", name, "README.md"), "utf8");
+      expect(text).toContain(`npm install ${manifest.name}`);
+      const links = Array.from(text.matchAll(/\]\((?!https?:|#)([^)#]+)/g), ([, target = ""]) => target);
+      expect(links.filter((target) => target.startsWith("..") || target.startsWith("/"))).toEqual([]);
+    },
+  );
+});
