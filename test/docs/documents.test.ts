@@ -45,6 +45,35 @@ describe("the documents", () => {
   });
 });
 
+describe("the programs of the documents", () => {
+  const packageOf = (specifier: string) => /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
+
+  it("stand below a line that installs what they import", () => {
+    const problems: string[] = [];
+    for (const block of blocks.filter(({ language, words }) => language === "js" && words.includes("run"))) {
+      const before = readFileSync(join(root, block.file), "utf8").split("\n").slice(0, block.line).join("\n");
+      const installed = Array.from(before.matchAll(/\bnpm install ([^`\n]+)/g), ([, names = ""]) =>
+        names.split(" "),
+      );
+      const imported = Array.from(block.text.matchAll(/^import .*from "([^"]+)"/gm), ([, name = ""]) =>
+        packageOf(name),
+      );
+      const missing = imported.filter(
+        (name) => !name.startsWith("node:") && !installed.flat().includes(name),
+      );
+      if (missing.length > 0) problems.push(`${placeOf(block)}: ${missing.join(", ")}`);
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it("are run, but for those of pages that a browser or a wallet has to run", () => {
+    const isProgram = ({ language, file }: CodeBlock) =>
+      /^[jt]sx?$/.test(language) && !file.startsWith("docs/reference/");
+    const skipped = blocks.filter((block) => isProgram(block) && !block.words.includes("run"));
+    expect([...new Set(skipped.map(({ file }) => file))]).toEqual(["docs/guides/gateway.md"]);
+  });
+});
+
 describe("the commands of the documents", () => {
   it("are commands, with flags that they have", async () => {
     const commands = await allCommands();
