@@ -3,6 +3,8 @@
  */
 import {
   AbstractSigner,
+  Interface,
+  type InterfaceAbi,
   type Provider,
   resolveAddress,
   type Signer,
@@ -21,6 +23,9 @@ import {
   type GaslessSender,
   withMargin,
 } from "./gasless/gasless.js";
+import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
+
+export type { ErrorWithReason, RevertReason } from "./revertReason.js";
 
 /** The address of the service, and how to send through it. */
 export type GasWaiverSignerOptions = GaslessOptions;
@@ -191,4 +196,33 @@ function responseOf(transaction: Transaction, provider: Provider): TransactionRe
   const call = { from, to, nonce, gasLimit, data, value, chainId, signature };
   const noLists = { accessList: null, authorizationList: null };
   return new TransactionResponse({ hash, type: 0, ...inclusion, ...fees, ...call, ...noLists }, provider);
+}
+
+/**
+ * Tells why a transaction reverted, from the error of the SDK, of a result line or of a record. The service has taken the
+ * cause once; the ABI decodes a contract's own error.
+ * @returns undefined if the error is not of a transaction that reverted.
+ * @example
+ * ```ts
+ * import { SubmissionFailedError } from "@gas-waiver/client";
+ * import { revertOf } from "@gas-waiver/client/ethers";
+ *
+ * const abi = ["error InsufficientBalance(uint256 balance)"];
+ * try {
+ *   await client.wait(id);
+ * } catch (error) {
+ *   if (error instanceof SubmissionFailedError) console.log(revertOf(error, abi)?.message);
+ * }
+ * ```
+ */
+export function revertOf(error: ErrorWithReason, abi: Interface | InterfaceAbi): RevertReason | undefined {
+  return revertReasonOf(error, (data) => {
+    try {
+      const parsed = Interface.from(abi).parseError(data);
+      return parsed ? { name: parsed.name, args: [...parsed.args] } : undefined;
+    } catch {
+      // The data does not fit the error of this selector.
+      return undefined;
+    }
+  });
 }

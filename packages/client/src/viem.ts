@@ -12,6 +12,7 @@ import {
   type ContractFunctionArgs,
   type ContractFunctionName,
   type ContractFunctionParameters,
+  decodeErrorResult,
   type EncodeFunctionDataParameters,
   encodeFunctionData,
   getContractError,
@@ -30,8 +31,10 @@ import {
   type GaslessSender,
   type GaslessTransaction,
 } from "./gasless/gasless.js";
+import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
 import { type NodeRequest, type SigningAccount, viemSender } from "./viemTransport/viemSender.js";
 
+export type { ErrorWithReason, RevertReason } from "./revertReason.js";
 export { type GasWaiverTransportOptions, gasWaiverTransport } from "./viemTransport/gasWaiverTransport.js";
 export type { SigningAccount } from "./viemTransport/viemSender.js";
 
@@ -255,4 +258,34 @@ function localAccount(account: Account | Address | undefined): LocalAccount {
 
 function senderOf(client: Client, account: SigningAccount): GaslessSender {
   return viemSender(client.request as NodeRequest, account, client.chain?.id);
+}
+
+/**
+ * Tells why a transaction reverted, from the error of the SDK, of a result line or of a record. The service has taken the
+ * cause once; the ABI decodes a contract's own error.
+ * @returns undefined if the error is not of a transaction that reverted.
+ * @example
+ * ```ts
+ * import { SubmissionFailedError } from "@gas-waiver/client";
+ * import { revertOf } from "@gas-waiver/client/viem";
+ * import { parseAbi } from "viem";
+ *
+ * const abi = parseAbi(["error InsufficientBalance(uint256 balance)"]);
+ * try {
+ *   await client.wait(id);
+ * } catch (error) {
+ *   if (error instanceof SubmissionFailedError) console.log(revertOf(error, abi)?.message);
+ * }
+ * ```
+ */
+export function revertOf(error: ErrorWithReason, abi: Abi): RevertReason | undefined {
+  return revertReasonOf(error, (data) => {
+    try {
+      const { errorName: name, args } = decodeErrorResult({ abi, data });
+      return { name, args: (args ?? []) as readonly unknown[] };
+    } catch {
+      // The ABI does not have the error.
+      return undefined;
+    }
+  });
 }

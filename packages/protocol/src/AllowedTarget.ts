@@ -172,7 +172,7 @@ export function assertVerdict(
   const selector = selectorBytes ? bytesToHex(selectorBytes) : null;
   if (verdict === "target not allowed") {
     const message = `target ${target} is not permitted by ${whose}`;
-    throw new ProtocolError("TARGET_NOT_ALLOWED", message, { target, selector });
+    throw new ProtocolError("TARGET_NOT_ALLOWED", message, { target, selector, allowedSelectors: [] });
   }
   const allowed = allowedSelectors();
   const message =

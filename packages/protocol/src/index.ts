@@ -1,6 +1,7 @@
 export * from "./AllowedTarget.js";
 export * from "./abi.js";
 export * from "./address.js";
+export * from "./callFailure.js";
 export * from "./chainView.js";
 export { crypto, setCryptoBackend } from "./crypto/crypto.js";
 export type { Crypto, Signature } from "./crypto/cryptoBackend.js";

@@ -77,8 +77,19 @@ export function revertText(data: Uint8Array): string | undefined {
   return argumentOf(ERROR, data, (argument) => argument.text());
 }
 
+/**
+ * Returns the code of Solidity's Panic(uint256), or undefined for any other data.
+ * @example
+ * ```ts
+ * panicCodeOf(hexToBytes(resultHex)); // 17n for an arithmetic overflow
+ * ```
+ */
+export function panicCodeOf(data: Uint8Array): bigint | undefined {
+  return argumentOf(PANIC, data, (argument) => argument.uint());
+}
+
 function readPanic(data: Uint8Array): Revert | undefined {
-  const code = argumentOf(PANIC, data, (argument) => argument.uint());
+  const code = panicCodeOf(data);
   if (code === undefined) return undefined;
   const meaning = PANICS[code.toString()] ?? "a fault of another kind";
   return { kind: "panic", message: `panic 0x${code.toString(16).padStart(2, "0")}: ${meaning}` };

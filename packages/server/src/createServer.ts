@@ -50,6 +50,9 @@ import { onAbort } from "./util/onAbort.js";
 /** The time that the last result lines have to reach their clients when the service closes, in ms. */
 const LAST_LINES_MS = 500;
 
+/** The longest answer of a node to the replay of a revert. A contract can return a lot. */
+const MAX_REPLAY_BYTES = 1_048_576;
+
 /** The warning of a service behind a proxy that it does not know. */
 const NAMELESS_PROXY =
   "behindProxy is set without trustedProxies (--trusted-proxies): all clients of the proxy count as one address, and share its connections (maxAddressConnections), its attempts at unknown keys and its refusals; name the proxy's address there";
@@ -176,6 +179,7 @@ async function build(foundations: Foundations): Promise<Server> {
   const chain = createNodeClient(rpc);
   // A call of a wallet on which a node hangs makes no node rest for the lanes.
   const gatewayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: options.gatewayAnswerBytes });
+  const replayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: MAX_REPLAY_BYTES });
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const served = await findServedChain({ chain, store, options });
@@ -190,7 +194,7 @@ async function build(foundations: Foundations): Promise<Server> {
     (await findChainDifference(client, served, store)) === undefined;
   const watch = watchEndpoints({ ...options, isServedBy, heads, log, signal });
   const { chainRef } = served;
-  const relay = await startRelay({ ...foundations, chain, heads, registry, chainRef, signal });
+  const relay = await startRelay({ ...foundations, chain, replayRpc, heads, registry, chainRef, signal });
   const readiness = observeReadiness({ ...foundations, relay, heads, leaving: foundations.leaving.signal });
   const failures = new FailedAuthentications({ log, metrics: relay.metrics });
   const failureAudit = startAuditingFailures({ store, failures, log });
@@ -276,7 +280,7 @@ function createApps(parts: ServiceParts, version: string) {
     readiness,
     leaving,
   } = parts;
-  const { intake, metrics, policies, broadcastBuffer, blockEvents } = relay;
+  const { intake, metrics, policies, broadcastBuffer, revertCauses, blockEvents } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
   const checker = createChecker({
@@ -298,6 +302,7 @@ function createApps(parts: ServiceParts, version: string) {
     intake,
     metrics,
     broadcastBuffer,
+    revertCauses,
   };
   return {
     api: createApp({

@@ -6,6 +6,7 @@ import type { EndpointHeads } from "./chain/endpointHeads.js";
 import { followHeads } from "./chain/heads.js";
 import type { NodeClient } from "./chain/nodeClient.js";
 import { rewindToChain } from "./chain/rewind.js";
+import type { Rpc } from "./chain/rpc.js";
 import type { WaiverHealth } from "./health/readiness.js";
 import { createIntake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
@@ -15,6 +16,7 @@ import { createExpectedSenders } from "./lane/expectedSenders.js";
 import { createLaneSet } from "./lane/laneSet.js";
 import { createLaneStatusCache } from "./lane/laneStatusCache.js";
 import { createOwnWaivers } from "./lane/ownWaivers.js";
+import { createRevertCauses } from "./lane/revertCauses.js";
 import { createRouting } from "./lane/routing.js";
 import { createWorkSignal } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
@@ -39,6 +41,8 @@ export interface RelayParts {
   readonly store: OpenStore;
   readonly log: Logger;
   readonly chain: NodeClient;
+  /** The nodes, over connections that are for the causes of reverts alone. */
+  readonly replayRpc: Rpc;
   /** The heads of the nodes, which are polled whether there is work or not. */
   readonly heads: EndpointHeads;
   /** Undefined if the configuration alone sets the policies. */
@@ -94,6 +98,7 @@ export async function startRelay(parts: RelayParts) {
     intake,
     lanes: laneParts.lanes,
     broadcastBuffer: laneParts.broadcastBuffer,
+    revertCauses: laneParts.revertCauses,
     metrics: coordination.metrics,
     policies: coordination.policies,
     waivers: coordination.waivers,
@@ -108,6 +113,7 @@ export async function startRelay(parts: RelayParts) {
     async close() {
       await heads.close();
       laneParts.broadcastBuffer.close();
+      laneParts.revertCauses.close();
       await maintenance.close();
       await coordination.policies.close();
       await coordination.directory.close();
@@ -255,11 +261,15 @@ function createLanes(
   const broadcastBuffer = createBroadcastBuffer({ store, results, log });
   const routing = createRouting({ policies, directory, announceWork });
   const { laneFloors } = statuses;
-  const shared = { results, metrics, routing, expectedSenders, signer, broadcastBuffer, laneFloors };
+  const revertCauses = createRevertCauses({ store: base.store, rpc: base.replayRpc, log });
+  const shared = {
+    ...{ results, metrics, routing, expectedSenders },
+    ...{ signer, broadcastBuffer, laneFloors, revertCauses },
+  };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.onWork(lanes.wake);
-  return { lanes, expectedSenders, signer, broadcastBuffer };
+  return { lanes, expectedSenders, signer, broadcastBuffer, revertCauses };
 }
 
 function createRelayIntake(

@@ -76,7 +76,8 @@ export default /* @__PURE__ */ define(
       REVERTED: {
         where: ["submit", "record"],
         cause: "The transaction is in a block and reverted; its nonce is used (D16).",
-        remedy: "Look at the receipt of the transaction's hash.",
+        remedy:
+          "Correct what `details.causeMessage` names; where there is none, replay the transaction on a node of your own.",
       },
       NOT_BROADCAST: {
         where: ["submit", "record"],

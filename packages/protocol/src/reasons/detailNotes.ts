@@ -6,7 +6,8 @@ export const DETAIL_NOTES: Readonly<Record<DetailName, { readonly type: string; 
   /* @__PURE__ */ define(() => ({
     allowedSelectors: {
       type: "array of selectors",
-      meaning: "The methods of the target that may be called; at most 100 are listed.",
+      meaning:
+        "The methods of the target that may be called; at most 100 are listed, and none where no method of it may be.",
     },
     asked: { type: "decimal text", meaning: "The amount that was asked for, in the unit of the limit." },
     balance: { type: "decimal text", meaning: "The sender's balance in wei." },
@@ -18,6 +19,20 @@ export const DETAIL_NOTES: Readonly<Record<DetailName, { readonly type: string; 
       meaning: "The cap that is used up: `transactions`, `gas`, `senderTransactions` or `senderGas`.",
     },
     capacity: { type: "number", meaning: "The number, or the bytes, that fit." },
+    cause: {
+      type: "text",
+      meaning:
+        "The kind of the revert: `error` (a text of the contract), `panic` (a check of the compiler), `custom` (an error of the contract's own), `empty` (no data), `out_of_gas`, or `halted` (another exceptional halt). Absent where no node could run the transaction again.",
+    },
+    causeFrom: {
+      type: "text",
+      meaning:
+        "The way in which the cause was found. `call`: the transaction ran alone on the state of the block before, so that earlier transactions of its block may explain a difference. `trace`: it ran at its place in the block.",
+    },
+    causeMessage: {
+      type: "text",
+      meaning: "The contract's text, or a description of the cause in a sentence's words.",
+    },
     chainId: { type: "decimal text", meaning: "The chain that the transaction is signed for." },
     ends: { type: "ISO 8601", meaning: "The end of the cap's day." },
     expected: {
@@ -37,16 +52,30 @@ export const DETAIL_NOTES: Readonly<Record<DetailName, { readonly type: string; 
     maxGasLimit: { type: "decimal text", meaning: "The highest gas limit." },
     maxWrapperBytes: { type: "number", meaning: "The longest wrapper." },
     missing: { type: "decimal text", meaning: "The sender's nonce that did not come." },
+    missingHolder: {
+      type: "text",
+      meaning:
+        "Who has the missing nonce. `failed`: a submission of this key, which failed; `submission` names it. `unknown`: the service holds no transaction with it.",
+    },
     needed: { type: "decimal text", meaning: "The least gas limit of the wrapper." },
     nodeCode: { type: "number", meaning: "The code of the node's JSON-RPC error." },
     nodeMessage: { type: "text", meaning: "The node's own words." },
     nonce: { type: "decimal text", meaning: "The transaction's nonce." },
+    panic: {
+      type: "text",
+      meaning: "The code of a panic as 0x hex, such as `0x11` for an arithmetic overflow.",
+    },
     parameter: { type: "text", meaning: "The parameter of the query." },
     ratePerSecond: { type: "number", meaning: "The rate that is allowed in the long run." },
     remaining: { type: "number", meaning: "The tokens that are left." },
     retryAfterSeconds: {
       type: "number",
       meaning: "The pause after which the same request passes; `Retry-After` has it too.",
+    },
+    revertData: {
+      type: "0x hex",
+      meaning:
+        "The data of a contract's own error, selector first, up to 1,024 bytes. An ABI decodes it: `revertOf` of the SDK's entries for viem and ethers.",
     },
     selector: {
       type: "selector or null",

@@ -11,6 +11,8 @@ interface KindTypes {
   /** 0x-prefixed lower-case hex of 4 bytes; null for calldata without a method. */
   selector: string | null;
   selectors: readonly string[];
+  /** 0x-prefixed lower-case hex of any length. */
+  data: string;
   /** A whole number as decimal text, because it may pass 2^53. */
   decimal: string;
   number: number;
@@ -62,12 +64,24 @@ const NAMES = /* @__PURE__ */ define(() => ({
     "retryAfterSeconds",
     "wrapperBytes",
   ],
-  text: ["cap", "nodeMessage", "parameter", "submission", "unit"],
+  text: [
+    "cap",
+    "cause",
+    "causeFrom",
+    "causeMessage",
+    "missingHolder",
+    "nodeMessage",
+    "panic",
+    "parameter",
+    "submission",
+    "unit",
+  ],
   time: ["ends"],
   address: ["target"],
   hash: ["txHash", "usedBy"],
   selector: ["selector"],
   selectors: ["allowedSelectors"],
+  data: ["revertData"],
 })) satisfies Readonly<Record<Kind, readonly string[]>>;
 
 /** The name of a value in an error's details. */
@@ -87,16 +101,26 @@ export const DETAILS = /* @__PURE__ */ define(() => ({
   GAS_LIMIT_TOO_HIGH: ["gasLimit", "maxGasLimit"],
   DATA_TOO_LONG: ["bytes", "maxDataLength"],
   TRANSACTION_TOO_LARGE: ["bytes", "wrapperBytes", "maxWrapperBytes"],
-  TARGET_NOT_ALLOWED: ["target", "selector"],
+  TARGET_NOT_ALLOWED: ["target", "selector", "allowedSelectors"],
   SELECTOR_NOT_ALLOWED: ["target", "selector", "allowedSelectors"],
   NONCE_TOO_LOW: ["nonce", "expected", "submission", "usedBy", "blockNumber"],
   NONCE_CONFLICT: ["nonce", "submission"],
-  NONCE_GAP: ["nonce", "missing", "submission"],
+  NONCE_GAP: ["nonce", "missing", "missingHolder", "submission"],
   INSUFFICIENT_BALANCE: ["balance", "value"],
   CAP_EXCEEDED: ["cap", "limit", "used", "asked", "ends"],
   WRAPPER_GAS_LIMIT_TOO_LOW: ["gasLimit", "needed"],
   NODE_REFUSED: ["nodeCode", "nodeMessage"],
-  REVERTED: ["txHash", "blockNumber", "gasUsed"],
+  REVERTED: [
+    "txHash",
+    "blockNumber",
+    "gasUsed",
+    "gasLimit",
+    "cause",
+    "causeMessage",
+    "panic",
+    "revertData",
+    "causeFrom",
+  ],
   MALFORMED_BODY: ["index"],
   MALFORMED_QUERY: ["parameter"],
   BODY_TOO_LARGE: ["maxBodyBytes"],
@@ -152,6 +176,7 @@ const PATTERNS: Readonly<Partial<Record<Kind, RegExp>>> = {
   address: /^0x[0-9a-f]{40}$/,
   hash: /^0x[0-9a-f]{64}$/,
   selector: /^0x[0-9a-f]{8}$/,
+  data: /^0x([0-9a-f]{2})*$/,
   decimal: /^(0|[1-9][0-9]{0,77})$/,
 };
 

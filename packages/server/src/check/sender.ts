@@ -95,6 +95,7 @@ function nonceError(
     return new ProtocolError("NONCE_GAP", message, {
       nonce: nonce.toString(),
       missing: firstFree.toString(),
+      missingHolder: "unknown",
     });
   }
   return undefined;

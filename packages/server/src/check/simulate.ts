@@ -1,12 +1,5 @@
-import {
-  bytesToHex,
-  decodeRevert,
-  hexToBytes,
-  revertDataIn,
-  type Simulation,
-  type ValidInnerTx,
-} from "@gas-waiver/protocol";
-import { toQuantity } from "../chain/calls.js";
+import { callFailureOf, type Simulation, type ValidInnerTx } from "@gas-waiver/protocol";
+import { callRequest } from "../chain/callRequest.js";
 import type { NodeClient } from "../chain/nodeClient.js";
 import { RpcError, type RpcOutcome } from "../chain/rpc.js";
 import { chunk } from "../util/chunk.js";
@@ -33,34 +26,14 @@ export async function simulate(
   return simulations;
 }
 
-function callRequest({ tx, sender, to }: ValidInnerTx): Readonly<Record<string, unknown>> {
-  return {
-    from: bytesToHex(sender),
-    to: bytesToHex(to),
-    value: toQuantity(tx.value),
-    data: bytesToHex(tx.data),
-    gas: toQuantity(tx.gasLimit),
-    gasPrice: "0x0",
-    ...(tx.type !== "legacy" && {
-      accessList: tx.accessList.map(({ address, storageKeys }) => ({
-        address: bytesToHex(address),
-        storageKeys: storageKeys.map(bytesToHex),
-      })),
-    }),
-  };
-}
-
 /** @throws the error of an outcome without an answer of a node, such as a time-out. */
 function simulationOf(outcome: RpcOutcome): Simulation {
   if (!("error" in outcome)) return { success: true };
   const { error } = outcome;
   if (!(error instanceof RpcError)) throw error;
-  const data = revertDataIn(error.data);
-  // A node tells a revert without data from other failures by the message alone.
-  if (data === undefined && !/revert/i.test(error.message)) {
+  const { kind, message, data } = callFailureOf(error) ?? { kind: "halted", message: error.message };
+  if (kind === "halted" || kind === "out_of_gas")
     return { success: false, kind: "halted", message: error.message };
-  }
-  const revertData = data === undefined ? new Uint8Array(0) : hexToBytes(data);
-  const isShown = data !== undefined && revertData.length > 0 && revertData.length <= MAX_REVERT_DATA_BYTES;
-  return { success: false, ...decodeRevert(revertData), ...(isShown && { data }) };
+  const isShown = data !== undefined && data.length <= 2 + 2 * MAX_REVERT_DATA_BYTES;
+  return { success: false, kind, message, ...(isShown && { data }) };
 }

@@ -230,7 +230,11 @@ async function failUnsent(
 function gapFailure({ reason, message, values, missing }: GapFailure, predecessor?: string): Failure {
   if (predecessor === undefined) return { reason, message, ...(values && { values }) };
   const explained = `${message}; submission ${predecessor} had nonce ${missing}, and has failed`;
-  return { reason, message: explained, values: { ...values, submission: predecessor } };
+  return {
+    reason,
+    message: explained,
+    values: { ...values, missingHolder: "failed", submission: predecessor },
+  };
 }
 
 type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };

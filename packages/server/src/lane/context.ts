@@ -12,6 +12,7 @@ import type { Store } from "../store/store.js";
 import type { BroadcastBuffer } from "./broadcastBuffer.js";
 import type { Confirmations } from "./confirmations.js";
 import type { ExpectedSenders } from "./expectedSenders.js";
+import type { RevertCauses } from "./revertCauses.js";
 import type { Routing } from "./routing.js";
 
 /** The parts of the service that all lanes of this replica share. */
@@ -26,6 +27,8 @@ export interface LaneDependencies {
   readonly expectedSenders: Pick<ExpectedSenders, "take">;
   readonly signer: Pick<Signer, "of">;
   readonly broadcastBuffer: BroadcastBuffer;
+  /** Without it, nobody looks for the causes of reverts. */
+  readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Without them, a lane reads past its dead rows. */
   readonly laneFloors?: Pick<LaneFloors, "of">;
   /** The chain's number in the store. */

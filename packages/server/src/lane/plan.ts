@@ -53,7 +53,7 @@ export function planSender(
       early.push(submission);
     } else {
       const message = `nonce ${senderNonce} is ahead of the sender's next, ${turn}, which did not come within ${nonceGapTimeoutMs} ms`;
-      const values = { nonce: senderNonce.toString(), missing: turn.toString() };
+      const values = { nonce: senderNonce.toString(), missing: turn.toString(), missingHolder: "unknown" };
       failed.push({ id, missing: turn, reason: "NONCE_GAP", message, values });
     }
   }

@@ -1,5 +1,6 @@
-import { MARKER_ADDRESS } from "@gas-waiver/protocol";
+import { type ErrorValues, MARKER_ADDRESS } from "@gas-waiver/protocol";
 import { describe, expect, it, vi } from "vitest";
+import { deferred } from "../../test/support/deferred.js";
 import {
   bytes,
   createHeldLane,
@@ -20,6 +21,7 @@ import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import type { Candidate } from "./chainOutcomes.js";
 import { BLOCK_PATIENCE_MS, CONFIRM_MS, createConfirmations } from "./confirmations.js";
 import { type ReconcileContext, reconcile } from "./reconcile.js";
+import type { RevertedSubmission } from "./revertCauses.js";
 
 const CANDIDATE = { id: "a", signings: 1 };
 
@@ -152,6 +154,27 @@ describe("a reconciled submission", () => {
     nowMs += CONFIRM_MS;
     await reconcile(lane, [candidate], context);
     expect(published).toEqual([{ state: "included", reverted: true, ...BLOCK }]);
+  });
+
+  it("is told as reverted when its cause is known, and stored before", async () => {
+    const candidate = await broadcast();
+    setChain(5n, 1n, { ...receipt, succeeded: false });
+    const cause = deferred<ErrorValues>();
+    const asked: RevertedSubmission[] = [];
+    const revertCauses = {
+      find: (reverted: RevertedSubmission) => {
+        asked.push(reverted);
+        return cause.promise;
+      },
+    };
+    await reconcile(lane, [candidate], { ...context, revertCauses });
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "included", reverted: true });
+    const { innerHash, sender } = candidate;
+    expect(asked).toMatchObject([{ id: candidate.id, innerHash, sender, keyId: expect.any(String) }]);
+    expect(published).toEqual([]);
+    cause.resolve({ cause: "empty" });
+    await vi.waitFor(() => expect(published).not.toEqual([]));
+    expect(published).toEqual([{ state: "included", reverted: true, ...BLOCK, cause: { cause: "empty" } }]);
   });
 
   it("fails with NONCE_TOO_LOW if a final block shows its sender's nonce used by something else", async () => {

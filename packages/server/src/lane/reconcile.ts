@@ -8,13 +8,18 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 import { type FailedSubmission, saveFailed } from "../store/transitions/saveFailed.js";
-import { saveIncluded } from "../store/transitions/saveIncluded.js";
+import {
+  type IncludedRow,
+  type IncludedSubmission,
+  saveIncluded,
+} from "../store/transitions/saveIncluded.js";
 import { findCarriers } from "./carriers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
 import type { Confirmations } from "./confirmations.js";
 import { type Decision, decide, type Evidence } from "./law.js";
 import { stopForPlainWrappers } from "./plainWrappers.js";
 import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
+import type { RevertCauses } from "./revertCauses.js";
 
 /** The parts of a lane that reconciling needs. */
 export interface ReconcileContext {
@@ -26,6 +31,8 @@ export interface ReconcileContext {
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly confirmations: Confirmations;
   readonly nonceProofs: Pick<NonceProofs, "find">;
+  /** Without it, nobody looks for the causes of reverts. */
+  readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Called after reconciling has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
@@ -145,8 +152,9 @@ const MOVE_CHECK_MS = 1_000;
 async function includeExecuted(
   held: HeldLane,
   candidateOutcomes: readonly CandidateOutcome[],
-  { store, chain, results, options, confirmations }: ReconcileContext,
+  context: ReconcileContext,
 ): Promise<void> {
+  const { store, chain, options, confirmations } = context;
   const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
     if (outcome.kind !== "included") return [];
     const state = candidate.waiverNonce === undefined ? "queued" : "broadcast";
@@ -161,12 +169,34 @@ async function includeExecuted(
     const mayWait = carrier === "not shown" && candidate.waiverNonce !== undefined;
     if (mayWait && confirmations.isBlockAwaited(candidate)) return [];
     const carriedBy = carrier === "not shown" ? "unknown" : carrier;
-    return [{ id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
+    return [{ candidate, id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
   });
+  publishIncluded(await saveIncluded(store, held, included, options.reorgDepth === 0), included, context);
+}
+
+type CandidateInclusion = IncludedSubmission & { readonly candidate: Candidate };
+
+/** Notifies the lines of what is stored: at once, and of a revert when its cause is known, or has not come for a moment. */
+function publishIncluded(
+  saved: readonly IncludedRow[],
+  included: readonly CandidateInclusion[],
+  { results, revertCauses }: ReconcileContext,
+): void {
   const byId = new Map(included.map((inclusion) => [inclusion.id, inclusion]));
-  results.publish(await saveIncluded(store, held, included, options.reorgDepth === 0), (id) =>
-    includedUpdate(byId.get(id)),
+  const isExplained = ({ revertedRaw }: IncludedRow) => revertCauses !== undefined && revertedRaw !== null;
+  results.publish(
+    saved.filter((row) => !isExplained(row)),
+    (id) => includedUpdate(byId.get(id)),
   );
+  for (const row of saved.filter(isExplained)) {
+    const inclusion = byId.get(row.id);
+    if (inclusion === undefined || row.revertedRaw === null) continue;
+    const { innerHash, sender } = inclusion.candidate;
+    const reverted = { ...inclusion, ...row, innerHash, sender, innerRaw: row.revertedRaw };
+    void revertCauses
+      ?.find(reverted)
+      .then((cause) => results.publish([row], () => includedUpdate({ ...inclusion, cause })));
+  }
 }
 
 /** Ends submissions as failed, and notifies their result lines. */

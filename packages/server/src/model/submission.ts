@@ -89,6 +89,11 @@ export interface Inclusion {
   readonly reverted: boolean;
 }
 
+/** The cause of a revert, as values of the error's details. Absent until a node has run the call again, if one does. */
+export interface WithCause {
+  readonly cause?: ErrorValues | undefined;
+}
+
 export interface Failure {
   readonly reason: Reason;
   readonly message: string;
@@ -101,7 +106,7 @@ export type Submission = Common &
   (
     | { readonly state: "queued" /** An earlier wrapper of it may still land. */; readonly mayLand: boolean }
     | ({ readonly state: "signed" | "broadcast" } & Wrapped)
-    | ({ readonly state: "included" } & Inclusion & Partial<Wrapped>)
+    | ({ readonly state: "included" } & Inclusion & WithCause & Partial<Wrapped>)
     | ({ readonly state: "failed" } & Failure & Partial<Wrapped>)
   );
 
@@ -123,13 +128,20 @@ export function certaintyOf(submission: Submission): Certainty {
 /** The error of an InnerTx that reverted (D16). */
 export function revertedError(
   innerHash: Uint8Array,
-  { blockNumber, gasUsed }: { readonly blockNumber?: bigint | string; readonly gasUsed?: bigint | string },
+  { blockNumber, gasUsed, cause = {} }: RevertedInclusion,
 ): ProtocolError {
   const txHash = bytesToHex(innerHash);
-  const message = `the transaction ${txHash} is on the chain, in a block, and reverted: it used the nonce and changed nothing else`;
+  const why = typeof cause.causeMessage === "string" ? ` (${cause.causeMessage})` : "";
+  const message = `the transaction ${txHash} is on the chain, in a block, and reverted${why}: it used the nonce and changed nothing else`;
   return new ProtocolError("REVERTED", message, {
     txHash,
     ...(blockNumber !== undefined && { blockNumber: blockNumber.toString() }),
     ...(gasUsed !== undefined && { gasUsed: gasUsed.toString() }),
+    ...cause,
   });
+}
+
+interface RevertedInclusion extends WithCause {
+  readonly blockNumber?: bigint | string;
+  readonly gasUsed?: bigint | string;
 }

@@ -1,5 +1,6 @@
+import type { ErrorValues } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
-import type { Failure, Inclusion, Submission } from "../model/submission.js";
+import type { Failure, Inclusion, Submission, WithCause } from "../model/submission.js";
 import type { ChangedSubmission } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
@@ -13,6 +14,8 @@ export type SubmissionUpdate =
       /** The block, and the gas that the InnerTx used, as decimal text. Replicas of older versions send neither. */
       readonly blockNumber?: string;
       readonly gasUsed?: string;
+      /** The cause of the revert, if it is known in time. */
+      readonly cause?: ErrorValues | undefined;
     }
   | ({ readonly state: "failed" } & Failure);
 
@@ -62,11 +65,17 @@ export function updateOf(submission: Submission): SubmissionUpdate | undefined {
 
 /** @param inclusion the block of the InnerTx; undefined if it is not known here. */
 export function includedUpdate(
-  inclusion: Pick<Inclusion, "reverted" | "blockNumber" | "gasUsed"> | undefined,
+  inclusion: (Pick<Inclusion, "reverted" | "blockNumber" | "gasUsed"> & WithCause) | undefined,
 ): SubmissionUpdate {
   if (inclusion === undefined) return { state: "included", reverted: false };
-  const { reverted, blockNumber, gasUsed } = inclusion;
-  return { state: "included", reverted, blockNumber: blockNumber.toString(), gasUsed: gasUsed.toString() };
+  const { reverted, blockNumber, gasUsed, cause } = inclusion;
+  return {
+    state: "included",
+    reverted,
+    blockNumber: blockNumber.toString(),
+    gasUsed: gasUsed.toString(),
+    ...(cause && { cause }),
+  };
 }
 
 const POLL_MS = 1_000;
@@ -89,12 +98,19 @@ export function createResults({ store, log, replica, notifyReplicas }: ResultsDe
   const notifyHere = (id: string, update: SubmissionUpdate) => {
     for (const listener of listeners.get(id) ?? []) listener(id, update);
   };
+  /** The reverted submissions whose cause the poll before did not find. */
+  let withoutCause = new Set<string>();
   const poll = async () => {
     const ids = [...listeners.keys()];
     if (ids.length === 0) return;
+    const before = withoutCause;
+    withoutCause = new Set();
     for (const submission of await findSubmissions(store, ids)) {
       const update = updateOf(submission);
-      if (update) notifyHere(submission.id, update);
+      const lacksCause = update?.state === "included" && update.reverted && !update.cause;
+      if (lacksCause) withoutCause.add(submission.id);
+      // Its notification may only wait for the cause.
+      if (update && (!lacksCause || before.has(submission.id))) notifyHere(submission.id, update);
     }
   };
   const timer = setInterval(() => {

@@ -76,6 +76,7 @@ export function submissionOf(row: SubmissionRow): Submission {
           ...block,
           gasUsed,
           reverted: row.reverted === true,
+          ...(row.reverted === true && row.error_details && { cause: row.error_details }),
         };
       }
       break;

@@ -157,6 +157,13 @@ const VALUES_IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
   "packages/server/test/http/socket.test.ts": ["CONNECTION_FULL capacity"],
   "packages/server/test/keys/keys.test.ts": ["BODY_TOO_LARGE maxBodyBytes"],
   "packages/server/test/keys/authentication.test.ts": ["TOO_MANY_UNKNOWN_KEYS retryAfterSeconds"],
+  "packages/server/test/results/revertCauses.test.ts": [
+    "REVERTED cause",
+    "REVERTED causeMessage",
+    "REVERTED panic",
+    "REVERTED revertData",
+    "REVERTED causeFrom",
+  ],
   "packages/server/src/lane/reconcile.test.ts": ["NONCE_TOO_LOW usedBy", "NONCE_TOO_LOW blockNumber"],
 };
 

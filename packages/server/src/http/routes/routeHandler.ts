@@ -4,6 +4,7 @@ import type { Checker } from "../../check/check.js";
 import type { ReadinessProbe } from "../../health/readiness.js";
 import type { Intake } from "../../intake/intake.js";
 import type { BroadcastBuffer } from "../../lane/broadcastBuffer.js";
+import type { RevertCauses } from "../../lane/revertCauses.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
@@ -27,6 +28,7 @@ export interface RouteServices {
   readonly policy: KeyPolicyDependencies;
   readonly readiness: ReadinessProbe;
   readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
+  readonly revertCauses: Pick<RevertCauses, "settled">;
   readonly authenticator: Authenticator;
   readonly clientAddress: ClientAddress;
   readonly rateLimiter: RateLimiter;

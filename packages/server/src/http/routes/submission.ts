@@ -16,8 +16,9 @@ export function serveSubmission({
   store,
   chainRef: chain,
   broadcastBuffer,
+  revertCauses,
   readLimiter,
-}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "readLimiter">) {
+}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "revertCauses" | "readLimiter">) {
   const findNamed = async (name: string, { keyId }: Caller): Promise<Submission[]> => {
     if (isHash(name)) return await findReadableByHash(store, { chain, keyId, innerHash: hexToBytes(name) });
     return isUuid(name) ? await findReadableSubmissions(store, keyId, [name]) : [];
@@ -35,6 +36,10 @@ export function serveSubmission({
         // A client that has got the line of a broadcast must find the broadcast in the record.
         await broadcastBuffer.flush();
         [submission] = await readLimiter.readOn(caller, find);
+      }
+      if (submission?.state === "included" && submission.reverted && submission.cause === undefined) {
+        // The cause of a revert is stored a moment after its block.
+        if (await revertCauses.settled(submission.id)) [submission] = await readLimiter.readOn(caller, find);
       }
       if (submission === undefined) {
         const kind = isHash(name) ? "hash" : "id";

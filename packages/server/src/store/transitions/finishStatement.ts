@@ -19,7 +19,7 @@ const OUTCOME_COLUMNS = {
   reverted: "reverted",
   error_reason: "null",
   error_message: "null",
-  error_details: "null",
+  error_details: "error_details",
   accepted_at: "accepted_at",
   signed_at: "signed_at",
   broadcast_at: "broadcast_at",
@@ -37,16 +37,21 @@ export const FAILED_COLUMNS = {
 
 /**
  * Moves submissions from `unfinished` to `finished`. It is the rest of a statement that begins with `with x as (…)`,
- * and returns `id, origin`, and the stored `error_message` as `message`.
+ * and returns `id, origin`, the stored `error_message` as `message`, and what `returned` names.
  * @param deletion follows `delete from unfinished s`: the condition, and `returning s.*` with the values that the outcome
  *   needs.
  * @param outcome the columns that differ from the row, as expressions on the returned values.
+ * @param returned more expressions on the returned values, each behind a comma.
  */
-export function finishStatement(deletion: string, outcome: Partial<Record<Column, string>>): string {
+export function finishStatement(
+  deletion: string,
+  outcome: Partial<Record<Column, string>>,
+  returned = "",
+): string {
   const columns: Record<Column, string> = { ...OUTCOME_COLUMNS, ...outcome };
   const state = `(${columns.state})::submission_state`;
   return `, deleted as (delete from unfinished s ${deletion}), inserted as (
     insert into finished (${Object.keys(columns).join(", ")})
     select ${Object.values({ ...columns, state }).join(", ")} from deleted
-  ) select id, origin, ${columns.error_message} as message from deleted`;
+  ) select id, origin, ${columns.error_message} as message${returned} from deleted`;
 }

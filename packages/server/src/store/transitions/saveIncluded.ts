@@ -14,6 +14,13 @@ export type IncludedSubmission = Inclusion & {
   readonly carriedBy: "own" | Carrier | "unknown";
 };
 
+/** A submission that is now in a block. */
+export interface IncludedRow extends ChangedSubmission {
+  readonly keyId: string;
+  /** The signed InnerTx, if it reverted. */
+  readonly revertedRaw: Uint8Array | null;
+}
+
 /**
  * queued, signed or broadcast → included: the InnerTx is in a block.
  * @param final no reorg can take the block away any more; the rows move to `finished`.
@@ -24,9 +31,9 @@ export function saveIncluded(
   lane: HeldLane,
   included: readonly IncludedSubmission[],
   final: boolean,
-): Promise<ChangedSubmission[]> {
+): Promise<IncludedRow[]> {
   const carriers = included.map(({ carriedBy }) => (typeof carriedBy === "object" ? carriedBy : undefined));
-  return writeAsOwner(
+  return writeAsOwner<IncludedRow>(
     store,
     lane,
     included.map((i) => i.id),
@@ -52,6 +59,8 @@ const INCLUSIONS = `(
       as i (submission, number, hash, gas, has_reverted, other_wrapper, by_waiver, by_nonce, by_hash)
       left join lanes l on l.chain = $1 and l.waiver = i.by_waiver
   ) n`;
+/** A cause is looked for where the InnerTx reverted. */
+const REVERTED_COLUMNS = `, key_id as "keyId", case when has_reverted then inner_raw end as "revertedRaw"`;
 const IS_UNSETTLED = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${LEASE_IS_HELD}`;
 
 const CARRIED_BY_ANOTHER =
@@ -66,7 +75,7 @@ const INCLUDED = `${withdrawing(CARRIED_BY_ANOTHER, "true")} update unfinished s
       wrapper_raw = case when not n.other_wrapper then wrapper_raw end,
       carrier_waiver = n.carrier, carrier_nonce = case when n.carrier is not null then n.by_nonce end,
       carrier_hash = case when n.carrier is not null then n.by_hash end
-  from ${INCLUSIONS} where ${IS_UNSETTLED} returning id, origin`;
+  from ${INCLUSIONS} where ${IS_UNSETTLED} returning id, origin${REVERTED_COLUMNS}`;
 
 const INCLUDED_FINALLY = `${withdrawing(CARRIED_BY_ANOTHER)}${finishStatement(
   `using ${INCLUSIONS} where ${IS_UNSETTLED} returning s.*, n.*`,
@@ -82,4 +91,5 @@ const INCLUDED_FINALLY = `${withdrawing(CARRIED_BY_ANOTHER)}${finishStatement(
     broadcast_at: "coalesce(broadcast_at, now())",
     included_at: "now()",
   },
+  REVERTED_COLUMNS,
 )}`;

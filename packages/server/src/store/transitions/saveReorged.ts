@@ -18,6 +18,7 @@ export function saveReorged(
     ` update unfinished
      set state = case when waiver_nonce is null then 'queued' else 'broadcast' end::submission_state,
          block_number = null, block_hash = null, gas_used = null, reverted = null,
+         error_details = null,
          carrier_waiver = null, carrier_nonce = null, carrier_hash = null,
          broadcast_at = case when waiver_nonce is null then null else '-infinity'::timestamptz end,
          signed_at = case when waiver_nonce is null then null else signed_at end,
