@@ -144,6 +144,16 @@ describe("viem's own actions over the gasless transport", () => {
     expect(await client.getAddresses()).toEqual([local(8).address]);
     const hash = await client.writeContract(transfer(1n));
     expect(await client.waitForTransactionReceipt({ hash })).toMatchObject({ effectiveGasPrice: 0n });
+    // Some providers sign for their accounts without sending.
+    const node = http(rpcUrl)({ retryCount: 0 });
+    const request = async (call: { method: string; params?: unknown }): Promise<unknown> => {
+      if (call.method !== "eth_signTransaction") return await node.request(call as never);
+      const [{ gas, from: _, ...fields }] = call.params as [Record<string, string>];
+      const legacy = { ...fields, type: 0, gasLimit: gas ?? null, nonce: Number(fields.nonce) };
+      return { raw: await account(8).signTransaction({ ...legacy, chainId: Number(fields.chainId) }) };
+    };
+    const behind = gasWaiverTransport(custom({ request }), { url, apiKey: DEV_API_KEY });
+    expect(await clientOf(local(8).address, behind).writeContract(transfer(1n))).toMatch(/^0x/);
     const other = clientOf(local(2).address, transport).writeContract(transfer(1n));
     await expect(other).rejects.toThrow("cannot sign here");
   });

@@ -1,4 +1,12 @@
-import { BaseError, type Hex, MethodNotFoundRpcError, numberToHex, type Transport } from "viem";
+import {
+  type Address,
+  BaseError,
+  type Hex,
+  MethodNotFoundRpcError,
+  numberToHex,
+  type TransactionSerializableLegacy,
+  type Transport,
+} from "viem";
 import { UnusableAccountError, WaiverClientError } from "../errors.js";
 import { Gasless, type GaslessOptions, withMargin } from "../gasless/gasless.js";
 import { type NodeRequest, type SigningAccount, viemSender } from "./viemSender.js";
@@ -6,8 +14,8 @@ import { type NodeRequest, type SigningAccount, viemSender } from "./viemSender.
 /** The address of the service, how to send through it, and accounts. */
 export interface GasWaiverTransportOptions extends GaslessOptions {
   /**
-   * Accounts for which the transport signs, where a client names an account by its address alone, as the clients of Hardhat do.
-   * Clients whose account signs need none.
+   * Accounts for which the transport signs, where a client names an account by its address alone. Clients whose account signs
+   * need none, nor do accounts that the node or the provider behind the transport signs for without sending (`eth_signTransaction`).
    */
   readonly accounts?: readonly SigningAccount[];
 }
@@ -107,16 +115,12 @@ async function sendAs(
   { node, gasless, accounts, chainId }: TransportParts,
   call: UnsignedCall,
 ): Promise<string> {
-  const { from, to, data, input, value = "0x0", gas, nonce } = call;
-  const account = accounts.find(({ address }) => address.toLowerCase() === from?.toLowerCase());
-  if (account === undefined) {
-    throw new UnusableAccountError(
-      `the account ${from} cannot sign here: give the client a local account, or its account to the transport; wallets that ` +
-        "only send need the gateway (gaslessProvider)",
-    );
-  }
+  const { from = "", to, data, input, value = "0x0", gas, nonce } = call;
   if (typeof to !== "string")
     throw new UnusableAccountError("the transaction has no `to`: creation is not waived");
+  const account =
+    accounts.find(({ address }) => address.toLowerCase() === from.toLowerCase()) ??
+    remoteAccount(node, from as Address);
   const { txHash } = await gasless.send(viemSender(node, account, chainId), {
     ...{ to, data: data ?? input ?? "0x", value: BigInt(value) },
     ...{
@@ -125,6 +129,26 @@ async function sendAs(
     },
   });
   return txHash;
+}
+
+/** Returns an account whose key is behind the transport, as those of Hardhat and of test nodes are: some sign without sending. */
+function remoteAccount(node: NodeRequest, address: Address): SigningAccount {
+  const signTransaction = async (transaction: TransactionSerializableLegacy): Promise<Hex> => {
+    const { to, data, nonce = 0, gas = 0n, value = 0n, chainId = 0 } = transaction;
+    const numbers = { nonce, gas, value, chainId, gasPrice: 0n };
+    const hex = Object.entries(numbers).map(([name, number]) => [name, numberToHex(number)]);
+    const params = [{ from: address, to, data, ...Object.fromEntries(hex) }];
+    const answer = await node({ method: "eth_signTransaction", params }).catch((cause: unknown) => {
+      throw new UnusableAccountError(
+        `the account ${address} cannot sign here: give the client a local account, or its account to the transport; wallets ` +
+          "that only send need the gateway (gaslessProvider)",
+        { cause },
+      );
+    });
+    // geth answers with the bytes as a member.
+    return (typeof answer === "string" ? answer : Object(answer).raw) as Hex;
+  };
+  return { address, signTransaction: signTransaction as SigningAccount["signTransaction"] };
 }
 
 /** The parameter of `eth_sendTransaction`. */
