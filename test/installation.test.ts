@@ -76,6 +76,7 @@ describe("@gas-waiver/client", () => {
       recursive: true,
       encoding: "utf8",
     });
+    expect(files).toContain("LICENSE");
     expect(files.filter((file) => /\.map$|tsbuildinfo|\.test\.|^src/.test(file))).toEqual([]);
     for (const name of ["viem", "ethers", "typescript", "@types"]) {
       symlinkSync(join(root, "node_modules", name), join(library, "node_modules", name));
@@ -131,6 +132,22 @@ describe("gas-waiver", () => {
       'const { createServer } = require("@gas-waiver/server"); console.log(typeof createServer)';
     const required = await run(process.execPath, ["-e", service], { cwd: folder });
     expect(required).toEqual({ stdout: "function\n", stderr: "" });
+  });
+});
+
+describe("a release", () => {
+  it("has one version in all packages, and in what they need of each other, and a licence and files in each", () => {
+    const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    for (const name of readdirSync(join(root, "packages"))) {
+      const manifest = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
+      expect(manifest).toMatchObject({ version, license, engines: { node: ">=20.19" } });
+      expect(manifest.files).toContain("dist");
+      const own = Object.entries(manifest.dependencies).filter(([one]) => one.startsWith("@gas-waiver/"));
+      expect(own.filter(([, needed]) => needed !== version)).toEqual([]);
+    }
+    expect(JSON.parse(readFileSync(join(root, ".changeset/config.json"), "utf8"))).toMatchObject({
+      fixed: [["gas-waiver", "@gas-waiver/*"]],
+    });
   });
 });
 

@@ -37,6 +37,7 @@ export const sidebar = [
       { text: "Steer the lanes", link: "/guides/lanes" },
       { text: "Monitor the service", link: "/guides/monitoring" },
       { text: "Upgrade", link: "/guides/upgrades" },
+      { text: "Release the packages", link: "/guides/releasing" },
       { text: "Troubleshoot by symptom", link: "/guides/troubleshooting" },
     ],
   },

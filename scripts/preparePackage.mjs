@@ -1,4 +1,5 @@
-// Writes the types of a package for CommonJS programs, before it is packed:  node ../../scripts/commonJsTypes.mjs
+// Adds the licence to a package, and its types for CommonJS programs, before it is packed:  node ../../scripts/preparePackage.mjs
+//
 // Node requires ES modules since 20.19, so the code needs no second form. TypeScript takes a declaration for the form of the
 // nearest package.json, and refuses `require` of an ES module under `node16`: the same declarations below a package.json of
 // CommonJS are what it asks for.
@@ -13,4 +14,5 @@ for (const file of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
   mkdirSync(dirname(join(commonJs, file)), { recursive: true });
   copyFileSync(join(dist, file), join(commonJs, file));
 }
+copyFileSync(join(import.meta.dirname, "..", "LICENSE"), join(process.cwd(), "LICENSE"));
 writeFileSync(join(commonJs, "package.json"), '{ "type": "commonjs" }\n');
