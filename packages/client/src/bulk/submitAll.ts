@@ -20,7 +20,10 @@ export interface SubmitAllOptions {
   readonly onProgress?: (progress: SubmitAllProgress) => void;
   /** Ends the work. With a journal, the next call goes on. */
   readonly signal?: AbortSignal;
-  /** The stage at which a transaction has succeeded: `broadcast` (the default), or `included` in a block. */
+  /**
+   * The stage at which a transaction has succeeded: `broadcast` (the default), or `included` in a block. The outcomes of a journal
+   * count as they are, so give each call the same.
+   */
   readonly wait?: Wait;
   /** Attempts for each request while the service is away or busy; 10 by default, more than half a minute. */
   readonly retry?: RetryOptions;

@@ -176,10 +176,14 @@ describe("a relayed submit", () => {
     const transactions = [await transferBy(alice)];
     const foreign = post("/v1/submit", { transactions }, { "x-account": TOKEN });
     expect(await refusal(relay, foreign)).toMatchObject({ status: 403, reason: "RELAY_REFUSED" });
-    expect((await relay(post("/v1/submit", { transactions }, { "x-account": alice.address }))).status).toBe(
-      200,
-    );
+    const own = await relay(post("/v1/submit", { transactions }, { "x-account": alice.address }));
+    expect(own.status).toBe(200);
     expect(seen).toHaveLength(1);
+    // A session that is not found binds to no account, and does not unbind.
+    const lost = relayOf({ accounts: (() => undefined) as unknown as NonNullable<RelayOptions["accounts"]> });
+    expect(await refusal(lost, post("/v1/submit", { transactions }))).toMatchObject({ status: 403 });
+    answer = (_, response) => json(response, 200, record(sender));
+    expect(await refusal(lost, get(`/v1/submissions/${ID}`))).toMatchObject({ status: 404 });
   });
 
   it("that nobody can read, or that is too much, never reaches the service", async () => {

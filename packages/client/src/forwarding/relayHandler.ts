@@ -170,9 +170,12 @@ async function assertAllowed(
   }
 }
 
+/** Returns the caller's accounts, or undefined where the application binds nobody to accounts. */
 async function ownAccounts(relay: Relay, request: Request): Promise<ReadonlySet<string> | undefined> {
-  const accounts = await relay.accounts?.(request);
-  return accounts && new Set(accounts.map((account) => account.toLowerCase()));
+  if (relay.accounts === undefined) return undefined;
+  // In JavaScript a session that is not found may give undefined: that is a stranger without accounts.
+  const accounts: readonly string[] | undefined = await relay.accounts(request);
+  return new Set((accounts ?? []).map((account) => account.toLowerCase()));
 }
 
 async function relayRecord(
