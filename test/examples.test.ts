@@ -47,7 +47,7 @@ describe("the examples", () => {
   it("are all in this test", () => {
     expect(readdirSync(join(root, "examples")).sort()).toEqual([
       ...["README.md", "browser-server.mjs", "browser.html", "curl.sh"],
-      ...["node-ethers.mjs", "node-viem.mjs", "settings.mjs", "websocket.mjs"],
+      ...["node-ethers.mjs", "node-viem.mjs", "settings.mjs", "wagmi", "websocket.mjs"],
     ]);
   });
 

@@ -8,6 +8,7 @@ import * as clientForNode from "../packages/client/src/node.js";
 import * as relay from "../packages/client/src/relay.js";
 import * as selfHosted from "../packages/client/src/selfHosted.js";
 import * as viem from "../packages/client/src/viem.js";
+import * as wagmi from "../packages/client/src/wagmi.js";
 import * as cryptoNative from "../packages/crypto-native/src/index.js";
 import * as description from "../packages/protocol/src/description/index.js";
 import * as protocol from "../packages/protocol/src/index.js";
@@ -35,6 +36,7 @@ const ENTRIES = {
   "@gas-waiver/client/self-hosted": selfHosted,
   "@gas-waiver/client/viem": viem,
   "@gas-waiver/client/ethers": ethers,
+  "@gas-waiver/client/wagmi": wagmi,
 };
 
 describe("the documentation of the public functions", () => {

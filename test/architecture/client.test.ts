@@ -1,12 +1,13 @@
 import { testArrows } from "./testArrows.js";
 
-// The entries are files directly in src. The actions and the socket send through http; the provider reads addresses with it.
+// The entries are files directly in src. The actions, the socket and the provider send through http.
 testArrows("client", {
   viemTransport: ["errors", "gasless"],
   bulk: ["actions", "errors", "http"],
+  hooks: ["actions", "http", "provider"],
   gasless: ["actions", "errors", "http"],
   socket: ["actions", "errors", "http"],
-  provider: ["errors", "http"],
+  provider: ["actions", "errors", "http"],
   forwarding: ["http"],
   actions: ["errors", "http"],
   http: ["errors"],

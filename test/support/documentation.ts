@@ -96,6 +96,9 @@ const GIVEN: Readonly<Record<string, string>> = {
   tokenAddress: 'import("viem").Hex',
   recipient: 'import("viem").Hex',
   calldata: 'import("viem").Hex',
+  transactionHash: 'import("viem").Hex',
+  wagmiConfig: 'import("wagmi").Config',
+  queryClient: 'import("@tanstack/react-query").QueryClient',
 };
 
 /**
@@ -150,6 +153,7 @@ function entryOf(file: string): string {
   if (file.startsWith("crypto-native/")) return "@gas-waiver/crypto-native";
   if (file.startsWith("client/src/viemTransport/")) return "@gas-waiver/client/viem";
   if (file.startsWith("client/src/forwarding/")) return "@gas-waiver/client/relay";
+  if (file.startsWith("client/src/hooks/")) return "@gas-waiver/client/wagmi";
   const special = {
     selfHosted: "self-hosted",
     broadcast: "self-hosted",

@@ -55,7 +55,7 @@ function longTexts(value: unknown): string[] {
 
 const DESCRIPTIONS = longTexts([ROUTE_DEFINITIONS, REASON_NOTES, SCHEMAS, EXAMPLES]);
 
-const HEAVY = /node_modules\/(?:viem|ethers|@noble|ox)\/|\/src\/crypto\//;
+const HEAVY = /node_modules\/(?:viem|ethers|@noble|ox|react|wagmi|@tanstack)\/|\/src\/(?:crypto|hooks)\//;
 
 /** The modules of the protocol that only describe the wire. */
 const DESCRIPTIVE = [
@@ -72,7 +72,7 @@ describe("a bundle", () => {
     expect(gzipped).toBeLessThan(15_000);
   });
 
-  it("of the main entry has no wallet library and no cryptography", async () => {
+  it("of the main entry has no wallet library, no React and no cryptography", async () => {
     const { modules, gzipped } = await bundleOf('export * from "./index.js";');
     expect(modules.some((id) => id.endsWith("/submit.ts"))).toBe(true);
     expect(modules.filter((id) => HEAVY.test(id))).toEqual([]);

@@ -13,6 +13,7 @@ export abstract class WaiverClientError extends Error {
     | "SubmissionFailedError"
     | "UnusableAccountError"
     | "WalletNetworkError"
+    | "WalletCallsError"
     | "NodeRefusedError"
     | "JournalError"
     | "WrongSenderError";
@@ -147,6 +148,18 @@ export class WalletNetworkError extends WaiverClientError {
   override readonly name = "WalletNetworkError";
   /** EIP-1193: the provider is not connected to the requested chain. */
   readonly code = 4901;
+}
+
+/** Thrown by the methods of EIP-5792 of `gaslessProvider`. Nothing was sent. */
+export class WalletCallsError extends WaiverClientError {
+  override readonly name = "WalletCallsError";
+  /** The code of EIP-5792, EIP-1193 or JSON-RPC: 5760 if the calls must be atomic, 5730 for an unknown id, … */
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** Returns the innermost message as the end of a sentence. `fetch` hides it under its own "fetch failed". */

@@ -15,6 +15,7 @@ export {
   SubmissionFailedError,
   UnusableAccountError,
   WaiverClientError,
+  WalletCallsError,
   WalletNetworkError,
   WrongSenderError,
 } from "./errors.js";
@@ -26,6 +27,7 @@ export {
   type GaslessProviderOptions,
   gaslessProvider,
 } from "./provider/gaslessProvider.js";
+export { type GatewayRefusal, gatewayRefusal } from "./provider/gatewayRefusal.js";
 export {
   type ConnectOptions,
   connect,

@@ -10,6 +10,7 @@ const ENTRY_POINTS = [
   { module: "@gas-waiver/client", about: "needs nothing but `fetch`" },
   { module: "@gas-waiver/client/viem", about: "needs viem 2" },
   { module: "@gas-waiver/client/ethers", about: "needs ethers 6" },
+  { module: "@gas-waiver/client/wagmi", about: "needs wagmi 3, viem 2, TanStack Query 5 and React" },
   {
     module: "@gas-waiver/client/relay",
     about: "a relay inside a server of your own, which adds the API key",

@@ -20,7 +20,7 @@ export interface RetryOptions {
 const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** Tells whether the same request may succeed in a moment. */
-function isTemporary(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   if (error instanceof ConnectionFailedError || error instanceof StreamEndedError) return true;
   const answered = error instanceof RequestRefusedError || error instanceof MalformedAnswerError;
   return answered && TEMPORARY_STATUSES.has(error.status);

@@ -15,6 +15,8 @@ class Wallet extends EventEmitter implements Eip1193Provider {
   readonly calls: Call[] = [];
   chainId = "0x1";
   url = "https://node.example";
+  /** The error that the wallet throws instead of sending. */
+  refusal: object | undefined;
   /** Whether the wallet keeps the URL of a network that it has. */
   keepsUrl = false;
 
@@ -32,6 +34,7 @@ class Wallet extends EventEmitter implements Eip1193Provider {
         return null;
       }
       default:
+        if (method === "eth_sendTransaction" && this.refusal) throw this.refusal;
         return method === "eth_sendTransaction" ? "0xhash" : `${method} of the wallet`;
     }
   }
@@ -68,6 +71,22 @@ describe("gaslessProvider", () => {
     const call = { from: "0xa", to: "0xb", data: "0x", maxFeePerGas: "0x5", maxPriorityFeePerGas: "0x1" };
     expect(await gaslessProvider(wallet, GATEWAY).request(send(call))).toBe("0xhash");
     expect(wallet.calls.at(-1)).toEqual(send({ from: "0xa", to: "0xb", data: "0x", gasPrice: "0x0" }));
+  });
+
+  it("does the same for wallet_sendTransaction, which viem tries second", async () => {
+    const wallet = new Wallet();
+    const call = { method: "wallet_sendTransaction", params: [{ to: "0xb", gasPrice: "0x5" }] };
+    await gaslessProvider(wallet, GATEWAY).request(call);
+    expect(wallet.calls.at(-1)).toEqual({ ...call, params: [{ to: "0xb", gasPrice: "0x0" }] });
+  });
+
+  it("throws the gateway's refusal as the gateway gave it, whatever the wallet wraps around it", async () => {
+    const data = { reason: "TARGET_NOT_ALLOWED" };
+    const refusal = { code: -32003, message: "transaction rejected: not this target", data };
+    const wrapped = { code: -32603, message: "Internal JSON-RPC error.", data: refusal };
+    const wallet = Object.assign(new Wallet(), { refusal: wrapped });
+    const refused = gaslessProvider(wallet, GATEWAY).request(send({ to: "0xb" }));
+    await expect(refused).rejects.toMatchObject({ ...refusal, cause: wrapped });
   });
 
   it("leaves out the type of EIP-1559, which wallets refuse beside a gas price, and no other", async () => {

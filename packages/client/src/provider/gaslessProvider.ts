@@ -1,25 +1,17 @@
 import { WalletNetworkError } from "../errors.js";
-import { parseBaseUrl } from "../http/connection.js";
+import { createConnection } from "../http/connection.js";
 import type { Eip1193Provider } from "./eip1193.js";
+import { unwrapGatewayError } from "./gatewayRefusal.js";
+import { type GaslessProviderOptions, type Network, networkOf } from "./network.js";
+import { createWalletCalls } from "./walletCalls.js";
 
 export type { Eip1193Provider } from "./eip1193.js";
-
-/** The gateway, and the chain as the wallet shows it. */
-export interface GaslessProviderOptions {
-  /** The service's base address: `https://relay.example.com`. */
-  readonly url: string | URL;
-  /** A publishable key (`gwp_…`) whose origins have `wallets`: the wallet calls the gateway, and not the page. */
-  readonly apiKey: string;
-  /** 988 is mainnet, 2201 testnet and the devnet. */
-  readonly chainId: number;
-  /** The name of the network in the wallet. "Gasless" by default. */
-  readonly chainName?: string;
-  /** The native coin as the wallet shows it. 18 decimals and the symbol ETH by default. */
-  readonly nativeCurrency?: { readonly name: string; readonly symbol: string; readonly decimals: number };
-}
+export type { GaslessProviderOptions } from "./network.js";
 
 /** The methods with which a page learns the user's accounts, and so the first for which the network matters. */
 const CONNECTS = new Set(["eth_requestAccounts", "wallet_requestPermissions"]);
+/** The methods that sign and send; viem tries the second where a wallet refuses the first. */
+const SENDS = new Set(["eth_sendTransaction", "wallet_sendTransaction"]);
 /** EIP-1193: the provider is not connected to the requested chain. */
 const UNKNOWN_CHAIN = 4902;
 
@@ -27,6 +19,9 @@ const UNKNOWN_CHAIN = 4902;
  * Puts the gateway in front of a wallet (EIP-1193): the wallet signs and sends itself, and its transactions cost the user no
  * gas. When a page connects or sends, the provider asks the wallet to add the gateway's URL as the network, once. It gives
  * transactions price 0, and passes everything else on.
+ *
+ * `wallet_sendCalls` (EIP-5792) becomes one transaction for each call, in sequence and not atomic. The origins of the key must
+ * have the page's own, too: `wallet_getCallsStatus` reads the service's records.
  *
  * A wallet that has the chain under another URL may keep that one. The provider notices by the wallet's gas price, and then
  * refuses to send: there the user would pay.
@@ -57,40 +52,30 @@ export function gaslessProvider(wallet: Eip1193Provider, options: GaslessProvide
   wallet.on?.("chainChanged", () => {
     joined = undefined;
   });
+  const send = async ([call, ...others]: readonly unknown[], method = "eth_sendTransaction") => {
+    await join();
+    await assertGasless(wallet, network);
+    const transaction = { ...withoutPrices(call), gasPrice: "0x0" };
+    return await wallet.request({ method, params: [transaction, ...others] }).catch((error: unknown) => {
+      throw unwrapGatewayError(error);
+    });
+  };
+  const calls = createWalletCalls({
+    wallet,
+    chainId: network.chainId,
+    send: (transaction) => send([transaction]),
+    connection: createConnection(options),
+  });
   return {
     async request({ method, params }) {
+      const ofCalls = calls.get(method);
+      if (ofCalls) return await ofCalls(params);
+      if (SENDS.has(method)) return await send(Array.isArray(params) ? params : [], method);
       if (CONNECTS.has(method)) await join();
-      if (method !== "eth_sendTransaction")
-        return await wallet.request({ method, ...(params && { params }) });
-      await join();
-      await assertGasless(wallet, network);
-      const [call, ...others] = Array.isArray(params) ? params : [];
-      return await wallet.request({
-        method,
-        params: [{ ...withoutPrices(call), gasPrice: "0x0" }, ...others],
-      });
+      return await wallet.request({ method, ...(params && { params }) });
     },
     on: (event, listener) => wallet.on?.(event, listener),
     removeListener: (event, listener) => wallet.removeListener?.(event, listener),
-  };
-}
-
-/** The parameter of `wallet_addEthereumChain` (EIP-3085). */
-interface Network {
-  readonly chainId: string;
-  readonly chainName: string;
-  readonly rpcUrls: readonly [string];
-  readonly nativeCurrency: NonNullable<GaslessProviderOptions["nativeCurrency"]>;
-}
-
-function networkOf({ url, apiKey, chainId, chainName, nativeCurrency }: GaslessProviderOptions): Network {
-  // The wallet shows the URL and keeps it, so a secret key must not be in it.
-  if (!/^gwp_\w+$/.test(apiKey)) throw new TypeError("the API key of a wallet must be publishable: gwp_…");
-  return {
-    chainId: `0x${chainId.toString(16)}`,
-    chainName: chainName ?? "Gasless",
-    rpcUrls: [`${parseBaseUrl(url)}/rpc/${apiKey}`],
-    nativeCurrency: nativeCurrency ?? { name: "Ether", symbol: "ETH", decimals: 18 },
   };
 }
 

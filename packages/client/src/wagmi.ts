@@ -1,0 +1,20 @@
+/**
+ * Gasless transactions for wagmi: a chain whose RPC URL is the gateway's, and hooks on TanStack Query. The user's wallet
+ * signs and sends; it needs no account that the page holds.
+ */
+export { type GaslessChain, gaslessChain, gaslessTransport, readGaslessChain } from "./hooks/gaslessChain.js";
+export { gaslessWriteContract } from "./hooks/gaslessWriteContract.js";
+export {
+  type SponsorableCall,
+  type SponsorableOptions,
+  type Sponsorship,
+  sponsorableQueryOptions,
+} from "./hooks/sponsorable.js";
+export {
+  type SubmissionOptions,
+  type SubmissionRecord,
+  submissionQueryOptions,
+} from "./hooks/submission.js";
+export { useGaslessWriteContract } from "./hooks/useGaslessWriteContract.js";
+export { type UseSponsorableParameters, useSponsorable } from "./hooks/useSponsorable.js";
+export { type UseSubmissionParameters, useSubmission } from "./hooks/useSubmission.js";
