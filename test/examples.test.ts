@@ -6,10 +6,13 @@ import { promisify } from "node:util";
 import { EXAMPLES, ROUTE_DEFINITIONS } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser } from "../packages/server/test/support/browser.js";
+import { injectWallet } from "./support/browserWallet.js";
 import { useDevService } from "./support/devService.js";
 import { freshFolder } from "./support/freshFolder.js";
+import { InjectedWallet } from "./support/injectedWallet.js";
 import { Program, root } from "./support/program.js";
 import { account, token, tokensOf, transferOf } from "./support/user.js";
+import { buildWagmiExample, openBuiltPage } from "./support/wagmiExample.js";
 
 const run = promisify(execFile);
 const ALICE = account(2).address;
@@ -208,6 +211,64 @@ describe("the browser example", () => {
         await tab.getByText(/^sent 0x[0-9a-f]{64}\nin block \d+\n$/).waitFor();
       });
       expect(gain).toBe(10n ** 18n);
+    } finally {
+      await browser.close();
+    }
+  });
+});
+
+describe("the wagmi example", () => {
+  const USER = 6;
+  const wallet = new InjectedWallet(account(USER).privateKey);
+  afterAll(() => wallet.close());
+
+  it("pins the versions that the tests use", () => {
+    const read = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8")).devDependencies;
+    const { "@gas-waiver/client": _, ...pinned } = read("examples/wagmi/package.json");
+    expect(read("package.json")).toMatchObject(pinned);
+  });
+
+  it.skipIf(!hasBrowser)("sends through an injected wallet in a real browser, without a coin", async () => {
+    const { chain, url } = started();
+    const folder = await buildWagmiExample(url);
+    const browser = await launchBrowser();
+    try {
+      const page = await browser.newPage({ viewport: { width: 640, height: 720 } });
+      page.on("pageerror", (e) => console.log("PAGEERR", e.stack));
+      page.setDefaultTimeout(8000);
+      await injectWallet(page, wallet);
+      await openBuiltPage(page, folder);
+      const button = (name: string) => page.getByRole("button", { name, exact: true }).click();
+      const alert = page.getByRole("alert");
+      expect(await chain.getBalance(account(USER).address)).toBe(0n);
+
+      // The wallet is on another network, and has no other way to this one than the gateway.
+      await button("Test wallet");
+      await button("Add the network to the wallet");
+      await expect.poll(() => wallet.networks.get("0x899")).toBe(`${url}/rpc/gwp_dev_local`);
+      wallet.declines = true;
+      await button("Send without gas");
+      await alert.getByText("You declined it in the wallet. Nothing was sent.").waitFor();
+      wallet.declines = false;
+      const gain = await gainOf(BOB, async () => {
+        await button("Send without gas");
+        await page.getByText(/^1 token arrived in block \d+, at a gas price of 0\.$/).waitFor();
+      });
+      expect(gain).toBe(10n ** 18n);
+      await page.getByText("free of gas").waitFor();
+      if (process.env.GAS_WAIVER_PICTURE) await page.screenshot({ path: process.env.GAS_WAIVER_PICTURE });
+
+      // The same wallet with the gateway in front sends several calls (EIP-5792).
+      await button("Disconnect");
+
+      await button("Your wallet, gasless");
+      const gainOfTwo = await gainOf(BOB, async () => {
+        await button("Send both without gas");
+        await page.getByText("success: 2 of 2 in a block").waitFor();
+      });
+      expect(gainOfTwo).toBe(10n ** 18n);
+      expect(await alert.count()).toBe(0);
+      expect(await chain.getBalance(account(USER).address)).toBe(0n);
     } finally {
       await browser.close();
     }

@@ -63,8 +63,9 @@ const transfer = (amount: bigint) => ({
 });
 
 describe("EIP-5792 with viem, in front of a wallet that has only eth_sendTransaction", () => {
-  const clientOf = (i: number, wallet = walletOf(i)) => {
+  const clientOf = async (i: number, wallet = walletOf(i)) => {
     const provider = gaslessProvider(wallet, gateway);
+    await provider.request({ method: "eth_requestAccounts" });
     const transport = custom(provider as never, { retryCount: 0 });
     const client = createWalletClient({
       account: account(i).address as Hex,
@@ -76,7 +77,7 @@ describe("EIP-5792 with viem, in front of a wallet that has only eth_sendTransac
   };
 
   it("sends calls in sequence, and waits for the receipts of all", async () => {
-    const { client } = clientOf(0);
+    const { client } = await clientOf(0);
     expect(await nativeBalance(0)).toBe(0n);
     const { id } = await sendCalls(client, { calls: [transfer(1n), transfer(2n), transfer(3n)] });
     const status = await waitForCallsStatus(client, { id });
@@ -87,7 +88,7 @@ describe("EIP-5792 with viem, in front of a wallet that has only eth_sendTransac
   });
 
   it("tells a partial failure: a later call that reverts takes nothing back", async () => {
-    const { client, wallet } = clientOf(1);
+    const { client, wallet } = await clientOf(1);
     // With an estimate, the wallet would find the revert before it sends.
     wallet.gasLimit = "0x186a0";
     const { id } = await sendCalls(client, { calls: [transfer(1n), transfer(2n ** 255n)] });
@@ -97,7 +98,7 @@ describe("EIP-5792 with viem, in front of a wallet that has only eth_sendTransac
   });
 
   it("refuses what it cannot do, in viem's own errors", async () => {
-    const { client, wallet } = clientOf(2);
+    const { client, wallet } = await clientOf(2);
     const calls = [transfer(1n)];
     const namesOf = async (sent: Promise<unknown>) => {
       const names: string[] = [];

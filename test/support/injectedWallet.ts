@@ -30,6 +30,8 @@ export class InjectedWallet extends EventEmitter {
   declines = false;
   /** The gas limit of each transaction; estimated if undefined. */
   gasLimit: string | undefined;
+  /** Whether the user has connected the account to the page. */
+  #isConnected = false;
   readonly #key: string;
   readonly #providers = new Map<string, JsonRpcProvider>();
 
@@ -47,8 +49,13 @@ export class InjectedWallet extends EventEmitter {
     const { method, params = [] } = call;
     switch (method) {
       case "eth_accounts":
+        return this.#isConnected ? [this.address] : [];
       case "eth_requestAccounts":
+        this.#isConnected = true;
         return [this.address];
+      case "wallet_revokePermissions":
+        this.#isConnected = false;
+        return null;
       case "eth_chainId":
         return this.chainId;
       case "wallet_addEthereumChain":

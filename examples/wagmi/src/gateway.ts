@@ -11,9 +11,7 @@ const service = {
 
 export const chain = await readGaslessChain({ ...service, chainName: "Gasless" });
 
-export const config = createConfig({ chains: [chain], transports: { [chain.id]: gaslessTransport() } });
-
-/** The wallet with the gateway in front is one more in the list of wallets (EIP-6963). */
+/** The wallet with the gateway in front is one more in the list of wallets (EIP-6963). wagmi asks for them once, below. */
 export const GASLESS_WALLET = "com.example.gasless";
 const { ethereum } = window as { readonly ethereum?: Eip1193Provider };
 if (ethereum) {
@@ -24,3 +22,5 @@ if (ethereum) {
     rdns: GASLESS_WALLET,
   });
 }
+
+export const config = createConfig({ chains: [chain], transports: { [chain.id]: gaslessTransport() } });
