@@ -12,6 +12,7 @@ export const sidebar = [
     items: [
       { text: "Send with viem", link: "/guides/viem" },
       { text: "Send with ethers", link: "/guides/ethers" },
+      { text: "Send from React with wagmi", link: "/guides/wagmi" },
       { text: "Send from a browser page", link: "/guides/browser" },
       { text: "Go gasless by an RPC URL", link: "/guides/gateway" },
       { text: "Send batches", link: "/guides/batches" },

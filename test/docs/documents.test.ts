@@ -1,5 +1,5 @@
 // Checks of every document that need not run anything: links, commands and samples.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sidebar } from "../../docs/.vitepress/sidebar.mjs";
@@ -30,8 +30,22 @@ describe("the documents", () => {
   });
 
   it("give their code blocks a language that the site can colour, or none", () => {
-    const known = ["", "http", "html", "ini", "js", "json", "sh", "solidity", "sql", "ts", "yaml"];
+    const known = ["", "http", "html", "ini", "js", "json", "sh", "solidity", "sql", "ts", "tsx", "yaml"];
     expect(blocks.filter(({ language }) => !known.includes(language)).map(placeOf)).toEqual([]);
+  });
+
+  it("show code of the examples as it is in their files, whose tests run it", () => {
+    const linesOf = (text: string) => text.trim().split(/\n\s*/).join("\n");
+    for (const block of blocks.filter(({ language }) => language === "tsx")) {
+      const [, file = "", code = ""] = /^\/\/ (examples\/\S+)\n([\s\S]+)/.exec(block.text) ?? [];
+      expect(linesOf(readFileSync(join(root, file), "utf8")), placeOf(block)).toContain(linesOf(code));
+    }
+  });
+
+  it("have pictures of less than 100 kB", () => {
+    const folder = join(root, "docs", "pictures");
+    for (const file of readdirSync(folder))
+      expect(statSync(join(folder, file)).size, file).toBeLessThan(100_000);
   });
 
   it("have JSON that can be read, except where something is left out", () => {
