@@ -7,6 +7,7 @@ export const CAPS = { transactions: 1_000_000_000, gas: "99999999999999", sender
 const COUNTED = `
   with counted as (
     select sender, transactions, gas from cap_usage where key_id = $1
+    union all select '', transactions, gas from cap_reserved where key_id = $1
     union all select sender, transactions, gas from cap_outcomes where key_id = $1
     union all select '', transactions, gas from cap_outcomes where key_id = $1
   )

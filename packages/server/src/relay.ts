@@ -253,12 +253,12 @@ function createLanes(
   coordination: Coordination,
   { hurry: onFollowing }: BlockWatch,
 ) {
-  const { options, log, signal } = base;
+  const { options, log, signal, replica } = base;
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
   const expectedSenders = createExpectedSenders();
   const signer = createSigner({ options, log, signal, metrics });
-  const broadcastBuffer = createBroadcastBuffer({ store, results, log });
+  const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica });
   const routing = createRouting({ policies, directory, announceWork });
   const { laneFloors } = statuses;
   const revertCauses = createRevertCauses({ store: base.store, rpc: base.replayRpc, log });

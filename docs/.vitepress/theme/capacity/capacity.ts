@@ -22,7 +22,7 @@ export const COSTS: Readonly<Record<RequestSize, TransactionCost>> = {
   100: { serviceUs: 225, mainThreadUs: 165, databaseUs: 93, transactionIds: 0.1 },
 };
 export const OUTCOME_BYTES = 689;
-export const WAL_BYTES = 3_600;
+export const WAL_BYTES = 2_600;
 /** Connections to PostgreSQL of one replica, and the reserve for commands and operators. */
 export const CONNECTIONS_OF_REPLICA = 21;
 export const CONNECTIONS_IN_RESERVE = 10;

@@ -270,8 +270,12 @@ async function signAndStore(
   const moved = await broadcastBuffer.storeAlongside(held, (broadcast) =>
     saveSigned(store, held, signed, broadcast),
   );
-  const saved = new Set(moved.signed.map(({ id }) => id));
-  return { signed: signed.filter(({ id }) => saved.has(id)).map(toInFlight), waits };
+  const origins = new Map(moved.signed.map(({ id, origin }) => [id, origin]));
+  const inFlight = signed.flatMap((one) => {
+    const origin = origins.get(one.id);
+    return origin === undefined ? [] : [toInFlight(one, origin)];
+  });
+  return { signed: inFlight, waits };
 }
 
 /** Leaves out what the custody does not sign at present, and what the sender has behind it. */
@@ -280,7 +284,10 @@ function beforeRefused(plan: SenderPlan, { laneSigner }: LaneContext): SenderPla
   return refused < 0 ? plan : { ...plan, ready: plan.ready.slice(0, refused) };
 }
 
-function toInFlight({ submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced): InFlightSubmission {
+function toInFlight(
+  { submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced,
+  origin: string,
+): InFlightSubmission {
   const { id, innerHash, sender, senderNonce } = submission;
   return {
     id,
@@ -292,5 +299,6 @@ function toInFlight({ submission, waiverNonce, wrapperRaw, wrapperHash }: Signed
     innerHash,
     sender,
     senderNonce,
+    origin,
   };
 }

@@ -13,6 +13,7 @@ import {
   type IncludedSubmission,
   saveIncluded,
 } from "../store/transitions/saveIncluded.js";
+import type { BroadcastBuffer } from "./broadcastBuffer.js";
 import { findCarriers } from "./carriers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
 import type { Confirmations } from "./confirmations.js";
@@ -33,6 +34,8 @@ export interface ReconcileContext {
   readonly nonceProofs: Pick<NonceProofs, "find">;
   /** Without it, nobody looks for the causes of reverts. */
   readonly revertCauses?: Pick<RevertCauses, "find">;
+  /** Without it, the store knows of all broadcasts. */
+  readonly broadcastBuffer?: Pick<BroadcastBuffer, "storeBeyond">;
   /** Called after reconciling has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
@@ -154,7 +157,7 @@ async function includeExecuted(
   candidateOutcomes: readonly CandidateOutcome[],
   context: ReconcileContext,
 ): Promise<void> {
-  const { store, chain, options, confirmations } = context;
+  const { store, chain, options, confirmations, broadcastBuffer } = context;
   const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
     if (outcome.kind !== "included") return [];
     const state = candidate.waiverNonce === undefined ? "queued" : "broadcast";
@@ -171,7 +174,13 @@ async function includeExecuted(
     const carriedBy = carrier === "not shown" ? "unknown" : carrier;
     return [{ candidate, id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
   });
-  publishIncluded(await saveIncluded(store, held, included, options.reorgDepth === 0), included, context);
+  const save = (agesMs: ReadonlyMap<string, number>) => {
+    const withAges = included.map((one) => ({ ...one, broadcastAgeMs: agesMs.get(one.id) }));
+    return saveIncluded(store, held, withAges, options.reorgDepth === 0);
+  };
+  const ids = included.map(({ id }) => id);
+  const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
+  publishIncluded(saved, included, context);
 }
 
 type CandidateInclusion = IncludedSubmission & { readonly candidate: Candidate };

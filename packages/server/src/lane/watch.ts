@@ -43,7 +43,7 @@ const MAX_BLOCKS_WITHOUT = 2n;
 const NONCES_PER_RAISE = 500n;
 
 export function createWatcher(context: WatchContext, broadcaster: Broadcaster): Watcher {
-  const { store, chain, options } = context;
+  const { store, chain, options, broadcastBuffer } = context;
   const blockCount = createBlockCount();
   const release = createForsakenRelease(context);
   const nonceFloor = createNonceFloor(context);
@@ -59,10 +59,13 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
     }
   };
   const sendAgain = async (held: HeldLane, block: bigint, waiverNonce: bigint) => {
-    const [lowest] = await findInFlight(store, held, { state: "broadcast", limit: 1 });
+    const unstored = broadcastBuffer.unstored();
+    const [lowest] = await findInFlight(store, held, { limit: 1 });
     const isOverdue =
       lowest?.waiverNonce === waiverNonce &&
+      (lowest.state === "broadcast" || unstored.has(lowest.id)) &&
       blockCount.blocksWithout(waiverNonce, block) >= MAX_BLOCKS_WITHOUT;
+    if (isOverdue) await broadcastBuffer.flush(held.waiver);
     const age = isOverdue ? {} : { sentBeforeMs: options.resendAfterMs };
     const stale = await findInFlight(store, held, {
       state: "broadcast",

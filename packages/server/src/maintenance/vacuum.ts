@@ -1,6 +1,6 @@
 import type { Logger } from "../model/log.js";
 import type { Store } from "../store/store.js";
-import { analyzeGrownDays, vacuumUnfinished } from "../store/vacuum.js";
+import { vacuumUnfinished } from "../store/vacuum.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { UnfinishedWork } from "./unfinishedWork.js";
 
@@ -8,9 +8,16 @@ const INTERVAL_MS = 1_000;
 /** Vacuuming takes at most one tenth of the time. */
 const PERIODS_PER_VACUUM = 10;
 
-/** Returns the pause after a vacuum. Rows that cannot be removed, as during a dump, do not make it run all the time. */
-export function restAfter(tookMs: number): number {
-  return Math.max(INTERVAL_MS, tookMs * (PERIODS_PER_VACUUM - 1));
+/** The longest pause while a transaction that stays open, such as a dump, keeps the dead rows. */
+const MAX_PAUSE_MS = 30_000;
+
+/**
+ * Returns the pause after a vacuum.
+ * @param inVain the number of vacuums up to this one that could remove little: each doubles the pause.
+ */
+export function restAfter(tookMs: number, inVain: number): number {
+  const pauseMs = Math.min(MAX_PAUSE_MS, INTERVAL_MS * 2 ** inVain);
+  return Math.max(pauseMs, tookMs * (PERIODS_PER_VACUUM - 1));
 }
 
 export interface VacuumDependencies {
@@ -24,12 +31,13 @@ const IDLE_ROUNDS = 10;
 
 /**
  * Vacuums the table of unfinished submissions while it changes. Every submission leaves dead rows in it, which each
- * lane's snapshot would walk over. Analyzes the days of outcomes that have grown much.
+ * lane's snapshot would walk over.
  */
 export function startVacuum({ store, log, unfinished }: VacuumDependencies): { close(): Promise<void> } {
   const timer = createWakeableTimer();
   let closed = false;
   let idleRounds = 0;
+  let inVain = 0;
   const loop = async () => {
     let restMs = INTERVAL_MS;
     for (;;) {
@@ -41,15 +49,11 @@ export function startVacuum({ store, log, unfinished }: VacuumDependencies): { c
       if (isBusy) idleRounds = 0;
       const startedAt = performance.now();
       try {
-        await vacuumUnfinished(store);
-        await analyzeGrownDays(store);
+        inVain = (await vacuumUnfinished(store)) === "kept" ? inVain + 1 : 0;
       } catch (error) {
-        log.debug(
-          { err: (error as Error).message },
-          "the tables of submissions could not be vacuumed or analyzed",
-        );
+        log.debug({ err: (error as Error).message }, "the table of submissions could not be vacuumed");
       }
-      restMs = restAfter(performance.now() - startedAt);
+      restMs = restAfter(performance.now() - startedAt, inVain);
     }
   };
   const running = loop();

@@ -66,6 +66,8 @@ class RequestLines implements ResultLines {
   readonly #startedAt = performance.now();
   readonly #leave: () => void;
   readonly #updates = new Map<string, SubmissionUpdate>();
+  /** The submissions that have been broadcast while this request waits for more. */
+  readonly #broadcast = new Set<string>();
   readonly #unsubscribes: (() => void)[] = [];
   readonly #refused: RefusedSource[] = [];
   #waiting: AwaitedSource[] = [];
@@ -130,7 +132,10 @@ class RequestLines implements ResultLines {
   }
 
   #onUpdate(id: string, update: SubmissionUpdate): void {
-    if (!isFinal(update, this.#request.wait)) return;
+    if (!isFinal(update, this.#request.wait)) {
+      this.#broadcast.add(id);
+      return;
+    }
     this.#updates.set(id, update);
     this.#wakeUp();
   }
@@ -211,7 +216,15 @@ class RequestLines implements ResultLines {
     const records = await this.#lookUp(overdue.map(({ id }) => id)).catch(() => []);
     const byId = new Map(records.map((record) => [record.id, record]));
     for (const entry of overdue) {
-      yield this.#count(timeoutLine(entry, byId.get(entry.id), this.#request));
+      const record = this.#withBroadcast(byId.get(entry.id));
+      yield this.#count(timeoutLine(entry, record, this.#request));
     }
+  }
+
+  /** The store may learn of a broadcast later than the lines do. */
+  #withBroadcast(record: Submission | undefined): Submission | undefined {
+    return record?.state === "signed" && this.#broadcast.has(record.id)
+      ? { ...record, state: "broadcast" }
+      : record;
   }
 }

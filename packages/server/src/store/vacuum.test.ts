@@ -5,17 +5,19 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
 import type { Store } from "./store.js";
 import { saveFailed } from "./transitions/saveFailed.js";
-import { analyzeGrownDays, vacuumUnfinished } from "./vacuum.js";
+import { vacuumUnfinished } from "./vacuum.js";
 
 let store: Store;
 useTestStore("shared", (opened) => {
   store = opened;
 });
 
-it("vacuums unfinished rows as soon as many of them are dead, and analyzes days of outcomes as soon as they have grown", async () => {
+it("vacuums unfinished rows as soon as many of them are dead, and tells that an open transaction keeps them", async () => {
   const lane = await createHeldLane(store);
   const newSubmissions = Array.from({ length: 30 }, (_, i) => newSubmissionOf(i + 1));
   await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
+  const reader = await store.pool.connect();
+  await reader.query("begin isolation level repeatable read; select from unfinished");
   const failed = newSubmissions.map(({ id }) => ({
     id,
     reason: "NODE_REFUSED" as const,
@@ -25,10 +27,10 @@ it("vacuums unfinished rows as soon as many of them are dead, and analyzes days 
   await saveFailed(store, lane, failed);
   // PostgreSQL counts dead rows a moment later, unless a session asks for it.
   await store.pool.query("select pg_stat_force_next_flush()");
-  expect(await vacuumUnfinished(store, 31)).toBe(false);
-  expect(await vacuumUnfinished(store, 30)).toBe(true);
-  expect(await vacuumUnfinished(store, 1)).toBe(false);
-  expect(await analyzeGrownDays(store, 31)).toBe(0);
-  expect(await analyzeGrownDays(store, 30)).toBe(1);
-  expect(await analyzeGrownDays(store, 1)).toBe(0);
+  expect(await vacuumUnfinished(store, 31)).toBe("none");
+  expect(await vacuumUnfinished(store, 30)).toBe("kept");
+  await reader.query("commit");
+  reader.release();
+  expect(await vacuumUnfinished(store, 30)).toBe("removed");
+  expect(await vacuumUnfinished(store, 1)).toBe("none");
 });

@@ -123,7 +123,9 @@ describe("a service that is killed while it accepts", () => {
     const count = accepted?.count ?? 0;
     expect(count).toBeGreaterThan(0);
     const [use] = await first.query<{ transactions: string; gas: string }>(
-      "select transactions, gas from cap_usage where key_id = $1 and sender = ''",
+      `select sum(transactions)::text as transactions, sum(gas)::text as gas from (
+         select transactions, gas from cap_usage where key_id = $1 and sender = ''
+         union all select transactions, gas from cap_reserved where key_id = $1) used`,
       [id],
     );
     expect(use).toEqual({ transactions: `${count}`, gas: `${count * 100_000}` });

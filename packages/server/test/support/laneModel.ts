@@ -45,6 +45,8 @@ const optionsWith = (reorgDepth: number) =>
   });
 const OPTIONS = new Map([0, MAX_REORG].map((depth) => [depth, optionsWith(depth)]));
 const METRICS = createMetrics(() => []);
+/** The replica whose lane it is; it accepts the submissions of users with an even number. */
+const REPLICA = randomUUID();
 const WAIVER_ACCOUNT = privateKeyWaiver(WAIVER_KEY);
 
 /** A submission as the store has it. */
@@ -233,7 +235,9 @@ export class LaneModel {
         store: this.#store,
         results,
         log: silent,
+        replica: REPLICA,
         flushDelayMs: 3_600_000,
+        blockWaitMs: 3_600_000,
       }),
       metrics: METRICS,
       log: silent,
@@ -290,7 +294,7 @@ export class LaneModel {
     while (usedNonces.has(next)) next++;
     const nonce = { next, ahead: next + 1, rival: Math.max(0, next - 1), again: Math.max(0, next - 1) }[how];
     const changes = how === "rival" ? { gasLimit: 100_001n + this.#rivals++ } : {};
-    const place = { chain: this.#chainRef, origin: randomUUID() };
+    const place = { chain: this.#chainRef, origin: user % 2 === 0 ? REPLICA : randomUUID() };
     const newSubmission = newSubmissionOf(user, nonce, changes);
     await accept(this.#store, place, [newSubmission]).catch((error: unknown) => {
       if (!(error instanceof CompetitorGoneError)) throw error;

@@ -174,7 +174,8 @@ describe("a reservation", () => {
   it("of another day counts for that day", async () => {
     await settled(async () => {});
     await store.pool.query("update unfinished set cap_day = cap_day - 1");
-    await store.pool.query("update cap_usage set day = day - 1");
+    for (const table of ["cap_usage", "cap_reserved"])
+      await store.pool.query(`update ${table} set day = day - 1`);
     expect(await words(submit(capped(caps, 2)))).toEqual(["accepted"]);
     const { rows } = await store.pool.query<{ id: string }>(
       "select id from unfinished where key_id = 'key' order by id",
@@ -185,15 +186,15 @@ describe("a reservation", () => {
 
   it("is deleted some days later", async () => {
     await settled((id) => TRANSITION_TO.failed(store, lane, id));
-    for (const table of ["cap_usage", "cap_outcomes"])
+    for (const table of ["cap_usage", "cap_outcomes", "cap_reserved"])
       await store.pool.query(`update ${table} set day = day - 8`);
     await submit(capped(caps, 2));
     await forgetOldCaps(store);
     const { rows } = await store.pool.query(
-      "select key_id from cap_usage union all select key_id from cap_outcomes",
+      "select key_id from cap_usage union all select key_id from cap_outcomes union all select key_id from cap_reserved",
     );
-    // Today's rows, of the key and of its sender.
-    expect(rows).toHaveLength(2);
+    // Today's rows: of the key, of its sender, and what the key has reserved.
+    expect(rows).toHaveLength(3);
   });
 });
 
@@ -254,5 +255,35 @@ describe("a write under caps", () => {
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(1_000);
     expect(await used()).toEqual({ transactions: 51n, gas: 5_100_000n });
+  });
+
+  it("takes in outcomes once a second, or when a cap has no room otherwise, and is exact in between", async () => {
+    const caps = { transactions: 4 };
+    /** Returns the count of the key's row, and the number of outcomes that it has not taken in. */
+    const summed = async () => {
+      const { rows } = await store.pool.query(
+        `select (select transactions::int from cap_usage where sender = '') as counted,
+                (select count(*)::int from cap_outcomes) as outcomes`,
+      );
+      return rows[0];
+    };
+    const [first, second] = [capped(caps, 1), capped(caps, 2)];
+    await submit(first);
+    await store.pool.query("update cap_usage set sum_at = now() + interval '1 hour'");
+    await TRANSITION_TO.failed(store, lane, first.id);
+    await submit(second);
+    expect(await summed()).toEqual({ counted: 1, outcomes: 1 });
+    expect(await used()).toEqual({ transactions: 1n, gas: 100_000n });
+    await store.pool.query("update cap_usage set sum_at = now()");
+    await submit(capped(caps, 3));
+    expect(await summed()).toEqual({ counted: 2, outcomes: 0 });
+    expect(await used()).toEqual({ transactions: 2n, gas: 200_000n });
+    await store.pool.query("update cap_usage set sum_at = now() + interval '1 hour'");
+    await TRANSITION_TO.failed(store, lane, second.id);
+    const three = [4, 5, 6].map((user) => capped(caps, user));
+    expect(await words(submit(...three))).toEqual(Array(3).fill("accepted"));
+    expect(await summed()).toEqual({ counted: 4, outcomes: 0 });
+    expect(await words(submit(capped(caps, 7)))).toEqual(["transactions"]);
+    expect(await used()).toEqual({ transactions: 4n, gas: 400_000n });
   });
 });

@@ -36,6 +36,9 @@ export async function findDayUse(
          union all
          select transactions, gas from cap_outcomes
          where key_id = $1 and day = t.day and (s.sender = '' or sender = s.sender)
+         union all
+         (select transactions, gas from cap_reserved
+          where s.sender = '' and key_id = $1 and day = t.day order by version desc limit 1)
        ) u on true
        group by t.day, s.place order by s.place`,
       [keyId, byteaArray([new Uint8Array(), ...senders])],
@@ -54,4 +57,5 @@ export async function forgetOldCaps({ pool }: Pick<Store, "pool">): Promise<void
   const OLD = "day < (clock_timestamp() at time zone 'UTC')::date - 7";
   await pool.query(`delete from cap_usage where ${OLD}`);
   await pool.query(`delete from cap_outcomes where ${OLD}`);
+  await pool.query(`delete from cap_reserved where ${OLD}`);
 }

@@ -15,6 +15,8 @@ export interface InFlightSubmission {
   readonly innerHash: Uint8Array;
   readonly sender: Uint8Array;
   readonly senderNonce: bigint;
+  /** The replica whose clients wait for the result. */
+  readonly origin: string;
 }
 
 interface InFlightRow {
@@ -27,6 +29,7 @@ interface InFlightRow {
   inner_hash: Buffer;
   sender: Buffer;
   sender_nonce: string;
+  origin: string;
 }
 
 /** Filters by state, and by the age of the last broadcast. */
@@ -45,7 +48,7 @@ export async function findInFlight(
 ): Promise<InFlightSubmission[]> {
   const { rows } = await pool.query<InFlightRow>(
     prepared(
-      `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce
+      `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce, origin
        from unfinished
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
          and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
@@ -64,6 +67,7 @@ export async function findInFlight(
     innerHash: row.inner_hash,
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
+    origin: row.origin,
   }));
 }
 
@@ -95,7 +99,7 @@ export async function findInFlightInners(
 }
 
 /** A submission whose waiver nonce the chain has used: either its wrapper is in a block, or another transaction. */
-export type ReconcileCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw">;
+export type ReconcileCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw" | "origin">;
 
 /** Finds what the lane has signed or broadcast under waiver nonces below this one, the lowest first. */
 export async function findCandidatesBelow(
@@ -104,7 +108,7 @@ export async function findCandidatesBelow(
   waiverNonce: bigint,
   limit: number,
 ): Promise<ReconcileCandidate[]> {
-  const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw">>(
+  const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw" | "origin">>(
     prepared(
       `select id, signings, waiver_nonce, wrapper_hash, inner_hash, sender, sender_nonce from unfinished
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and waiver_nonce < $3

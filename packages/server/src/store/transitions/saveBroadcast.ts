@@ -7,16 +7,19 @@ export interface BroadcastWrapper {
   readonly id: string;
   /** 32 bytes. */
   readonly wrapperHash: Uint8Array;
+  /** The time in ms since a node took it; 0 by default. */
+  readonly ageMs?: number;
 }
 
 /**
  * The step signed → broadcast as an `update`.
- * @param ids the number of the parameter with the submissions' ids; the wrappers' hashes are in the next parameter.
+ * @param ids the number of the parameter with the submissions' ids; the wrappers' hashes and the ages in ms are in the next two
+ *   parameters.
  */
 export const broadcastUpdate = (
   ids: number,
-) => `update unfinished s set state = 'broadcast', broadcast_at = now()
-  from unnest($${ids}::uuid[], $${ids + 1}::bytea[]) as b (submission, hash)
+) => `update unfinished s set state = 'broadcast', broadcast_at = now() - b.age * interval '1 millisecond'
+  from unnest($${ids}::uuid[], $${ids + 1}::bytea[], $${ids + 2}::float8[]) as b (submission, hash, age)
   where s.id = b.submission and s.wrapper_hash = b.hash and s.state in ('signed', 'broadcast') and ${LEASE_IS_HELD}
   returning s.id, s.origin, s.state`;
 
@@ -35,6 +38,6 @@ export function saveBroadcast(
     lane,
     broadcast.map((b) => b.id),
     ` ${broadcastUpdate(5)}`,
-    [byteaArray(broadcast.map((b) => b.wrapperHash))],
+    [byteaArray(broadcast.map((b) => b.wrapperHash)), broadcast.map(({ ageMs = 0 }) => ageMs)],
   );
 }

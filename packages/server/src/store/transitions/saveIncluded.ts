@@ -12,6 +12,8 @@ export type IncludedSubmission = Inclusion & {
    * free again, and the record names the other one if it is of a lane of this store.
    */
   readonly carriedBy: "own" | Carrier | "unknown";
+  /** The time in ms since a node took the wrapper, if the store may not know. */
+  readonly broadcastAgeMs?: number | undefined;
 };
 
 /** A submission that is now in a block. */
@@ -47,6 +49,7 @@ export function saveIncluded(
       byteaArray(carriers.map((carrier) => carrier?.waiver)),
       carriers.map((carrier) => carrier?.waiverNonce.toString()),
       byteaArray(carriers.map((carrier) => carrier?.wrapperHash)),
+      included.map(({ broadcastAgeMs }) => broadcastAgeMs),
     ],
   );
 }
@@ -55,13 +58,16 @@ export function saveIncluded(
 const INCLUSIONS = `(
     select i.*, l.waiver as carrier
     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bigint[], $9::boolean[], $10::boolean[], $11::bytea[],
-                $12::bigint[], $13::bytea[])
-      as i (submission, number, hash, gas, has_reverted, other_wrapper, by_waiver, by_nonce, by_hash)
+                $12::bigint[], $13::bytea[], $14::float8[])
+      as i (submission, number, hash, gas, has_reverted, other_wrapper, by_waiver, by_nonce, by_hash,
+            broadcast_age)
       left join lanes l on l.chain = $1 and l.waiver = i.by_waiver
   ) n`;
 /** A cause is looked for where the InnerTx reverted. */
 const REVERTED_COLUMNS = `, key_id as "keyId", case when has_reverted then inner_raw end as "revertedRaw"`;
 const IS_UNSETTLED = `s.id = n.submission and s.state in ('queued', 'signed', 'broadcast') and ${LEASE_IS_HELD}`;
+
+const BROADCAST_AT = "coalesce(broadcast_at, now() - broadcast_age * interval '1 millisecond', now())";
 
 const CARRIED_BY_ANOTHER =
   "select submission from unnest($5::uuid[], $10::boolean[]) as n (submission, other_wrapper) where other_wrapper";
@@ -69,7 +75,7 @@ const CARRIED_BY_ANOTHER =
 /** The stored wrapper of a submission that another carried may land after all, if a reorg takes the other's block away. */
 const INCLUDED = `${withdrawing(CARRIED_BY_ANOTHER, "true")} update unfinished s
   set state = 'included', block_number = n.number, block_hash = n.hash, gas_used = n.gas, reverted = n.has_reverted,
-      broadcast_at = coalesce(broadcast_at, now()), included_at = now(),
+      broadcast_at = ${BROADCAST_AT}, included_at = now(),
       waiver_nonce = case when not n.other_wrapper then waiver_nonce end,
       wrapper_hash = case when not n.other_wrapper then wrapper_hash end,
       wrapper_raw = case when not n.other_wrapper then wrapper_raw end,
@@ -88,7 +94,7 @@ const INCLUDED_FINALLY = `${withdrawing(CARRIED_BY_ANOTHER)}${finishStatement(
     block_hash: "hash",
     gas_used: "gas",
     reverted: "has_reverted",
-    broadcast_at: "coalesce(broadcast_at, now())",
+    broadcast_at: BROADCAST_AT,
     included_at: "now()",
   },
   REVERTED_COLUMNS,

@@ -61,6 +61,7 @@ async function saveAboveFloor(
       byteaArray(signed.map((s) => s.wrapperRaw)),
       broadcast.map((b) => b.id),
       byteaArray(broadcast.map((b) => b.wrapperHash)),
+      broadcast.map(({ ageMs = 0 }) => ageMs),
     ],
   );
   const of = (state: string) => moved.filter((one) => one.state === state);
