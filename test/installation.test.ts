@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
 import { type Manifest, PackageRegistry } from "./support/packageRegistry.js";
 import { root } from "./support/program.js";
@@ -20,6 +20,10 @@ const LATER: readonly Manifest[] = [
   },
   { name: "cookie", version: "2.0.0", engines: { node: ">=99" } },
 ];
+
+/** Compilers and installations take seconds, and a minute on a crowded machine. */
+const LONGEST_MS = 300_000;
+vi.setConfig({ testTimeout: LONGEST_MS, hookTimeout: LONGEST_MS });
 
 let registry: PackageRegistry;
 let library: string;
@@ -132,7 +136,7 @@ describe("gas-waiver", () => {
       'const { createServer } = require("@gas-waiver/server"); console.log(typeof createServer)';
     const required = await run(process.execPath, ["-e", service], { cwd: folder });
     expect(required).toEqual({ stdout: "function\n", stderr: "" });
-  }, 180_000);
+  });
 });
 
 describe("a release", () => {
