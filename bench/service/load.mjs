@@ -1,8 +1,9 @@
 // The load generator. It reads the signed transactions, then runs each phase that the benchmark asks for.
 //
-//   node load.mjs <file of signed transactions> <address> <relay|node|websocket> <API key>
+//   node load.mjs <file of signed transactions> <address> <relay|node|websocket|gateway> <API key>
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
+import { API_KEY } from "./shape.mjs";
 import { openSocketSender } from "./socketSender.mjs";
 
 const [file, address, kind, apiKey] = process.argv.slice(2);
@@ -12,6 +13,16 @@ const TIMEOUT_MS = 60_000;
 /** The first failure. */
 let failure;
 
+/** The call, or the batch of calls, that sends transactions to a node. */
+function callsOf(transactions) {
+  const calls = transactions.map(
+    (raw, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_sendRawTransaction","params":["${raw}"]}`,
+  );
+  return calls.length === 1 ? calls[0] : `[${calls.join(",")}]`;
+}
+
+const RPC = { headers: { "content-type": "application/json" }, body: callsOf, accepted: '"result"' };
+
 /** The POST requests for each kind of contestant. An answer has the text `accepted` once for each accepted transaction. */
 const KINDS = {
   relay: {
@@ -20,17 +31,8 @@ const KINDS = {
     body: (transactions) => `{"transactions":["${transactions.join('","')}"]}`,
     accepted: '"success":true',
   },
-  node: {
-    url: new URL(address),
-    headers: { "content-type": "application/json" },
-    body: (transactions) => {
-      const calls = transactions.map(
-        (raw, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_sendRawTransaction","params":["${raw}"]}`,
-      );
-      return calls.length === 1 ? calls[0] : `[${calls.join(",")}]`;
-    },
-    accepted: '"result"',
-  },
+  node: { url: new URL(address), ...RPC },
+  gateway: { url: new URL(`/rpc/${apiKey}`, address), ...RPC },
 };
 const { send: sendTransactions, close } =
   kind === "websocket" ? await openSocketSender(address, apiKey, noteFailure) : postSender(KINDS[kind]);
@@ -89,6 +91,33 @@ function postSender({ url, headers, body, accepted }) {
     });
   };
   return { send: post, close: () => agent.destroy() };
+}
+
+/** Posts over a connection that is kept. @returns the answer's text. */
+function postText({ hostname, port, pathname: path }, headers, body) {
+  return new Promise((resolve, reject) => {
+    const options = { hostname, port, path, method: "POST", agent };
+    const sent = request(
+      { ...options, headers: { ...headers, "content-length": Buffer.byteLength(body) } },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part) => {
+          text += part;
+        });
+        response.on("end", () => resolve(text)).on("error", reject);
+      },
+    );
+    sent.on("error", reject).end(body);
+  });
+}
+
+/** Posts, and waits for the whole answer. @returns the time in ms. */
+async function timeOf(url, headers, body, accepted) {
+  const from = performance.now();
+  const text = await postText(url, headers, body);
+  const ms = performance.now() - from;
+  if (!text.includes(accepted)) noteFailure(text);
+  return ms;
 }
 
 function noteFailure(text) {
@@ -157,6 +186,31 @@ const PHASES = {
       achieved: (count / ms) * 1_000,
       ...quantiles(latencies),
     };
+  },
+  /**
+   * Sends and reads in turn, one at a time, so that whatever else the machine does meets all alike: sends by
+   * `POST /v1/submit` and through the gateway, a read that changes from the node and through the gateway, and one that
+   * the gateway remembers.
+   */
+  async inTurn({ turns, seconds, nodeUrl }) {
+    const { gateway, relay } = KINDS;
+    const headers = { ...relay.headers, authorization: `Bearer ${API_KEY}` };
+    const rpc = (url, method, params) =>
+      timeOf(url, RPC.headers, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), '"result"');
+    const node = new URL(nodeUrl);
+    const latencies = { submit: [], gatewaySend: [], nodeRead: [], gatewayRead: [], gatewayRemembered: [] };
+    const start = performance.now();
+    for (let i = 0; i < turns && next + 2 <= available && performance.now() - start < seconds * 1_000; i++) {
+      const [first, second] = raws.slice(next, next + 2);
+      next += 2;
+      const count = [`0x${i.toString(16).padStart(40, "0")}`, "latest"];
+      latencies.submit.push(await timeOf(relay.url, headers, relay.body([first]), relay.accepted));
+      latencies.gatewaySend.push(await timeOf(gateway.url, RPC.headers, callsOf([second]), RPC.accepted));
+      latencies.nodeRead.push(await rpc(node, "eth_getTransactionCount", count));
+      latencies.gatewayRead.push(await rpc(gateway.url, "eth_getTransactionCount", count));
+      latencies.gatewayRemembered.push(await rpc(gateway.url, "eth_getBlockByNumber", ["0x1", false]));
+    }
+    return Object.fromEntries(Object.entries(latencies).map(([name, list]) => [name, quantiles(list)]));
   },
   failure: () => failure,
   async end() {

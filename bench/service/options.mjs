@@ -1,6 +1,15 @@
 import { readArguments } from "../../scripts/readArguments.mjs";
 
-export const CONTESTANTS = ["node", "service", "websocket", "created", "finished", "viem", "ethers"];
+export const CONTESTANTS = [
+  "node",
+  "service",
+  "websocket",
+  "gateway",
+  "created",
+  "finished",
+  "viem",
+  "ethers",
+];
 export const NODES = ["accepting", "devnet"];
 
 export const USAGE = `Usage: npm run bench -- [--json FILE] [--rounds N] [--seconds N]
@@ -12,7 +21,7 @@ of 1, 10 and 100; the latency of a transaction's result line at fixed offered ra
 the moment the request was due; memory; processor time by stage. It begins with the
 ceiling: transactions a second of one core that does only their cryptography. The service
 runs without rate and queue limits; its store is an embedded PostgreSQL with fsync. With
-the defaults it takes about 20 minutes.
+the defaults it takes about 23 minutes.
 
   --json FILE         write every figure to this file as well   (default: none)
   --rounds N          rounds, from 1 to 20; the report has medians (default: 3)
@@ -20,6 +29,9 @@ the defaults it takes about 20 minutes.
   --contestants LIST  some of: node      the load straight to the node, for comparison
                                service   the service with an empty store
                                websocket the same, the load over 8 WebSockets
+                               gateway   the same by eth_sendRawTransaction of its gateway;
+                                         also its sends and reads, one at a time, beside
+                                         POST /v1/submit and the node's own reads
                                created   the same under an API key that an operator
                                          has created, whose senders have caps
                                finished  the service with finished submissions in it

@@ -4,6 +4,7 @@ const NAMES = {
   node: "the node itself",
   service: "the service",
   websocket: "the service, over WebSockets",
+  gateway: "the service, by its gateway",
   created: "the service, created key",
   finished: "the service, many finished",
   viem: "Fastify + viem",
@@ -57,6 +58,7 @@ function figuresOfOne(list, { viem, service }) {
       ]),
     ),
     rssMb: medianOf(list, (run) => run.rssMb),
+    ...(list[0].inTurn && { inTurn: inTurnFigures(list) }),
     ...(list[0].saturation[10]?.store && { store: storeFigures(list) }),
     ...(viem && { toViem: ratioTo(viem) }),
     ...(service && { toService: ratioTo(service) }),
@@ -69,6 +71,18 @@ function figuresOfOne(list, { viem, service }) {
       ),
     }),
   };
+}
+
+/** The latencies in ms of sends and reads that were made in turn. */
+function inTurnFigures(list) {
+  return Object.fromEntries(
+    Object.keys(list[0].inTurn).map((kind) => [
+      kind,
+      Object.fromEntries(
+        ["p50", "p99"].map((name) => [name, medianOf(list, (run) => run.inTurn[kind][name])]),
+      ),
+    ]),
+  );
 }
 
 /** The costs of one submission in the store, by the phase: requests of one size at saturation, or an offered rate. */
@@ -109,6 +123,7 @@ function printCeiling(ceiling) {
 const TO_SERVICE = {
   created: "created key to configured key",
   websocket: "over WebSockets to over POST",
+  gateway: "by the gateway to over POST",
 };
 
 const TITLES = { accepting: "a node that accepts everything", devnet: "the devnet" };
@@ -158,6 +173,7 @@ function printNode(kind, contestants, { saturation, rates }) {
     );
     print(line(NAMES[name], cells.join("")));
   }
+  printGateway(contestants);
   for (const [name, { store = {} }] of entries) {
     for (const [phase, { walBytes, transactionIds, outcomeBytes }] of Object.entries(store)) {
       const costs = `WAL ${whole(walBytes)} bytes, transaction ids ${transactionIds.toFixed(2)}`;
@@ -170,6 +186,23 @@ function printNode(kind, contestants, { saturation, rates }) {
     print(
       `\n${NAMES[name]}, µs of the main thread a transaction (requests of 10): ${byTime.map(([stage, us]) => `${stage} ${us.toFixed(0)}`).join(", ")}`,
     );
+  }
+}
+
+const IN_TURN_NAMES = {
+  submit: "POST /v1/submit",
+  gatewaySend: "eth_sendRawTransaction by the gateway",
+  nodeRead: "a read from the node",
+  gatewayRead: "the same by the gateway",
+  gatewayRemembered: "a read that the gateway remembers",
+};
+
+function printGateway({ gateway }) {
+  if (gateway === undefined) return;
+  print(line("\nms of one call at a time, in turn", "p50    p99".padStart(14)));
+  for (const [kind, name] of Object.entries(IN_TURN_NAMES)) {
+    const { p50, p99 } = gateway.inTurn[kind];
+    print(line(name, [p50, p99].map((ms) => ms.toFixed(2).padStart(7)).join("")));
   }
 }
 

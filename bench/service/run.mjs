@@ -7,7 +7,7 @@ import { inFolder } from "../inFolder.mjs";
 import { runToEnd, withPrograms } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
-import { API_KEY, BLOCK_MS, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
+import { API_KEY, BLOCK_MS, IN_TURN, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
 
 /**
  * Transactions a second that no relay exceeds; the load is enough for this rate. The contestant "node" may be faster: it
@@ -19,13 +19,15 @@ const MAX_PER_SECOND = 6_000;
  * Contestants that do not run on the devnet: it refuses InnerTxs without a wrapper, its chain starts anew each time, and one key
  * and one transport are enough there.
  */
-const ACCEPTING_ONLY = ["node", "websocket", "created", "finished"];
+const ACCEPTING_ONLY = ["node", "websocket", "gateway", "created", "finished"];
 
 /** The contestants that are the service. */
-const SERVICES = ["service", "websocket", "created", "finished"];
+const SERVICES = ["service", "websocket", "gateway", "created", "finished"];
 
 /** How the load reaches the contestants that take no POST of `/v1/submit`. */
-const LOAD_KINDS = { node: "node", websocket: "websocket" };
+const LOAD_KINDS = { node: "node", websocket: "websocket", gateway: "gateway" };
+/** The API keys of the contestants that use another than the configured one. */
+const KEY_KINDS = { created: "created", gateway: "gateway" };
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
@@ -98,7 +100,7 @@ async function runOne(contestant, nodeKind, workspace) {
     if (seeded > 0) progress(`preparing the store with ${seeded} finished submissions …`);
     await runToEnd(programOf("prepare"), [dataDir, String(seeded)], { signal });
   }
-  const run = async (start) => {
+  const measureRun = async (start) => {
     const node = await (nodeKind === "devnet"
       ? start(programOf("devnet"), [])
       : start(programOf("node"), [String(seeded)]));
@@ -108,15 +110,17 @@ async function runOne(contestant, nodeKind, workspace) {
         : await start(programOf(isService ? "service" : contestant), [
             node.url,
             dataDir,
-            contestant === "created" ? "created" : "configured",
+            KEY_KINDS[contestant] ?? "configured",
           ]);
     const apiKey = isService ? await program.ask("apiKey") : API_KEY;
     const kind = LOAD_KINDS[contestant] ?? "relay";
     const load = await start(programOf("load"), [workspace.load, program.url, kind, apiKey]);
-    return await phases({ program, load, seconds, isService });
+    const measured = await phases({ program, load, seconds, isService });
+    if (kind !== "gateway") return measured;
+    return { ...measured, inTurn: await load.ask("inTurn", { ...IN_TURN, nodeUrl: node.url }) };
   };
   try {
-    return await withPrograms({ signal }, run);
+    return await withPrograms({ signal }, measureRun);
   } finally {
     if (isService && nodeKind === "devnet") await rm(dataDir, { recursive: true, force: true });
   }

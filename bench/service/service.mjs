@@ -1,11 +1,11 @@
 // The service on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
-//   node service.mjs <the node's address> <data folder> <configured|created>
+//   node service.mjs <the node's address> <data folder> <configured|created|gateway>
 import { createConnection } from "../../packages/server/dist/store/database.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { startService, UNLIMITED } from "../startService.mjs";
 import { answerBenchmark } from "./contestant.mjs";
-import { API_KEY } from "./shape.mjs";
+import { API_KEY, GATEWAY_KEY } from "./shape.mjs";
 import { startProfile, stopProfile } from "./stages.mjs";
 
 const [rpcUrl, dataDir, keyKind] = process.argv.slice(2);
@@ -14,12 +14,16 @@ const ADMIN_TOKEN = "benchmark-token-5b1f0d7e93a2c846f1";
 const { server, url } = await startService({
   rpcUrl,
   dataDir,
+  publicApiKeys: [GATEWAY_KEY],
+  gatewayRatePerSecond: UNLIMITED,
+  gatewayAddressRatePerSecond: UNLIMITED,
   adminTokens: [{ name: "benchmark", token: ADMIN_TOKEN }],
   queueCapacity: UNLIMITED,
   keyQueueShare: 1,
   maxInFlight: 20_000,
 });
-const apiKey = keyKind === "created" ? await createKey() : API_KEY;
+const KEYS = { created: createKey, gateway: () => GATEWAY_KEY, configured: () => API_KEY };
+const apiKey = await KEYS[keyKind]();
 answerBenchmark({
   url,
   close: () => server.close(),

@@ -7,6 +7,8 @@ export const CHAIN_ID = Number(DEVNET_CHAIN_ID);
 /** The waiver of every relay. It is registered on the devnet, so that both nodes accept its wrappers. */
 export const [WAIVER] = accountsOf("waiver");
 export const API_KEY = "benchmark-key-90e3b7c15d2f48a6c7";
+/** The publishable key of the gateway's URL. */
+export const GATEWAY_KEY = "gwp_benchmark";
 /** Hash of block 0 of the node that accepts everything. */
 export const GENESIS_HASH = `0x${createHash("sha256").update("the node of the benchmark").digest("hex")}`;
 /** The recipient of a wrapper. */
@@ -26,6 +28,8 @@ export const SATURATION = [
 export const PROFILED = { batch: 10, connections: 32, transactions: 5_000, seconds: 20 };
 /** Offered requests a second, of one transaction each. */
 export const RATES = [100, 500, 1_000];
+/** Calls of the gateway and what they are compared with, one at a time and in turn. They end at either limit. */
+export const IN_TURN = { turns: 1_000, seconds: 8 };
 /** The load before the first phase, for which V8 compiles the code. It ends at either limit. */
 export const WARM_UP = { transactions: 4_000, seconds: 4, batch: 10, connections: 8 };
 /** The load before the offered rates, whose requests have one transaction. Every contestant can carry this rate. */

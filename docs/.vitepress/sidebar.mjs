@@ -15,6 +15,7 @@ export const sidebar = [
       { text: "Send from React with wagmi", link: "/guides/wagmi" },
       { text: "Send from a browser page", link: "/guides/browser" },
       { text: "Go gasless by an RPC URL", link: "/guides/gateway" },
+      { text: "Send from Python, Go and others", link: "/guides/languages" },
       { text: "Send batches", link: "/guides/batches" },
       { text: "Retry without sending twice", link: "/guides/retries" },
       { text: "Check before sending", link: "/guides/check" },
