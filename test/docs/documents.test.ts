@@ -30,7 +30,8 @@ describe("the documents", () => {
   });
 
   it("give their code blocks a language that the site can colour, or none", () => {
-    const known = ["", "http", "html", "ini", "js", "json", "sh", "solidity", "sql", "ts", "tsx", "yaml"];
+    const programs = ["go", "js", "json", "python", "sh", "solidity", "sql", "ts", "tsx"];
+    const known = ["", "html", "http", "ini", "yaml", ...programs];
     expect(blocks.filter(({ language }) => !known.includes(language)).map(placeOf)).toEqual([]);
   });
 
