@@ -95,7 +95,7 @@ class ReplayedClient {
   }
 
   #sign(): Promise<string> {
-    const { gasPrice, gas, nonce, data } = this.#variables;
+    const { gasPrice, gas, nonce, data = "0x" } = this.#variables;
     const numbers = { gasPrice: BigInt(gasPrice ?? -1), gasLimit: BigInt(gas ?? -1), nonce: Number(nonce) };
     return this.#wallet.signTransaction({ type: 0, chainId: CHAIN_ID, to: TOKEN, data, ...numbers });
   }

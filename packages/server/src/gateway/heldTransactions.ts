@@ -51,7 +51,8 @@ export function createHeldTransactions({ node, store, chainRef, storeTurns }: He
       for (;;) {
         // The store first: what moves from it to the chain in between is then counted by the node.
         const held = await firstRunFrom(from, (lowest) => heldNonces(caller, sender, lowest));
-        const count = quantityOf(await node.read(call, caller), "the node's count") ?? 0n;
+        const answer = await node.read(call, caller, { fresh: true });
+        const count = quantityOf(answer, "the node's count") ?? 0n;
         if (held === undefined || count < held.first) return toQuantity(count);
         if (count <= held.end) return toQuantity(held.end);
         // The run is behind the chain, and another one may be ahead of it.

@@ -11,8 +11,12 @@ export type GatewayRpc = Pick<Rpc, "read" | "send">;
 
 /** Calls the chain's nodes for clients of the gateway. */
 export interface NodeReader {
-  /** Makes a call that changes nothing. @throws {@link RpcRefusal} the node's own error, or that no node answers. */
-  read(call: RpcCall, caller: Caller): Promise<unknown>;
+  /**
+   * Makes a call that changes nothing.
+   * @param options `fresh`: the answer must not be older than this moment, so the call joins no earlier one.
+   * @throws {@link RpcRefusal} the node's own error, or that no node answers.
+   */
+  read(call: RpcCall, caller: Caller, options?: { readonly fresh?: boolean }): Promise<unknown>;
   /** Sends a signed transaction that pays for itself. @throws {@link RpcRefusal} as {@link read} does. */
   send(raw: string, caller: Caller): Promise<unknown>;
   /** The number of calls that wait for their turn. */
@@ -63,8 +67,9 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
     get waiting() {
       return semaphore.waiting;
     },
-    async read(call, caller) {
+    async read(call, caller, { fresh = false } = {}) {
       const key = JSON.stringify([call.method, call.params]);
+      if (fresh) return await inTurn(caller, () => ask(key, call));
       const known = cache.get(key);
       if (known !== undefined) return known.result;
       // Joins only what has begun. A call that still waits for its turn may belong to a client that floods.

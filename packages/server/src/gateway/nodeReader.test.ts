@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { deferred } from "../../test/support/deferred.js";
+import type { RpcOutcome } from "../chain/rpc.js";
+import type { Caller } from "../model/caller.js";
+import { createNodeReader } from "./nodeReader.js";
+
+const caller = { keyId: "key" } as Caller;
+const CALL = { method: "eth_getTransactionCount", params: ["0x12", "pending"] };
+
+/** A node whose answers the test gives, and a reader without memory. */
+function startReader() {
+  const asked: { answer(result: unknown): void }[] = [];
+  const read = async () => {
+    const answered = deferred<RpcOutcome[]>();
+    asked.push({ answer: (result) => answered.resolve([{ result }]) });
+    return await answered.promise;
+  };
+  const reader = createNodeReader(
+    { read, send: read },
+    { get: () => undefined, add: () => {}, clear: () => {} },
+  );
+  return { asked, reader };
+}
+
+it("makes one call of identical ones at the same time", async () => {
+  const { asked, reader } = startReader();
+  const answers = [reader.read(CALL, caller), reader.read(CALL, caller)];
+  expect(asked).toHaveLength(1);
+  asked[0]?.answer("0x1");
+  expect(await Promise.all(answers)).toEqual(["0x1", "0x1"]);
+});
+
+it("makes a call of its own where the answer must not be older than the question", async () => {
+  const { asked, reader } = startReader();
+  const before = reader.read(CALL, caller);
+  const fresh = reader.read(CALL, caller, { fresh: true });
+  expect(asked).toHaveLength(2);
+  asked[0]?.answer("0x1");
+  asked[1]?.answer("0x2");
+  expect([await before, await fresh]).toEqual(["0x1", "0x2"]);
+});
