@@ -2,6 +2,8 @@
 export interface CallBundle {
   readonly calls: number;
   readonly hashes: readonly string[];
+  /** Why the call behind the last hash was not sent, if it was not. */
+  readonly unsent?: { readonly reason: string; readonly message: string };
   /** The time of the request, in milliseconds since 1970. */
   readonly at: number;
 }

@@ -19,8 +19,10 @@ class Scene {
   /** The statuses of the transactions that are in a block. */
   readonly included: Record<string, string> = {};
   readonly failed = new Set<string>();
-  /** The user refuses the call of this position. */
+  /** The position of the call that the wallet does not send. */
   refused = -1;
+  /** The error with which the wallet answers that call. */
+  refusal: object = Object.assign(new Error("the user says no"), { code: 4001 });
   /** The wallet asks the user until this resolves. */
   question: Promise<void> = Promise.resolve();
   readonly storage: BundleStorage = {
@@ -40,8 +42,7 @@ class Scene {
       connection: createConnection({ url: "https://relay.example.com", apiKey: "gwp_k", fetch: this.#fetch }),
       send: async (call) => {
         await this.question;
-        if (this.sent.length === this.refused)
-          throw Object.assign(new Error("the user says no"), { code: 4001 });
+        if (this.sent.length === this.refused) throw this.refusal;
         return `0x${this.sent.push(call)}`;
       },
     });
@@ -171,7 +172,16 @@ describe("wallet_getCallsStatus", () => {
     expect(scene.sent).toHaveLength(1);
     expect(await status()).toMatchObject({ status: 100 });
     scene.included["0x1"] = "0x1";
-    const failures = [{ call: 1, reason: "NOT_SENT", message: "the wallet has not sent this call" }];
+    const failures = [{ call: 1, reason: "NOT_SENT", message: "the user says no" }];
+    expect(await status()).toMatchObject({ status: 600, capabilities: { gasWaiver: { failures } } });
+  });
+
+  it("tells the service's reason why a later call was not sent", async () => {
+    const data = { reason: "TARGET_NOT_ALLOWED" };
+    const refusal = { code: -32003, message: "transaction rejected: not this target", data };
+    const { scene, status } = await sentBundle(Object.assign(new Scene(), { refused: 1, refusal }));
+    scene.included["0x1"] = "0x1";
+    const failures = [{ call: 1, ...data, message: "not this target" }];
     expect(await status()).toMatchObject({ status: 600, capabilities: { gasWaiver: { failures } } });
   });
 

@@ -4,6 +4,7 @@ import type { Connection } from "../http/connection.js";
 import { type CallBundle, CallBundles } from "./callBundles.js";
 import { readCallRequest } from "./callRequest.js";
 import type { Eip1193Provider } from "./eip1193.js";
+import { type GatewayRefusal, gatewayRefusal } from "./gatewayRefusal.js";
 
 /** The wallet and the service behind the methods of EIP-5792. */
 export interface WalletCallsDependencies {
@@ -92,12 +93,22 @@ async function sendInSequence(
     try {
       hashes.push(String(await send(call)));
     } catch (error) {
-      if (hashes.length > 0) return;
-      bundles.delete(id);
-      throw error;
+      if (hashes.length === 0) {
+        bundles.delete(id);
+        throw error;
+      }
+      bundles.write(id, { calls: calls.length, hashes, unsent: causeOf(error), at });
+      return;
     }
     bundles.write(id, { calls: calls.length, hashes, at });
   }
+}
+
+/** Returns the service's reason, or the wallet's words. */
+function causeOf(error: unknown): NonNullable<CallBundle["unsent"]> {
+  const { reason = "NOT_SENT", message } =
+    gatewayRefusal(error) ?? (Object(error) as Partial<GatewayRefusal>);
+  return { reason, message: String(message) };
 }
 
 /**
@@ -150,7 +161,7 @@ function summary(bundle: CallBundle, outcomes: readonly Outcome[], isSending: bo
     one.state === "failed" ? [{ call, reason: one.reason, message: one.message }] : [],
   );
   for (let call = outcomes.length; call < bundle.calls && !isSending; call++)
-    failures.push({ call, reason: "NOT_SENT", message: "the wallet has not sent this call" });
+    failures.push({ call, ...(bundle.unsent ?? { reason: "NOT_SENT", message: "this call was not sent" }) });
   const isPending = isSending || outcomes.some(({ state }) => state === "pending");
   return {
     status: isPending ? 100 : finalStatus(receipts, failures.length),
