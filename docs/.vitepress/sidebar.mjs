@@ -19,6 +19,8 @@ export const sidebar = [
       { text: "Send batches", link: "/guides/batches" },
       { text: "Retry without sending twice", link: "/guides/retries" },
       { text: "Check before sending", link: "/guides/check" },
+      { text: "Tell users what went wrong", link: "/guides/errors-for-users" },
+      { text: "Debug a revert", link: "/guides/debugging-a-revert" },
       { text: "Follow a submission", link: "/guides/follow" },
       { text: "Use one WebSocket", link: "/guides/websocket" },
       { text: "Send without a service", link: "/guides/self-hosted" },

@@ -4,11 +4,11 @@ import { testArrows } from "./testArrows.js";
 testArrows("client", {
   viemTransport: ["errors", "gasless"],
   bulk: ["actions", "errors", "http"],
-  hooks: ["actions", "http", "provider"],
+  hooks: ["actions", "errors", "http", "provider"],
   gasless: ["actions", "errors", "http"],
   socket: ["actions", "errors", "http"],
   provider: ["actions", "errors", "http"],
-  forwarding: ["http"],
+  forwarding: ["errors", "http"],
   actions: ["errors", "http"],
   http: ["errors"],
 });

@@ -26,5 +26,7 @@ export function commandHelp(
   { summary }: CommandEntry,
   { description, settings }: Command,
 ): string {
-  return `Usage: gas-waiver${path} [flags]\n\n${summary}\n${description}\n\n${settingsHelp(settings)}`;
+  const argument = Object.values(settings).find(({ positional }) => positional);
+  const call = `gas-waiver${path}${argument ? ` <${argument.placeholder}>` : ""} [flags]`;
+  return `Usage: ${call}\n\n${summary}\n${description}\n\n${settingsHelp(settings)}`;
 }

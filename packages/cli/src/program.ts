@@ -144,6 +144,10 @@ export const PROGRAM: CommandGroup = {
       summary: "Send a file of signed transactions through a service, resumably.",
       load: async () => (await import("./commands/submit.js")).submit,
     },
+    explain: {
+      summary: "Explain one transaction: what became of it, why, and what to do next.",
+      load: async () => (await import("./commands/explain.js")).explain,
+    },
     node: NODE,
     keys: KEYS,
     audit: {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { encodeResultLine, ProtocolError, type ResultLine, requestErrorBody } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import { InvalidArgumentError } from "./errors.js";
 import {
   ConnectionFailedError,
   createWaiverClient,
@@ -269,7 +270,7 @@ describe("errors", () => {
 
   it("refuses an address or a key that cannot be used, without quoting the key", () => {
     for (const url of ["nonsense", "ftp://a", "http://u:p@a", "http://a?x=1"]) {
-      expect(() => createWaiverClient({ url })).toThrow(TypeError);
+      expect(() => createWaiverClient({ url })).toThrow(InvalidArgumentError);
     }
     for (const apiKey of ["", "gw bad", "gw\nbad"]) {
       expect(() => createWaiverClient({ url: "http://a", apiKey })).toThrow(/^the API key is empty or holds/);

@@ -46,10 +46,10 @@ export interface WaiverClient {
    * The request goes out when the iteration begins. It is sent once, and again only with `retry`. Leaving the loop
    * early closes the answer and cancels nothing.
    * @param transactions the signed bytes as 0x hex, at most 100 by default.
-   * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
-   * result, not an exception.
+   * @returns one line a transaction; `index` is its position in `transactions`. `success: true` says that it was sent, and
+   * with `wait: "included"` that it worked. A line with `success: false` is a result, not an exception.
    * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError`,
-   * `MalformedAnswerError` or, with `sender`, `WrongSenderError`), TypeError for an invalid idempotency key, or the
+   * `MalformedAnswerError`, `InvalidArgumentError` or, with `sender`, `WrongSenderError`), or the
    * reason of an aborted signal.
    * @example
    * ```ts
@@ -179,7 +179,7 @@ export interface WaiverClient {
 
 /**
  * Creates a client of one gas-waiver service. It holds no connection, so there is nothing to close.
- * @throws TypeError if the address or the key cannot be used; the key is not in the message.
+ * @throws InvalidArgumentError if the address or the key cannot be used; the key is not in the message.
  * @example
  * ```ts
  * import { createWaiverClient } from "@gas-waiver/client";

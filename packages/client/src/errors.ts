@@ -1,4 +1,4 @@
-import type { ErrorBody, SubmissionRecord } from "@gas-waiver/protocol/wire";
+import { type ErrorBody, type SubmissionRecord, WireError } from "@gas-waiver/protocol/wire";
 
 /**
  * The base of every error of this client: test `error instanceof WaiverClientError`, then `error.name`.
@@ -6,6 +6,7 @@ import type { ErrorBody, SubmissionRecord } from "@gas-waiver/protocol/wire";
  */
 export abstract class WaiverClientError extends Error {
   abstract override readonly name:
+    | "InvalidArgumentError"
     | "RequestRefusedError"
     | "ConnectionFailedError"
     | "StreamEndedError"
@@ -17,6 +18,11 @@ export abstract class WaiverClientError extends Error {
     | "NodeRefusedError"
     | "JournalError"
     | "WrongSenderError";
+}
+
+/** Thrown before anything is sent, for an argument that cannot be used. */
+export class InvalidArgumentError extends WaiverClientError {
+  override readonly name = "InvalidArgumentError";
 }
 
 /**
@@ -102,7 +108,10 @@ export class MalformedAnswerError extends WaiverClientError {
   readonly status: number;
 
   constructor(status: number, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(
+      isFromNode(options?.cause) ? "this is a JSON-RPC node; pass the address of the service" : message,
+      options,
+    );
     this.status = status;
   }
 }
@@ -160,6 +169,12 @@ export class WalletCallsError extends WaiverClientError {
     super(message);
     this.code = code;
   }
+}
+
+/** Whether the answer that could not be read is one of JSON-RPC. Codes of its errors are numbers. */
+function isFromNode(cause: unknown): boolean {
+  const { jsonrpc, code } = Object(cause instanceof WireError && cause.received);
+  return jsonrpc !== undefined || typeof code === "number";
 }
 
 /** Returns the innermost message as the end of a sentence. `fetch` hides it under its own "fetch failed". */

@@ -15,7 +15,7 @@ import {
   type TypedDataDomain,
   type TypedDataField,
 } from "ethers";
-import { UnusableAccountError } from "./errors.js";
+import { InvalidArgumentError, UnusableAccountError } from "./errors.js";
 import {
   Gasless,
   type GaslessCall,
@@ -52,7 +52,7 @@ export class GasWaiverSigner extends AbstractSigner {
   /**
    * Wraps a signer.
    * @param signer signs without sending, as a `Wallet` does; its provider reads the chain.
-   * @throws TypeError if the address or the key of the service cannot be used.
+   * @throws InvalidArgumentError if the address or the key of the service cannot be used.
    */
   constructor(signer: Signer, options: GasWaiverSignerOptions | Gasless) {
     super(signer.provider);
@@ -156,7 +156,8 @@ export class GasWaiverSigner extends AbstractSigner {
 
   async #callOf(transaction: TransactionRequest): Promise<GaslessCall> {
     const { to, data, value } = await this.populateCall(transaction);
-    if (typeof to !== "string") throw new TypeError("the transaction has no `to`: creation is not waived");
+    if (typeof to !== "string")
+      throw new InvalidArgumentError("the transaction has no `to`: creation is not waived");
     const { gasLimit: gas, nonce } = transaction;
     return {
       ...{ to, data: data ?? "0x", value: BigInt(value ?? 0) },
@@ -190,7 +191,7 @@ export class GasWaiverSigner extends AbstractSigner {
 function responseOf(transaction: Transaction, provider: Provider): TransactionResponse {
   const { hash, from, signature, to, nonce, gasLimit, data, value, chainId } = transaction;
   if (hash === null || from === null || signature === null)
-    throw new TypeError("the transaction is not signed");
+    throw new InvalidArgumentError("the transaction is not signed");
   const inclusion = { blockNumber: null, blockHash: null, index: 0 };
   const fees = { gasPrice: 0n, maxPriorityFeePerGas: null, maxFeePerGas: null };
   const call = { from, to, nonce, gasLimit, data, value, chainId, signature };

@@ -8,6 +8,7 @@ export {
 export * from "./createWaiverClient.js";
 export {
   ConnectionFailedError,
+  InvalidArgumentError,
   JournalError,
   MalformedAnswerError,
   RequestRefusedError,

@@ -169,7 +169,7 @@ export type PreparedGaslessTransaction = TransactionSerializableLegacy & {
 /**
  * Adds `sendGaslessTransaction` and `writeGaslessContract` to a viem client. Make them once for a sender and keep
  * them: they remember its nonces.
- * @throws TypeError if the address or the key of the service cannot be used.
+ * @throws InvalidArgumentError if the address or the key of the service cannot be used.
  * @example
  * ```ts
  * import { gasWaiverActions } from "@gas-waiver/client/viem";

@@ -67,6 +67,10 @@ export function settingsTable(settings: readonly Setting<unknown>[]): string {
 function settingRow(setting: Setting<unknown>): string[] {
   const { flag, placeholder, env, defaultValue, defaultText = defaultValue, required, help } = setting;
   const value = placeholder === undefined ? "" : ` ${placeholder}`;
-  const names = [...(flag === undefined ? [] : [`--${flag}${value}`]), ...(env === undefined ? [] : [env])];
+  const names = [
+    ...(setting.positional ? [placeholder ?? ""] : []),
+    ...(flag === undefined ? [] : [`--${flag}${value}`]),
+    ...(env === undefined ? [] : [env]),
+  ];
   return [names.map(code).join("<br>"), required ? "required" : (defaultText ?? ""), help];
 }

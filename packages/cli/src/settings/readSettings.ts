@@ -62,7 +62,11 @@ function readFlags(settings: Settings, argv: readonly string[]): Flags {
   for (const token of tokensOf(settings, argv)) {
     if (token.kind === "option-terminator") continue;
     if (token.kind === "positional") {
-      problems.push(`${JSON.stringify(token.value)} is not expected: settings are given by flags`);
+      const [key = "", positional] = Object.entries(settings).find(([, one]) => one.positional) ?? [];
+      if (positional === undefined)
+        problems.push(`${JSON.stringify(token.value)} is not expected: settings are given by flags`);
+      else if (given.has(key)) problems.push(`${JSON.stringify(token.value)} is one argument too many`);
+      else given.set(key, { name: nameOf(positional), text: token.value });
       continue;
     }
     const [key, setting] = Object.entries(settings).find(([, { flag }]) => flag === token.name) ?? [];
@@ -160,7 +164,8 @@ function problemsOfAlternatives(
   return [`${subject} is missing: give ${ways.join(" or ")}`];
 }
 
-function waysToGive({ flag, env, placeholder }: Setting<unknown>): string {
+function waysToGive({ flag, env, placeholder, positional }: Setting<unknown>): string {
+  if (positional) return placeholder ?? "";
   const ways = [flag === undefined ? [] : [`--${flag} ${placeholder ?? ""}`.trim()], env ?? []].flat();
   return ways.join(" or ");
 }

@@ -17,6 +17,8 @@ export interface Setting<T> {
   readonly required?: boolean;
   /** True if the flag may come several times. Its values are then joined with commas. */
   readonly repeatable?: boolean;
+  /** True for the one argument that stands without a flag. */
+  readonly positional?: boolean;
   /** @throws {@link InvalidValueError} */
   parse(text: string): T;
 }
@@ -56,7 +58,8 @@ export interface SettingsRules<S extends Settings> {
 }
 
 /** The setting's name for a person: its flag, or else its variable. */
-export function nameOf({ flag, env }: Setting<unknown>): string {
+export function nameOf({ flag, env, positional, placeholder }: Setting<unknown>): string {
+  if (positional) return placeholder ?? "";
   return flag === undefined ? (env ?? "") : `--${flag}`;
 }
 

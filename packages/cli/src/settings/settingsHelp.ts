@@ -7,8 +7,13 @@ const LINE_WIDTH = 100;
 export function settingsHelp(settings: Settings): string {
   const all = Object.values(settings);
   const flags = all.filter(({ flag }) => flag !== undefined);
-  const variables = all.filter(({ flag }) => flag === undefined);
-  const parts = ["Flags:", ...flags.map((setting) => entry(flagOf(setting), setting))];
+  const variables = all.filter(({ flag, positional }) => flag === undefined && !positional);
+  const positional = all.filter((setting) => setting.positional);
+  const parts = [
+    ...positional.flatMap((setting) => ["Argument:", entry(setting.placeholder ?? "", setting), ""]),
+    "Flags:",
+    ...flags.map((setting) => entry(flagOf(setting), setting)),
+  ];
   parts.push(entry("--help", { help: "Show this help." }));
   if (variables.length > 0) {
     parts.push("", "Environment variables that have no flag, since arguments can be seen by others:");

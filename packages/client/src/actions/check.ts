@@ -3,6 +3,7 @@ import { MalformedAnswerError, StreamEndedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
+import { assertTransactionList } from "./transactionList.js";
 
 export type { CheckLine, Simulation } from "@gas-waiver/protocol/wire";
 
@@ -41,6 +42,7 @@ async function checkOnce(
   simulate: boolean,
   signal: AbortSignal | undefined,
 ): Promise<CheckLine[]> {
+  assertTransactionList(transactions);
   const response = await connection.request(CHECK_ROUTE, {
     headers: { accept: NDJSON },
     body: { transactions },

@@ -8,12 +8,13 @@ import {
   type Wait,
   WireError,
 } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError, StreamEndedError } from "../errors.js";
+import { InvalidArgumentError, MalformedAnswerError, StreamEndedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
 import { isSurelyNotAccepted } from "./acceptance.js";
 import { assertSender, type SenderCheck } from "./senderCheck.js";
+import { assertTransactionList } from "./transactionList.js";
 
 export type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
 export type { SenderCheck } from "./senderCheck.js";
@@ -50,10 +51,10 @@ export interface SubmitOptions {
  * The request goes out when the iteration begins. It is sent once, and again only with `retry`. Leaving the loop
  * early closes the answer and cancels nothing.
  * @param transactions the signed bytes as 0x hex, at most 100 by default.
- * @returns one line a transaction; `index` is its position in `transactions`. A line with `success: false` is a
- * result, not an exception.
+ * @returns one line a transaction; `index` is its position in `transactions`. `success: true` says that it was sent, and
+ * with `wait: "included"` that it worked. A line with `success: false` is a result, not an exception.
  * @throws {@link WaiverClientError} (`RequestRefusedError`, `ConnectionFailedError`, `StreamEndedError`,
- * `MalformedAnswerError` or, with `sender`, `WrongSenderError`), TypeError for an invalid idempotency key, or the reason of an aborted
+ * `MalformedAnswerError`, `InvalidArgumentError` or, with `sender`, `WrongSenderError`), or the reason of an aborted
  * signal.
  * @example
  * ```ts
@@ -70,8 +71,11 @@ export async function* submit(
 ): AsyncGenerator<ResultLine, void, undefined> {
   // fetch would refuse such a header with an error of its own.
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
-    throw new TypeError("the idempotency key is not 1 to 255 visible ASCII characters");
+    throw new InvalidArgumentError(
+      `idempotencyKey is not 1 to 255 visible ASCII characters: ${idempotencyKey}`,
+    );
   }
+  assertTransactionList(transactions);
   if (sender !== undefined) await assertSender(transactions, sender);
   /** The positions in `transactions` that have no line yet. */
   const missing = new Set(transactions.keys());

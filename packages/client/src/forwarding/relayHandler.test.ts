@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { HDNodeWallet, type Wallet } from "ethers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { submit } from "../actions/submit.js";
+import { InvalidArgumentError } from "../errors.js";
 import { createConnection } from "../http/connection.js";
 import { nodeListener } from "./nodeListener.js";
 import { createRelayHandler, type RelayHandler, type RelayOptions } from "./relayHandler.js";
@@ -270,7 +271,7 @@ describe("a relay", () => {
     expect(await refusal(relay, post("/api/v1/submissions", {}))).toMatchObject({ status: 405 });
     expect(seen).toEqual([]);
     for (const path of ["api", "/api/", "/a b", "/a?b", "//evil", "/%2e"]) {
-      expect(() => relayOf({ path })).toThrow(TypeError);
+      expect(() => relayOf({ path })).toThrow(InvalidArgumentError);
     }
     expect(() => relayOf({ apiKey: "gw_secret\r\nx: y" })).toThrow(/^(?!.*secret)/s);
   });

@@ -13,6 +13,7 @@ import {
   SUBMISSIONS_ROUTE,
   SUBMIT_ROUTE,
 } from "@gas-waiver/protocol/wire";
+import { InvalidArgumentError } from "../errors.js";
 import { parseBaseUrl } from "../http/connection.js";
 import { readJsonBody } from "./readBody.js";
 import { jsonResponse, noSuchSubmission, notAllowed, RelayRefusal, responseOf } from "./refusal.js";
@@ -72,7 +73,7 @@ interface Relay extends RelayOptions {
  *
  * Nothing of a request is passed on but its transactions, `wait`, `simulate` and the `Idempotency-Key`. Pages of other
  * origins are refused.
- * @throws TypeError if the address, the key or the path cannot be used; the key is not in the message.
+ * @throws InvalidArgumentError if the address, the key or the path cannot be used; the key is not in the message.
  * @example
  * ```ts
  * import { createRelayHandler } from "@gas-waiver/client/relay";
@@ -89,10 +90,12 @@ interface Relay extends RelayOptions {
 export function createRelayHandler(options: RelayOptions): RelayHandler {
   const { url, apiKey, path = "", fetch, onError = () => undefined } = options;
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new TypeError("the API key is empty or holds a character that no key has");
+    throw new InvalidArgumentError("the API key is empty or holds a character that no key has");
   }
   if (!/^(?:\/[\w.~-]+)*$/.test(path)) {
-    throw new TypeError("the path of the relay is not of the form /api/gasless, without a slash at the end");
+    throw new InvalidArgumentError(
+      "the path of the relay is not of the form /api/gasless, without a slash at the end",
+    );
   }
   const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init));
   const service = relayedService({ base: parseBaseUrl(url), apiKey, fetch: send, onError });

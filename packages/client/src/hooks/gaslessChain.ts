@@ -1,5 +1,6 @@
 import { type Chain, type HttpTransport, type HttpTransportConfig, http } from "viem";
 import { health } from "../actions/health.js";
+import { InvalidArgumentError } from "../errors.js";
 import { type Connection, createConnection } from "../http/connection.js";
 import { type GaslessProviderOptions, networkOf } from "../provider/network.js";
 
@@ -13,7 +14,7 @@ export interface GaslessChain extends Chain {
 
 /**
  * Defines the chain for wagmi's `createConfig`: a wallet that wagmi asks to switch to it adds the gateway's URL.
- * @throws TypeError if the key is not publishable or the address cannot be used.
+ * @throws InvalidArgumentError if the key is not publishable or the address cannot be used.
  * @example
  * ```ts
  * import { gaslessChain, gaslessTransport } from "@gas-waiver/client/wagmi";
@@ -37,7 +38,7 @@ export function gaslessChain(options: GaslessProviderOptions): GaslessChain {
 
 /**
  * Defines the chain like {@link gaslessChain}, with the chain id that the service tells.
- * @throws TypeError if the key is not publishable or the address cannot be used; WaiverClientError if the service
+ * @throws InvalidArgumentError if the key is not publishable or the address cannot be used; WaiverClientError if the service
  * cannot be asked.
  * @example
  * ```ts
@@ -72,7 +73,7 @@ export function gaslessTransport({ batch, ...config }: HttpTransportConfig = {})
 /**
  * Picks the chain that a hook is about: that of the id if there is one, else the current chain if it is gasless, else
  * the first one that is.
- * @throws TypeError if there is none.
+ * @throws InvalidArgumentError if there is none.
  */
 export function pickGaslessChain(
   chains: readonly Chain[],
@@ -84,7 +85,7 @@ export function pickGaslessChain(
   const chain = chainId === undefined ? (withId(currentId) ?? gasless[0]) : withId(chainId);
   if (chain !== undefined) return chain;
   const which = chainId === undefined ? "no chain" : `no chain ${chainId}`;
-  throw new TypeError(`the wagmi config has ${which} made by gaslessChain`);
+  throw new InvalidArgumentError(`the wagmi config has ${which} made by gaslessChain`);
 }
 
 /** Returns a connection to the service of a chain. */

@@ -49,7 +49,7 @@ interface RpcCall {
 /**
  * Makes the options of a TanStack query that asks the service whether it would waive the gas of a call
  * (`pm_isSponsorable`), for `useQuery` or a `QueryClient`.
- * @throws TypeError if the config has no chain made by `gaslessChain`.
+ * @throws InvalidArgumentError if the config has no chain made by `gaslessChain`.
  * @example
  * ```ts
  * import { sponsorableQueryOptions } from "@gas-waiver/client/wagmi";

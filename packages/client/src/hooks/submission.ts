@@ -20,7 +20,7 @@ export interface SubmissionOptions {
 /**
  * Makes the options of a TanStack query that follows a submission until its end, for `useQuery` or a `QueryObserver`.
  * Its data is the service's record: the state goes from `queued` over `signed` and `broadcast` to `included` or `failed`.
- * @throws TypeError if the config has no chain made by `gaslessChain`.
+ * @throws InvalidArgumentError if the config has no chain made by `gaslessChain`.
  * @example
  * ```ts
  * import { submissionQueryOptions } from "@gas-waiver/client/wagmi";

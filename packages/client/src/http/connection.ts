@@ -1,5 +1,10 @@
 import { parseRequestErrorBody, WireError, wasNeverSent } from "@gas-waiver/protocol/wire";
-import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "../errors.js";
+import {
+  ConnectionFailedError,
+  InvalidArgumentError,
+  MalformedAnswerError,
+  RequestRefusedError,
+} from "../errors.js";
 
 /** A service and a way to send requests to it. `submit`, `status` and the other functions of one request each take one. */
 export interface Connection {
@@ -49,7 +54,7 @@ type RequestHeaders = Readonly<Record<string, string>>;
 /**
  * Creates a connection for the functions of this package. Bundlers leave out the functions that a page does not
  * import; `createWaiverClient` binds them all.
- * @throws TypeError if the address or the key cannot be used; the key is not in the message.
+ * @throws InvalidArgumentError if the address or the key cannot be used; the key is not in the message.
  * @example
  * ```ts
  * import { createConnection, submit } from "@gas-waiver/client";
@@ -63,7 +68,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const base = parseBaseUrl(url);
   // fetch refuses such a header with a message that quotes the key.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new TypeError("the API key is empty or holds a character that no key has");
+    throw new InvalidArgumentError("the API key is empty or holds a character that no key has");
   }
   const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init));
   return {
@@ -83,28 +88,68 @@ export function createConnection(options: ConnectionOptions): Connection {
         if (signal?.aborted) throw signal.reason;
         throw new ConnectionFailedError(base, wasNeverSent(cause) ? "not_sent" : "unknown", cause);
       });
-      if (!response.ok && response.status !== answerStatus) throw await readRefusal(response, signal);
-      return response;
+      if (response.ok || response.status === answerStatus) return response;
+      const refusal = await readRefusal(response, signal);
+      // Most nodes do not know the path, and say no more than that.
+      const mayBeNode = refusal instanceof MalformedAnswerError && [404, 405].includes(refusal.status);
+      if (mayBeNode && (await isNode(base, send, signal))) throw nodeInstead(refusal.status);
+      throw refusal;
     },
   };
 }
 
 /**
  * Checks the service's address, and cuts it so that a path can follow.
- * @throws TypeError for another scheme, or an address with credentials, a query or a fragment.
+ * @throws InvalidArgumentError for another scheme, or an address with credentials, a query or a fragment.
  */
 export function parseBaseUrl(url: string | URL): string {
-  const { protocol, username, password, origin, pathname, search, hash } = new URL(url);
+  const { protocol, username, password, origin, pathname, search, hash } = parseUrl(url);
   if (protocol !== "http:" && protocol !== "https:") {
-    throw new TypeError(`the address of the service begins with ${protocol}, not with http: or https:`);
+    throw new InvalidArgumentError(
+      `the address of the service begins with ${protocol}, not with http: or https:`,
+    );
   }
   if (username !== "" || password !== "") {
-    throw new TypeError("the address of the service holds a user name or password; pass the key as apiKey");
+    throw new InvalidArgumentError(
+      "the address of the service holds a user name or password; pass the key as apiKey",
+    );
   }
   if (search !== "" || hash !== "") {
-    throw new TypeError("the address of the service ends in a query or fragment; pass the base address");
+    throw new InvalidArgumentError(
+      "the address of the service ends in a query or fragment; pass the base address",
+    );
   }
   return origin + pathname.replace(/\/+$/, "");
+}
+
+/** Types do not hold for programs in JavaScript, nor for a variable of the environment that is not set. */
+function parseUrl(url: string | URL): URL {
+  try {
+    return new URL(url);
+  } catch {
+    // The message of URL does not name the argument.
+    throw new InvalidArgumentError(`url is ${url}; it must be the address of the service`);
+  }
+}
+
+/** Asks as a program asks a node, without the key. */
+async function isNode(
+  base: string,
+  send: typeof globalThis.fetch,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}';
+  const headers = { "content-type": "application/json" };
+  try {
+    const answer = await send(base, { method: "POST", headers, body, ...(signal && { signal }) });
+    return ((await answer.json()) as { readonly jsonrpc?: unknown }).jsonrpc === "2.0";
+  } catch {
+    return false;
+  }
+}
+
+function nodeInstead(status: number): MalformedAnswerError {
+  return new MalformedAnswerError(status, "this is a JSON-RPC node; pass the address of the service");
 }
 
 async function readRefusal(response: Response, signal: AbortSignal | undefined): Promise<Error> {

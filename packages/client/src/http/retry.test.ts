@@ -1,5 +1,6 @@
 import { encodeResultLine, ProtocolError, type ResultLine, requestErrorBody } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { InvalidArgumentError } from "../errors.js";
 import { ConnectionFailedError, createWaiverClient, type RetryOptions, StreamEndedError } from "../index.js";
 
 const AT_ONCE: RetryOptions = { attempts: 3, minDelayMs: 0 };
@@ -101,7 +102,9 @@ describe("submit with retry", () => {
   it("refuses an invalid idempotency key", async () => {
     const { sent, keys, client } = serviceOf(new Response(linesOf([0, 0])));
     for (const idempotencyKey of ["", "a b", "ä", "~".repeat(256)]) {
-      expect(await errorOf(collect(client.submit(["0x00"], { idempotencyKey })))).toBeInstanceOf(TypeError);
+      expect(await errorOf(collect(client.submit(["0x00"], { idempotencyKey })))).toBeInstanceOf(
+        InvalidArgumentError,
+      );
     }
     expect(sent).toEqual([]);
     await collect(client.submit(["0x00"]));

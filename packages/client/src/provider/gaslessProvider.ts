@@ -27,7 +27,7 @@ const UNKNOWN_CHAIN = 4902;
  * refuses to send: there the user would pay.
  * @param wallet the provider of the wallet, such as `window.ethereum`.
  * @returns a provider for ethers' `BrowserProvider`, viem's `custom`, or any other library.
- * @throws TypeError if the key is not publishable or the address cannot be used. Requests throw the wallet's errors, and
+ * @throws InvalidArgumentError if the key is not publishable or the address cannot be used. Requests throw the wallet's errors, and
  * {@link WalletNetworkError}.
  * @example
  * ```ts

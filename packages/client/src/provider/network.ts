@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "../errors.js";
 import { parseBaseUrl } from "../http/connection.js";
 
 /** The gateway, and the chain as the wallet shows it. */
@@ -24,7 +25,7 @@ export interface Network {
   readonly nativeCurrency: NonNullable<GaslessProviderOptions["nativeCurrency"]>;
 }
 
-/** @throws TypeError if the key is not publishable or the address cannot be used. */
+/** @throws InvalidArgumentError if the key is not publishable or the address cannot be used. */
 export function networkOf({
   url,
   apiKey,
@@ -33,7 +34,8 @@ export function networkOf({
   nativeCurrency,
 }: GaslessProviderOptions): Network {
   // The wallet shows the URL and keeps it, so a secret key must not be in it.
-  if (!/^gwp_\w+$/.test(apiKey)) throw new TypeError("the API key of a wallet must be publishable: gwp_…");
+  if (!/^gwp_\w+$/.test(apiKey))
+    throw new InvalidArgumentError("the API key of a wallet must be publishable: gwp_…");
   return {
     chainId: `0x${chainId.toString(16)}`,
     chainName: chainName ?? "Gasless",

@@ -1,4 +1,5 @@
 // Tests the client's WebSocket against a scripted service, over real sockets.
+
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -15,6 +16,7 @@ import {
 } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
+import { InvalidArgumentError } from "../errors.js";
 import { connect, MalformedAnswerError, RequestRefusedError, type SocketClient } from "../index.js";
 
 const API_KEY = "gw_test_key_secret";
@@ -342,14 +344,14 @@ describe("a handshake that fails", () => {
     expect(error).toMatchObject({ name: "ConnectionFailedError", certainty: "not_sent" });
   });
 
-  it("fails the request with TypeError for a class that takes no headers, as in browsers", async () => {
+  it("fails the request with InvalidArgumentError for a class that takes no headers, as in browsers", async () => {
     class Browsers {
       constructor(_url: string, protocols?: unknown) {
         if (typeof protocols === "object") throw new SyntaxError("[object Object] is not a protocol");
       }
     }
     const client = connect({ url: "http://127.0.0.1:1", apiKey: API_KEY, WebSocket: Browsers });
-    expect(await errorOf(collect(client.submit(["0x01"])))).toBeInstanceOf(TypeError);
+    expect(await errorOf(collect(client.submit(["0x01"])))).toBeInstanceOf(InvalidArgumentError);
   });
 });
 

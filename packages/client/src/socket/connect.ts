@@ -1,4 +1,5 @@
 import type { ResultLine } from "@gas-waiver/protocol/wire";
+import { InvalidArgumentError } from "../errors.js";
 import { type ConnectionOptions, createConnection, parseBaseUrl } from "../http/connection.js";
 import type { WebSocketConstructor } from "./socketLink.js";
 import { SocketRequest } from "./socketRequest.js";
@@ -50,7 +51,7 @@ export interface SocketClient {
 
 /**
  * Talks to the service over one WebSocket. It keeps a process alive until it is closed.
- * @throws TypeError if the address or the key cannot be used, or the platform has no WebSocket class.
+ * @throws InvalidArgumentError if the address or the key cannot be used, or the platform has no WebSocket class.
  * @example
  * ```ts
  * import { connect } from "@gas-waiver/client";
@@ -64,7 +65,9 @@ export function connect(options: ConnectOptions): SocketClient {
   const { WebSocket = globalThis.WebSocket as WebSocketConstructor | undefined } = options;
   const connection = createConnection(options);
   if (WebSocket === undefined) {
-    throw new TypeError("this platform has no WebSocket: pass one, such as that of the package `ws`");
+    throw new InvalidArgumentError(
+      "this platform has no WebSocket: pass one, such as that of the package `ws`",
+    );
   }
   const session = new SocketSession({
     connection,

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "../errors.js";
 /**
  * A WebSocket class. A publishable key goes as a subprotocol, which every class takes, also that of browsers. A secret key
  * goes as a header, so the second argument must take `{ headers }`: that of the package `ws` does, or the platform's own in
@@ -24,7 +25,7 @@ export class SocketLink {
   #listener: LinkListener | undefined;
   #isOpen = false;
 
-  /** @throws TypeError if the key is secret, and this WebSocket class takes no headers. */
+  /** @throws InvalidArgumentError if the key is secret, and this WebSocket class takes no headers. */
   constructor(
     WebSocket: WebSocketConstructor,
     url: string,
@@ -84,7 +85,7 @@ function open(WebSocket: TakesOptions, url: string, apiKey: string | undefined):
   try {
     return new WebSocket(url, { headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` } });
   } catch (cause) {
-    throw new TypeError(
+    throw new InvalidArgumentError(
       "this WebSocket class does not take headers, and so no secret API key; pass one that does, or use a publishable key",
       {
         cause,

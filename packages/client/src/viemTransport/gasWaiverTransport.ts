@@ -28,7 +28,7 @@ export interface GasWaiverTransportOptions extends GaslessOptions {
  * The account must sign without sending. For wallets that only send, `gaslessProvider` and the gateway are there. Transactions
  * that are sent at the same time need viem's `nonceManager` in the account.
  * @param transport reads the chain.
- * @throws TypeError if the address or the key of the service cannot be used. Actions throw viem's errors, with the
+ * @throws InvalidArgumentError if the address or the key of the service cannot be used. Actions throw viem's errors, with the
  * {@link WaiverClientError} inside: `error.walk((one) => one instanceof SubmissionFailedError)`.
  * @example
  * ```ts

@@ -1,0 +1,101 @@
+import type { DecodedTransaction } from "./decodedTransaction.js";
+import type { Explanation, NodeFacts, ServiceFacts } from "./explanation.js";
+import type { TraceFrame } from "./nodeFacts.js";
+
+/** The explanation as lines for a person: the conclusion first, then the facts. */
+export function explanationLines({ summary, next, transaction, service, node }: Explanation): string[] {
+  return [
+    summary,
+    ...next.map((step) => `  → ${step}`),
+    ...(transaction ? ["", "transaction", ...transactionLines(transaction)] : []),
+    "",
+    `service ${service.url}`,
+    ...serviceLines(service),
+    "",
+    `node ${node.url}`,
+    ...nodeLines(node),
+  ];
+}
+
+function line(name: string, value: string | undefined): string[] {
+  return value === undefined ? [] : [`  ${name.padEnd(14)}${value}`];
+}
+
+function transactionLines(tx: DecodedTransaction): string[] {
+  const call = tx.selector === undefined ? "without a method" : `method ${tx.selector}`;
+  return [
+    ...line("hash", tx.hash),
+    ...line("from", tx.from ?? "unknown: the signature is not valid"),
+    ...line("to", tx.to ?? "none: it would create a contract"),
+    ...line("call", `${call}, ${tx.dataBytes} byte(s) of calldata, value ${tx.value} wei`),
+    ...line("nonce", tx.nonce),
+    ...line("gas limit", `${tx.gasLimit}${tx.gasPrice === undefined ? "" : ` at price ${tx.gasPrice}`}`),
+    ...line("chain", tx.chainId),
+  ];
+}
+
+function serviceLines({ trouble, record, unfinished, policy, check }: ServiceFacts): string[] {
+  return [
+    ...line("trouble", trouble),
+    ...(record ? recordLines(record) : line("record", "this key has none")),
+    ...line("policy", policy && policyText(policy)),
+    ...(unfinished ?? []).flatMap(({ nonce, id, state }) => line("holds", `nonce ${nonce}, ${state}: ${id}`)),
+    ...line("dry run", check && checkText(check)),
+  ];
+}
+
+function recordLines(record: NonNullable<ServiceFacts["record"]>): string[] {
+  const { id, state, certainty, wrapperHash, waiver, waiverNonce, error } = record;
+  const steps = [
+    ["accepted", record.acceptedAt],
+    ["signed", record.signedAt],
+    ["broadcast", record.broadcastAt],
+    ["included", record.includedAt],
+    ["final", record.finalAt],
+    ["failed", record.failedAt],
+  ] as const;
+  return [
+    ...line("record", `${id}, ${state}, certainty ${certainty}`),
+    ...steps.flatMap(([step, time]) => line(step, time)),
+    ...line("wrapper", wrapperHash && `${wrapperHash}, nonce ${waiverNonce} of waiver ${waiver}`),
+    ...line("error", error && `${error.reason ?? error.code}: ${error.message}`),
+  ];
+}
+
+function policyText({ verdict, allowedSelectors, waivers }: NonNullable<ServiceFacts["policy"]>): string {
+  if (verdict === "allowed") return `allowed; carried by ${waivers.join(", ") || "no waiver at present"}`;
+  const allowed = allowedSelectors?.join(", ") || "nothing";
+  return `${verdict}; allowed for this target: ${allowed}`;
+}
+
+function checkText(check: NonNullable<ServiceFacts["check"]>): string {
+  if (!check.success) return `refused: ${check.error.reason ?? check.error.code}: ${check.error.message}`;
+  const { simulation } = check;
+  if (simulation === undefined) return "would be accepted";
+  return `would be accepted; the call ${simulation.success ? "works" : `fails: ${simulation.message}`}`;
+}
+
+function nodeLines(node: NodeFacts): string[] {
+  const { trouble, chainId, head, sender, place, blockNumber, reverted, gasUsed, failure, wrapper } = node;
+  const outcome = reverted ? `reverted: ${failure?.message ?? "the node does not tell why"}` : "worked";
+  return [
+    ...line("trouble", trouble),
+    ...line("chain", chainId && `${chainId}, block ${head}`),
+    ...line("sender", sender && `next nonce ${sender.nextNonce}, balance ${sender.balance} wei`),
+    ...line("target", node.targetHasCode === false ? "has no code: calls of it do nothing" : undefined),
+    ...line("transaction", place === "in a block" ? `in block ${blockNumber}, ${outcome}` : place),
+    ...line("gas used", gasUsed),
+    ...line("wrapper", wrapper && `${wrapper.place}`),
+    ...(node.trace ? ["  trace", ...traceLines(node.trace)] : []),
+  ];
+}
+
+/** Deeper calls are left out; `--json` has them all. */
+const MAX_DEPTH = 8;
+
+function traceLines({ type, to, input, error, calls = [] }: TraceFrame, depth = 0): string[] {
+  const indent = "  ".repeat(depth + 2);
+  const failed = error === undefined ? "" : `  ✗ ${error}`;
+  const own = `${indent}${type} ${to ?? ""} ${input?.slice(0, 10) ?? ""}${failed}`;
+  return [own, ...(depth < MAX_DEPTH ? calls.flatMap((call) => traceLines(call, depth + 1)) : [])];
+}
