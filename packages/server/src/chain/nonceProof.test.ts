@@ -57,6 +57,22 @@ function chainOf(blocks: number, uses: readonly number[]): ModelChain {
 const accountNonce = (nonce: bigint) => ({ account: hexToBytes(account), nonce });
 
 describe("the proof of who used a nonce", () => {
+  it("of another nonce in a block that was read in the last seconds costs no call", async () => {
+    let nowMs = 0;
+    const model = chainOf(4, []);
+    model.mine();
+    model.setNonce(account, 3n);
+    model.mine();
+    const { proofs, calls } = proofsOver(model, 0, () => nowMs);
+    await proofs.find(accountNonce(2n));
+    calls.length = 0;
+    expect(await proofs.find(accountNonce(0n))).toMatchObject({ nonce: 0n, blockNumber: 5n });
+    expect(calls).toEqual([]);
+    nowMs = 60_000;
+    await proofs.find(accountNonce(0n));
+    expect(calls).not.toEqual([]);
+  });
+
   it("names transaction and block", async () => {
     const { proofs } = proofsOver(chainOf(40, [3, 21, 22, 40]));
     const found = await Promise.all([0n, 1n, 2n, 3n].map((nonce) => proofs.find(accountNonce(nonce))));

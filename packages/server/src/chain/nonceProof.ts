@@ -59,6 +59,9 @@ const MAX_SCANNED_BLOCKS = 10_000n;
 const SCANNED_BLOCKS = 100n;
 /** Blocks in one request: their transactions come whole. */
 const BLOCKS_PER_REQUEST = 10n;
+/** The final blocks in which uses were found are remembered for this long, in ms: they often show the uses of other nonces too. */
+const REMEMBER_BLOCKS_MS = 10_000;
+const REMEMBERED_BLOCKS = 4;
 /** The maximum number of searches whose progress is kept. The oldest is dropped and begins anew. */
 const MAX_SCANS = 10_000;
 
@@ -69,7 +72,22 @@ export function createNonceProofs({
 }: NonceProofOptions): NonceProofs {
   const scans = new Map<string, Scan>();
   const found = new Map<Hex, { readonly next: bigint; readonly until: number }>();
+  let blocks: readonly RememberedBlock[] = [];
+  const findInBlocks = (accountNonce: AccountNonce) => {
+    blocks = blocks.filter(({ until }) => now() < until);
+    return blocks
+      .map(({ block, height }) => useIn(block, height, accountNonce))
+      .find((use) => use !== undefined);
+  };
+  const rememberBlock = ({ blockHash, blockNumber, blockTransactions }: NonceUse) => {
+    if (blocks.some(({ height }) => height === blockNumber)) return;
+    const block = { hash: blockHash, transactions: blockTransactions };
+    const remembered = { block, height: blockNumber, until: now() + REMEMBER_BLOCKS_MS };
+    blocks = [...blocks.slice(1 - REMEMBERED_BLOCKS), remembered];
+  };
   const findUse = async (accountNonce: AccountNonce) => {
+    const inBlock = findInBlocks(accountNonce);
+    if (inBlock) return inBlock;
     const final = (await chain.blockNumber()) - BigInt(reorgDepth);
     if (final < 0n) return undefined;
     const height = await bisect(chain, accountNonce, final);
@@ -87,6 +105,7 @@ export function createNonceProofs({
     async find(accountNonce) {
       const use = await findUse(accountNonce);
       if (use === undefined) return undefined;
+      rememberBlock(use);
       const { account, nonce } = accountNonce;
       for (const [name, { until }] of found) if (now() >= until) found.delete(name);
       found.set(bytesToHex(account), {
@@ -96,6 +115,13 @@ export function createNonceProofs({
       return use;
     },
   };
+}
+
+/** A final block in which a use was found. */
+interface RememberedBlock {
+  readonly block: BlockWithTransactions;
+  readonly height: bigint;
+  readonly until: number;
 }
 
 /**

@@ -9,6 +9,7 @@ import { wakeQueued } from "../store/transitions/wakeQueued.js";
 import type { WatchContext } from "./context.js";
 import type { AnswerBreaker } from "./laneBreaker.js";
 import { decide } from "./law.js";
+import { findLowestFreeNonce } from "./placement.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
 import type { RetryPace } from "./retryPace.js";
@@ -71,13 +72,13 @@ export async function applyAnswers(
   const unclearSubmissions = unclear.map(submissionOf);
   await reconcile(held, unclearSubmissions, context);
   const known = await addKnown(held, unclearSubmissions, context);
-  const withdrawn = await requeueBlockedByWithdrawn(
+  const misplaced = await requeueOccupied(
     held,
     answered.filter(({ verdict }) => verdict.kind === "occupied").map(submissionOf),
     context,
   );
   const notAccepted = answered.filter(
-    ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !withdrawn.has(id),
+    ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !misplaced.has(id),
   );
   const resend = await applyDecisions(held, notAccepted, answered, memory, context);
   await moveBreaker(answered, breaker);
@@ -194,12 +195,12 @@ async function addKnown(
 }
 
 /**
- * Queues again the submissions whose nonce is occupied in the pool by a withdrawn wrapper of the lane. Otherwise
- * both could wait for ever: the withdrawn wrapper waits for nonces below it, and the lane signs nothing for those nonces
- * while this submission is not broadcast. Submissions whose nonce is occupied by a foreign wrapper stay: the chain will
- * show whose it was.
+ * Queues again submissions whose nonce is occupied in the pool, where both wrappers could wait for ever: the one in the pool waits
+ * for nonces below it, and the lane signs nothing for those nonces while this submission is not broadcast. That is so for a
+ * withdrawn wrapper of the lane, and for any wrapper above a free nonce, such as one that the store has lost in a failover.
+ * The others stay: the chain will show whose wrapper it was.
  */
-async function requeueBlockedByWithdrawn(
+async function requeueOccupied(
   held: HeldLane,
   occupied: readonly InFlightSubmission[],
   { store, chain }: WatchContext,
@@ -211,10 +212,13 @@ async function requeueBlockedByWithdrawn(
   const inPool = new Map(
     withdrawn.filter((_, i) => known[i]).map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
   );
-  const blocked = occupied.filter(({ waiverNonce, wrapperHash }) => {
+  const isByWithdrawn = ({ waiverNonce, wrapperHash }: InFlightSubmission) => {
     const other = inPool.get(waiverNonce);
     return other !== undefined && !bytesEqual(other, wrapperHash);
-  });
+  };
+  const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+  const free = await findLowestFreeNonce(store, held, chainNonce);
+  const blocked = occupied.filter((one) => isByWithdrawn(one) || one.waiverNonce > free);
   await requeueMisplaced(held, blocked, "nonce occupied", { afterMs: NONCE_OCCUPIED_MS, store });
   return new Set(blocked.map(({ id }) => id));
 }

@@ -30,7 +30,7 @@ export interface LaneDependencies {
   /** Without it, nobody looks for the causes of reverts. */
   readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Without them, a lane reads past its dead rows. */
-  readonly laneFloors?: Pick<LaneFloors, "of">;
+  readonly laneFloors?: Pick<LaneFloors, "of" | "lowerTo">;
   /** The chain's number in the store. */
   readonly chainRef: number;
   /** The name of this process among the replicas. */

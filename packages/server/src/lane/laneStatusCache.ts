@@ -8,7 +8,7 @@ export interface LaneStatusCache {
   /** The time of the last refresh that succeeded, by the monotonic clock in ms. */
   readonly refreshedAt: number;
   /** The floors of the lanes, by the same readings. */
-  readonly laneFloors: Pick<LaneFloors, "of">;
+  readonly laneFloors: Pick<LaneFloors, "of" | "lowerTo">;
   /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
   refresh(): Promise<boolean>;
   /** Calls the listener with the lanes after each refresh. */
@@ -39,7 +39,7 @@ export function createLaneStatusCache(store: Store, chainRef: number): LaneStatu
       if (turn < newest) return false;
       newest = turn;
       lanes = fresh;
-      laneFloors.replace(lanes, isFull ? { startedAt, tookMs: refreshedAt - startedAt } : undefined);
+      laneFloors.replace(lanes, { isFull, startedAt, tookMs: refreshedAt - startedAt });
       for (const listener of listeners) listener(lanes);
       return true;
     },

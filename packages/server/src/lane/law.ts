@@ -24,8 +24,8 @@ import type { Failure } from "../model/submission.js";
  *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
  *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
  *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
- *   L10 The wrapper cannot land or run where it stands: a nonce of its sender before it is missing, another wrapper of the
- *       lane has its nonce in the pool, the lane has too few to fill the nonces below it, or nobody signs in the lane and
+ *   L10 The wrapper cannot land or run where it stands: a nonce of its sender before it is missing, another wrapper has its
+ *       nonce in the pool and may wait for ever itself, the lane has too few to fill the nonces below it, or nobody signs in the lane and
  *       another lane may carry the submission. It is queued again, with the wrapper remembered as open.
  *   L11 Otherwise the submission stays as it is.
  *
@@ -56,7 +56,7 @@ export type Expiry =
 export type Misplacement =
   /** A nonce of its sender before it is neither used nor carried by a wrapper in front. */
   | "sender gap"
-  /** Another wrapper of the lane waits in the pool under its nonce. */
+  /** Another wrapper waits in the pool under its nonce: a withdrawn one of the lane, or any above a free nonce. */
   | "nonce occupied"
   /** The lane has too few submissions to fill the nonces below it. */
   | "nonces unfilled"

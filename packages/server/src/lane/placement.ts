@@ -1,6 +1,7 @@
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import { type AssignedNonce, findAssignedNonces, findFirstUnusedNonce } from "../store/lanes/waiverNonces.js";
+import type { Store } from "../store/store.js";
 import type { LaneContext } from "./context.js";
 import { freeNonces } from "./plan.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
@@ -74,6 +75,15 @@ function splitByGap(
     fillers: ready.filter(mayFill),
     nonFillers: ready.filter((submission) => !mayFill(submission)),
   };
+}
+
+/**
+ * Finds the lowest waiver nonce that neither the chain has used nor a submission of the lane has.
+ * @param chainNonce the chain's next nonce of the waiver, read before.
+ */
+export async function findLowestFreeNonce(store: Store, held: HeldLane, chainNonce: bigint): Promise<bigint> {
+  const assigned = await findAssignedNonces(store, held);
+  return firstFree(await findFirstUnusedNonce(store, held, chainNonce), assigned);
 }
 
 function firstFree(first: bigint, assigned: readonly AssignedNonce[]): bigint {

@@ -5,6 +5,7 @@ import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { includedUpdate, type Results } from "../results/results.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { LaneFloors } from "../store/lanes/laneFloors.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 import { type FailedSubmission, saveFailed } from "../store/transitions/saveFailed.js";
@@ -36,6 +37,7 @@ export interface ReconcileContext {
   readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Without it, the store knows of all broadcasts. */
   readonly broadcastBuffer?: Pick<BroadcastBuffer, "storeBeyond">;
+  readonly laneFloors?: Pick<LaneFloors, "lowerTo">;
   /** Called after reconciling has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
@@ -180,6 +182,8 @@ async function includeExecuted(
   };
   const ids = included.map(({ id }) => id);
   const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
+  for (const { blockNumber } of included)
+    context.laneFloors?.lowerTo(held.waiver, blockNumber, performance.now());
   publishIncluded(saved, included, context);
 }
 

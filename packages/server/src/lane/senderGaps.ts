@@ -70,7 +70,8 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
   return {
     async rebuild(inFlight) {
       const signed = inFlight.filter(({ state }) => state === "signed");
-      for (const { submission, missing } of await missingPredecessors(signed, inFlight, chain)) {
+      const turns = await readSenderTurns(signed, chain);
+      for (const { submission, missing } of missingPredecessors(turns, inFlight)) {
         addGap(bytesToHex(submission.sender), missing);
       }
     },
@@ -104,20 +105,34 @@ export interface MissingPredecessor {
   readonly missing: bigint;
 }
 
+/** The next nonces of senders on the chain. */
+export interface SenderTurns {
+  /** Returns the next nonce of an account; 0 for one that was not asked for. */
+  of(sender: Uint8Array): bigint;
+  /** The senders' addresses in hex, with their next nonces. */
+  readonly all: ReadonlyMap<string, bigint>;
+}
+
+/** Reads the next nonces of the owners of some submissions, each once. */
+export async function readSenderTurns(
+  submissions: readonly Pick<InFlightSubmission, "sender">[],
+  chain: Pick<NodeClient, "nonces">,
+): Promise<SenderTurns> {
+  const addresses = new Map(submissions.map(({ sender }) => [bytesToHex(sender), sender]));
+  const nonces = addresses.size === 0 ? [] : await chain.nonces([...addresses.values()]);
+  const all = new Map([...addresses.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
+  return { all, of: (sender) => all.get(bytesToHex(sender)) ?? 0n };
+}
+
 /**
  * Finds the submissions of some senders that cannot run where they stand.
- * @param senders the owners of these submissions.
  * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
  */
-export async function missingPredecessors(
-  senders: readonly Pick<InFlightSubmission, "sender">[],
+export function missingPredecessors(
+  senders: Pick<SenderTurns, "all">,
   inFlight: readonly InFlightSubmission[],
-  chain: Pick<NodeClient, "nonces">,
-): Promise<MissingPredecessor[]> {
-  const addresses = new Map(senders.map(({ sender }) => [bytesToHex(sender), sender]));
-  if (addresses.size === 0) return [];
-  const nonces = await chain.nonces([...addresses.values()]);
-  const turns = new Map([...addresses.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
+): MissingPredecessor[] {
+  const turns = new Map(senders.all);
   return inFlight.flatMap((submission) => {
     const sender = bytesToHex(submission.sender);
     const turn = turns.get(sender);

@@ -1,12 +1,6 @@
-import { bytesEqual } from "@gas-waiver/protocol";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findUnfinished } from "../store/lanes/unfinished.js";
-import {
-  closeWithdrawnWrappers,
-  findOpenWrappersBelow,
-  forgetWithdrawnWrappers,
-  type WithdrawnWrapper,
-} from "../store/lanes/withdrawnWrappers.js";
+import { forgetWithdrawnWrappers } from "../store/lanes/withdrawnWrappers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH } from "./chainOutcomes.js";
 import type { WatchContext } from "./context.js";
 import { reconcile } from "./reconcile.js";
@@ -46,7 +40,8 @@ export async function examine(
  * missed.
  */
 export async function sweep(held: HeldLane, context: WatchContext): Promise<Finding[]> {
-  await sweepWithdrawn(held, context);
+  const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
+  await forgetWithdrawnWrappers(context.store, held, chainNonce);
   const findings = await examine(held, context);
   if (findings.length === 0) return findings;
   const counts: Record<string, number> = {};
@@ -58,35 +53,4 @@ export async function sweep(held: HeldLane, context: WatchContext): Promise<Find
     context,
   );
   return findings;
-}
-
-/** Closes the withdrawn wrappers that can never land, and deletes those that no submission needs any more. */
-export async function sweepWithdrawn(held: HeldLane, context: WatchContext): Promise<void> {
-  const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
-  await closeDeadWrappers(held, chainNonce, context);
-  await forgetWithdrawnWrappers(context.store, held, chainNonce);
-}
-
-/** The wrappers whose nonces are looked up in one sweep. */
-const MAX_WRAPPERS_PER_SWEEP = 50;
-
-/**
- * Closes the withdrawn wrappers whose nonces other transactions have used, by the proof of a final block (D28). One that
- * landed itself stays open until its submission is included.
- */
-export async function closeDeadWrappers(
-  held: HeldLane,
-  chainNonce: bigint,
-  { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,
-): Promise<void> {
-  const dead: WithdrawnWrapper[] = [];
-  const open = await findOpenWrappersBelow(store, held, chainNonce, MAX_WRAPPERS_PER_SWEEP);
-  // Several wrappers may have had one nonce after each other.
-  for (const nonce of new Set(open.map(({ waiverNonce }) => waiverNonce))) {
-    const use = await nonceProofs.find({ account: held.waiver, nonce });
-    if (use === undefined) continue;
-    const { hash } = use.transaction;
-    dead.push(...open.filter((one) => one.waiverNonce === nonce && !bytesEqual(hash, one.wrapperHash)));
-  }
-  await closeWithdrawnWrappers(store, held, dead);
 }

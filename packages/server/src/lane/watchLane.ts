@@ -81,9 +81,9 @@ class PollingWatch implements LaneWatch {
     if (this.isFollowing) this.#timer.wake();
   };
 
-  onStatus = ({ queued, inFlight, hasUnfinalized, hasWithdrawn }: LaneStatus): void => {
+  onStatus = ({ queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper }: LaneStatus): void => {
     if (this.#lease.current() === undefined) return;
-    if (inFlight > 0 || hasUnfinalized) this.follow();
+    if (inFlight > 0 || hasUnfinalized || hasOpenWrapper) this.follow();
     if (performance.now() - this.#sweptAt < this.#context.options.sweepIntervalMs) return;
     // An empty lane needs no sweep before the next one is due.
     this.#sweptAt = performance.now();

@@ -7,54 +7,105 @@ import {
   hexToBytes,
   signWrapperTxWithKey,
 } from "@gas-waiver/protocol";
-import { describe, expect, it } from "vitest";
-import { closeDeadWrappers } from "../../src/lane/sweep.js";
+import { describe, expect, it, vi } from "vitest";
+import type { NodeClient } from "../../src/chain/nodeClient.js";
+import type { NonceProofs, NonceUse } from "../../src/chain/nonceProof.js";
+import { createConfirmations } from "../../src/lane/confirmations.js";
+import type { WatchContext } from "../../src/lane/context.js";
+import { createOpenWrapperSearch } from "../../src/lane/openWrappers.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import type { Store } from "../../src/store/store.js";
+import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";
 import { setLaneState, untilOwned } from "../support/laneStates.js";
-import { bytes, createHeldLane } from "../support/submissions.js";
+import { bytes, createHeldLane, createSubmission, newSubmissionOf } from "../support/submissions.js";
+import { silent } from "../support/testPostgres.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { useTestStore } from "../support/testStore.js";
 import { accountsOf, innerOf, SECOND_KEY, WAIVER, WAIVER_KEY } from "../support/user.js";
 
-describe("the sweep of withdrawn wrappers", () => {
+describe("the search for what became of open wrappers", () => {
   let store: Store;
   let lane: HeldLane;
+  let nowMs: number;
+  let chain: Partial<NodeClient>;
   useTestStore("perTest", async (opened) => {
     store = opened;
     lane = await createHeldLane(store);
+    nowMs = 0;
   });
 
-  it("closes a dead wrapper although fifty with lower nonces have no proof", async () => {
-    await store.pool.query(
-      `insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
-       select $1, $2, n, decode(lpad(to_hex(n), 64, '0'), 'hex'), gen_random_uuid() from generate_series(0, 50) n`,
-      [lane.chain, lane.waiver],
+  const useOf = (nonce: bigint): NonceUse => {
+    const input = new Uint8Array();
+    const transaction = { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input };
+    const block = { blockNumber: 3n, blockHash: bytes(32, 3), blockTransactions: [] };
+    return { transaction, nonce, by: "sender", ...block };
+  };
+  const searchWith = (find: NonceProofs["find"]) =>
+    createOpenWrapperSearch(
+      {
+        ...{ store, chain, log: silent, nonceProofs: { find }, options: { reorgDepth: 0 } },
+        confirmations: createConfirmations(() => nowMs),
+        results: { publish: () => {} },
+      } as unknown as WatchContext,
+      () => nowMs,
     );
-    const nonceProofs = {
-      find: async ({ nonce }: { nonce: bigint }) =>
-        nonce < 50n
-          ? undefined
-          : {
-              transaction: {
-                hash: bytes(32, 77),
-                from: lane.waiver,
-                nonce,
-                to: undefined,
-                input: bytes(0, 0),
-              },
-              nonce,
-              by: "sender" as const,
-              blockNumber: 3n,
-              blockHash: bytes(32, 3),
-              blockTransactions: [],
-            },
+  const query = async (sql: string) => (await store.pool.query(sql)).rows;
+  /** Queues a submission with an open wrapper, in a pause that no step ends. */
+  const setAside = async (user: number, waiverNonce: bigint) => {
+    const id = await createSubmission("signed", store, lane, newSubmissionOf(user), waiverNonce);
+    await saveRequeued(store, lane, [id], { afterMs: 600_000, isOpen: true });
+    return id;
+  };
+
+  it("closes a dead wrapper although fifty with lower nonces have no proof, and asks for those ever more rarely", async () => {
+    await setAside(1, 50n);
+    await query(`insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
+      select w.chain, w.waiver, n, decode(lpad(to_hex(n), 64, '0'), 'hex'), w.open_for
+      from withdrawn w, generate_series(0, 49) n`);
+    const asked: bigint[] = [];
+    chain = {
+      nonces: async () => [100n],
+      snapshot: async (_, hashes) => ({
+        nonces: [100n, 0n],
+        receipts: hashes.map(() => undefined),
+        nonceAfter: 100n,
+      }),
     };
-    for (let sweeps = 0; sweeps < 5; sweeps++) await closeDeadWrappers(lane, 100n, { store, nonceProofs });
-    const { rows } = await store.pool.query(
-      "select count(*)::int as open from withdrawn where open_for is not null",
-    );
-    expect(rows).toEqual([{ open: 50 }]);
+    const search = searchWith(async ({ nonce }) => {
+      asked.push(nonce);
+      return nonce < 50n ? undefined : useOf(nonce);
+    });
+    const openAfter = async () => {
+      await search.run(lane);
+      nowMs += 1_000;
+      return (await query("select from withdrawn where open_for is not null")).length;
+    };
+    const open = [await openAfter(), await openAfter()];
+    expect(open).toContain(50);
+    const early = asked.length;
+    for (let seconds = 2; seconds < 60; seconds++) await openAfter();
+    expect(asked.length - early).toBeLessThan(5 * 50);
+  });
+
+  it("includes a submission whose earlier wrapper has landed, long before its pause is over", async () => {
+    const id = await setAside(1, 4n);
+    const receipt = { blockNumber: 7n, blockHash: bytes(32, 7), gasUsed: 1n, succeeded: true };
+    chain = {
+      nonces: async () => [5n],
+      blocks: async () => [],
+      snapshot: async () => ({ nonces: [5n, 1n], receipts: [receipt], nonceAfter: 5n }),
+    };
+    await searchWith(async () => undefined).run(lane);
+    expect(await query(`select id, state from submissions`)).toEqual([{ id, state: "included" }]);
+  });
+
+  it("asks no node where no submission waits for an open wrapper", async () => {
+    const nonces = vi.fn(async () => [100n]);
+    chain = { nonces };
+    await query(`insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
+      select chain, waiver, 1, '\\x02', gen_random_uuid() from lanes`);
+    await searchWith(async () => undefined).run(lane);
+    expect(nonces).not.toHaveBeenCalled();
   });
 });
 
@@ -89,10 +140,7 @@ describe("a wrapper that no node takes", () => {
   }, 40_000);
 
   it("of a stopped lane is closed when the chain shows that another transaction used its nonce", async () => {
-    const service = await services.start(
-      { leaseMs: 300, requestTimeoutMs: 400, sweepIntervalMs: 200 },
-      { automine: false },
-    );
+    const service = await services.start({ leaseMs: 300, requestTimeoutMs: 400 }, { automine: false });
     await untilOwned(service, [WAIVER]);
     service.node.onSends({
       kind: "error",

@@ -277,7 +277,7 @@ export class LaneModel {
       held: undefined,
       context,
       broadcaster,
-      watcher: createWatcher(context, broadcaster),
+      watcher: createWatcher(context, broadcaster, () => this.#nowMs),
       lostBlocks: createLostBlocksCheck(context, () => this.#nowMs),
       outbox: [],
       mustResend: true,

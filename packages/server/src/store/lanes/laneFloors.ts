@@ -8,6 +8,16 @@ export interface LaneFloor {
   readonly queueFloor: Date;
   /** No included submission of the lane is in a block below this one. */
   readonly blockFloor: bigint;
+  /** The start of the database's server by its own clock: after a failover, what was written on the old one may be undone. */
+  readonly serverStart: string;
+}
+
+/** A reading of all lanes; times by the clock of {@link LaneFloors.isFullDue}, in ms. */
+export interface Reading {
+  /** It had no floors itself. */
+  readonly isFull: boolean;
+  readonly startedAt: number;
+  readonly tookMs: number;
 }
 
 /**
@@ -16,13 +26,16 @@ export interface LaneFloor {
  * submission.
  *
  * A floor rests on what was committed when it was read. A write that begins later puts nothing below the queue's floor, which
- * is {@link SLACK_MS} in the past. What a slower write has put there, or a node has shown in an earlier block, is found by the
- * next reading without floors. There is one a second, and at most a fiftieth of the time goes to them.
+ * is {@link SLACK_MS} in the past. What a slower write has put there is found by the next reading without floors. There is one a
+ * second; where it is slow, at most a fiftieth of the time goes to them, but there is one in ten seconds. Where the store is known
+ * to have something below a floor, or has come to another server, the next reading is one.
  */
 export class LaneFloors {
   #floors = new Map<string, LaneFloor>();
   #fullAt = Number.NEGATIVE_INFINITY;
   #fullMs = 0;
+  #server: string | undefined;
+  #loweredAt = Number.NEGATIVE_INFINITY;
 
   /** Returns the floors of a lane; undefined if it has none yet. */
   of(waiver: Uint8Array): LaneFloor | undefined {
@@ -31,21 +44,40 @@ export class LaneFloors {
 
   /** Returns whether it is time for a reading without floors. */
   isFullDue(now: number): boolean {
-    return now - this.#fullAt >= Math.max(FULL_EVERY_MS, this.#fullMs * PERIODS_PER_FULL);
+    if (this.#loweredAt >= this.#fullAt) return true;
+    const periodMs = Math.max(FULL_EVERY_MS, this.#fullMs * PERIODS_PER_FULL);
+    return now - this.#fullAt >= Math.min(MAX_PERIOD_MS, periodMs);
   }
 
   /**
-   * Replaces the floors by those of a reading.
-   * @param full when the reading began and how long it took, if it had no floors itself.
+   * Takes note of a submission that this replica has stored as included in this block, which may be older than those of
+   * the others: a wrapper may be found long after it landed. Call it after the commit.
+   * @param now the time by the clock of {@link isFullDue}.
    */
-  replace(
-    floors: readonly LaneFloor[],
-    full?: { readonly startedAt: number; readonly tookMs: number },
-  ): void {
+  lowerTo(waiver: Uint8Array, block: bigint, now: number): void {
+    const floor = this.of(waiver);
+    if (floor === undefined || floor.blockFloor <= block) return;
+    this.#floors.set(bytesToHex(waiver), { ...floor, blockFloor: block });
+    // A reading that has begun does not see it, and replaces the floors.
+    this.#loweredAt = now;
+  }
+
+  /**
+   * Replaces the floors by those of a reading. Without floors of its own, it is a full one. One that has floors of another
+   * server is void.
+   */
+  replace(floors: readonly LaneFloor[], { isFull, startedAt, tookMs }: Reading): void {
+    const server = floors[0]?.serverStart;
+    if (!isFull && server !== this.#server) {
+      this.#floors.clear();
+      this.#loweredAt = startedAt;
+      return;
+    }
+    this.#server = server;
     this.#floors = new Map(floors.map((floor) => [bytesToHex(floor.waiver), floor]));
-    if (full === undefined) return;
-    this.#fullAt = full.startedAt;
-    this.#fullMs = full.tookMs;
+    if (!isFull) return;
+    this.#fullAt = startedAt;
+    this.#fullMs = tookMs;
   }
 }
 
@@ -53,3 +85,4 @@ export class LaneFloors {
 export const SLACK_MS = 2_000;
 const FULL_EVERY_MS = 1_000;
 const PERIODS_PER_FULL = 50;
+const MAX_PERIOD_MS = 10_000;

@@ -61,6 +61,7 @@ interface LaneRow {
   has_open_wrapper: boolean;
   queue_floor: Date;
   block_floor: string | null;
+  server_start: string;
 }
 
 const LANE_STATUSES = `with floor as materialized (
@@ -101,7 +102,8 @@ select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
        coalesce((select true from withdrawn w
                  where w.chain = l.chain and w.waiver = l.waiver and w.open_for is not null
                    and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper,
-       least(queued.first_look_at, now() - $5 * interval '1 millisecond') as queue_floor
+       least(queued.first_look_at, now() - $5 * interval '1 millisecond') as queue_floor,
+       pg_postmaster_start_time()::text as server_start
 from lanes l join floor on floor.waiver = l.waiver join queued on queued.waiver = l.waiver
   join unfinalized on unfinalized.waiver = l.waiver join in_flight on in_flight.waiver = l.waiver
 where l.chain = $1 order by l.waiver`;
@@ -142,5 +144,6 @@ export async function findLaneStatuses(
     hasOpenWrapper: row.has_open_wrapper,
     queueFloor: row.queue_floor,
     blockFloor: BigInt(row.block_floor ?? 0),
+    serverStart: row.server_start,
   }));
 }

@@ -18,7 +18,10 @@ const SEARCHED_NONCES = 5_000;
 /** The maximum number of nonces that one search returns. */
 const FOUND_NONCES = 50;
 
-/** Finds nonces of the waiver that the chain has used and for which the store has no wrapper, the highest first. */
+/**
+ * Finds nonces of the waiver that the chain has used while the store does not know by which wrapper, the highest first. A
+ * withdrawn wrapper tells nothing: another one may have landed under its nonce.
+ */
 export async function findUnknownNonces(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
@@ -32,7 +35,6 @@ export async function findUnknownNonces(
          select waiver_nonce from finished
          where chain = $1 and waiver = $2 and waiver_nonce >= $3::bigint - ${SEARCHED_NONCES} and waiver_nonce < $3::bigint)
        and not exists (select from unfinished where chain = $1 and waiver = $2 and waiver_nonce = nonce)
-       and not exists (select from withdrawn where chain = $1 and waiver = $2 and waiver_nonce = nonce)
      order by nonce desc limit ${FOUND_NONCES}`,
     [lane.chain, toBuffer(lane.waiver), chainNonce.toString(), except.map(String)],
   );

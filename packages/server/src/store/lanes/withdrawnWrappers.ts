@@ -42,25 +42,34 @@ export async function countOpenWrappers(
   return new Map(rows.map(({ open_for, count }) => [open_for, count]));
 }
 
+/** A withdrawn wrapper that may still land. */
+export interface OpenWrapper extends WithdrawnWrapper {
+  /** The id of its submission, which may be in another lane by now. */
+  readonly submission: string;
+}
+
 /**
- * Finds some open wrappers of the lane below the waiver's nonce, at random: in a fixed order, wrappers that stay open for
- * long would fill each answer.
+ * Finds open wrappers of the lane whose submissions wait for what becomes of them, those with the lowest nonces first.
+ * @param except nonces to pass over.
  */
-export async function findOpenWrappersBelow(
+export async function findOpenWrappers(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
-  waiverNonce: bigint,
+  except: readonly bigint[],
   limit: number,
-): Promise<WithdrawnWrapper[]> {
-  const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
-    `select waiver_nonce, wrapper_hash from withdrawn
-     where chain = $1 and waiver = $2 and waiver_nonce < $3 and open_for is not null
-     order by random() limit $4`,
-    [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), limit],
+): Promise<OpenWrapper[]> {
+  const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer; open_for: string }>(
+    // A subquery of one value: for "exists", the planner may read all of unfinished at once.
+    `select waiver_nonce, wrapper_hash, open_for from withdrawn
+     where chain = $1 and waiver = $2 and open_for is not null and waiver_nonce <> all($3::bigint[])
+       and (select u.state <> 'included' from unfinished u where u.id = open_for)
+     order by waiver_nonce limit $4`,
+    [lane.chain, toBuffer(lane.waiver), except.map(String), limit],
   );
-  return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash }) => ({
+  return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash, open_for: submission }) => ({
     waiverNonce: BigInt(waiver_nonce),
     wrapperHash,
+    submission,
   }));
 }
 

@@ -9,6 +9,8 @@ export interface StoreMoves {
    * @param maxAgeMs an answer of this age will do; by default the database is asked.
    */
   hasMoved(maxAgeMs?: number): Promise<boolean>;
+  /** Returns a name of the move for which {@link hasMoved} is true, which no other move has; undefined where it is false. */
+  lastMove(maxAgeMs?: number): Promise<string | undefined>;
   /**
    * True if the chain has had blocks since the last move was first seen here, or if the store has not moved lately. Before
    * that, a pool may hold wrappers that the store has lost, and a sender's missing nonce may be in one of them.
@@ -37,7 +39,7 @@ const NOT_PERMITTED: ReadonlySet<string | undefined> = new Set(["42501", "0A000"
 
 export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
   const identities = [...IDENTITIES];
-  let last: { readonly at: number; readonly answer: Promise<boolean> } | undefined;
+  let last: { readonly at: number; readonly answer: Promise<string | undefined> } | undefined;
   let afterMove: { readonly move: string; readonly height: bigint } | undefined;
   /** The time of the last move; undefined if there was none lately. */
   const findMove = async (): Promise<string | undefined> => {
@@ -54,19 +56,21 @@ export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
       }
     }
   };
+  const lastMove = (maxAgeMs = 0) => {
+    const now = performance.now();
+    if (last === undefined || now - last.at >= maxAgeMs) {
+      const answer = findMove();
+      const asked = { at: now, answer };
+      last = asked;
+      answer.catch(() => {
+        if (last === asked) last = undefined;
+      });
+    }
+    return last.answer;
+  };
   return {
-    hasMoved(maxAgeMs = 0) {
-      const now = performance.now();
-      if (last === undefined || now - last.at >= maxAgeMs) {
-        const answer = findMove().then((move) => move !== undefined);
-        const asked = { at: now, answer };
-        last = asked;
-        answer.catch(() => {
-          if (last === asked) last = undefined;
-        });
-      }
-      return last.answer;
-    },
+    lastMove,
+    hasMoved: async (maxAgeMs) => (await lastMove(maxAgeMs)) !== undefined,
     async isChainPastMove(readHeight) {
       const move = await findMove();
       if (move === undefined) return true;
