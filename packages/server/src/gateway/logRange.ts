@@ -4,7 +4,7 @@ import { objectAt, quantityOf } from "./params.js";
 
 /**
  * Bounds the blocks that one `eth_getLogs` may search.
- * @param latest reads the height of the latest block. It is called only where the filter names that block.
+ * @param latest reads the height of the latest block. It is called only where the filter names a block by a tag, and once.
  * @returns the filter for the node, with its own fields alone: nodes in Go take `FromBlock` for `fromBlock`.
  * @throws {@link RpcRefusal} "invalid params".
  */
@@ -23,9 +23,13 @@ export async function boundedLogFilter(
   }
   // Nodes differ in what they search where a filter names no block.
   const range = { ...content, fromBlock: fromBlock ?? "latest", toBlock: toBlock ?? "latest" };
+  let latestHeight: Promise<bigint> | undefined;
   const heightOf = async (block: unknown) => {
     if (block === "earliest") return 0n;
-    if (isTag(block)) return await latest();
+    if (isTag(block)) {
+      latestHeight ??= latest();
+      return await latestHeight;
+    }
     return quantityOf(block, "the block of a filter") ?? 0n;
   };
   // A filter that names the latest block twice, or not at all, searches one block.
