@@ -2,7 +2,7 @@ import { type HttpAnswer, ResponseTooLargeError } from "./httpPoster.js";
 import {
   isObject,
   isUnanswered,
-  RpcError,
+  NodeRpcError,
   type RpcOutcome,
   RpcUnavailableError,
   shorten,
@@ -86,7 +86,7 @@ export function answerOfFailure(error: unknown, count: number): BatchAnswer {
 /** Tells whether a call of a batch has no answer of its own, and may have one in a smaller batch. */
 export function isCutShort(outcome: RpcOutcome): boolean {
   if (!("error" in outcome)) return false;
-  return !(outcome.error instanceof RpcError) || CUT_SHORT.test(outcome.error.message);
+  return !(outcome.error instanceof NodeRpcError) || CUT_SHORT.test(outcome.error.message);
 }
 
 function failed(error: RpcUnavailableError, count: number, fit: BatchFit): BatchAnswer {
@@ -128,7 +128,7 @@ function outcomeOf(answer: Record<string, unknown>): RpcOutcome | undefined {
   if (isObject(answer.error)) {
     const { code, message, data } = answer.error;
     const text = typeof message === "string" ? shorten(message) : "error without a message";
-    return { error: new RpcError(typeof code === "number" ? code : 0, text, data) };
+    return { error: new NodeRpcError(typeof code === "number" ? code : 0, text, data) };
   }
   return "result" in answer ? { result: answer.result } : undefined;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { classifySendOutcome } from "./classifySendOutcome.js";
-import { RpcError, RpcUnavailableError } from "./rpc.js";
+import { NodeRpcError, RpcUnavailableError } from "./rpc.js";
 
 const verdictKind = (message: string, data?: unknown) =>
-  classifySendOutcome({ error: new RpcError(-32_000, message, data) }).kind;
+  classifySendOutcome({ error: new NodeRpcError(-32_000, message, data) }).kind;
 
 describe("the verdict on a broadcast", () => {
   it("is accepted for a result", () => {
@@ -26,7 +26,7 @@ describe("the verdict on a broadcast", () => {
 
   it("keeps a validator's reason of a refusal, and no reason that validators cannot have", () => {
     const refusal = (reason: string) =>
-      classifySendOutcome({ error: new RpcError(-32_000, "words", { reason }) });
+      classifySendOutcome({ error: new NodeRpcError(-32_000, "words", { reason }) });
     expect(refusal("NONCE_TOO_LOW")).toMatchObject({ kind: "inner too late" });
     expect(refusal("INSUFFICIENT_BALANCE")).toMatchObject({ reason: "INSUFFICIENT_BALANCE" });
     expect(refusal("TARGET_NOT_ALLOWED")).toMatchObject({ reason: "TARGET_NOT_ALLOWED" });

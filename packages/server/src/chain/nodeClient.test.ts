@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import { isSameChain } from "../store/chains.js";
 import { createNodeClient, MAX_SNAPSHOT_ITEMS } from "./nodeClient.js";
-import { type RpcCall, RpcError, type RpcOutcome } from "./rpc.js";
+import { NodeRpcError, type RpcCall, type RpcOutcome } from "./rpc.js";
 
 /** Creates a client of a node that records its batches. */
 function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
@@ -69,7 +69,7 @@ describe("the identity of a chain", () => {
 });
 
 describe("what a node has no more", () => {
-  const pruned: RpcOutcome = { error: new RpcError(4_444, "pruned history unavailable") };
+  const pruned: RpcOutcome = { error: new NodeRpcError(4_444, "pruned history unavailable") };
   const block = { number: "0x9", hash: bytesToHex(bytes(32, 9)), transactions: [] };
 
   it("is undefined among blocks and nonces of old states, and rejects nothing", async () => {
@@ -90,7 +90,7 @@ describe("what a node has no more", () => {
     const genesis = { result: { number: "0x0", hash: bytesToHex(bytes(32, 1)) } };
     expect((await identityBy(genesis, pruned)).genesisHash).toEqual(bytes(32, 1));
     expect((await identityBy(pruned, pruned)).genesisHash).toEqual(bytes(32, 0));
-    const broken: RpcOutcome = { error: new RpcError(-32_603, "Internal error") };
+    const broken: RpcOutcome = { error: new NodeRpcError(-32_603, "Internal error") };
     await expect(identityBy(broken, pruned)).rejects.toThrow("Internal error");
   });
 });

@@ -13,9 +13,9 @@ import {
 import {
   isObject,
   MAX_BATCH_CALLS,
+  NodeRpcError,
   type Rpc,
   type RpcCall,
-  RpcError,
   type RpcOutcome,
   resultOf,
 } from "./rpc.js";
@@ -137,7 +137,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
  * history unavailable (4444), missing trie node, header not found. Besu answers null.
  */
 function unlessRefused(outcome: RpcOutcome): unknown {
-  return "error" in outcome && outcome.error instanceof RpcError ? null : resultOf(outcome);
+  return "error" in outcome && outcome.error instanceof NodeRpcError ? null : resultOf(outcome);
 }
 
 const PRUNED_CODE = 4_444;
@@ -149,7 +149,7 @@ const PRUNED = /prun|histor|not available|lowest height|earliest/i;
  */
 function hashAt(outcome: RpcOutcome | undefined, height: bigint): Uint8Array | undefined {
   if (outcome === undefined) return undefined;
-  const error = "error" in outcome && outcome.error instanceof RpcError ? outcome.error : undefined;
+  const error = "error" in outcome && outcome.error instanceof NodeRpcError ? outcome.error : undefined;
   if (error && (error.code === PRUNED_CODE || PRUNED.test(error.message))) return undefined;
   const block = resultOf(outcome);
   return isObject(block) && quantity(block.number) === height ? hash32(block.hash) : undefined;

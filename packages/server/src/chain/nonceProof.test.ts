@@ -14,7 +14,7 @@ import { userAddress } from "../../test/support/user.js";
 import type { Authorization } from "./authorizations.js";
 import { type BlockTransaction, createNodeClient } from "./nodeClient.js";
 import { createNonceProofs, type NonceProofs } from "./nonceProof.js";
-import { type RpcCall, RpcError, type RpcOutcome } from "./rpc.js";
+import { NodeRpcError, type RpcCall, type RpcOutcome } from "./rpc.js";
 
 const account = userAddress(1);
 /** The order of the curve secp256k1. */
@@ -36,7 +36,7 @@ function proofsOver(
       return { result: model.read(call.method, call.params) };
     } catch (error) {
       if (!(error instanceof RefusedByNode)) throw error;
-      return { error: new RpcError(-32_000, error.message) };
+      return { error: new NodeRpcError(-32_000, error.message) };
     }
   };
   const read = async (batch: readonly RpcCall[]) => batch.map(answer);

@@ -1,7 +1,7 @@
 import { bytesToHex, type CallFailure, callFailureOf } from "@gas-waiver/protocol";
 import { type CalledTransaction, callRequest } from "./callRequest.js";
 import { toQuantity } from "./calls.js";
-import { isObject, type Rpc, RpcError, type RpcOutcome } from "./rpc.js";
+import { isObject, NodeRpcError, type Rpc, type RpcOutcome } from "./rpc.js";
 
 /** A transaction that reverted in a block. */
 export interface RevertedTransaction extends CalledTransaction {
@@ -44,7 +44,7 @@ export async function replay(
 
 function failureOfCall(outcome: RpcOutcome | undefined): CallFailure | undefined {
   if (outcome === undefined || !("error" in outcome)) return undefined;
-  return outcome.error instanceof RpcError ? callFailureOf(outcome.error) : undefined;
+  return outcome.error instanceof NodeRpcError ? callFailureOf(outcome.error) : undefined;
 }
 
 /** The callTracer's top frame has `error` where it failed, and the returned data in `output`. */

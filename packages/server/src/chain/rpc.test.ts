@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Misbehaviour, ScriptedNode } from "../../test/support/scriptedNode.js";
 import { EndpointHeads } from "./endpointHeads.js";
-import { createRpc, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+import { createRpc, NodeRpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 const nodes: ScriptedNode[] = [];
 afterEach(async () => {
@@ -90,7 +90,7 @@ describe("a read", () => {
   it("returns a node's error as the answer", async () => {
     const { rpc, counts, healthy } = await startNodes(2);
     const [outcome] = await rpc.read([{ method: "eth_nope", params: [] }]);
-    expect(outcome).toMatchObject({ error: expect.any(RpcError) });
+    expect(outcome).toMatchObject({ error: expect.any(NodeRpcError) });
     expect(counts()).toEqual([1, 0]);
     expect(healthy()).toEqual([true, true]);
   });

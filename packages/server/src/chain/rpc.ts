@@ -6,9 +6,9 @@ import { ListParts } from "./listParts.js";
 import {
   BatchTooLargeError,
   isUnanswered,
+  NodeRpcError,
   notSent,
   type RpcCall,
-  RpcError,
   type RpcOutcome,
   RpcUnavailableError,
 } from "./rpcOutcome.js";
@@ -18,9 +18,9 @@ export {
   isObject,
   isUnanswered,
   MAX_BATCH_CALLS,
+  NodeRpcError,
   notSent,
   type RpcCall,
-  RpcError,
   type RpcOutcome,
   RpcUnavailableError,
   resultOf,
@@ -162,7 +162,9 @@ async function sendAll(calls: SerializedCalls, ask: Ask): Promise<RpcOutcome[]> 
 }
 
 function refusedAlone(outcome: RpcOutcome): RpcOutcome {
-  return isUnanswered(outcome) ? { error: new RpcError(INVALID_REQUEST, outcome.error.message) } : outcome;
+  return isUnanswered(outcome)
+    ? { error: new NodeRpcError(INVALID_REQUEST, outcome.error.message) }
+    : outcome;
 }
 
 /** Asks one endpoint, in smaller requests while it refuses them for their size. */

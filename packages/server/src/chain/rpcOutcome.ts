@@ -9,9 +9,9 @@ export interface RpcCall {
   readonly params: readonly unknown[];
 }
 
-/** The node answered a call with a JSON-RPC error. */
-export class RpcError extends Error {
-  override readonly name = "RpcError";
+/** A node answered a call with a JSON-RPC error. */
+export class NodeRpcError extends Error {
+  override readonly name = "NodeRpcError";
   readonly code: number;
   readonly data: unknown;
 
@@ -40,7 +40,9 @@ export class RpcUnavailableError extends Error {
 export class BatchTooLargeError extends RpcUnavailableError {}
 
 /** One call's outcome: its result, the error that the node answered, or the one that stands for no answer. */
-export type RpcOutcome = { readonly result: unknown } | { readonly error: RpcError | RpcUnavailableError };
+export type RpcOutcome =
+  | { readonly result: unknown }
+  | { readonly error: NodeRpcError | RpcUnavailableError };
 
 /** Tells an outcome without an answer of the node. */
 export function isUnanswered(

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
-import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+import { NodeRpcError, type RpcCall, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 import { createSnapshotReader } from "./snapshot.js";
 
 const waiver = bytes(20, 1);
@@ -11,7 +11,7 @@ const receipt = { blockNumber: 5n, blockHash, gasUsed: 21_000n, succeeded: true 
 
 const RECEIPTS = "eth_getTransactionReceipt";
 const LOOKUPS = "eth_getTransactionByHash";
-const indexing: RpcOutcome = { error: new RpcError(-32_000, "transaction indexing is in progress") };
+const indexing: RpcOutcome = { error: new NodeRpcError(-32_000, "transaction indexing is in progress") };
 const silence: RpcOutcome = { error: new RpcUnavailableError("no answer within 5000 ms", "unknown") };
 
 /** The good answer of a node to which the hashes above are what their names say. */

@@ -6,9 +6,9 @@ import {
   isObject,
   isUnanswered,
   MAX_BATCH_CALLS,
+  NodeRpcError,
   type Rpc,
   type RpcCall,
-  RpcError,
   type RpcOutcome,
   RpcUnavailableError,
   resultOf,
@@ -95,7 +95,7 @@ const readByLookup: typeof readByReceipt = async (rpc, addresses, hashes) => {
 };
 
 const isRefused = (outcome: RpcOutcome | undefined) =>
-  outcome !== undefined && "error" in outcome && outcome.error instanceof RpcError;
+  outcome !== undefined && "error" in outcome && outcome.error instanceof NodeRpcError;
 
 /** Tells a transaction of a block from null and from one of the pool. */
 export function isInBlock(transaction: unknown): boolean {

@@ -6,7 +6,7 @@ import {
   ProtocolError,
   type Simulation,
 } from "@gas-waiver/protocol";
-import { RpcError, RpcUnavailableError } from "../chain/rpc.js";
+import { NodeRpcError, RpcUnavailableError } from "../chain/rpc.js";
 import type { Caller } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { shuttingDown } from "../model/shuttingDown.js";
@@ -106,7 +106,7 @@ function checkRefusal(error: unknown): unknown {
     const message = `the service runs as many checks as it may at once: ${error.message}`;
     return new ProtocolError("QUEUE_AT_CAPACITY", message, {}, { cause: error });
   }
-  if (!(error instanceof RpcUnavailableError || error instanceof RpcError)) return error;
+  if (!(error instanceof RpcUnavailableError || error instanceof NodeRpcError)) return error;
   const message = "this check needs the chain's node, which does not answer it";
   return new ProtocolError("CHAIN_UNAVAILABLE", message, {}, { cause: error });
 }

@@ -1,7 +1,7 @@
 import { callFailureOf, type Simulation, type ValidInnerTx } from "@gas-waiver/protocol";
 import { callRequest } from "../chain/callRequest.js";
 import type { NodeClient } from "../chain/nodeClient.js";
-import { RpcError, type RpcOutcome } from "../chain/rpc.js";
+import { NodeRpcError, type RpcOutcome } from "../chain/rpc.js";
 import { chunk } from "../util/chunk.js";
 
 /** Calls in one request to the node. Each may run for as long as its gas lasts. */
@@ -30,7 +30,7 @@ export async function simulate(
 function simulationOf(outcome: RpcOutcome): Simulation {
   if (!("error" in outcome)) return { success: true };
   const { error } = outcome;
-  if (!(error instanceof RpcError)) throw error;
+  if (!(error instanceof NodeRpcError)) throw error;
   const { kind, message, data } = callFailureOf(error) ?? { kind: "halted", message: error.message };
   if (kind === "halted" || kind === "out_of_gas")
     return { success: false, kind: "halted", message: error.message };

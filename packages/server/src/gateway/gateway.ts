@@ -5,9 +5,9 @@ import type { Logger } from "../model/log.js";
 import {
   encodeRefusal,
   encodeResult,
+  GatewayRefusal,
   invalidParams,
   RPC_CODES,
-  RpcRefusal,
   type RpcRequest,
   readRequest,
 } from "./jsonRpc.js";
@@ -72,7 +72,7 @@ class MethodGateway implements Gateway {
     countReads(client.caller, Math.max(1, cost));
     if (calls.length === 0 || calls.length > maxBatchCalls) {
       const message = calls.length === 0 ? "empty batch" : `batch too large: at most ${maxBatchCalls} calls`;
-      return encodeRefusal(null, new RpcRefusal(RPC_CODES.invalidRequest, message));
+      return encodeRefusal(null, new GatewayRefusal(RPC_CODES.invalidRequest, message));
     }
     let room = maxAnswerBytes;
     const answerWithinRoom = async (request: ReadRequest) => {
@@ -114,7 +114,7 @@ class MethodGateway implements Gateway {
     if (method === "eth_unsubscribe" && subscriptions) return subscriptions.unsubscribe(params);
     // Libraries look for these words of geth, and do without the method.
     const message = `the method ${method.slice(0, MAX_SHOWN_METHOD)} does not exist/is not available`;
-    throw new RpcRefusal(RPC_CODES.methodNotFound, message);
+    throw new GatewayRefusal(RPC_CODES.methodNotFound, message);
   }
 
   #costOf(request: ReadRequest): number {
@@ -125,22 +125,22 @@ class MethodGateway implements Gateway {
 const MAX_SHOWN_METHOD = 64;
 /** Access lists and overrides have half of these levels. `JSON.stringify` fails at some thousand. */
 const MAX_DEPTH = 16;
-const FAILED = new RpcRefusal(
+const FAILED = new GatewayRefusal(
   RPC_CODES.internalError,
   "the service failed to answer; the failure was logged",
 );
 
 /** The words of geth. */
-const NO_NOTIFICATIONS = new RpcRefusal(RPC_CODES.methodNotFound, "notifications not supported");
+const NO_NOTIFICATIONS = new GatewayRefusal(RPC_CODES.methodNotFound, "notifications not supported");
 
-const BATCH_ANSWER_TOO_LARGE = new RpcRefusal(
+const BATCH_ANSWER_TOO_LARGE = new GatewayRefusal(
   RPC_CODES.serverError,
   "response too large: use smaller batches",
 );
 
 /** @returns undefined for a failure of the service itself, of which clients must see nothing. */
-function refusalOf(error: unknown): RpcRefusal | undefined {
-  if (error instanceof RpcRefusal) return error;
+function refusalOf(error: unknown): GatewayRefusal | undefined {
+  if (error instanceof GatewayRefusal) return error;
   return error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : undefined;
 }
 

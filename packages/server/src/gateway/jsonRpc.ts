@@ -66,9 +66,9 @@ export const RPC_CODES = {
   limitExceeded: -32_005,
 } as const;
 
-/** Refuses one call. The client sees all of it. */
-export class RpcRefusal extends Error {
-  override readonly name = "RpcRefusal";
+/** The gateway refuses a call. Its client sees all of it. */
+export class GatewayRefusal extends Error {
+  override readonly name = "GatewayRefusal";
   readonly code: number;
   readonly data: unknown;
 
@@ -79,14 +79,14 @@ export class RpcRefusal extends Error {
   }
 }
 
-export function invalidParams(message: string): RpcRefusal {
-  return new RpcRefusal(RPC_CODES.invalidParams, message);
+export function invalidParams(message: string): GatewayRefusal {
+  return new GatewayRefusal(RPC_CODES.invalidParams, message);
 }
 
 /** A request that cannot be read, with the id that its answer has. */
 export interface UnreadableRequest {
   readonly id: RpcId;
-  readonly refusal: RpcRefusal;
+  readonly refusal: GatewayRefusal;
 }
 
 /** Reads one request object. */
@@ -110,7 +110,7 @@ function isId(value: unknown): value is RpcId {
 }
 
 function unreadable(id: RpcId, why: string): UnreadableRequest {
-  return { id, refusal: new RpcRefusal(RPC_CODES.invalidRequest, `invalid request: ${why}`) };
+  return { id, refusal: new GatewayRefusal(RPC_CODES.invalidRequest, `invalid request: ${why}`) };
 }
 
 /** Writes the answer to a call that succeeded. */
@@ -120,7 +120,7 @@ export function encodeResult(id: RpcId, result: unknown): string {
 }
 
 /** Writes the answer to a call that was refused. */
-export function encodeRefusal(id: RpcId, { code, message, data }: RpcRefusal): string {
+export function encodeRefusal(id: RpcId, { code, message, data }: GatewayRefusal): string {
   return encodeAnswer(id, "error", { code, message, ...(data !== undefined && { data }) });
 }
 

@@ -19,7 +19,7 @@ export const MAX_FILTER_VALUES = 1_000;
 /**
  * Compiles the filter of `eth_subscribe` "logs": addresses, and the topics by their places; an entry may be one value, a list
  * of alternatives, or null for any.
- * @throws {@link RpcRefusal} "invalid params".
+ * @throws {@link GatewayRefusal} "invalid params".
  */
 export function compileLogFilter(filter: unknown): LogFilter {
   if (filter === undefined || filter === null) return { isWanted: () => true, values: 0 };

@@ -6,7 +6,7 @@ import { objectAt, quantityOf } from "./params.js";
  * Bounds the blocks that one `eth_getLogs` may search.
  * @param latest reads the height of the latest block. It is called only where the filter names a block by a tag, and once.
  * @returns the filter for the node, with its own fields alone: nodes in Go take `FromBlock` for `fromBlock`.
- * @throws {@link RpcRefusal} "invalid params".
+ * @throws {@link GatewayRefusal} "invalid params".
  */
 export async function boundedLogFilter(
   params: readonly unknown[],

@@ -15,7 +15,7 @@ import { createSponsorship, type SponsorshipDependencies } from "./sponsorship.j
 export interface GatewayMethod {
   /** The reads that a call counts as. */
   readonly cost: number;
-  /** @throws {@link RpcRefusal} or ProtocolError. */
+  /** @throws {@link GatewayRefusal} or ProtocolError. */
   answer(params: readonly unknown[], caller: Caller): unknown;
 }
 

@@ -1,10 +1,10 @@
 import { ResponseTooLargeError } from "../chain/httpPoster.js";
-import { type Rpc, type RpcCall, RpcError, type RpcOutcome } from "../chain/rpc.js";
+import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/rpc.js";
 import { type Caller, partyOf } from "../model/caller.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { createAddressTurns } from "./addressTurns.js";
 import type { AnswerCache } from "./answerCache.js";
-import { RPC_CODES, RpcRefusal } from "./jsonRpc.js";
+import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 
 /** The nodes, over connections of the gateway alone. */
 export type GatewayRpc = Pick<Rpc, "read" | "send">;
@@ -14,10 +14,10 @@ export interface NodeReader {
   /**
    * Makes a call that changes nothing.
    * @param options `fresh`: the answer must not be older than this moment, so the call joins no earlier one.
-   * @throws {@link RpcRefusal} the node's own error, or that no node answers.
+   * @throws {@link GatewayRefusal} the node's own error, or that no node answers.
    */
   read(call: RpcCall, caller: Caller, options?: { readonly fresh?: boolean }): Promise<unknown>;
-  /** Sends a signed transaction that pays for itself. @throws {@link RpcRefusal} as {@link read} does. */
+  /** Sends a signed transaction that pays for itself. @throws {@link GatewayRefusal} as {@link read} does. */
   send(raw: string, caller: Caller): Promise<unknown>;
   /** The number of calls that wait for their turn. */
   readonly waiting: number;
@@ -49,7 +49,7 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
       return await inTurnOfAddress(caller, () => semaphore.run(ask, partyOf(caller)));
     } catch (error) {
       if (!(error instanceof TooManyWaitingError)) throw error;
-      throw new RpcRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${error.message}`);
+      throw new GatewayRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${error.message}`);
     }
   };
   const ask = async (key: string, call: RpcCall) => {
@@ -83,14 +83,14 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
   };
 }
 
-/** @throws {@link RpcRefusal} */
+/** @throws {@link GatewayRefusal} */
 function answerOf(outcome: RpcOutcome | undefined): unknown {
   if (outcome !== undefined && !("error" in outcome)) return outcome.result;
   const error = outcome?.error;
-  if (error instanceof RpcError) throw new RpcRefusal(error.code, error.message, error.data);
+  if (error instanceof NodeRpcError) throw new GatewayRefusal(error.code, error.message, error.data);
   if (error?.cause instanceof ResponseTooLargeError) {
-    throw new RpcRefusal(RPC_CODES.serverError, "response too large: ask for less at once");
+    throw new GatewayRefusal(RPC_CODES.serverError, "response too large: ask for less at once");
   }
   // The reason may name what only operators should know, such as a host.
-  throw new RpcRefusal(RPC_CODES.internalError, "the chain's node does not answer; try again");
+  throw new GatewayRefusal(RPC_CODES.internalError, "the chain's node does not answer; try again");
 }

@@ -48,7 +48,7 @@ function isPaid(raw: string): boolean {
 
 /**
  * @returns the hash as soon as the node has the transaction, or, with `gatewayWait` "included", when a block has it.
- * @throws {@link RpcRefusal} if the transaction is refused or fails.
+ * @throws {@link GatewayRefusal} if the transaction is refused or fails.
  */
 async function submit(
   raw: string,

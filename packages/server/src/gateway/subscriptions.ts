@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Announcement } from "./announcement.js";
 import type { BlockFeed } from "./blockFeed.js";
-import { invalidParams, RPC_CODES, RpcRefusal } from "./jsonRpc.js";
+import { GatewayRefusal, invalidParams, RPC_CODES } from "./jsonRpc.js";
 import { compileLogFilter, MAX_FILTER_VALUES } from "./logFilter.js";
 
 /** The subscriptions of one WebSocket. */
 export interface Subscriptions {
-  /** `eth_subscribe`. @returns the subscription's id. @throws {@link RpcRefusal} */
+  /** `eth_subscribe`. @returns the subscription's id. @throws {@link GatewayRefusal} */
   subscribe(params: readonly unknown[]): string;
   /** `eth_unsubscribe`. @returns whether there was such a subscription. */
   unsubscribe(params: readonly unknown[]): boolean;
@@ -35,7 +35,7 @@ export function createSubscriptions(feed: BlockFeed, client: SubscribedClient): 
     const { isWanted, values } = compileLogFilter(filter);
     if (filterValues + values > MAX_FILTER_VALUES) {
       const message = `the filters of this connection have more than ${MAX_FILTER_VALUES} addresses and topics`;
-      throw new RpcRefusal(RPC_CODES.limitExceeded, message);
+      throw new GatewayRefusal(RPC_CODES.limitExceeded, message);
     }
     filterValues += values;
     const end = feed.onLogs({
@@ -50,7 +50,7 @@ export function createSubscriptions(feed: BlockFeed, client: SubscribedClient): 
   const listen = (kind: unknown, filter: unknown, send: Send): (() => void) => {
     if (kind === "newHeads") return feed.onHead((header) => send([header]));
     if (kind === "logs") return listenForLogs(filter, send);
-    throw new RpcRefusal(
+    throw new GatewayRefusal(
       RPC_CODES.methodNotFound,
       `no ${JSON.stringify(kind)} subscription in eth namespace`,
     );
@@ -59,7 +59,7 @@ export function createSubscriptions(feed: BlockFeed, client: SubscribedClient): 
     subscribe([kind, filter]) {
       if (ends.size >= MAX_SUBSCRIPTIONS) {
         const message = `this connection has ${MAX_SUBSCRIPTIONS} subscriptions, as many as it may`;
-        throw new RpcRefusal(RPC_CODES.limitExceeded, message);
+        throw new GatewayRefusal(RPC_CODES.limitExceeded, message);
       }
       const subscription = `0x${randomBytes(16).toString("hex")}`;
       const send: Send = (announced) => {

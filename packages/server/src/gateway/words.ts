@@ -1,5 +1,5 @@
 import { codeOf, type ErrorBody, type ErrorCode, isReason, type Reason } from "@gas-waiver/protocol";
-import { RPC_CODES, RpcRefusal } from "./jsonRpc.js";
+import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 
 /** The start of a message, and the code, that nodes have for the same refusal. Wallets recognize errors by these. */
 interface NodeWords {
@@ -48,7 +48,7 @@ const WORDS_BY_CODE: Readonly<Record<ErrorCode, NodeWords>> = {
  * Turns a refusal of the service into one of JSON-RPC: the words of a node first, then the service's message, and for
  * programs the `reason` of docs/errors.md with the submission's id.
  */
-export function refusalFor({ reason, message, details }: ErrorBody, id?: string): RpcRefusal {
+export function refusalFor({ reason, message, details }: ErrorBody, id?: string): GatewayRefusal {
   const known = reason !== undefined && isReason(reason) ? reason : undefined;
   const { code, words } = (known && WORDS[known]) ?? WORDS_BY_CODE[known ? codeOf(known) : "UNAVAILABLE"];
   const data = {
@@ -56,5 +56,5 @@ export function refusalFor({ reason, message, details }: ErrorBody, id?: string)
     ...(id !== undefined && { id }),
     ...(details !== undefined && { details }),
   };
-  return new RpcRefusal(code, `${words}: ${message}`, data);
+  return new GatewayRefusal(code, `${words}: ${message}`, data);
 }

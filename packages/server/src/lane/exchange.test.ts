@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { RpcError, type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
+import { NodeRpcError, type RpcOutcome, RpcUnavailableError } from "../chain/rpc.js";
 import { createExchange } from "./exchange.js";
 
 const WRAPPERS = [1, 2, 3, 4].map((fill) => new Uint8Array(4).fill(fill));
 const SILENCE: RpcOutcome = { error: new RpcUnavailableError("no answer", "unknown") };
-const ANSWER: RpcOutcome = { error: new RpcError(-32_000, "no") };
+const ANSWER: RpcOutcome = { error: new NodeRpcError(-32_000, "no") };
 
 /** Exchanges with a node that gives no answer to a request with one of these wrappers, and perhaps none to reads. */
 function exchangeWith(options: { readonly culprits: readonly number[]; readonly answersReads: boolean }) {
@@ -19,7 +19,7 @@ function exchangeWith(options: { readonly culprits: readonly number[]; readonly 
   });
   const kinds = async () =>
     (await exchange(WRAPPERS)).map((outcome) => {
-      if (!("error" in outcome) || outcome.error instanceof RpcError) return "answered";
+      if (!("error" in outcome) || outcome.error instanceof NodeRpcError) return "answered";
       return outcome.error.sent === "no" ? "held back" : "silent";
     });
   return { kinds, requests };

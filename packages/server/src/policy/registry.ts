@@ -15,9 +15,9 @@ import { blockCall, toQuantity } from "../chain/calls.js";
 import {
   isObject,
   MAX_BATCH_CALLS,
+  NodeRpcError,
   type Rpc,
   type RpcCall,
-  RpcError,
   type RpcOutcome,
   RpcUnavailableError,
 } from "../chain/rpc.js";
@@ -122,7 +122,7 @@ async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[
   const outcomes: RpcOutcome[] = [];
   for (const batch of chunk(calls, MAX_BATCH_CALLS)) outcomes.push(...(await rpc.read(batch)));
   for (const outcome of outcomes) {
-    if ("error" in outcome && !(outcome.error instanceof RpcError)) throw outcome.error;
+    if ("error" in outcome && !(outcome.error instanceof NodeRpcError)) throw outcome.error;
   }
   return outcomes;
 }
@@ -152,7 +152,8 @@ function bytesOf(outcome: RpcOutcome): Uint8Array {
     const { error } = outcome;
     const message = `the node refuses a call of ${REGISTRY}: ${error.message}`;
     const isPermanent =
-      error instanceof RpcError && (error.code === METHOD_NOT_FOUND || UNSUPPORTED_CALL.test(error.message));
+      error instanceof NodeRpcError &&
+      (error.code === METHOD_NOT_FOUND || UNSUPPORTED_CALL.test(error.message));
     throw isPermanent
       ? new RegistryUnreadableError(message, { cause: error })
       : new RpcUnavailableError(message, "unknown", { cause: error });

@@ -2,7 +2,7 @@ import type { Poster } from "../chain/httpPoster.js";
 import { createPoster } from "../chain/httpPoster.js";
 import { hash32, quantity } from "../chain/nodeAnswers.js";
 import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
-import { createRpc, isObject, type Rpc, RpcError, type RpcOutcome } from "../chain/rpc.js";
+import { createRpc, isObject, NodeRpcError, type Rpc, type RpcOutcome } from "../chain/rpc.js";
 import { nodeName } from "../chain/watchEndpoints.js";
 
 /** A node that is being checked, alone. */
@@ -53,9 +53,9 @@ export function resultIn(outcome: RpcOutcome | undefined): unknown {
 }
 
 /** Returns the node's own error for a call; undefined for a result, or where no answer came. */
-export function errorIn(outcome: RpcOutcome | undefined): RpcError | undefined {
+export function errorIn(outcome: RpcOutcome | undefined): NodeRpcError | undefined {
   if (outcome === undefined || !("error" in outcome)) return undefined;
-  return outcome.error instanceof RpcError ? outcome.error : undefined;
+  return outcome.error instanceof NodeRpcError ? outcome.error : undefined;
 }
 
 /** Reads a quantity; undefined for anything else. */

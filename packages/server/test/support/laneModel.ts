@@ -3,7 +3,7 @@ import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { expect } from "vitest";
 import { createNodeClient } from "../../src/chain/nodeClient.js";
 import { createNonceProofs } from "../../src/chain/nonceProof.js";
-import { type RpcCall, RpcError, type RpcOutcome, RpcUnavailableError } from "../../src/chain/rpc.js";
+import { NodeRpcError, type RpcCall, type RpcOutcome, RpcUnavailableError } from "../../src/chain/rpc.js";
 import { NotBroadcastError } from "../../src/lane/applyAnswers.js";
 import { assign } from "../../src/lane/assign.js";
 import { createBroadcastBuffer } from "../../src/lane/broadcastBuffer.js";
@@ -430,7 +430,7 @@ export class LaneModel {
       return { result: this.chain.read(method, params, lag) };
     } catch (error) {
       if (!(error instanceof RefusedByNode)) throw error;
-      return { error: new RpcError(-32_000, error.message, error.data) };
+      return { error: new NodeRpcError(-32_000, error.message, error.data) };
     }
   }
 
@@ -454,11 +454,11 @@ export class LaneModel {
       if (failure === undefined) return { result };
     } catch (error) {
       if (!(error instanceof RefusedByNode)) throw error;
-      if (failure === undefined) return { error: new RpcError(-32_000, error.message, error.data) };
+      if (failure === undefined) return { error: new NodeRpcError(-32_000, error.message, error.data) };
     }
     if (failure === "silence") return { error: new RpcUnavailableError("no answer", "unknown") };
     if (failure === "not reached") return { error: new RpcUnavailableError("refused", "no") };
-    return { error: new RpcError(-32_000, failure) };
+    return { error: new NodeRpcError(-32_000, failure) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { assertFewValues, CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
 import type { BlockFeed } from "../../gateway/blockFeed.js";
 import type { Gateway } from "../../gateway/gateway.js";
-import { encodeRefusal, RPC_CODES, RpcRefusal, restoreExactIds } from "../../gateway/jsonRpc.js";
+import { encodeRefusal, GatewayRefusal, RPC_CODES, restoreExactIds } from "../../gateway/jsonRpc.js";
 import { createSubscriptions, type Subscriptions } from "../../gateway/subscriptions.js";
 import { refusalFor } from "../../gateway/words.js";
 import type { ResolvedOptions } from "../../model/options.js";
@@ -60,7 +60,7 @@ export class GatewayConnection extends SocketConnection {
     const { gateway, options } = this.#dependencies;
     try {
       if (this.#inFlight > options.maxSocketRequests) {
-        throw new RpcRefusal(
+        throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
           "this connection has as many calls in flight as it may",
         );
@@ -68,7 +68,7 @@ export class GatewayConnection extends SocketConnection {
       return await gateway.answer(messageOf(data, isBinary), this.caller, this.#subscriptions);
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;
-      if (!(refusal instanceof RpcRefusal)) throw refusal;
+      if (!(refusal instanceof GatewayRefusal)) throw refusal;
       this.chargeRefusal();
       return encodeRefusal(null, refusal);
     }
@@ -118,14 +118,14 @@ function notificationOf(subscription: string, result: string): string {
   return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${result}}}`;
 }
 
-/** @throws {@link RpcRefusal} "parse error". */
+/** @throws {@link GatewayRefusal} "parse error". */
 function messageOf(data: Buffer, isBinary: boolean): unknown {
-  if (isBinary) throw new RpcRefusal(RPC_CODES.parseError, "parse error: the frame is binary");
+  if (isBinary) throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is binary");
   const text = data.toString();
   assertFewValues(text);
   try {
     return restoreExactIds(JSON.parse(text), text);
   } catch {
-    throw new RpcRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");
+    throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");
   }
 }

@@ -1,7 +1,7 @@
 import { errorBodyOf, type ProtocolError, statusOf } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Gateway } from "../../gateway/gateway.js";
-import { RPC_CODES, RpcRefusal, restoreExactIds } from "../../gateway/jsonRpc.js";
+import { GatewayRefusal, RPC_CODES, restoreExactIds } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
@@ -25,14 +25,14 @@ const RPC_REFUSAL: RefusalForm = {
   // Nodes answer JSON-RPC's own errors with 200.
   statusOf: (reason) => (reason === "MALFORMED_JSON" ? 200 : statusOf(reason)),
   bodyOf(refusal) {
-    const { code, message, data } = toRpcRefusal(refusal);
+    const { code, message, data } = toGatewayRefusal(refusal);
     return { jsonrpc: "2.0", id: null, error: { code, message, data } };
   },
 };
 
-function toRpcRefusal(refusal: ProtocolError): RpcRefusal {
+function toGatewayRefusal(refusal: ProtocolError): GatewayRefusal {
   if (refusal.reason !== "MALFORMED_JSON") return refusalFor(errorBodyOf(refusal));
-  return new RpcRefusal(RPC_CODES.parseError, `parse error: ${refusal.message}`);
+  return new GatewayRefusal(RPC_CODES.parseError, `parse error: ${refusal.message}`);
 }
 
 /**
