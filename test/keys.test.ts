@@ -101,7 +101,7 @@ describe("gas-waiver keys, beside two replicas", () => {
       `${apiKey.split("_")[2]}  active, publishable, test: the app`,
       expect.stringMatching(/^ {2}created \S+Z$/),
       `  used from ${page}`,
-      "  caps in a day: senderGas 10000000, senderTransactions 100",
+      "  caps in a day: gas 1000000000, senderGas 10000000, transactions 10000, senderTransactions 100",
       `  may send only [{"address":"${TOKEN.toLowerCase()}","selectors":["0xa9059cbb"]}]`,
     ]);
     const [url = ""] = urls;

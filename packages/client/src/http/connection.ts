@@ -79,7 +79,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (body !== undefined) fields.set("content-type", "application/json");
       if (authenticated && apiKey !== undefined) fields.set("authorization", `Bearer ${apiKey}`);
       const init: RequestInit = {
-        ...{ method, headers: fields },
+        // A plain object, because the application's own fetch may spread it.
+        ...{ method, headers: Object.fromEntries(fields) },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         ...(signal && { signal }),
         ...(credentials && { credentials }),

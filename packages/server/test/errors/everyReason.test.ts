@@ -126,6 +126,7 @@ const IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "packages/server/test/operations/shutdown.test.ts": ["SHUTTING_DOWN http"],
   "packages/devnet/src/rpc/dispatch.test.ts": ["TRANSACTION_TOO_LARGE node"],
+  "test/devSnapshots.test.ts": ["NOT_INCLUDED record"],
   "packages/server/src/admin/admin.test.ts": [
     "INVALID_KEY_TERMS admin",
     "KEY_STATE_FINAL admin",

@@ -95,7 +95,8 @@ async function changeOwner({ uid, gid }: User, cluster: string): Promise<void> {
 
 async function isServerAlive(cluster: string): Promise<boolean> {
   const lock = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
-  const pid = Number(lock.split("\n", 1)[0]);
+  // The program that restricts the logins, a server without clients, writes its number below zero.
+  const pid = Math.abs(Number(lock.split("\n", 1)[0]));
   return pid > 0 && isAlive(pid);
 }
 
