@@ -4,9 +4,10 @@ import { join } from "node:path";
 import type { JsonRpcProvider } from "ethers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useDevService } from "./support/devService.js";
+import { freshFolder } from "./support/freshFolder.js";
 import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
-import { account, DEV_API_KEY, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
+import { account, connect, DEV_API_KEY, MARKER, TOKEN, token, tokensOf, transferOf } from "./support/user.js";
 
 const gettingStarted = readFileSync(join(root, "docs", "getting-started.md"), "utf8");
 const DEFAULT_URL = "http://127.0.0.1:8080";
@@ -23,7 +24,7 @@ beforeAll(() => {
 
 describe("gas-waiver dev", () => {
   it("prints the steps of a gasless transfer before it is ready", async () => {
-    const story = program.stdout;
+    const [story = ""] = program.stdout.split("\naccounts, ");
     const hashes = [...new Set(story.match(/0x[0-9a-f]{64}\b/g))];
     expect(hashes).toHaveLength(2);
     const receipts = await Promise.all(hashes.map((hash) => chain.getTransactionReceipt(hash)));
@@ -34,8 +35,35 @@ describe("gas-waiver dev", () => {
     expect(story).toMatch(/user's native\s+0 wei\s+0 wei\n/);
     expect(story).toMatch(/user's USDT0\s+1,000,000\s+999,975\n/);
     expect(story).toMatch(/recipient's USDT0\s+1,000,000\s+1,000,025\n/);
-    expect(story.match(/^ready.*$/gm)).toHaveLength(1);
+    expect(program.stdout.match(/^ready.*$/gm)).toHaveLength(1);
     expect(program.stderr).toBe("");
+  });
+
+  it("prints the accounts with their keys and what they hold, the token, and three next steps; `accounts` does again", async () => {
+    const { address, privateKey } = account(1);
+    const line = `   1  ${address}  ${privateKey}  user: 1,000,025 USDT0, 0 native\n`;
+    expect(program.stdout).toContain(line);
+    expect(program.stdout).toContain(`token    ${TOKEN}  USDT0`);
+    expect(program.stdout.match(/^ {2}[123]\. /gm)).toHaveLength(3);
+    const [, command = ""] = program.stdout.match(/3\. .*npx gas-waiver (accounts .*)$/m) ?? [];
+    const again = Program.gasWaiver([...command.split(" "), "--json"]);
+    expect(await again.ended, again.stderr).toEqual({ status: 0, signal: null });
+    expect(JSON.parse(again.stdout)).toContainEqual({
+      ...{ index: 13, address: account(13).address, privateKey: account(13).privateKey, role: "funded" },
+      ...{ native: String(10_000n * 10n ** 18n), tokens: "0" },
+    });
+  });
+
+  it("prints one line of JSON for scripts, with the limits of the service as they are asked for", async () => {
+    const flags = ["--json", "--no-demo", "--max-batch-size", "1", "--port", "0", "--rpc-port", "0"];
+    const script = Program.gasWaiver(["dev", ...flags, "--data-dir", freshFolder()]);
+    await expect.poll(() => script.stdout, { timeout: 60_000 }).toContain("\n");
+    const { url: service, rpcUrl: node, apiKey, accounts } = JSON.parse(script.stdout);
+    expect(accounts).toHaveLength(18);
+    expect(await connect(node).getBlockNumber()).toBeGreaterThanOrEqual(0);
+    await expect(submit(service, ["0x", "0x"], { key: apiKey })).rejects.toThrow("BATCH_SIZE_EXCEEDED");
+    expect(await script.end()).toMatchObject({ status: 0 });
+    expect(script.stdout.trim().split("\n")).toHaveLength(1);
   });
 
   it("answers the health route without a key", async () => {

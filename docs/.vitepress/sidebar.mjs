@@ -51,6 +51,7 @@ export const sidebar = [
       { text: "A backend that decides", link: "/recipes/backend" },
       { text: "Next.js", link: "/recipes/nextjs" },
       { text: "A resumable airdrop", link: "/recipes/airdrop" },
+      { text: "Tests with a chain of their own", link: "/recipes/testing" },
     ],
   },
   {

@@ -36,6 +36,10 @@ const GOVERNANCE: CommandGroup = {
       summary: "Vote on a proposal.",
       load: async () => (await import("./commands/governance/vote.js")).vote,
     },
+    allow: {
+      summary: "Let a waiver call a further contract, beside what it may call already.",
+      load: async () => (await import("./commands/governance/allow.js")).allow,
+    },
   },
 };
 
@@ -131,6 +135,10 @@ export const PROGRAM: CommandGroup = {
     dev: {
       summary: "Start a local chain and the service together, and send one gasless transfer.",
       load: async () => (await import("./commands/dev.js")).dev,
+    },
+    accounts: {
+      summary: "Print the devnet's accounts: addresses, private keys, roles, and what they hold.",
+      load: async () => (await import("./commands/accounts.js")).accounts,
     },
     devnet: {
       summary: "Start a local chain alone, optionally kept in a folder, with faults on request.",

@@ -90,6 +90,11 @@ export interface Server {
    */
   rewind(goBack: () => Promise<boolean>): Promise<boolean>;
   /**
+   * Reads the policies from the chain's registry now. A service that follows the registry does so by itself, a moment after a
+   * change. Resolves also if no node answers.
+   */
+  rereadPolicies(): Promise<void>;
+  /**
    * Is not ready any more, and serves for `shutdownDelayMs`. Then it accepts nothing more, waits for the open lines, finishes
    * what is signed, releases the lanes, answers the lines that are still open, and closes the store: within `shutdownMs` and a
    * moment. Further calls resolve with the first one.
@@ -219,11 +224,8 @@ async function build(foundations: Foundations): Promise<Server> {
       return listen(apps.admin, address, options);
     },
     setWaivers: lanes.setWaivers,
-    async rewind(goBack) {
-      if (options.newChain !== "adopt") throw new Error('only a service with newChain "adopt" can go back');
-      await lanes.started;
-      return await relay.rewind(goBack);
-    },
+    rewind: (goBack) => rewind(parts, lanes.started, goBack),
+    rereadPolicies: relay.policies.reread,
     setCertificate: (tls) => replaceCertificates(apps, options, tls, log),
     close() {
       closed ??= shutDown(parts, apps, lanes.started);
@@ -259,6 +261,16 @@ async function beginLanes({ options, store, log, chain, served, relay, ending }:
       relay.policies.refresh();
     },
   };
+}
+
+async function rewind(
+  { options, relay }: Pick<ServiceParts, "options" | "relay">,
+  lanesStarted: Promise<void>,
+  goBack: () => Promise<boolean>,
+): Promise<boolean> {
+  if (options.newChain !== "adopt") throw new Error('only a service with newChain "adopt" can go back');
+  await lanesStarted;
+  return await relay.rewind(goBack);
 }
 
 type Apps = ReturnType<typeof createApps>;

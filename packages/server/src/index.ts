@@ -32,3 +32,4 @@ export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
 export { CustodyThrottledError } from "./signing/custodyErrors.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";
 export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";
+export { type ScratchDatabase, type ScratchPostgres, startScratchPostgres } from "./store/server/scratch.js";

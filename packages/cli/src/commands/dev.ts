@@ -6,15 +6,20 @@ import {
   DEV_API_KEY,
   DEV_PUBLISHABLE_KEY,
   DEVNET_CHAIN_ID,
+  type DevnetAccount,
+  type DevnetOptions,
 } from "@gas-waiver/devnet";
-import { hexToBytes } from "@gas-waiver/protocol";
-import { privateKeyWaiver } from "@gas-waiver/server";
+import type { ServerOptions } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import { type Context, defineCommand } from "../command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../interruption.js";
+import { GATEWAY_SETTINGS } from "../serve/gatewaySettings.js";
+import { LANE_LIMITS, problemsOfLimits, REQUEST_LIMITS, STORE_LIMITS } from "../serve/limitSettings.js";
 import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
-import type { Values } from "../settings/setting.js";
+import { flagsOf, type Values } from "../settings/setting.js";
+import { DEV_NONCE_GAP_MS, devServiceOptions, followDevnet } from "../startup/devService.js";
+import { devJson, devLines } from "../startup/devSummary.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 import { openServer } from "../startup/openServer.js";
@@ -49,9 +54,19 @@ const SETTINGS = {
     parse: text,
   },
   ...CHAIN_SETTINGS,
+  ...flagsOf(REQUEST_LIMITS),
+  ...flagsOf(GATEWAY_SETTINGS),
+  ...flagsOf(LANE_LIMITS),
+  nonceGapTimeoutMs: { ...flagsOf(LANE_LIMITS).nonceGapTimeoutMs, defaultText: String(DEV_NONCE_GAP_MS) },
+  ...flagsOf(STORE_LIMITS),
   noDemo: {
     flag: "no-demo",
     help: "Skip the gasless transfer at the start.",
+    parse: switchedOn,
+  },
+  json: {
+    flag: "json",
+    help: "Print one line of JSON when all is ready, and nothing else: the URLs, the keys, the token, the accounts.",
     parse: switchedOn,
   },
   logLevel: {
@@ -70,10 +85,7 @@ export const dev = defineCommand({
     `key for pages and wallets on this machine ${DEV_PUBLISHABLE_KEY}; \`gas-waiver serve\` takes neither.`,
   settings: SETTINGS,
   rules: {
-    check: ({ port: service, rpcPort }) =>
-      service === rpcPort && service !== undefined && service !== 0
-        ? [`--port and --rpc-port are both ${service}: the service and the chain need one each`]
-        : [],
+    check: (values) => [...problemsOfPorts(values), ...problemsOfLimits(values)],
   },
   async run(values, context) {
     const closeStack = new CloseStack();
@@ -86,57 +98,74 @@ export const dev = defineCommand({
   },
 });
 
+function problemsOfPorts({ port: service, rpcPort }: Partial<DevValues>): string[] {
+  if (service !== rpcPort || service === undefined || service === 0) return [];
+  return [`--port and --rpc-port are both ${service}: the service and the chain need one each`];
+}
+
 async function startDevnetAndService(
-  values: Values<typeof SETTINGS>,
+  values: DevValues,
   { print, signal }: Context,
   closeStack: CloseStack,
 ): Promise<void> {
-  const { host, dataDir, blockTimeMs, pool, stateDir, allowedHosts, allowedOrigins } = values;
+  const { host, dataDir, noDemo, json } = values;
   const [waiver] = accountsOf("waiver");
   if (waiver === undefined) throw new Error("the devnet has no waiver");
   signal.throwIfAborted();
-  const { devnet, url: rpcUrl } = await openDevnet(
-    {
-      blockTimeMs,
-      pool,
-      ...(stateDir !== undefined && { stateDir }),
-      ...(allowedHosts !== undefined && { allowedHosts }),
-      ...(allowedOrigins !== undefined && { allowedOrigins }),
-    },
-    { host, port: values.rpcPort, closeStack, print },
-  );
-  const { url, server } = await openServer(
-    {
-      chainId: Number(DEVNET_CHAIN_ID),
-      rpcUrl,
-      waivers: [privateKeyWaiver(hexToBytes(waiver.privateKey))],
-      apiKeys: [],
-      publicApiKeys: [DEV_API_KEY, DEV_PUBLISHABLE_KEY],
-      policySource: "registry",
-      // The API key is public, so pages may use it, but only pages from this machine.
-      corsOrigins: ["loopback", ...(allowedOrigins ?? [])],
-      // A stranger's page can let its own host name resolve to this machine (DNS rebinding).
-      allowedHosts: ["loopback", ...(allowedHosts ?? [])],
-      dataDir,
-      newChain: "adopt",
-      logLevel: values.logLevel,
-    },
-    { host, port: values.port, closeStack, signal },
-  );
-  // The service rests meanwhile, and its wrappers leave the pool, so that nothing of what is gone comes again.
-  devnet.aroundGoingBack((goBack) =>
-    server.rewind(async () => {
-      const wentBack = await goBack();
-      await devnet.request({ method: "anvil_removePoolTransactions", params: [waiver.address] });
-      return wentBack;
-    }),
-  );
-  print(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
-  print(
+  const printLine = json ? () => {} : print;
+  const { devnet, url: rpcUrl } = await openDevnet(chainOptions(values), {
+    ...{ host, port: values.rpcPort, closeStack, print: printLine },
+  });
+  const { url, server } = await openServer(serviceOptions(values, rpcUrl, waiver), {
+    ...{ host, port: values.port, closeStack, signal },
+  });
+  followDevnet(server, devnet, waiver);
+  printLine(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
+  printLine(
     `gateway  ${url}/rpc/${DEV_PUBLISHABLE_KEY}  RPC URL for wallets on this machine (chain id ${DEVNET_CHAIN_ID})`,
   );
-  print(`         ${earlierSubmissions(server)} found in its store`);
-  if (!values.noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print, signal });
+  printLine(`         ${earlierSubmissions(server)} found in its store`);
+  if (!noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print: printLine, signal });
   signal.throwIfAborted();
-  print(`ready: service at ${url} and JSON-RPC at ${rpcUrl}`);
+  const addresses = { url, rpcUrl, waiver: waiver.address };
+  if (json) print(await devJson(addresses, signal));
+  for (const line of json ? [] : await devLines(addresses, signal)) print(line);
+  printLine(`ready: service at ${url} and JSON-RPC at ${rpcUrl}`);
+}
+
+type DevValues = Values<typeof SETTINGS>;
+
+function chainOptions({
+  blockTimeMs,
+  pool,
+  stateDir,
+  allowedHosts,
+  allowedOrigins,
+}: DevValues): DevnetOptions {
+  return {
+    blockTimeMs,
+    pool,
+    ...(stateDir !== undefined && { stateDir }),
+    ...(allowedHosts !== undefined && { allowedHosts }),
+    ...(allowedOrigins !== undefined && { allowedOrigins }),
+  };
+}
+
+/** The values of the settings that are the service's own options. */
+const LIMIT_NAMES = Object.keys({ ...REQUEST_LIMITS, ...GATEWAY_SETTINGS, ...LANE_LIMITS, ...STORE_LIMITS });
+
+function serviceOptions(values: DevValues, rpcUrl: string, waiver: DevnetAccount): ServerOptions {
+  const { allowedHosts = [], allowedOrigins = [], dataDir, logLevel } = values;
+  const options = devServiceOptions(rpcUrl, waiver);
+  const limits = Object.entries(values).filter(
+    ([name, value]) => LIMIT_NAMES.includes(name) && value !== undefined,
+  );
+  return {
+    ...options,
+    ...Object.fromEntries(limits),
+    corsOrigins: [...options.corsOrigins, ...allowedOrigins],
+    allowedHosts: [...options.allowedHosts, ...allowedHosts],
+    dataDir,
+    logLevel,
+  };
 }

@@ -1,6 +1,7 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
 import { accountsOf, DEV_API_KEY, DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
+import { inUnits } from "../accounts/accounts.js";
 import type { Receipt } from "../jsonRpcClient.js";
 import { ChainReader, DemoFailedError } from "./chainReader.js";
 
@@ -38,7 +39,7 @@ export async function showGaslessTransfer({
   print("");
   print("A gasless transfer");
   print(`  user       ${user.address} has ${before.native} wei and could not pay for gas.`);
-  print(`             It signs: ${tokens(AMOUNT)} USDT0 to ${friend.address}, at gas price 0.`);
+  print(`             It signs: ${inUnits(AMOUNT)} USDT0 to ${friend.address}, at gas price 0.`);
   const signed = signTransfer(user.privateKey, friend.address, await chain.nonceOf(user.address));
   const line = await submitOne(url, signed, signal);
   if (!line.success) throw new DemoFailedError(`the gasless transfer failed: ${line.error.message}`);
@@ -52,8 +53,8 @@ export async function showGaslessTransfer({
   printReceipt("inner", inner, print);
   print("                          before                after");
   printChange("user's native", `${before.native} wei`, `${after.native} wei`, print);
-  printChange("user's USDT0", tokens(before.user), tokens(after.user), print);
-  printChange("recipient's USDT0", tokens(before.friend), tokens(after.friend), print);
+  printChange("user's USDT0", inUnits(before.user), inUnits(after.user), print);
+  printChange("recipient's USDT0", inUnits(before.friend), inUnits(after.friend), print);
   print("");
   assertGasless(inner, wrapper);
 }
@@ -110,10 +111,4 @@ function assertGasless(inner: Receipt, wrapper: Receipt): void {
   const paid = [inner, wrapper].some(({ effectiveGasPrice }) => BigInt(effectiveGasPrice) !== 0n);
   if (paid) throw new DemoFailedError("an account paid for gas");
   if (BigInt(inner.status) !== 1n) throw new DemoFailedError("the transfer reverted");
-}
-
-/** An amount in tokens, with separators between thousands and with the decimals that it needs. */
-function tokens(amount: bigint): string {
-  const rest = (amount % TOKEN).toString().padStart(18, "0").replace(/0+$/, "");
-  return `${(amount / TOKEN).toLocaleString("en-US")}${rest === "" ? "" : `.${rest}`}`;
 }

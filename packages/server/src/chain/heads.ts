@@ -34,7 +34,7 @@ export function followHeads(url: string, log: Logger, onHead: () => void): Heads
     });
     fresh.on("error", (error) => log.debug({ err: error.message }, "the node's WebSocket failed"));
     fresh.on("close", () => {
-      if (live) log.warn("the node's WebSocket was lost: new blocks are polled");
+      if (live && !closed) log.warn("the node's WebSocket was lost: new blocks are polled");
       live = false;
       if (!closed) retry = setTimeout(connect, Math.min(MAX_RECONNECT_MS, RECONNECT_MS * 2 ** failures++));
     });

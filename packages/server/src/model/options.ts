@@ -51,6 +51,11 @@ export interface ServerOptions {
    * Default: `config` if `allowedTargets` is set, else `registry`.
    */
   readonly policySource?: PolicySourceKind;
+  /**
+   * Returns the remedy that a refusal names when the waivers may not call a contract, for a service whose users can change that:
+   * `to allow it: …`. The contract comes as 0x hex. Default: none.
+   */
+  readonly policyRemedy?: (target: string) => string;
   /** The URL of a PostgreSQL. Without it, the service runs an embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl?: string;
   /** The folder of the embedded PostgreSQL. Required without `databaseUrl`. */

@@ -1,16 +1,23 @@
 import type { InnerTxRules } from "@gas-waiver/protocol";
 import { type Caller, scopeOf } from "../model/caller.js";
+import type { ResolvedOptions } from "../model/options.js";
 import type { PolicySet } from "./policySet.js";
+
+/** The rules that hold for every caller. */
+export interface ChainRules extends Pick<ResolvedOptions, "chainId" | "maxWrapperBytes" | "policyRemedy"> {
+  readonly policies: PolicySet;
+}
+
+/** The rules, with what a refusal by the waivers' policy says besides. */
+export interface ServiceRules extends InnerTxRules {
+  readonly policyRemedy?: ResolvedOptions["policyRemedy"] | undefined;
+}
 
 /** @returns the rules for the caller's InnerTxs (D3): the chain's rules, the caller's limits, the current policies. */
 export function rulesFor(
   caller: Caller,
-  {
-    chainId,
-    maxWrapperBytes,
-    policies,
-  }: { readonly chainId: number; readonly maxWrapperBytes: number; readonly policies: PolicySet },
-): InnerTxRules {
+  { chainId, maxWrapperBytes, policies, policyRemedy }: ChainRules,
+): ServiceRules {
   return {
     chainId: BigInt(chainId),
     maxGasLimit: caller.limits.maxGasLimit,
@@ -18,6 +25,7 @@ export function rulesFor(
     maxWrapperBytes,
     policy: policies,
     policyName: "the policy of this service's waivers",
+    policyRemedy,
     scope: scopeOf(caller),
     scopeName: "the scope of this API key",
   };

@@ -1,10 +1,5 @@
-import {
-  assertInnerTx,
-  type InnerTxRules,
-  ProtocolError,
-  parseInnerTx,
-  type ValidInnerTx,
-} from "@gas-waiver/protocol";
+import { assertInnerTx, ProtocolError, parseInnerTx, type ValidInnerTx } from "@gas-waiver/protocol";
+import type { ServiceRules } from "./rules.js";
 
 /** The outcome for one transaction of a request: it keeps every rule, or the error names the first one that it breaks. */
 export type Validation = { readonly valid: ValidInnerTx } | { readonly error: ProtocolError };
@@ -14,11 +9,22 @@ export type Validation = { readonly valid: ValidInnerTx } | { readonly error: Pr
  * send (D3, D4). Pure: it knows nothing of the sender's account.
  * @param text the signed InnerTx in 0x hex.
  */
-export function validateTransaction(text: string, rules: InnerTxRules): Validation {
+export function validateTransaction(text: string, rules: ServiceRules): Validation {
   try {
     return { valid: assertInnerTx(parseInnerTx(text), rules) };
   } catch (error) {
-    if (error instanceof ProtocolError) return { error };
+    if (error instanceof ProtocolError) return { error: withRemedy(error, rules) };
     throw error;
   }
+}
+
+const POLICY_REASONS: ReadonlySet<string> = new Set(["TARGET_NOT_ALLOWED", "SELECTOR_NOT_ALLOWED"]);
+
+/** Adds the remedy to a refusal by the waivers' policy, and to none by the scope of an API key. */
+function withRemedy(error: ProtocolError, { policyName, policyRemedy }: ServiceRules): ProtocolError {
+  if (policyRemedy === undefined || policyName === undefined || !POLICY_REASONS.has(error.reason))
+    return error;
+  if (!error.message.includes(policyName)) return error;
+  const message = `${error.message}; ${policyRemedy(String(error.values.target))}`;
+  return new ProtocolError(error.reason, message, error.values);
 }

@@ -131,6 +131,25 @@ describe("gas-waiver governance", () => {
     expect((await json("list")).validators).not.toContain(NEWCOMER);
   });
 
+  it("allows a further target beside the others: at once with --dev, by votes otherwise, and proposes nothing in vain", async () => {
+    const target = devnetAccount(9).address;
+    const allow = (...argv: string[]) => json("allow", "--waiver", WAIVER, "--target", target, ...argv);
+    const selectors = ["--selectors", "mint(address,uint256),0x12345678"];
+    expect(await allow(...selectors, "--dev")).toMatchObject({ kind: "update waiver", status: "carried" });
+    const [{ targets: allowed }] = (await json("list")).waivers;
+    expect(allowed).toContainEqual({
+      address: target.toLowerCase(),
+      selectors: ["0x12345678", "0x40c10f19"],
+    });
+    expect(allowed).toContainEqual(expect.objectContaining({ address: TEST_TOKEN_ADDRESS.toLowerCase() }));
+    expect(await allow(...selectors, "--dev")).toBe(null);
+    expect(await allow("--dev-validator", "1")).toMatchObject({ status: "open", yes: 0 });
+    const unknown = ["allow", "--waiver", NEWCOMER, "--target", "*", "--dev"];
+    expect((await runGovernance(unknown)).err).toContain("is not a registered waiver");
+    const wrong = [...unknown, "--selectors", "0x1234"];
+    expect((await runGovernance(wrong)).err).toContain("neither a selector of 4 bytes nor a signature");
+  });
+
   it("reads the key from a file that a flag or a variable names, and never prints it", async () => {
     const key = file("validator.key", `${devnetAccount(21).privateKey}\n`);
     const env = { GAS_WAIVER_RPC_URL: url, GAS_WAIVER_VALIDATOR_KEY_FILE: key };
@@ -215,15 +234,19 @@ describe("gas-waiver governance", () => {
     expect(err).toContain(message);
   });
 
-  it.each([["--help"], ["list", "--help"], ["show", "-h"], ["propose", "--help"], ["vote", "--help"]])(
-    "prints help for %j %j",
-    async (...argv) => {
-      const { status, out } = await runGovernance(argv);
-      expect(status).toBe(0);
-      expect(out).toMatch(/^Usage: gas-waiver governance/);
-      expect(out.split("\n").filter((line) => line.length > 110)).toEqual([]);
-    },
-  );
+  it.each([
+    ["--help"],
+    ["list", "--help"],
+    ["show", "-h"],
+    ["propose", "--help"],
+    ["vote", "--help"],
+    ["allow", "--help"],
+  ])("prints help for %j %j", async (...argv) => {
+    const { status, out } = await runGovernance(argv);
+    expect(status).toBe(0);
+    expect(out).toMatch(/^Usage: gas-waiver governance/);
+    expect(out.split("\n").filter((line) => line.length > 110)).toEqual([]);
+  });
 
   it("lists its commands if none or an unknown one is given", async () => {
     for (const argv of [[], ["veto"]]) {

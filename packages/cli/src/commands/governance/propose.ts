@@ -1,8 +1,7 @@
-import { bytesToHex, encodeCall, REGISTRY_ADDRESS, topicOf } from "@gas-waiver/protocol";
+import { encodeCall } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
-import { CommandFailedError } from "../../errorMessage.js";
+import { proposalIn, TARGETS } from "../../governance/allow.js";
 import { printProposal } from "../../governance/printProposal.js";
-import { proposalIdOf } from "../../governance/registry.js";
 import { sendAsValidator } from "../../governance/sendToRegistry.js";
 import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
 import { address, allowedTargets, fileOf } from "../../settings/parsers.js";
@@ -46,16 +45,7 @@ export const propose = defineCommand({
   },
   async run(values, context) {
     const receipt = await sendAsValidator(values, calldataOf(values), context.signal);
-    const registry = bytesToHex(REGISTRY_ADDRESS);
-    const created = topicOf("ProposalCreated(uint256,uint8,address,address,uint64,uint64)");
-    const log = receipt.logs.find(
-      ({ address: emitter, topics: [topic] }) => emitter === registry && topic === created,
-    );
-    const id = log?.topics[1];
-    if (id === undefined) {
-      throw new CommandFailedError("the transaction has no ProposalCreated event of the registry");
-    }
-    await printProposal(proposalIdOf(id), values, context);
+    await printProposal(proposalIn(receipt), values, context);
   },
 });
 
@@ -81,6 +71,3 @@ function calldataOf(values: ProposeValues): Uint8Array {
   if (removeValidator) return encodeCall("proposeRemoveValidator(address)", removeValidator);
   throw new Error("nothing is proposed");
 }
-
-/** The ABI type AllowedTarget[] of the contract. */
-const TARGETS = "(address,bool,bool,bytes4[])[]";

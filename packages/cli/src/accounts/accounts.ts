@@ -1,0 +1,65 @@
+import {
+  type AccountRole,
+  type DevnetAccount,
+  devnetAccounts,
+  TEST_TOKEN_ADDRESS,
+} from "@gas-waiver/devnet/presets";
+import { ChainReader } from "../demo/chainReader.js";
+
+/** An account of the devnet, and what it holds now. */
+export interface AccountHolding extends DevnetAccount {
+  /** In wei. */
+  readonly native: bigint;
+  /** Test tokens, in the smallest unit. */
+  readonly tokens: bigint;
+}
+
+/** Reads what the devnet's accounts hold. */
+export async function readHoldings(rpcUrl: string, signal: AbortSignal): Promise<AccountHolding[]> {
+  const chain = new ChainReader(rpcUrl, signal);
+  return await Promise.all(
+    devnetAccounts.map(async (account) => {
+      const [native, tokens] = await Promise.all([
+        chain.balanceOf(account.address),
+        chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, account.address),
+      ]);
+      return { ...account, native, tokens };
+    }),
+  );
+}
+
+const ROLES: Readonly<Record<AccountRole, string>> = {
+  user: "user",
+  waiver: "waiver",
+  unregisteredWaiver: "unregistered waiver",
+  funded: "pays for deployments",
+  validator: "validator",
+};
+
+/** The accounts as lines for a person. */
+export function accountLines(accounts: readonly AccountHolding[]): string[] {
+  return [
+    "accounts, with private keys that everybody knows: keep nothing of value on them",
+    ...accounts.map(({ index, role, address, privateKey, native, tokens }) => {
+      const held = `${inUnits(tokens)} USDT0, ${inUnits(native)} native`;
+      return `  ${String(index).padStart(2)}  ${address}  ${privateKey}  ${ROLES[role]}: ${held}`;
+    }),
+  ];
+}
+
+/** The accounts for programs. Amounts are decimal text in the smallest unit. */
+export function accountsJson(accounts: readonly AccountHolding[]) {
+  return accounts.map(({ native, tokens, ...account }) => ({
+    ...account,
+    native: native.toString(),
+    tokens: tokens.toString(),
+  }));
+}
+
+const UNIT = 10n ** 18n;
+
+/** An amount of 18 decimals in whole units, with separators between thousands and with the decimals that it needs. */
+export function inUnits(amount: bigint): string {
+  const rest = (amount % UNIT).toString().padStart(18, "0").replace(/0+$/, "");
+  return `${(amount / UNIT).toLocaleString("en-US")}${rest === "" ? "" : `.${rest}`}`;
+}

@@ -1,0 +1,25 @@
+import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
+import { accountLines, accountsJson, readHoldings } from "../accounts/accounts.js";
+import { defineCommand } from "../command.js";
+import { switchedOn, url } from "../settings/parsers.js";
+
+export const accounts = defineCommand({
+  description:
+    "The accounts of the devnet, with their addresses, private keys and roles, and what they hold on a running one.",
+  settings: {
+    rpcUrl: {
+      flag: "rpc-url",
+      placeholder: "URL",
+      help: "JSON-RPC URL of the devnet.",
+      defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
+      parse: url("http:", "https:"),
+    },
+    json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
+  },
+  rules: {},
+  async run({ rpcUrl, json }, { print, signal }) {
+    const holdings = await readHoldings(rpcUrl, signal);
+    if (json) print(JSON.stringify(accountsJson(holdings)));
+    else for (const line of accountLines(holdings)) print(line);
+  },
+});

@@ -1,0 +1,97 @@
+import {
+  type AllowedTarget,
+  allowedTargetsToJson,
+  bytesEqual,
+  bytesToHex,
+  encodeCall,
+  hexToBytes,
+  REGISTRY_ADDRESS,
+  selectorOfSignature,
+  topicOf,
+  uniteTargets,
+} from "@gas-waiver/protocol";
+import { CommandFailedError } from "../errorMessage.js";
+import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
+import { InvalidValueError } from "../settings/setting.js";
+import { proposalIdOf, Registry } from "./registry.js";
+import { sendAsValidator } from "./sendToRegistry.js";
+
+/** The ABI type AllowedTarget[] of the contract. */
+export const TARGETS = "(address,bool,bool,bytes4[])[]";
+
+/** A target that a waiver is to call beside those that it may call already. */
+export interface Addition {
+  readonly rpcUrl: string;
+  /** 20 bytes. */
+  readonly waiver: Uint8Array;
+  readonly added: AllowedTarget;
+  /** The private keys of validators. The first proposes; then they vote one after the other until the proposal is carried. */
+  readonly validators: readonly Uint8Array[];
+  /** False leaves the votes to others. */
+  readonly votes: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Proposes to add a target to those of a waiver, and votes for it.
+ * @returns the number of the proposal; undefined if the waiver may send that already.
+ * @throws CommandFailedError if the waiver is not registered, or with the registry's reason.
+ */
+export async function proposeAddition(addition: Addition): Promise<bigint | undefined> {
+  const { rpcUrl, waiver, added, validators, votes, signal } = addition;
+  const [proposer] = validators;
+  if (proposer === undefined) throw new Error("no validator is named");
+  const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
+  const known = (await registry.waivers()).find(({ address }) => bytesEqual(address, waiver));
+  if (known === undefined)
+    throw new CommandFailedError(`${bytesToHex(waiver)} is not a registered waiver: propose --register it`);
+  const targets = uniteTargets(known.targets, [added]);
+  if (sameTargets(targets, uniteTargets(known.targets))) return undefined;
+  const send = (key: Uint8Array, data: Uint8Array) =>
+    sendAsValidator(
+      { rpcUrl, json: undefined, validatorKeyFile: undefined, devValidator: key },
+      data,
+      signal,
+    );
+  const id = proposalIn(
+    await send(proposer, encodeCall(`proposeUpdate(address,${TARGETS})`, waiver, targets)),
+  );
+  for (const validator of votes ? validators : []) {
+    await send(validator, encodeCall("vote(uint256,bool)", id, true));
+    if ((await registry.proposal(id)).status !== "open") break;
+  }
+  return id;
+}
+
+/** Returns the number of the proposal that a transaction has made. */
+export function proposalIn({ logs }: Receipt): bigint {
+  const registry = bytesToHex(REGISTRY_ADDRESS);
+  const created = topicOf("ProposalCreated(uint256,uint8,address,address,uint64,uint64)");
+  const log = logs.find(({ address: emitter, topics: [topic] }) => emitter === registry && topic === created);
+  const id = log?.topics[1];
+  if (id === undefined)
+    throw new CommandFailedError("the transaction has no ProposalCreated event of the registry");
+  return proposalIdOf(id);
+}
+
+function sameTargets(a: readonly AllowedTarget[], b: readonly AllowedTarget[]): boolean {
+  return JSON.stringify(allowedTargetsToJson(a)) === JSON.stringify(allowedTargetsToJson(b));
+}
+
+/**
+ * Reads the selector of a method: 4 bytes of hex, or its signature, such as `mint(address,uint256)`.
+ * @throws {@link InvalidValueError}
+ */
+export function readSelector(text: string): Uint8Array {
+  const trimmed = text.trim();
+  if (/^0x[0-9a-fA-F]{8}$/.test(trimmed)) return hexToBytes(trimmed);
+  if (/^\w+\([^\s]*\)$/.test(trimmed)) return hexToBytes(selectorOfSignature(trimmed));
+  throw new InvalidValueError(
+    "is neither a selector of 4 bytes nor a signature such as mint(address,uint256)",
+  );
+}
+
+/** Reads selectors and signatures that commas separate. */
+export function readSelectors(list: string): Uint8Array[] {
+  return (list.match(/[^,(]+(\([^)]*\))?/g) ?? []).map(readSelector);
+}

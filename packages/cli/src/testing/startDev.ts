@@ -1,0 +1,141 @@
+import { createWaiverClient, type WaiverClient } from "@gas-waiver/client";
+import {
+  accountsOf,
+  createDevnet,
+  DEV_API_KEY,
+  DEV_PUBLISHABLE_KEY,
+  DEVNET_CHAIN_ID,
+  type Devnet,
+  type DevnetAccount,
+  TEST_TOKEN_ADDRESS,
+} from "@gas-waiver/devnet";
+import { type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { createServer, type Server, type ServerOptions } from "@gas-waiver/server";
+import { CloseStack } from "../closeStack.js";
+import { proposeAddition, readSelector } from "../governance/allow.js";
+import { address } from "../settings/parsers.js";
+import { devServiceOptions, followDevnet } from "../startup/devService.js";
+import { createGaslessSender, type GaslessSender, type GaslessWallet } from "./gaslessSender.js";
+import { takeDatabase } from "./sharedPostgres.js";
+
+/** The options of `startDev`. */
+export interface StartDevOptions {
+  /** Milliseconds from block to block; 0, the default, makes a block whenever a transaction is ready. */
+  readonly blockTimeMs?: number;
+  /** Limits and time-outs of the service, so that each error can be rehearsed. */
+  readonly service?: DevServiceLimits;
+  /** The folder of this machine that keeps empty databases between runs; by default below that for temporary files. */
+  readonly cacheDir?: string;
+}
+
+/** The options of the service that a test may set: all but those that make it the service of this devnet. */
+export type DevServiceLimits = Partial<
+  Omit<
+    ServerOptions,
+    "chainId" | "rpcUrl" | "rpcWsUrl" | "waivers" | "databaseUrl" | "dataDir" | "newChain" | "policySource"
+  >
+>;
+
+/** A devnet with its service, for tests. */
+export interface Dev {
+  /** The service's URL. */
+  readonly url: string;
+  /** The chain's JSON-RPC, over HTTP and WebSocket. */
+  readonly rpcUrl: string;
+  /** The RPC URL for wallets that sign with a price of 0. */
+  readonly gatewayUrl: string;
+  readonly chainId: number;
+  readonly apiKey: string;
+  readonly publishableKey: string;
+  /** The test token, of which each account has some. */
+  readonly token: Hex;
+  /** Accounts with tokens and without native coin. */
+  readonly users: readonly DevnetAccount[];
+  /** Pays for ordinary transactions, such as the deployment of a contract. */
+  readonly funded: DevnetAccount;
+  /** The chain, which also answers JSON-RPC without HTTP, as in EIP-1193. */
+  readonly devnet: Devnet;
+  readonly server: Server;
+  /** A client of the service. */
+  readonly client: WaiverClient;
+  /**
+   * Lets the service carry calls to a contract, beside what it carries already: proposes that, and votes for it.
+   * @param selectors selectors or signatures, such as `mint(address,uint256)`; any calldata by default.
+   */
+  allow(contract: string, selectors?: readonly string[]): Promise<void>;
+  /** Takes a snapshot of the chain. @returns its name for `revert`. */
+  snapshot(): Promise<string>;
+  /**
+   * Takes chain and service back to a snapshot, which is used up.
+   * @throws an error if there is no such snapshot.
+   */
+  revert(snapshot: string): Promise<void>;
+  /**
+   * Sends gasless transactions of a wallet.
+   * @param wallet an account of the devnet, a private key, a wallet of ethers, or an account of viem that signs.
+   */
+  gasless(wallet: GaslessWallet): GaslessSender;
+  /** Ends both. */
+  stop(): Promise<void>;
+}
+
+/** See `startDev` of the package. */
+export async function startDev(options: StartDevOptions = {}): Promise<Dev> {
+  const closeStack = new CloseStack();
+  try {
+    return await start(options, closeStack);
+  } catch (error) {
+    await closeStack.close();
+    throw error;
+  }
+}
+
+async function start(options: StartDevOptions, closeStack: CloseStack): Promise<Dev> {
+  const { blockTimeMs = 0, service = {}, cacheDir } = options;
+  const [waiver] = accountsOf("waiver");
+  const [funded] = accountsOf("funded");
+  if (waiver === undefined || funded === undefined) throw new Error("the devnet lacks an account");
+  const [database, devnet] = await Promise.all([takeDatabase(cacheDir), createDevnet({ blockTimeMs })]);
+  closeStack.add(database);
+  closeStack.add(devnet);
+  const { url: rpcUrl } = await devnet.listen({ port: 0 });
+  const server = closeStack.add(
+    await createServer({
+      ...devServiceOptions(rpcUrl, waiver),
+      logLevel: "silent",
+      ...service,
+      databaseUrl: database.url,
+    }),
+  );
+  followDevnet(server, devnet, waiver);
+  const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+  const client = createWaiverClient({ url, apiKey: DEV_API_KEY });
+  const request = (method: string, ...params: unknown[]) => devnet.request({ method, params });
+  const ending = new AbortController();
+  const validators = accountsOf("validator").map(({ privateKey }) => hexToBytes(privateKey));
+  return {
+    ...{ url, rpcUrl, gatewayUrl: `${url}/rpc/${DEV_PUBLISHABLE_KEY}`, chainId: Number(DEVNET_CHAIN_ID) },
+    ...{ apiKey: DEV_API_KEY, publishableKey: DEV_PUBLISHABLE_KEY, token: TEST_TOKEN_ADDRESS },
+    ...{ users: accountsOf("user"), funded, devnet, server, client },
+    async allow(contract, selectors) {
+      const added = {
+        address: address(contract),
+        ...(selectors && { selectors: selectors.map(readSelector) }),
+      };
+      const { signal } = ending;
+      const of = { rpcUrl, waiver: hexToBytes(waiver.address), added, validators, votes: true, signal };
+      await proposeAddition(of);
+      await server.rereadPolicies();
+    },
+    snapshot: async () => String(await request("evm_snapshot")),
+    async revert(snapshot) {
+      if ((await request("evm_revert", snapshot)) !== true)
+        throw new Error(`there is no snapshot ${snapshot}`);
+    },
+    gasless: (wallet) => createGaslessSender(wallet, { client, request }),
+    async stop() {
+      ending.abort();
+      await closeStack.close();
+    },
+  };
+}
