@@ -8,6 +8,8 @@ import { innerOf, TOKEN, TRANSFER, userAddress } from "../support/user.js";
 
 const services = testServices();
 const publicApiKeys = [GATEWAY_KEY];
+/** A busy machine takes its time. */
+const PATIENT = { timeout: 30_000 };
 const hashOf = (raw: Hex) => bytesToHex(crypto.keccak256(hexToBytes(raw)));
 
 describe("JSON-RPC", () => {
@@ -296,7 +298,7 @@ describe("eth_sendRawTransaction with `--gateway-wait included`", () => {
     });
     await service.node.until(({ sent }) => sent.length === 1);
     const states = () => service.query("select state from submissions");
-    await expect.poll(states).toEqual([{ state: "broadcast" }]);
+    await expect.poll(states, PATIENT).toEqual([{ state: "broadcast" }]);
     expect(isAnswered).toBe(false);
     service.node.mine();
     expect(await answer).toBe(hashOf(raw));
@@ -354,7 +356,7 @@ describe("the paymaster methods of BEP-414", () => {
   });
 
   it("tell that the service works", async () => {
-    await expect.poll(() => client().call("pm_health"), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => client().call("pm_health"), PATIENT).toBe(true);
   });
 });
 
@@ -477,7 +479,7 @@ describe("answers of the node", () => {
         asked.length = 0;
         for (let i = 0; i < 2; i++) await logsUntil("0x14");
         return asked;
-      })
+      }, PATIENT)
       .toEqual([]);
     const newest = `0x${height.toString(16)}`;
     for (let i = 0; i < 2; i++) await logsUntil(newest);
