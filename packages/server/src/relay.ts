@@ -142,7 +142,7 @@ type Coordination = ReturnType<typeof openCoordination>;
 
 /** The knowledge of all lanes: what their waivers may send, who owns them, and which take work. */
 function openCoordination(
-  { options, store, log, registry, chainRef }: RelayBase,
+  { options, store, log, registry, chainRef, signal }: RelayBase,
   { notifications }: Messaging,
 ) {
   const work = createWorkSignal();
@@ -153,6 +153,7 @@ function openCoordination(
     registry,
     options,
     log,
+    signal,
     // Another replica's lanes also carry what is accepted here.
     waivers: () => activeWaivers(ownWaivers.current(), statuses.lanes),
     onChange: () => work.announce(),

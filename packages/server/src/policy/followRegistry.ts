@@ -26,6 +26,8 @@ export interface FollowRegistryOptions {
   readonly pollIntervalMs: number;
   /** @returns the waivers to read: 20 bytes each. */
   waivers(): readonly Uint8Array[];
+  /** Aborted when the calls to the nodes are given up. A reading that this ends is no failure. */
+  readonly signal?: AbortSignal;
   /** Called with each reading, which has the order of `waivers`. */
   onReading(waivers: readonly Uint8Array[], reading: RegistryReading): void;
 }
@@ -98,7 +100,7 @@ class PollingFollower implements RegistryFollower {
   }
 
   async #refreshNow(forget: boolean): Promise<void> {
-    const { log } = this.#options;
+    const { log, signal } = this.#options;
     if (forget) this.#known = undefined;
     try {
       await this.#readIfChanged();
@@ -106,7 +108,8 @@ class PollingFollower implements RegistryFollower {
       this.#isFailing = false;
     } catch (error) {
       this.#known = undefined;
-      if (!this.#isFailing) log.warn({ err: (error as Error).message }, "the registry cannot be read");
+      if (!this.#isFailing && signal?.aborted !== true)
+        log.warn({ err: (error as Error).message }, "the registry cannot be read");
       this.#isFailing = true;
       throw error;
     }

@@ -36,6 +36,8 @@ export interface PolicySourceDependencies {
   readonly registry: Registry | undefined;
   readonly options: Pick<ResolvedOptions, "allowedTargets" | "pollIntervalMs">;
   readonly log: Logger;
+  /** Aborted when the calls to the nodes are given up. */
+  readonly signal?: AbortSignal;
   /** @returns the waivers whose lanes may take work, on this replica and others: 20 bytes each. */
   waivers(): readonly Uint8Array[];
   /** Called when the policies were read again, and so may have changed. */
@@ -46,6 +48,7 @@ export function createPolicySource({
   registry,
   options,
   log,
+  signal,
   waivers,
   onChange,
 }: PolicySourceDependencies): PolicySource {
@@ -68,6 +71,7 @@ export function createPolicySource({
       registry,
       log,
       pollIntervalMs: options.pollIntervalMs,
+      ...(signal && { signal }),
       waivers,
       onReading: (affected, { targets }) => {
         const found = affected.map((waiver, i) => ({ waiver, targets: targets[i] }));
