@@ -28,7 +28,7 @@ describe("gas-waiver", () => {
     const { status, out } = await call([flag]);
     expect(status).toBe(0);
     expect(out).toMatch(/^Usage: gas-waiver <command>/);
-    expect(out).toMatch(/ {2}dev .*\n {2}devnet .*\n {2}serve /);
+    expect(out).toMatch(/ {2}dev .*\n {2}accounts .*\n {2}devnet .*\n {2}serve /);
   });
 
   it.each([[[]], [["sevre"]], [["--port", "1"]], [["toString"]]])(
