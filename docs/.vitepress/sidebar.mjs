@@ -30,6 +30,7 @@ export const sidebar = [
     text: "Guides: operate",
     items: [
       { text: "Set up for production", link: "/guides/production" },
+      { text: "Keep the waivers' keys", link: "/guides/custody" },
       { text: "Harden it", link: "/guides/hardening" },
       { text: "Check the chain's nodes", link: "/guides/nodes" },
       { text: "Plan capacity", link: "/guides/capacity" },
@@ -89,7 +90,7 @@ export const sidebar = [
       { text: "Decisions", link: "/decisions" },
       { text: "Performance", link: "/performance" },
       { text: "What attacks cost", link: "/design/abuse" },
-      { text: "Custody", link: "/design/custody" },
+      { text: "Slow and remote custodies", link: "/design/custody" },
       { text: "What a submission writes", link: "/design/store" },
       { text: "Days of outcomes", link: "/design/days" },
       { text: "The gateway's chain", link: "/design/gateway" },

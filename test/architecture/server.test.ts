@@ -5,6 +5,7 @@ testArrows("server", {
   admin: ["http", "keys", "model", "store"],
   http: ["check", "docs", "gateway", "health", "intake", "keys", "lane", "model", "policy", "store", "util"],
   gateway: ["chain", "health", "intake", "model", "policy", "store", "util"],
+  custody: ["model", "signing"],
   preflight: ["chain", "model", "policy", "store", "util"],
   docs: [],
   health: ["chain", "model", "store", "util"],

@@ -10,6 +10,8 @@ export interface Context {
   readonly write: (text: string) => Promise<void>;
   /** Shows one line on standard error in place of the one before. Absent if that is no terminal. */
   readonly progress?: ((line: string) => void) | undefined;
+  /** Asks at the terminal, which does not show the answer. Absent if there is no terminal. */
+  readonly promptSecret?: (question: string) => Promise<string>;
   /** Aborted when the program must end. A command then returns, or throws the signal's reason. */
   readonly signal: AbortSignal;
   /** Calls the listener at each SIGHUP, which asks a running program to read its key file and its certificate again. */

@@ -1,6 +1,7 @@
 import { listenForSignals } from "./interruption.js";
 import { takeEnvironment } from "./processSecrets.js";
 import { run } from "./run.js";
+import { promptSecret } from "./secretPrompt.js";
 
 /**
  * Runs a command and ends the process with its status. Only `settings/secretFile.ts` uses `process` besides, for its user.
@@ -20,6 +21,11 @@ export async function main(argv: readonly string[]): Promise<never> {
       return new Promise((resolve) => process.stdout.write(text, () => resolve()));
     },
     ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
+    ...(process.stdin.isTTY &&
+      process.stderr.isTTY && {
+        promptSecret: (question) =>
+          promptSecret(question, { input: process.stdin, write: (text) => process.stderr.write(text) }),
+      }),
     printError: (line) => process.stderr.write(`${line}\n`),
     signal,
     onHangup: (listener) => process.on("SIGHUP", listener),

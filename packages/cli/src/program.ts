@@ -70,6 +70,30 @@ const LANES: CommandGroup = {
   },
 };
 
+const WAIVERS: CommandGroup = {
+  summary: "Create, import, export and list the encrypted keystores of waivers' keys.",
+  introduction:
+    "The waivers' keys as encrypted keystores, which geth, ethers and Web3Signer read and write too.",
+  commands: {
+    create: {
+      summary: "Make a key, and write it encrypted under a passphrase.",
+      load: async () => (await import("./commands/waivers/create.js")).create,
+    },
+    import: {
+      summary: "Encrypt a private key that lies in a file.",
+      load: async () => (await import("./commands/waivers/import.js")).importKey,
+    },
+    export: {
+      summary: "Write the private key of a keystore to a file, unencrypted.",
+      load: async () => (await import("./commands/waivers/export.js")).exportKey,
+    },
+    list: {
+      summary: "List the keystores of a folder with their addresses.",
+      load: async () => (await import("./commands/waivers/list.js")).list,
+    },
+  },
+};
+
 const NODE: CommandGroup = {
   summary: "Check whether the chain's nodes are as a service needs them.",
   introduction: "The nodes of the chain that a service works with.",
@@ -167,6 +191,7 @@ export const PROGRAM: CommandGroup = {
       load: async () => (await import("./commands/export.js")).exportOutcomes,
     },
     lanes: LANES,
+    waivers: WAIVERS,
     governance: GOVERNANCE,
   },
 };

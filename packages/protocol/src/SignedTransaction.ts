@@ -96,9 +96,21 @@ function envelope(type: UnsignedTransaction["type"], fields: RlpItem[]): Uint8Ar
  * ```
  */
 export function signingHash(tx: UnsignedTransaction, crypto: Crypto = defaultCrypto): Uint8Array {
+  return crypto.keccak256(signingMessage(tx));
+}
+
+/**
+ * Returns the bytes whose hash the sender signs, for a custody that hashes by itself.
+ * @example
+ * ```ts
+ * const unsigned = wrapInnerTx(inner, { nonce: 7n });
+ * const signature = await waiver.sign(signingHash(unsigned), signingMessage(unsigned));
+ * ```
+ */
+export function signingMessage(tx: UnsignedTransaction): Uint8Array {
   const fields = unsignedFields(tx);
   if (tx.type === "legacy" && tx.chainId !== undefined) fields.push(tx.chainId, 0n, 0n);
-  return crypto.keccak256(envelope(tx.type, fields));
+  return envelope(tx.type, fields);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   encodeTransaction,
   type SignedTransaction,
   signingHash,
+  signingMessage,
   signTransaction,
   type UnsignedTransaction,
 } from "./SignedTransaction.js";
@@ -103,7 +104,7 @@ export async function signWrapperTx(
   crypto: Crypto = defaultCrypto,
 ): Promise<SignedTransaction> {
   const wrapper = wrapInnerTx(inner, options);
-  const signature = await waiver.sign(signingHash(wrapper, crypto));
+  const signature = await waiver.sign(signingHash(wrapper, crypto), signingMessage(wrapper));
   return assembleWrapperTx(wrapper, signature, waiver.address, crypto);
 }
 

@@ -27,8 +27,9 @@ export interface WaiverAccount {
   /**
    * Signs a 32-byte hash as it is, without a prefix. The signature has a low s and recovers to `address`; the caller
    * checks that with {@link assertWaiverSignature} before it uses the signature.
+   * @param message the bytes whose Keccak-256 is the hash, for a signing service that takes no hash.
    */
-  sign(hash: Uint8Array): Promise<Signature>;
+  sign(hash: Uint8Array, message?: Uint8Array): Promise<Signature>;
 }
 
 /**

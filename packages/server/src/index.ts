@@ -2,6 +2,15 @@ export { type Audit, openAudit } from "./admin/openAudit.js";
 export { type OutcomeExport, type OutcomeRecord, openOutcomeExport } from "./admin/openOutcomeExport.js";
 export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./admin/routes.js";
 export { createServer, type Server } from "./createServer.js";
+export { checkCustody } from "./custody/checkCustody.js";
+export {
+  decryptKeystore,
+  encryptKeystore,
+  type Keystore,
+  KeystoreError,
+  parseKeystore,
+} from "./custody/keystore.js";
+export { openWeb3Signer, type Web3SignerOptions, type Web3SignerTls } from "./custody/web3Signer.js";
 export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";
 export type {
   IssuedKey,

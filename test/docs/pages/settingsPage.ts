@@ -8,6 +8,14 @@ type Name = keyof typeof SERVE_SETTINGS;
 const SUBJECTS = {
   "The chain": ["rpcUrl", "rpcWsUrl", "chainId", "reorgDepth", "skipNodeCheck"],
   "The waivers": [
+    "waiverKeystore",
+    "passphraseFile",
+    "passphraseFd",
+    "web3signerUrl",
+    "web3signerWaivers",
+    "web3signerCa",
+    "web3signerCert",
+    "web3signerKey",
     "waiverKeyFile",
     "waiverKeys",
     "allowedTargets",

@@ -1,8 +1,10 @@
-import { ADMIN_ROUTES, privateKeyWaiver, type Server, type ServerOptions } from "@gas-waiver/server";
+import type { WaiverAccount } from "@gas-waiver/protocol";
+import { ADMIN_ROUTES, type Server, type ServerOptions } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import { defineCommand } from "../command.js";
 import { aborted } from "../interruption.js";
-import { splitWaivers } from "../serve/custodySettings.js";
+import { type CustodyValues, splitCustody } from "../serve/custodySettings.js";
+import { type OpenWaivers, openWaivers } from "../serve/openWaivers.js";
 import { SERVE_RULES, SERVE_SETTINGS, type ServeValues } from "../serve/serveSettings.js";
 import {
   type CertificateFiles,
@@ -10,7 +12,6 @@ import {
   readCertificate,
   splitCertificate,
 } from "../serve/transportSettings.js";
-import { keyFile } from "../settings/parsers.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { openServer } from "../startup/openServer.js";
 
@@ -19,10 +20,13 @@ export const serve = defineCommand({
     "Each flag can also be set by the environment variable beside it. If both are given, the flag wins.",
   settings: SERVE_SETTINGS,
   rules: SERVE_RULES,
-  async run(values, { print, signal, onHangup }) {
+  async run(given, context) {
+    const { print, signal, onHangup } = context;
     const closeStack = new CloseStack();
     try {
-      const { host, port: listenPort, waiverKeyFile } = values;
+      const { custody, otherValues: values } = splitCustody(given);
+      const { host, port: listenPort, chainId, custodyTimeoutMs } = values;
+      const { waivers, reread } = await openWaivers({ ...custody, chainId, custodyTimeoutMs }, context);
       const { metricsPort, metricsHost, adminPort, adminHost } = values;
       const metrics = metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort };
       const admin = adminPort === undefined ? undefined : { host: adminHost, port: adminPort };
@@ -32,14 +36,14 @@ export const serve = defineCommand({
         url: serviceUrl,
         metricsUrl,
         adminUrl,
-      } = await openServer(serverOptions(values), opening);
+      } = await openServer(serverOptions(values, waivers), opening);
       print(`${earlierSubmissions(server)} found in the store`);
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
       if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
-      if (waiverKeyFile) onHangup?.(() => rereadKeys(waiverKeyFile.path, server, print));
+      if (reread) onHangup?.(() => rereadKeys(reread, server, print));
       const certificate = certificateFiles(values);
       if (certificate) onHangup?.(() => rereadCertificate(certificate, server, print));
-      print(`ready: service at ${serviceUrl} for chain ${values.chainId}`);
+      print(`ready: service at ${serviceUrl} for chain ${chainId}`);
       await aborted(signal);
     } finally {
       await closeStack.close();
@@ -47,14 +51,18 @@ export const serve = defineCommand({
   },
 });
 
-/** Replaces the service's waiver keys by those in the file. An unusable file changes nothing. */
-function rereadKeys(path: string, server: Server, print: (line: string) => void): void {
+/** Replaces the service's waiver keys by those in the files. An unusable file changes nothing. */
+function rereadKeys(
+  open: NonNullable<OpenWaivers["reread"]>,
+  server: Server,
+  print: (line: string) => void,
+): void {
   const reread = async () => {
-    const { keys } = keyFile(path);
-    await server.setWaivers(keys.map(privateKeyWaiver));
-    print(`${keys.length} waiver key(s) read again`);
+    const waivers = await open();
+    await server.setWaivers(waivers);
+    print(`${waivers.length} waiver key(s) read again`);
   };
-  reread().catch((error: Error) => print(`the waiver keys stay as they were: ${path} ${error.message}`));
+  reread().catch((error: Error) => print(`the waiver keys stay as they were: ${error.message}`));
 }
 
 /** Replaces the service's certificate by the one in the files. An unusable one changes nothing. */
@@ -67,9 +75,10 @@ function rereadCertificate(files: CertificateFiles, server: Server, print: (line
   }
 }
 
-function serverOptions(values: ServeValues): ServerOptions {
-  const { waivers, otherValues: valuesWithoutWaivers } = splitWaivers(values);
-  const { tls, otherValues } = splitCertificate(valuesWithoutWaivers);
+type ServiceValues = Omit<ServeValues, keyof CustodyValues>;
+
+function serverOptions(values: ServiceValues, waivers: readonly WaiverAccount[]): ServerOptions {
+  const { tls, otherValues } = splitCertificate(values);
   const {
     host,
     port: listenPort,

@@ -1,18 +1,65 @@
-import type { WaiverAccount } from "@gas-waiver/protocol";
-import { privateKeyWaiver } from "@gas-waiver/server";
-import { keyFile, privateKeys } from "../settings/parsers.js";
-import type { Values } from "../settings/setting.js";
+import { hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
+import { addresses, fileOf, keyFile, privateKeys, text, url } from "../settings/parsers.js";
+import { readSecretFile } from "../settings/secretFile.js";
+import { nameOf, type Values } from "../settings/setting.js";
+import { keystorePath } from "../waivers/keystoreFiles.js";
+import { PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
 
-// The custodies of the waivers' keys (D33). Another custody is one file in the server's signing/, a setting here, and a
-// line in splitWaivers.
+// The custodies of the waivers' keys (D33). Another custody is a file in the server's custody/, a setting here, and a
+// case in openWaivers.
 
 /** The custodies that have a flag. */
 export const CUSTODY_FLAGS = {
+  waiverKeystore: {
+    flag: "waiver-keystore",
+    env: "GAS_WAIVER_KEYSTORE",
+    placeholder: "PATH",
+    help: "Encrypted keystore of a waiver's key (Web3 Secret Storage), or a folder of them.",
+    parse: keystorePath,
+  },
+  ...PASSPHRASE_SETTINGS,
+  web3signerUrl: {
+    flag: "web3signer-url",
+    env: "GAS_WAIVER_WEB3SIGNER_URL",
+    placeholder: "URL",
+    help: "Web3Signer (eth1 interface) that has the keys of --web3signer-waivers.",
+    parse: url("http:", "https:"),
+  },
+  web3signerWaivers: {
+    flag: "web3signer-waivers",
+    env: "GAS_WAIVER_WEB3SIGNER_WAIVERS",
+    placeholder: "ADDRESSES",
+    help: "Addresses of the waivers whose keys the Web3Signer has, separated by commas.",
+    repeatable: true,
+    parse: addresses,
+  },
+  web3signerCa: {
+    flag: "web3signer-ca",
+    env: "GAS_WAIVER_WEB3SIGNER_CA",
+    placeholder: "FILE",
+    help: "Certificate of the issuer of the Web3Signer's certificate, as PEM.",
+    defaultText: "the issuers that Node knows",
+    parse: fileOf(text),
+  },
+  web3signerCert: {
+    flag: "web3signer-cert",
+    env: "GAS_WAIVER_WEB3SIGNER_CERT",
+    placeholder: "FILE",
+    help: "Certificate that the service shows to the Web3Signer, as PEM.",
+    parse: fileOf(text),
+  },
+  web3signerKey: {
+    flag: "web3signer-key",
+    env: "GAS_WAIVER_WEB3SIGNER_KEY",
+    placeholder: "FILE",
+    help: "Private key of --web3signer-cert as PEM.",
+    parse: readSecretFile,
+  },
   waiverKeyFile: {
     flag: "waiver-key-file",
     env: "GAS_WAIVER_KEY_FILE",
     placeholder: "FILE",
-    help: "File of the waivers' private keys, as hex, one a line. SIGHUP makes the service read it again.",
+    help: "File of the waivers' private keys, unencrypted, as hex, one a line: for tests. SIGHUP makes the service read it again.",
     parse: keyFile,
   },
 } as const;
@@ -29,16 +76,60 @@ export const CUSTODY_VARIABLES = {
 
 /** One custody must be given. */
 export const CUSTODIES = {
-  keys: ["waiverKeyFile", "waiverKeys"],
-  subject: "the list of the waivers' private keys",
+  keys: ["waiverKeystore", "web3signerUrl", "waiverKeyFile", "waiverKeys"],
+  subject: "the custody of the waivers' keys",
   required: true,
 } as const;
 
-type CustodyValues = Values<typeof CUSTODY_FLAGS & typeof CUSTODY_VARIABLES>;
+const ALL = { ...CUSTODY_FLAGS, ...CUSTODY_VARIABLES } as const;
 
-/** Makes the waivers' accounts, and separates the settings of custodies from the others. */
-export function splitWaivers<V extends CustodyValues>(values: V) {
-  const { waiverKeyFile, waiverKeys, ...otherValues } = values;
-  const waivers: WaiverAccount[] = (waiverKeyFile?.keys ?? waiverKeys ?? []).map(privateKeyWaiver);
-  return { waivers, otherValues };
+export type CustodyValues = Values<typeof ALL>;
+
+/** Separates the settings of custodies from the others. */
+export function splitCustody<V extends CustodyValues>(values: V) {
+  const { waiverKeystore, passphraseFile, passphraseFd, waiverKeyFile, waiverKeys, ...rest } = values;
+  const { web3signerUrl, web3signerWaivers, web3signerCa, web3signerCert, web3signerKey, ...otherValues } =
+    rest;
+  const custody: CustodyValues = {
+    ...{ waiverKeystore, passphraseFile, passphraseFd, waiverKeyFile, waiverKeys },
+    ...{ web3signerUrl, web3signerWaivers, web3signerCa, web3signerCert, web3signerKey },
+  };
+  return { custody, otherValues };
+}
+
+/** Settings that belong to a custody that is not given, or lack another one. */
+export function problemsOfCustody(values: Partial<CustodyValues>): string[] {
+  const name = (key: keyof typeof ALL) => nameOf(ALL[key]);
+  const { waiverKeystore, passphraseFile, passphraseFd, web3signerUrl, web3signerWaivers } = values;
+  const { web3signerCa, web3signerCert, web3signerKey } = values;
+  const problems: string[] = [];
+  if (passphraseFile !== undefined && passphraseFd !== undefined) {
+    problems.push(`${name("passphraseFile")} and ${name("passphraseFd")} are both given`);
+  }
+  if ((passphraseFile ?? passphraseFd) !== undefined && waiverKeystore === undefined) {
+    problems.push(`a passphrase is given without ${name("waiverKeystore")}`);
+  }
+  if (web3signerUrl !== undefined && (web3signerWaivers ?? []).length === 0) {
+    problems.push(`${name("web3signerUrl")} is given without ${name("web3signerWaivers")}`);
+  }
+  const others = [web3signerWaivers, web3signerCa, web3signerCert, web3signerKey];
+  if (web3signerUrl === undefined && others.some((value) => value !== undefined)) {
+    problems.push(`settings of a Web3Signer are given without ${name("web3signerUrl")}`);
+  }
+  if ((web3signerCert === undefined) !== (web3signerKey === undefined)) {
+    problems.push(`${name("web3signerCert")} and ${name("web3signerKey")} belong together`);
+  }
+  return problems;
+}
+
+/** The addresses of the waivers, as far as the settings name them without a passphrase; 20 bytes each. */
+export function waiverAddresses(values: CustodyValues): Uint8Array[] {
+  const { waiverKeystore = [], web3signerWaivers = [], waiverKeyFile, waiverKeys } = values;
+  return [
+    ...(waiverKeyFile?.keys ?? waiverKeys ?? []).map((key) => privateKeyToAddress(key)),
+    ...waiverKeystore.flatMap(({ keystore }) =>
+      keystore.address ? [hexToBytes(`0x${keystore.address}`)] : [],
+    ),
+    ...web3signerWaivers,
+  ];
 }

@@ -3,7 +3,7 @@ import { adminTokens, LOG_LEVELS, logLevel, retention, switchedOn, text, url } f
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
-import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES } from "./custodySettings.js";
+import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES, problemsOfCustody } from "./custodySettings.js";
 import { GATEWAY_SETTINGS } from "./gatewaySettings.js";
 import { LANE_LIMITS, problemsOfLimits, REQUEST_LIMITS, STORE_LIMITS } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
@@ -126,6 +126,7 @@ function problemsOfAddresses(values: Partial<ServeValues>): string[] {
 export const SERVE_RULES = {
   alternatives: ALTERNATIVES,
   check: (values: Partial<ServeValues>) => [
+    ...problemsOfCustody(values),
     ...problemsOfLimits(values),
     ...problemsOfPolicy(values),
     ...problemsOfAddresses(values),

@@ -7,10 +7,16 @@ export type CallOutcome =
   | { readonly kind: "throttled"; readonly retryAfterMs: number | undefined }
   | { readonly kind: "no answer" | "failed"; readonly error: CustodyError };
 
+/** The hash that a custody signs, 32 bytes, and the bytes that it is the hash of. */
+export interface Signable {
+  readonly hash: Uint8Array;
+  readonly message: Uint8Array;
+}
+
 /** Calls a custody once. Never rejects. */
 export async function callCustody(
   account: WaiverAccount,
-  hash: Uint8Array,
+  signable: Signable,
   timeoutMs: number,
 ): Promise<CallOutcome> {
   let timer: NodeJS.Timeout | undefined;
@@ -18,14 +24,14 @@ export async function callCustody(
     const error = custodyError(`no answer within ${timeoutMs} ms`);
     timer = setTimeout(() => resolve({ kind: "no answer", error }), timeoutMs);
   });
-  const outcome = await Promise.race([answerOf(account, hash), silence]);
+  const outcome = await Promise.race([answerOf(account, signable), silence]);
   clearTimeout(timer);
   return outcome;
 }
 
-async function answerOf(account: WaiverAccount, hash: Uint8Array): Promise<CallOutcome> {
+async function answerOf(account: WaiverAccount, { hash, message }: Signable): Promise<CallOutcome> {
   try {
-    return { kind: "signature", signature: await account.sign(hash) };
+    return { kind: "signature", signature: await account.sign(hash, message) };
   } catch (error) {
     if (error instanceof CustodyThrottledError) {
       return { kind: "throttled", retryAfterMs: error.retryAfterMs };

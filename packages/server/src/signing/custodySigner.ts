@@ -6,13 +6,14 @@ import {
   ProtocolError,
   type Signature,
   signingHash,
+  signingMessage,
   type WaiverAccount,
   wrapInnerTx,
 } from "@gas-waiver/protocol";
 import type { Metrics } from "../model/metrics.js";
 import { onAbort } from "../util/onAbort.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
-import { type CallOutcome, callCustody, custodyError } from "./custodyCalls.js";
+import { type CallOutcome, callCustody, custodyError, type Signable } from "./custodyCalls.js";
 import { type CustodyError, WrongSignatureError } from "./custodyErrors.js";
 import type { LaneSigner, LaneSignRequest } from "./laneSigner.js";
 import { createSignatureRate, type SignatureRate } from "./signatureRate.js";
@@ -47,7 +48,7 @@ export interface CustodySignerOptions {
 interface Entry {
   readonly id: string;
   readonly waiverNonce: bigint;
-  readonly hash: Uint8Array;
+  readonly signable: Signable;
   readonly complete: (signature: Signature) => SignedWrapper;
   state: "waiting" | "open" | "signed" | "failed";
   tries: number;
@@ -137,7 +138,7 @@ export class CustodySigner implements LaneSigner {
     return {
       id,
       waiverNonce,
-      hash: signingHash(unsigned),
+      signable: { hash: signingHash(unsigned), message: signingMessage(unsigned) },
       complete(signature) {
         const signed = assembleWrapperTx(unsigned, signature, account.address);
         return { wrapperRaw: signed.raw, wrapperHash: hashTransaction(signed) };
@@ -232,7 +233,7 @@ export class CustodySigner implements LaneSigner {
     entry.state = "open";
     if (entry.tries++ === 0) entry.firstTryAt = askedAt;
     this.#openCalls++;
-    const outcome = await callCustody(account, entry.hash, timeoutMs);
+    const outcome = await callCustody(account, entry.signable, timeoutMs);
     this.#openCalls--;
     const kind = this.#note(entry, outcome);
     metrics?.custodyAnswered(bytesToHex(account.address), kind, (performance.now() - askedAt) / 1_000);

@@ -1,12 +1,15 @@
-import { hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
+import { crypto, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { describeWaiverAccount } from "../../../protocol/test/support/waiverAccountContract.js";
+import {
+  type ContractOptions,
+  describeWaiverAccount,
+} from "../../../protocol/test/support/waiverAccountContract.js";
 import { CustodyError, CustodyThrottledError, WrongSignatureError } from "../../src/signing/custodyErrors.js";
 import type { LaneSignRequest } from "../../src/signing/laneSigner.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { signWrappers } from "../../src/signing/wrappers.js";
 import { silent } from "./testPostgres.js";
-import { innerOf, WAIVER_KEY } from "./user.js";
+import { innerOf, WAIVER, WAIVER_KEY } from "./user.js";
 
 /** The ways in which a custody's backend misbehaves: it hangs, refuses, has too many calls, or signs with another key. */
 export type CustodyFault = "silent" | "refuses" | "throttles" | "wrong key";
@@ -52,8 +55,12 @@ export async function signAll(signer: ReturnType<typeof laneSignerOf>, requests:
  * Defines the tests that every custody outside of this process passes, beside those of `describeWaiverAccount`.
  * @param open returns a custody of {@link WAIVER_KEY} that behaves; called once for each test.
  */
-export function describeRemoteCustody(name: string, open: () => Promise<RemoteCustody>): void {
-  describeWaiverAccount(name, async () => (await open()).account);
+export function describeRemoteCustody(
+  name: string,
+  open: () => Promise<RemoteCustody>,
+  options: ContractOptions = {},
+): void {
+  describeWaiverAccount(name, async () => (await open()).account, hexToBytes(WAIVER), options);
 
   describe(`the lane of the custody ${name}`, () => {
     it("gets a hundred wrappers in their order, each with the waiver's signature, also from a slow backend", async () => {
@@ -86,7 +93,10 @@ export function describeRemoteCustody(name: string, open: () => Promise<RemoteCu
     it("waits for a backend that has too many calls", async () => {
       const custody = await open();
       custody.setFault("throttles");
-      await expect(custody.account.sign(new Uint8Array(32).fill(1))).rejects.toThrow(CustodyThrottledError);
+      const message = new Uint8Array(32).fill(1);
+      await expect(custody.account.sign(crypto.keccak256(message), message)).rejects.toThrow(
+        CustodyThrottledError,
+      );
       const signing = signAll(laneSignerOf(custody.account), requestsOf(1));
       custody.setFault(undefined);
       expect(await signing).toEqual(wrappersOf(requestsOf(1)));

@@ -3,7 +3,13 @@ import { defineCommand } from "../../command.js";
 import { CommandFailedError } from "../../errorMessage.js";
 import { findingLines, refusesStart, summaryOf } from "../../node/nodeOutput.js";
 import { CHAIN_SETTINGS } from "../../serve/chainSettings.js";
-import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES, splitWaivers } from "../../serve/custodySettings.js";
+import {
+  CUSTODIES,
+  CUSTODY_FLAGS,
+  CUSTODY_VARIABLES,
+  splitCustody,
+  waiverAddresses,
+} from "../../serve/custodySettings.js";
 import { LANE_LIMITS, REQUEST_LIMITS } from "../../serve/limitSettings.js";
 import { addresses, switchedOn } from "../../settings/parsers.js";
 
@@ -31,13 +37,13 @@ export const check = defineCommand({
   },
   rules: { alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }] },
   async run(values, { print, signal }) {
-    const { waivers: accounts, otherValues } = splitWaivers(values);
+    const { custody, otherValues } = splitCustody(values);
     const { rpcUrl, chainId, reorgDepth = DEFAULTS.reorgDepth, policySource, json } = otherValues;
     const findings = await checkNodes({
       rpcUrls: rpcUrl,
       chainId,
       reorgDepth,
-      waivers: otherValues.waivers ?? accounts.map(({ address }) => address),
+      waivers: otherValues.waivers ?? waiverAddresses(custody),
       readsRegistry: policySource !== "config",
       maxWrapperBytes: otherValues.maxWrapperBytes ?? DEFAULTS.maxWrapperBytes,
       rpcTimeoutMs: DEFAULTS.rpcTimeoutMs,

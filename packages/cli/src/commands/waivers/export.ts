@@ -1,0 +1,39 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { decryptKeystore, KeystoreError } from "@gas-waiver/server";
+import { defineCommand } from "../../command.js";
+import { CommandFailedError } from "../../errorMessage.js";
+import { text } from "../../settings/parsers.js";
+import { writeSecretFile } from "../../waivers/keystoreFiles.js";
+import { PASSPHRASE_SETTINGS, readPassphrase } from "../../waivers/passphrase.js";
+import { KEYSTORE_SETTING, PASSPHRASE_ALTERNATIVES } from "../../waivers/waiverSettings.js";
+
+export const exportKey = defineCommand({
+  description:
+    "The command writes the private key of a keystore to a new file, as hex, unencrypted, for its owner alone. It never\n" +
+    "shows it.",
+  settings: {
+    keystore: KEYSTORE_SETTING,
+    out: {
+      flag: "out",
+      placeholder: "FILE",
+      help: "File to write; it must not exist.",
+      required: true,
+      parse: text,
+    },
+    ...PASSPHRASE_SETTINGS,
+  },
+  rules: { alternatives: [PASSPHRASE_ALTERNATIVES] },
+  async run(values, context) {
+    const [file, ...others] = values.keystore;
+    if (file === undefined || others.length > 0)
+      throw new CommandFailedError("--keystore names no single file");
+    try {
+      const key = await decryptKeystore(file.keystore, await readPassphrase(values, context));
+      await writeSecretFile(values.out, `${bytesToHex(key)}\n`);
+    } catch (error) {
+      if (error instanceof KeystoreError) throw new CommandFailedError(`${file.path} ${error.message}`);
+      throw error;
+    }
+    context.print(`the private key is in ${values.out}, unencrypted`);
+  },
+});

@@ -1,0 +1,31 @@
+import { defineCommand } from "../../command.js";
+import { CommandFailedError } from "../../errorMessage.js";
+import { keyFile } from "../../settings/parsers.js";
+import { PASSPHRASE_SETTINGS } from "../../waivers/passphrase.js";
+import { storeKey } from "../../waivers/storeKey.js";
+import { FOLDER_SETTING, JSON_SETTING, PASSPHRASE_ALTERNATIVES } from "../../waivers/waiverSettings.js";
+
+export const importKey = defineCommand({
+  description: "The command encrypts a private key that lies in a file. Destroy that file afterwards.",
+  settings: {
+    keyFile: {
+      flag: "key-file",
+      placeholder: "FILE",
+      help: "File of the private key, as hex.",
+      required: true,
+      parse: keyFile,
+    },
+    folder: FOLDER_SETTING,
+    ...PASSPHRASE_SETTINGS,
+    json: JSON_SETTING,
+  },
+  rules: { alternatives: [PASSPHRASE_ALTERNATIVES] },
+  async run(values, context) {
+    const { path, keys } = values.keyFile;
+    const [key] = keys;
+    if (key === undefined || keys.length > 1) {
+      throw new CommandFailedError(`${path} holds ${keys.length} private keys; import them one by one`);
+    }
+    await storeKey(key, values, context);
+  },
+});

@@ -1,0 +1,21 @@
+import { checksumAddress, hexToBytes } from "@gas-waiver/protocol";
+import { defineCommand } from "../../command.js";
+import { keystorePath } from "../../waivers/keystoreFiles.js";
+import { FOLDER_SETTING, JSON_SETTING } from "../../waivers/waiverSettings.js";
+
+export const list = defineCommand({
+  description:
+    "The command needs no passphrase: it prints the address that each keystore names, and its file.",
+  settings: { folder: { ...FOLDER_SETTING, parse: keystorePath }, json: JSON_SETTING },
+  rules: {},
+  async run({ folder, json }, { print }) {
+    const files = folder.map(({ path, keystore: { address } }) => ({
+      address: address === undefined ? undefined : checksumAddress(hexToBytes(`0x${address}`)),
+      file: path,
+    }));
+    if (json) print(JSON.stringify(files));
+    else
+      for (const { address, file } of files)
+        print(`${address ?? "an address that it does not name"} in ${file}`);
+  },
+});

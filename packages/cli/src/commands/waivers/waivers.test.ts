@@ -1,0 +1,96 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { encryptKeystore } from "@gas-waiver/server";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "../../run.js";
+
+const KEY = `0x${"77".repeat(32)}`;
+const PASSPHRASE = "correct horse battery staple";
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "gas-waiver-test-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs `gas-waiver …` to its end. The terminal gives these answers. */
+async function gasWaiver(argv: readonly string[], answers?: readonly string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const rest = [...(answers ?? [])];
+  const status = await run(argv, {
+    env: {},
+    signal: new AbortController().signal,
+    print: (line) => out.push(line),
+    printError: (line) => err.push(line),
+    write: async () => {},
+    ...(answers && { promptSecret: async () => rest.shift() ?? "" }),
+  });
+  return { status, out: out.join("\n"), err: err.join("\n") };
+}
+
+function secretFile(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content, { mode: 0o600 });
+  return path;
+}
+
+describe("gas-waiver waivers", () => {
+  it("imports a key under a passphrase of the terminal, lists it, and exports it with the passphrase of a file", async () => {
+    const keystores = join(folder, "keystore");
+    const keyFile = secretFile("key", KEY);
+    const imported = await gasWaiver(
+      ["waivers", "import", "--key-file", keyFile, "--folder", keystores, "--json"],
+      [PASSPHRASE, PASSPHRASE],
+    );
+    expect(imported).toMatchObject({ status: 0, err: "" });
+    const { address, file } = JSON.parse(imported.out);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).not.toContain("77".repeat(32));
+    const listed = await gasWaiver(["waivers", "list", "--folder", keystores]);
+    expect(listed.out).toBe(`${address} in ${file}`);
+    const out = join(folder, "exported");
+    const passphrase = secretFile("passphrase", `${PASSPHRASE}\n`);
+    const argv = ["waivers", "export", "--keystore", file, "--out", out, "--passphrase-file", passphrase];
+    expect(await gasWaiver(argv)).toMatchObject({ status: 0, err: "" });
+    expect(readFileSync(out, "utf8")).toBe(`${KEY}\n`);
+    expect(await gasWaiver(argv)).toMatchObject({ status: 1, err: `gas-waiver: ${out} is there already` });
+  });
+
+  it("refuses passphrases that are short, differ, or are missing, before it makes a key", async () => {
+    const create = ["waivers", "create", "--folder", join(folder, "none")];
+    expect((await gasWaiver(create, ["short", "short"])).err).toContain("shorter than 8 characters");
+    expect((await gasWaiver(create, [PASSPHRASE, "another passphrase"])).err).toContain("differ");
+    expect((await gasWaiver(create, ["motto ﬁne", "motto ﬁne"])).err).toContain("in different ways");
+    expect(await gasWaiver(create)).toMatchObject({ status: 2 });
+    expect(() => statSync(join(folder, "none"))).toThrow();
+  });
+});
+
+describe("gas-waiver serve", () => {
+  const SERVE = ["serve", "--rpc-url", "http://127.0.0.1:1", "--chain-id", "2201"];
+  const refused = async (...flags: string[]) => (await gasWaiver([...SERVE, ...flags])).err;
+
+  it("refuses a damaged keystore and a wrong passphrase before it starts anything", async () => {
+    const cheap = { n: 1_024 };
+    const keystore = await encryptKeystore(new Uint8Array(32).fill(0x77), PASSPHRASE, cheap);
+    const file = secretFile("cheap.json", JSON.stringify(keystore));
+    const damaged = secretFile("damaged.json", JSON.stringify(keystore).slice(0, 100));
+    const wrong = secretFile("wrong", "not the passphrase");
+    expect(await refused("--waiver-keystore", damaged)).toContain("is not a keystore: it is not JSON");
+    expect(await refused("--waiver-keystore", file, "--passphrase-file", wrong)).toContain(
+      `--waiver-keystore "${file}" cannot be opened: the passphrase is wrong, or the file is damaged`,
+    );
+    expect(await refused("--waiver-keystore", file)).toContain("the passphrase is missing");
+  });
+
+  it("refuses settings of custodies that do not fit together", async () => {
+    expect(await refused("--web3signer-url", "https://signer.example")).toContain(
+      "without --web3signer-waivers",
+    );
+    expect(await refused("--passphrase-fd", "3")).toContain("without --waiver-keystore");
+    const address = `0x${"11".repeat(20)}`;
+    const signer = ["--web3signer-url", "https://127.0.0.1:1", "--web3signer-waivers", address];
+    expect(await refused(...signer)).toMatch(/the Web3Signer at \S+ cannot be used: .*ECONNREFUSED/);
+  });
+});

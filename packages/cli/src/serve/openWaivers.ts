@@ -1,0 +1,111 @@
+import type { WaiverAccount } from "@gas-waiver/protocol";
+import {
+  checkCustody,
+  decryptKeystore,
+  KeystoreError,
+  openWeb3Signer,
+  privateKeyWaiver,
+  StartError,
+} from "@gas-waiver/server";
+import type { Context } from "../command.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { keyFile } from "../settings/parsers.js";
+import { UsageError } from "../settings/readSettings.js";
+import { type KeystoreFile, keystorePath } from "../waivers/keystoreFiles.js";
+import { readPassphrase } from "../waivers/passphrase.js";
+import type { CustodyValues } from "./custodySettings.js";
+
+const MAINNET = 988;
+
+export interface OpenWaivers {
+  readonly waivers: readonly WaiverAccount[];
+  /** Reads the files of keys again; undefined where there are none. */
+  readonly reread: (() => Promise<readonly WaiverAccount[]>) | undefined;
+}
+
+type OpenContext = Pick<Context, "print" | "promptSecret">;
+
+/**
+ * Opens the custody that the settings name.
+ * @throws {@link UsageError} for a keystore that cannot be opened, {@link CommandFailedError} for a custody that is of no use.
+ */
+export async function openWaivers(
+  values: CustodyValues & { readonly chainId: number; readonly custodyTimeoutMs?: number | undefined },
+  context: OpenContext,
+): Promise<OpenWaivers> {
+  const { waiverKeystore, web3signerUrl, waiverKeyFile, waiverKeys, chainId } = values;
+  if (waiverKeystore) return await openKeystores(waiverKeystore, values, context);
+  if (web3signerUrl !== undefined)
+    return { waivers: await openRemote(values, web3signerUrl, values.custodyTimeoutMs), reread: undefined };
+  if (chainId === MAINNET) {
+    const place = waiverKeyFile?.path ?? "the environment";
+    context.print(
+      `warning: the waivers' private keys lie unencrypted in ${place}; on mainnet, keep them in a keystore (\`gas-waiver waivers import\`) or in another custody`,
+    );
+  }
+  const waivers = (waiverKeyFile?.keys ?? waiverKeys ?? []).map(privateKeyWaiver);
+  const path = waiverKeyFile?.path;
+  return { waivers, reread: path === undefined ? undefined : async () => rereadKeyFile(path) };
+}
+
+function rereadKeyFile(path: string): WaiverAccount[] {
+  try {
+    return keyFile(path).keys.map(privateKeyWaiver);
+  } catch (error) {
+    throw new Error(`${path} ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function openKeystores(
+  files: readonly KeystoreFile[],
+  values: CustodyValues,
+  context: OpenContext,
+): Promise<OpenWaivers> {
+  const passphrase = await readPassphrase(values, context);
+  const open = async (all: readonly KeystoreFile[]) => {
+    const waivers: WaiverAccount[] = [];
+    // One after the other: each takes 256 MiB for a moment.
+    for (const { path, keystore } of all) {
+      waivers.push(privateKeyWaiver(await decrypted(path, () => decryptKeystore(keystore, passphrase))));
+    }
+    return waivers;
+  };
+  const reread = () =>
+    open(
+      files
+        .map(({ given }) => given)
+        .filter(isFirst)
+        .flatMap(keystorePath),
+    );
+  return { waivers: await open(files), reread };
+}
+
+const isFirst = (one: string, i: number, all: readonly string[]) => all.indexOf(one) === i;
+
+async function decrypted<T>(path: string, decrypt: () => Promise<T>): Promise<T> {
+  try {
+    return await decrypt();
+  } catch (error) {
+    if (error instanceof KeystoreError)
+      throw new UsageError([`--waiver-keystore "${path}" ${error.message}`]);
+    throw error;
+  }
+}
+
+async function openRemote(values: CustodyValues, url: string, timeoutMs?: number): Promise<WaiverAccount[]> {
+  const { web3signerWaivers = [], web3signerCa: ca, web3signerCert: cert, web3signerKey: key } = values;
+  const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  try {
+    const waivers = await openWeb3Signer({
+      url,
+      waivers: web3signerWaivers,
+      tls,
+      ...(timeoutMs && { timeoutMs }),
+    });
+    await Promise.all(waivers.map((waiver) => checkCustody(waiver)));
+    return waivers;
+  } catch (error) {
+    if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });
+    throw error;
+  }
+}

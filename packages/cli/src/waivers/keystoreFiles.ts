@@ -1,0 +1,65 @@
+import { mkdirSync, readdirSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Keystore, KeystoreError, parseKeystore } from "@gas-waiver/server";
+import { CommandFailedError } from "../errorMessage.js";
+import { fileOf } from "../settings/parsers.js";
+import { InvalidValueError } from "../settings/setting.js";
+
+/** A keystore that lies in a file. */
+export interface KeystoreFile {
+  readonly path: string;
+  /** The path in the settings: of the file itself, or of its folder. */
+  readonly given: string;
+  readonly keystore: Keystore;
+}
+
+/** Parses the path of a keystore, or of a folder of them. */
+export function keystorePath(given: string): KeystoreFile[] {
+  const paths = isFolder(given) ? filesOf(given) : [given];
+  if (paths.length === 0) throw new InvalidValueError("is a folder without a keystore");
+  return paths.map((path) => {
+    try {
+      return { path, given, keystore: fileOf(parseKeystore)(path) };
+    } catch (error) {
+      if (!(error instanceof KeystoreError)) throw error;
+      throw new InvalidValueError(path === given ? error.message : `holds ${path}, which ${error.message}`);
+    }
+  });
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** The files of a folder in the order of their names, without hidden ones. */
+function filesOf(folder: string): string[] {
+  const names = readdirSync(folder, { withFileTypes: true }).filter(
+    (one) => one.isFile() && !one.name.startsWith("."),
+  );
+  return names.map(({ name }) => join(folder, name)).sort();
+}
+
+/**
+ * Writes a keystore under the name that geth gives it, for its owner alone.
+ * @returns the path.
+ */
+export async function writeKeystore(folder: string, keystore: Keystore, now = new Date()): Promise<string> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const time = now.toISOString().replaceAll(":", "-").replace("Z", "000000Z");
+  const path = join(folder, `UTC--${time}--${keystore.address}`);
+  await writeSecretFile(path, `${JSON.stringify(keystore)}\n`);
+  return path;
+}
+
+/** Writes a new file for its owner alone. @throws {@link CommandFailedError} if the file is there already. */
+export async function writeSecretFile(path: string, content: string): Promise<void> {
+  try {
+    await writeFile(path, content, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CommandFailedError(
+      code === "EEXIST" ? `${path} is there already` : `${path} cannot be written: ${message}`,
+    );
+  }
+}
