@@ -64,9 +64,9 @@ describe("the package in a browser", () => {
     );
   });
 
-  it("has a wire of less than 25 kB, minified", async () => {
+  it("has a wire of less than 26 kB, minified", async () => {
     const chunk = await bundleForBrowsers("wire/index.ts", true);
     expect(chunk.imports).toEqual([]);
-    expect(chunk.code.length).toBeLessThan(25_000);
+    expect(chunk.code.length).toBeLessThan(26_000);
   });
 });

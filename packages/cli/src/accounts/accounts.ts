@@ -17,15 +17,14 @@ export interface AccountHolding extends DevnetAccount {
 /** Reads what the devnet's accounts hold. */
 export async function readHoldings(rpcUrl: string, signal: AbortSignal): Promise<AccountHolding[]> {
   const chain = new ChainReader(rpcUrl, signal);
-  return await Promise.all(
-    devnetAccounts.map(async (account) => {
-      const [native, tokens] = await Promise.all([
-        chain.balanceOf(account.address),
-        chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, account.address),
-      ]);
-      return { ...account, native, tokens };
-    }),
-  );
+  const holdings: AccountHolding[] = [];
+  // One after the other: many requests at once would each add a listener to the signal.
+  for (const account of devnetAccounts) {
+    const native = await chain.balanceOf(account.address);
+    const tokens = await chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, account.address);
+    holdings.push({ ...account, native, tokens });
+  }
+  return holdings;
 }
 
 const ROLES: Readonly<Record<AccountRole, string>> = {
