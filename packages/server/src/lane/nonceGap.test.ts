@@ -60,13 +60,13 @@ it("a failure for a missing nonce is excused if that one was accepted while the 
   expect(excused[index]).toMatchObject({ failed: [], early: [{ senderNonce: 1n }] });
 });
 
-it("a failure for a missing nonce is excused after a failover until the chain has had two blocks", async () => {
+it("a failure for a missing nonce is excused after a failover until the chain has had twenty blocks", async () => {
   await accept(store, { chain: lane.chain, origin: randomUUID() }, [newSubmissionOf(3, 1)]);
   const snapshot = await readLaneSnapshot(store, lane, { ready: 20, due: 20 });
   const plans = snapshot.senders.map(({ queued, inFlightNonces }) =>
     planSender(queued, 0n, inFlightNonces, 0),
   );
-  const heights = [7n, 8n, 9n];
+  const heights = [7n, 26n, 27n];
   let height = 0n;
   const chain: Pick<NodeClient, "nonces" | "blockNumber"> = {
     nonces: async (addresses) => addresses.map(() => 0n),

@@ -19,8 +19,11 @@ export interface StoreMoves {
   isChainPastMove(readHeight: () => Promise<bigint>): Promise<boolean>;
 }
 
-/** The blocks after a move in which a pool's wrappers had their chance. */
-const BLOCKS_AFTER_MOVE = 2n;
+/**
+ * The blocks after a move in which a pool's wrappers had their chance. It is more than one or two, because a lost wrapper may
+ * wait in the pool for nonces below it, which the lane has to fill first.
+ */
+const BLOCKS_AFTER_MOVE = 20n;
 
 /** For this time after a move, a wrapper on the chain that the store does not know counts as lost by the store. */
 const LOSS_ASSUMED_FOR = "1 hour";
