@@ -1,11 +1,15 @@
-import { createWaiverClient } from "@gas-waiver/client";
 import { defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { explain as collect } from "../explain/explain.js";
 import { explanationLines } from "../explain/explainOutput.js";
 import { parseSubject } from "../explain/subject.js";
-import { switchedOn, text, url } from "../settings/parsers.js";
-import { secretFileOf } from "../settings/secretFile.js";
+import { switchedOn, url } from "../settings/parsers.js";
+import {
+  API_KEY_RULE,
+  API_KEY_SETTINGS,
+  SERVICE_URL_SETTING,
+  serviceClient,
+} from "../settings/serviceClient.js";
 
 const SETTINGS = {
   subject: {
@@ -15,14 +19,7 @@ const SETTINGS = {
     required: true,
     parse: parseSubject,
   },
-  url: {
-    flag: "url",
-    env: "GAS_WAIVER_URL",
-    placeholder: "URL",
-    help: "Base address of the service.",
-    defaultValue: "http://127.0.0.1:8080",
-    parse: url("http:", "https:"),
-  },
+  ...SERVICE_URL_SETTING,
   rpcUrl: {
     flag: "rpc-url",
     env: "GAS_WAIVER_RPC_URL",
@@ -32,14 +29,7 @@ const SETTINGS = {
     parse: url("http:", "https:"),
   },
   json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
-  apiKeyFile: {
-    flag: "api-key-file",
-    env: "GAS_WAIVER_API_KEY_FILE",
-    placeholder: "FILE",
-    help: "File of the API key, readable for its owner only.",
-    parse: secretFileOf((content) => content.trim()),
-  },
-  apiKey: { env: "GAS_WAIVER_API_KEY", help: "The API key.", secret: true, parse: text },
+  ...API_KEY_SETTINGS,
 } as const;
 
 export const explain = defineCommand({
@@ -51,12 +41,11 @@ export const explain = defineCommand({
     "  GAS_WAIVER_API_KEY=gw_dev_local gas-waiver explain 0x…",
   settings: SETTINGS,
   rules: {
-    alternatives: [{ keys: ["apiKeyFile", "apiKey"], subject: "the API key", required: true }],
+    alternatives: [API_KEY_RULE],
   },
-  async run({ subject, url: address, rpcUrl, json, apiKeyFile, apiKey }, { print, signal }) {
-    const key = apiKeyFile ?? apiKey;
-    const client = createWaiverClient({ url: address, ...(key !== undefined && { apiKey: key }) });
-    const explanation = await collect(subject, { client, url: address, rpcUrl, signal });
+  async run({ subject, rpcUrl, json, ...service }, { print, signal }) {
+    const client = serviceClient(service);
+    const explanation = await collect(subject, { client, url: service.url, rpcUrl, signal });
     if (json) print(JSON.stringify(explanation));
     else for (const line of explanationLines(explanation)) print(line);
     if (explanation.service.trouble !== undefined && explanation.node.trouble !== undefined)

@@ -1,5 +1,4 @@
 import {
-  createWaiverClient,
   type ResultLine,
   type SubmitAllProgress,
   type SubmitAllResult,
@@ -8,8 +7,13 @@ import {
 import { fileJournal } from "@gas-waiver/client/node";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
-import { oneOf, switchedOn, text, url } from "../settings/parsers.js";
-import { secretFileOf } from "../settings/secretFile.js";
+import { oneOf, switchedOn, text } from "../settings/parsers.js";
+import {
+  API_KEY_RULE,
+  API_KEY_SETTINGS,
+  SERVICE_URL_SETTING,
+  serviceClient,
+} from "../settings/serviceClient.js";
 import type { Values } from "../settings/setting.js";
 import { count, submitProgress } from "../submit/submitProgress.js";
 import { transactionsFile } from "../submit/transactionsFile.js";
@@ -41,22 +45,8 @@ const SETTINGS = {
     help: "Print the result line of each transaction, in the order of the file, in place of sentences.",
     parse: switchedOn,
   },
-  url: {
-    flag: "url",
-    env: "GAS_WAIVER_URL",
-    placeholder: "URL",
-    help: "Base address of the service.",
-    defaultValue: "http://127.0.0.1:8080",
-    parse: url("http:", "https:"),
-  },
-  apiKeyFile: {
-    flag: "api-key-file",
-    env: "GAS_WAIVER_API_KEY_FILE",
-    placeholder: "FILE",
-    help: "File of the API key, readable for its owner only.",
-    parse: secretFileOf((content) => content.trim()),
-  },
-  apiKey: { env: "GAS_WAIVER_API_KEY", help: "The API key.", secret: true, parse: text },
+  ...SERVICE_URL_SETTING,
+  ...API_KEY_SETTINGS,
 } as const;
 
 export const submit = defineCommand({
@@ -69,7 +59,7 @@ export const submit = defineCommand({
     "  GAS_WAIVER_API_KEY=gw_… gas-waiver submit --url https://relay.example.com --transactions airdrop.txt",
   settings: SETTINGS,
   rules: {
-    alternatives: [{ keys: ["apiKeyFile", "apiKey"], subject: "the API key", required: true }],
+    alternatives: [API_KEY_RULE],
   },
   async run(values, context) {
     const result = await submitFile(values, context);
@@ -82,18 +72,10 @@ export const submit = defineCommand({
 });
 
 async function submitFile(
-  {
-    transactions: { path, transactions },
-    journal,
-    wait,
-    url: address,
-    apiKeyFile,
-    apiKey,
-  }: Values<typeof SETTINGS>,
+  { transactions: { path, transactions }, journal, wait, ...service }: Values<typeof SETTINGS>,
   { progress, signal }: Context,
 ): Promise<SubmitAllResult> {
-  const key = apiKeyFile ?? apiKey;
-  const client = createWaiverClient({ url: address, ...(key !== undefined && { apiKey: key }) });
+  const client = serviceClient(service);
   const journalPath = journal ?? (path && `${path}.journal`);
   const shown = submitProgress(progress);
   let state: SubmitAllProgress | undefined;
