@@ -91,6 +91,7 @@ export const sidebar = [
       { text: "Performance", link: "/performance" },
       { text: "What attacks cost", link: "/design/abuse" },
       { text: "Slow and remote custodies", link: "/design/custody" },
+      { text: "Configuration", link: "/design/configuration" },
       { text: "What a submission writes", link: "/design/store" },
       { text: "Days of outcomes", link: "/design/days" },
       { text: "The gateway's chain", link: "/design/gateway" },
