@@ -1,0 +1,70 @@
+import { readFile } from "node:fs/promises";
+import { createAdminApp } from "./admin/app.js";
+import { createChecker } from "./check/check.js";
+import { createApp } from "./http/app.js";
+import { createClientAddress } from "./http/clientAddress.js";
+import { createOperatorsApp } from "./http/operatorsApp.js";
+import { createKeyAdmin } from "./keys/keyAdmin.js";
+import type { NetworkParts } from "./network.js";
+import { createTokenStore } from "./store/keys/tokenStore.js";
+
+export type HttpApps = ReturnType<typeof createHttpApps>;
+
+/** Builds the HTTP interfaces of a network: the public one, the metrics and probes, and the admin API. */
+export function createHttpApps(parts: NetworkParts, version: string) {
+  const {
+    options,
+    store,
+    log,
+    keys,
+    configuredKeys,
+    adminTokens,
+    failures,
+    chain,
+    gatewayRpc,
+    served,
+    relay,
+    readiness,
+    leaving,
+  } = parts;
+  const { intake, metrics, policies, broadcastBuffer, revertCauses, blockEvents } = relay;
+  const { chainRef } = served;
+  const reading = store.forRole("reading");
+  const checker = createChecker({
+    ...{ store: reading, chain, options, policies, chainRef },
+    isShuttingDown: () => intake.isStopping,
+  });
+  const policy = { store: reading, options, policies: () => policies.current(), waivers: relay.waivers };
+  const health = { status: "ok", version, chainId: options.chainId } as const;
+  const tokenStore = createTokenStore(store.forRole("accepting"));
+  const shared = {
+    store: reading,
+    tokenStore,
+    options,
+    log,
+    keys,
+    configuredKeys,
+    failures,
+    chainRef,
+    intake,
+    metrics,
+    broadcastBuffer,
+    revertCauses,
+  };
+  return {
+    api: createApp({ ...shared, health, readiness, policy, checker, gatewayRpc, blockEvents, leaving }),
+    operators: createOperatorsApp({ metrics, log, health, readiness, options }),
+    admin: createAdminApp({
+      ...{ log, failures, metrics, options },
+      keys: createKeyAdmin(store),
+      tokens: adminTokens,
+      clientAddress: createClientAddress(options),
+    }),
+  };
+}
+
+export async function readVersion(): Promise<string> {
+  const text = await readFile(new URL("../package.json", import.meta.url), "utf8");
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
+}

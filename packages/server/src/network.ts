@@ -1,0 +1,222 @@
+import type { WaiverAccount } from "@gas-waiver/protocol";
+import { findChainDifference } from "./chain/compareChain.js";
+import { EndpointHeads } from "./chain/endpointHeads.js";
+import { createNodeClient, type NodeClient } from "./chain/nodeClient.js";
+import { nodeStatuses } from "./chain/nodeStatus.js";
+import { createRpc, type Rpc } from "./chain/rpc.js";
+import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
+import { watchEndpoints } from "./chain/watchEndpoints.js";
+import { observeReadiness } from "./health/observeReadiness.js";
+import type { ReadinessProbe } from "./health/readiness.js";
+import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
+import { recordSecretsRead } from "./keys/auditSecrets.js";
+import {
+  type ConfiguredKey,
+  type IdentifiedToken,
+  identifyKeys,
+  identifyTokens,
+} from "./keys/configuredKeys.js";
+import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
+import { startLanes } from "./lane/startLanes.js";
+import { startAuditingFailures } from "./maintenance/auditFailures.js";
+import { limitsOfService } from "./model/caller.js";
+import type { Logger } from "./model/log.js";
+import { addNodeGauges } from "./model/metrics.js";
+import type { ResolvedOptions } from "./model/options.js";
+import { resolveOptions } from "./model/resolveOptions.js";
+import { createRegistry } from "./policy/registry.js";
+import { assertRegistryReadable } from "./policy/source.js";
+import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
+import { type Relay, startRelay } from "./relay.js";
+import { countSubmissions } from "./store/chains.js";
+import type { OpenStore } from "./store/store.js";
+import { onAbort } from "./util/onAbort.js";
+
+/** The longest answer of a node to the replay of a revert. A contract can return a lot. */
+const MAX_REPLAY_BYTES = 1_048_576;
+
+/** What a network is built on. */
+export interface NetworkFoundations {
+  readonly options: ResolvedOptions;
+  /** The network closes it. */
+  readonly store: OpenStore;
+  readonly log: Logger;
+  /** Aborted when the service begins to shut down. */
+  readonly leaving: AbortSignal;
+}
+
+/** The parts that are built before the first call to a node. */
+interface KeyedFoundations extends NetworkFoundations {
+  readonly keys: KeyDirectory;
+  readonly configuredKeys: readonly ConfiguredKey[];
+  readonly adminTokens: readonly IdentifiedToken[];
+  /** Aborts every call that leaves this process. */
+  readonly ending: AbortController;
+}
+
+/** The running parts of a network, which the HTTP interfaces serve. */
+export interface NetworkParts extends KeyedFoundations {
+  /** The number of submissions that the store already held at the start; 1,001 for more than a thousand. */
+  readonly earlierSubmissions: number;
+  readonly chain: NodeClient;
+  /** The nodes, over connections of the gateway alone. */
+  readonly gatewayRpc: Rpc;
+  readonly served: ServedChain;
+  readonly relay: Relay;
+  /** The watch of the nodes' heads, which ends with `ending`. */
+  readonly watch: Promise<void>;
+  readonly readiness: ReadinessProbe;
+  readonly failures: FailedAuthentications;
+  /** Writes the failed authentications to the audit. */
+  readonly failureAudit: ReturnType<typeof startAuditingFailures>;
+}
+
+/** A chain that the service relays to: its store, keys, nodes and lanes, without any port. */
+export interface Network {
+  readonly parts: NetworkParts;
+  setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  rewind(goBack: () => Promise<boolean>): Promise<boolean>;
+  /**
+   * Accepts nothing more, waits for the open lines, finishes what is signed, releases the lanes, and answers the lines that
+   * are still open: within `shutdownMs` and a moment.
+   */
+  drain(): Promise<void>;
+  /** Closes what is left, after {@link drain} and when no request comes any more. */
+  close(): Promise<void>;
+}
+
+/**
+ * Builds a network, each part once, in this order: keys, chain, relay (lanes and intake). Its lanes work from then on.
+ * @throws {@link StartError}. Then everything of it is closed, the store as well.
+ */
+export async function openNetwork(foundations: NetworkFoundations): Promise<Network> {
+  const { options, store, log } = foundations;
+  const ending = new AbortController();
+  let keys: KeyDirectory | undefined;
+  try {
+    const { queueCapacity } = options;
+    keys = await openKeyDirectory({ store, log, limits: limitsOfService(options), queueCapacity });
+    const configuredKeys = await identifyKeys(store, [...options.apiKeys, ...options.publicApiKeys]);
+    if (configuredKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
+    const adminTokens = await identifyTokens(store, options.adminTokens);
+    await recordSecretsRead(store, { waivers: options.waivers, configuredKeys, adminTokens });
+    const parts = await startParts({ ...foundations, keys, configuredKeys, adminTokens, ending });
+    const lanes = beginLanes(parts);
+    return {
+      parts,
+      setWaivers: lanes.setWaivers,
+      rewind: (goBack) => rewind(parts, lanes.started, goBack),
+      drain: () => drain(parts, lanes.started),
+      close: () => close(parts),
+    };
+  } catch (error) {
+    ending.abort();
+    keys?.close();
+    await store.close();
+    throw error;
+  }
+}
+
+async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> {
+  const { options, store, log, ending } = foundations;
+  const { signal } = ending;
+  const heads = new EndpointHeads(options.rpcUrls.length);
+  const rpc = createRpc({ ...options, signal, heads });
+  const chain = createNodeClient(rpc);
+  // A call of a wallet on which a node hangs makes no node rest for the lanes.
+  const gatewayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: options.gatewayAnswerBytes });
+  const replayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: MAX_REPLAY_BYTES });
+  const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
+  const earlierSubmissions = await countSubmissions(store);
+  const served = await findServedChain({ chain, store, options });
+  if (served.confirmed) await assertNodesUsable(options, log, signal);
+  if (served.confirmed && registry) {
+    await assertRegistryReadable(
+      registry,
+      options.waivers.map(({ address }) => address),
+    );
+  }
+  const isServedBy = async (client: NodeClient) =>
+    (await findChainDifference(client, served, store)) === undefined;
+  const watch = watchEndpoints({ ...options, isServedBy, heads, log, signal });
+  const { chainRef } = served;
+  const relay = await startRelay({ ...foundations, chain, replayRpc, heads, registry, chainRef, signal });
+  addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));
+  // Never rejects: the follower of the registry goes on until a node answers.
+  if (served.confirmed) await relay.policies.start();
+  const readiness = observeReadiness({ ...foundations, relay, heads });
+  const failures = new FailedAuthentications({ log, metrics: relay.metrics });
+  const failureAudit = startAuditingFailures({ store, failures, log });
+  return {
+    ...foundations,
+    ...{ earlierSubmissions, chain, gatewayRpc, served, relay, watch, readiness, failures, failureAudit },
+  };
+}
+
+/** Starts the lanes as soon as the node's chain is confirmed: nothing is sent to a chain that may not be ours. */
+function beginLanes({ options, store, log, chain, served, relay, ending }: NetworkParts) {
+  const { signal } = ending;
+  let waivers = options.waivers;
+  const confirmed = served.confirmed
+    ? Promise.resolve(true)
+    : confirmServedChain({ chain, store, options }, log, signal).then(async (isOurs) => {
+        const isUsable = isOurs && (await confirmNodes(options, log, signal));
+        if (isUsable) await relay.policies.start();
+        return isUsable;
+      });
+  const start = () => relay.lanes.setWaivers(waivers);
+  const started = startLanes({ confirmed, start, log, signal });
+  return {
+    started,
+    async setWaivers(changed: readonly WaiverAccount[]): Promise<void> {
+      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waivers: changed });
+      waivers = changed;
+      await started;
+      // The store is closed after the end, and nothing reads the waivers any more.
+      if (signal.aborted) return;
+      await recordSecretsRead(store, { waivers: changed });
+      await relay.lanes.setWaivers(changed);
+      relay.policies.refresh();
+    },
+  };
+}
+
+async function rewind(
+  { options, relay }: Pick<NetworkParts, "options" | "relay">,
+  lanesStarted: Promise<void>,
+  goBack: () => Promise<boolean>,
+): Promise<boolean> {
+  if (options.newChain !== "adopt") throw new Error('only a service with newChain "adopt" can go back');
+  await lanesStarted;
+  return await relay.rewind(goBack);
+}
+
+async function drain(
+  { options, served, relay, ending }: NetworkParts,
+  lanesStarted: Promise<void>,
+): Promise<void> {
+  relay.intake.stopAccepting();
+  // Lines that do not come, and calls to a node or a custody that does not answer, are given up in time; what is signed
+  // stays signed.
+  const limit = setTimeout(() => ending.abort(), options.shutdownMs);
+  if (!served.confirmed) ending.abort();
+  await Promise.race([relay.intake.linesEnded(), aborted(ending.signal)]);
+  await lanesStarted;
+  await relay.lanes.stop();
+  clearTimeout(limit);
+  ending.abort();
+  relay.intake.endLines();
+}
+
+async function close({ store, keys, relay, watch, readiness, failureAudit }: NetworkParts): Promise<void> {
+  readiness.close();
+  keys.close();
+  await watch;
+  await relay.close();
+  await failureAudit.close();
+  await store.close();
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((resolve) => onAbort(signal, resolve));
+}
