@@ -35,7 +35,7 @@ import { onAbort } from "./util/onAbort.js";
 /** The longest answer of a node to the replay of a revert. A contract can return a lot. */
 const MAX_REPLAY_BYTES = 1_048_576;
 
-/** What a network is built on. */
+/** The store, options and log that a network is built on. */
 export interface NetworkFoundations {
   readonly options: ResolvedOptions;
   /** The network closes it. */

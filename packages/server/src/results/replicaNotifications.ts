@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
-import { KEYS_CHANNEL } from "../store/keys/apiKeys.js";
+import { keysChannel } from "../store/keys/apiKeys.js";
 import { listen, notify } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
 import type { ResultNotification, SubmissionUpdate } from "./results.js";
@@ -99,14 +99,15 @@ export function openReplicaNotifications({
 }
 
 function listenForReplica(store: Store, log: Logger, channel: string, handlers: NotificationHandlers) {
+  const keys = keysChannel(store.pool);
   const events = {
     onListening: () => handlers.onKeysChanged(true),
     onNotification(notified: string, payload: string) {
-      if (notified === KEYS_CHANNEL) handlers.onKeysChanged(false);
+      if (notified === keys) handlers.onKeysChanged(false);
       else receive(payload, handlers);
     },
   };
-  return listen(store, [KEYS_CHANNEL, channel], events, log);
+  return listen(store, [keys, channel], events, log);
 }
 
 function receive(payload: string, { onResult, onWork }: NotificationHandlers): void {

@@ -43,6 +43,8 @@ export interface PoolUse {
 }
 
 export interface Pool extends Queryable {
+  /** The schema that its connections work in; undefined for the one of the role's search path. */
+  readonly schema?: string | undefined;
   connect(): Promise<PooledConnection>;
   use(): PoolUse;
   /** Makes new connections from now on; those that are in use close when they are released. */
@@ -94,6 +96,8 @@ function routeOf(config: pg.ClientConfig): DatabaseRoute {
 
 export interface PoolOptions extends ConnectionOptions {
   readonly maxConnections: number;
+  /** The schema that `prepare` selects. Locks and channels follow from it. */
+  readonly schema?: string | undefined;
   /** Runs first on each new connection. If it rejects, the connection is closed. */
   readonly prepare?: (connection: Queryable) => Promise<void>;
   /** The time that a query may go without a byte from the database, in ms; by default 10 s. */
@@ -120,6 +124,10 @@ class DriverPool implements Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#pool = createDriverPool(options);
+  }
+
+  get schema(): string | undefined {
+    return this.#options.schema;
   }
 
   async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {

@@ -3,14 +3,25 @@ import { setTimeout } from "node:timers/promises";
 import { StartError } from "../model/errors.js";
 import type { Logger } from "../model/log.js";
 import { type Pool, type PooledConnection, setAnswerTimeout } from "./database.js";
+import { advisoryLock } from "./sharedDatabase.js";
 import { isTransactionConflict } from "./transaction.js";
 
 const FOLDER = new URL("../../migrations/", import.meta.url);
 /** The advisory lock that lets one replica at a time migrate. */
 const MIGRATION_LOCK = 0x6761_7377;
 
+/**
+ * The migrations that look for an object by its name in all schemas of the database. The first part of number 20 takes a
+ * constraint for its own that another schema has while that is at the same migration.
+ */
+const DATABASE_WIDE: ReadonlySet<number> = new Set([20]);
+/** The advisory lock that lets one schema at a time apply those. */
+const DATABASE_WIDE_LOCK = 0x6761_7364;
+
 /** A migration may move many rows, and another replica may hold the lock that long. */
 const MIGRATION_MS = 3_600_000;
+
+const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** Separates the parts of a migration. */
 const PART_END = /^-- then$/m;
@@ -31,7 +42,7 @@ const ATTEMPTS_PER_WARNING = 40;
 const RETRY_MS = 300;
 
 /**
- * Applies the numbered migrations that the database lacks. Replicas of the version before may run meanwhile. Each part of a
+ * Applies the numbered migrations that the store's schema lacks, and makes the schema if it has a name and is not there. Replicas of the version before may run meanwhile. Each part of a
  * migration is a transaction of its own, which gives way when it cannot have a lock at once, and then runs again.
  * @throws {@link StartError} if the schema is newer than this program.
  */
@@ -39,8 +50,10 @@ export async function migrate(pool: Pool, log: Pick<Logger, "info" | "warn">): P
   const files = (await readdir(FOLDER)).filter((name) => /^\d{6}\.sql$/.test(name)).sort();
   const client = await pool.connect();
   setAnswerTimeout(client, MIGRATION_MS);
+  const lock = advisoryLock(pool, MIGRATION_LOCK);
   try {
-    await client.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    await client.query("select pg_advisory_lock($1)", [lock]);
+    if (pool.schema !== undefined) await ensureSchema(client, pool.schema);
     await client.query(
       "create table if not exists migrations (number integer primary key, applied_at timestamptz not null default now())",
     );
@@ -56,8 +69,11 @@ export async function migrate(pool: Pool, log: Pick<Logger, "info" | "warn">): P
     const missing = files.filter((name) => !applied.has(numberOf(name)));
     if (missing.length > 0)
       log.info({ from: current, to: newest }, "the store's schema is brought up to date");
-    for (const file of missing) await apply(client, file, log);
-    await client.query("select pg_advisory_unlock($1)", [MIGRATION_LOCK]);
+    for (const file of missing) {
+      if (DATABASE_WIDE.has(numberOf(file))) await applyAlone(client, file, log);
+      else await apply(client, file, log);
+    }
+    await client.query("select pg_advisory_unlock($1)", [lock]);
   } catch (error) {
     // Closing the connection releases the lock and rolls back the open transaction.
     client.release(true);
@@ -65,6 +81,26 @@ export async function migrate(pool: Pool, log: Pick<Logger, "info" | "warn">): P
   }
   setAnswerTimeout(client);
   client.release();
+}
+
+/** @throws {@link StartError} if the role may not make the schema. */
+async function ensureSchema(client: PooledConnection, schema: string): Promise<void> {
+  // Making one that is there needs the right to make one all the same.
+  const { rows } = await client.query("select from pg_namespace where nspname = $1", [schema]);
+  if (rows.length > 0) return;
+  try {
+    await client.query(`create schema "${schema}"`);
+  } catch (error) {
+    if ((error as { readonly code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+    const message = `the database's user may not make the schema ${schema}: make it for the user (create schema ${schema} authorization …), or grant create on the database`;
+    throw new StartError(message, { cause: error });
+  }
+}
+
+async function applyAlone(client: PooledConnection, file: string, log: Pick<Logger, "warn">): Promise<void> {
+  await client.query("select pg_advisory_lock($1)", [DATABASE_WIDE_LOCK]);
+  await apply(client, file, log);
+  await client.query("select pg_advisory_unlock($1)", [DATABASE_WIDE_LOCK]);
 }
 
 /** Every part but the last can run again after a crash: the last one records the migration. */

@@ -51,12 +51,28 @@ export interface OpenStore extends Store {
 }
 
 /** Where the database is: behind a URL, or an embedded PostgreSQL with its files under `dataDir`. */
-export interface StoreLocation {
+export interface DatabaseLocation {
   readonly databaseUrl?: string;
   readonly dataDir?: string;
 }
 
-export interface StoreOptions extends StoreLocation {
+/** Where the tables of the store are. */
+export interface StoreLocation extends DatabaseLocation {
+  /** The PostgreSQL schema of the tables; by default the first one of the role's search path, which is `public`. */
+  readonly schema?: string;
+}
+
+/** A database that answers, or an embedded one that this process has started. Several stores may be in it, each in a schema. */
+export interface Database {
+  readonly address: DatabaseAddress;
+  /** Stops the embedded PostgreSQL. */
+  stop(): Promise<void>;
+}
+
+export interface StoreOptions extends StoreLocation, StoreSettings {}
+
+/** The settings of an open store, wherever it is. */
+export interface StoreSettings extends Pick<StoreLocation, "schema"> {
   /** The most connections of each role, without those of the leases. Defaults: 6, 4, 4 and 2. */
   readonly laneConnections?: number;
   readonly acceptConnections?: number;
@@ -80,24 +96,38 @@ export async function openStore(
   log: Logger,
   signal?: AbortSignal,
 ): Promise<OpenStore> {
-  const { databaseUrl, dataDir } = options;
-  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, options, log);
+  const database = await openDatabase(options, log, signal);
+  return connectStore(database.address, options, log, database.stop);
+}
+
+/**
+ * Finds the database of a service. With `dataDir`, it starts the embedded PostgreSQL.
+ * @throws {@link StartError} if the embedded PostgreSQL does not start.
+ */
+export async function openDatabase(
+  { databaseUrl, dataDir }: DatabaseLocation,
+  log: Logger,
+  signal?: AbortSignal,
+): Promise<Database> {
+  if (databaseUrl !== undefined) return { address: { connectionString: databaseUrl }, stop: async () => {} };
   if (dataDir === undefined) throw new StartError(NO_LOCATION);
   await makeFolder(dataDir).catch((error: Error) => {
     throw new StartError(`the data folder ${dataDir} cannot be made: ${error.message}`);
   });
   const embedded = await startEmbeddedPostgres(dataDir, log, signal);
-  return connectStore(embedded.connection, options, log, () => embedded.stop());
+  return { address: embedded.connection, stop: () => embedded.stop() };
 }
 
 /**
  * Opens the store of a service that may be running: with `dataDir`, it uses the PostgreSQL that the service has started.
  * @throws {@link StartError} as {@link openStore}, and if no service runs on the data folder.
  */
-export async function openRunningStore({ databaseUrl, dataDir }: StoreLocation, log: Logger): Promise<Store> {
-  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, {}, log);
+export async function openRunningStore(location: StoreLocation, log: Logger): Promise<Store> {
+  const { databaseUrl, dataDir, schema } = location;
+  const settings = schema === undefined ? {} : { schema };
+  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, settings, log);
   if (dataDir === undefined) throw new StartError(NO_LOCATION);
-  return connectStore(await embeddedConnection(dataDir), {}, log);
+  return connectStore(await embeddedConnection(dataDir), settings, log);
 }
 
 /** Node's recursive `mkdir` never ends where a folder exists but takes no other in it, as on /proc. */
@@ -113,9 +143,14 @@ async function makeFolder(folder: string): Promise<void> {
   await makeFolder(folder);
 }
 
-async function connectStore(
+/**
+ * Opens a store in a database, and brings its schema up to date.
+ * @param stopServer runs when the store has closed, or could not be opened.
+ * @throws {@link StartError} as {@link openStore}.
+ */
+export async function connectStore(
   address: DatabaseAddress,
-  options: Omit<StoreOptions, keyof StoreLocation>,
+  options: StoreSettings,
   log: Logger,
   stopServer: () => Promise<void> = async () => {},
 ): Promise<OpenStore> {
@@ -187,24 +222,25 @@ interface RoleLimits extends SessionOptions, Pick<PoolOptions, "answerTimeoutMs"
   readonly isHasty?: boolean;
 }
 
-function openPools(
-  connection: ConnectionOptions,
-  {
-    laneConnections = DEFAULTS.laneConnections,
-    acceptConnections = DEFAULTS.acceptConnections,
-    readConnections = DEFAULTS.readConnections,
-    adminConnections = DEFAULTS.adminConnections,
-    leaseMs = DEFAULTS.leaseMs,
-  }: StoreOptions,
-  log: Logger,
-) {
-  const sizes: Readonly<Record<StoreRole, number>> = {
+/** The most connections of each role. */
+function poolSizes({
+  laneConnections = DEFAULTS.laneConnections,
+  acceptConnections = DEFAULTS.acceptConnections,
+  readConnections = DEFAULTS.readConnections,
+  adminConnections = DEFAULTS.adminConnections,
+}: StoreSettings): Readonly<Record<StoreRole, number>> {
+  return {
     leases: LEASE_CONNECTIONS,
     lanes: laneConnections,
     accepting: acceptConnections,
     reading: readConnections,
     administration: adminConnections,
   };
+}
+
+function openPools(connection: ConnectionOptions, settings: StoreSettings, log: Logger) {
+  const { schema, leaseMs = DEFAULTS.leaseMs } = settings;
+  const sizes = poolSizes(settings);
   const limits = roleLimits(leaseMs);
   let closing = false;
   const open = (
@@ -215,7 +251,8 @@ function openPools(
       ...connection,
       ...timeouts,
       maxConnections,
-      prepare: (session) => prepareSession(session, { lockTimeoutMs }),
+      schema,
+      prepare: (session) => prepareSession(session, { lockTimeoutMs, schema }),
       onTrouble: (trouble, error) =>
         isHasty && trouble.kind === "silent" ? (monitor.trouble ?? trouble) : monitor.report(trouble, error),
       onIdleConnectionLost: (error) => {

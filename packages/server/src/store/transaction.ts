@@ -1,4 +1,5 @@
 import type { Pool, Queryable } from "./database.js";
+import { advisoryLock } from "./sharedDatabase.js";
 
 /**
  * A statement waits at most 3 s for a lock. The database ends a transaction that is idle for 3 s, because its process may be
@@ -41,7 +42,7 @@ export async function inLockedTransaction<T>(
   const connection = await pool.connect();
   try {
     await connection.query("begin");
-    await connection.query("select pg_advisory_xact_lock($1)", [lock]);
+    await connection.query("select pg_advisory_xact_lock($1)", [advisoryLock(pool, lock)]);
     const result = await run(connection);
     await connection.query("commit");
     connection.release();

@@ -6,6 +6,8 @@ import {
   parseTerms,
   termsToJson,
 } from "../../model/keyTerms.js";
+import type { Pool } from "../database.js";
+import { channelName } from "../sharedDatabase.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { inLockedTransaction } from "../transaction.js";
@@ -119,7 +121,7 @@ export async function findKey(
 }
 
 /** The channel that notifies every replica of changed keys. */
-export const KEYS_CHANNEL = "gas_waiver_keys";
+export const keysChannel = (pool: Pick<Pool, "schema">) => channelName(pool, "gas_waiver_keys");
 
 /** The advisory lock that lets one session at a time change keys. */
 const KEYS_LOCK = 0x6761_736b;
@@ -132,7 +134,7 @@ export async function inKeyTransaction<T>(
   return await inLockedTransaction({ pool }, KEYS_LOCK, async (db) => {
     const { rows } = await db.query<{ now: Date }>("select clock_timestamp() as now");
     const result = await change(db, rows[0]?.now ?? new Date());
-    await db.query("select pg_notify($1, '')", [KEYS_CHANNEL]);
+    await db.query("select pg_notify($1, '')", [keysChannel(pool)]);
     return result;
   });
 }

@@ -1,4 +1,5 @@
 import { type Pool, type PooledConnection, setAnswerTimeout } from "../database.js";
+import { advisoryLock } from "../sharedDatabase.js";
 import { PARTITIONS_LOCK } from "./createDays.js";
 
 /** A statement gives way when it waits this long for another session. */
@@ -17,6 +18,7 @@ export async function withPartitionsLock(
 ): Promise<void> {
   const connection = await pool.connect();
   if (signal.aborted) return connection.release();
+  const lock = advisoryLock(pool, PARTITIONS_LOCK);
   let isReleased = false;
   const release = (destroy: boolean) => {
     if (isReleased) return;
@@ -28,7 +30,7 @@ export async function withPartitionsLock(
   try {
     const { rows } = await connection.query<{ locked: boolean }>(
       "select pg_try_advisory_lock($1) as locked",
-      [PARTITIONS_LOCK],
+      [lock],
     );
     if (rows[0]?.locked === true) {
       await connection.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
@@ -36,7 +38,7 @@ export async function withPartitionsLock(
       await run(connection);
       setAnswerTimeout(connection);
       await connection.query("reset lock_timeout");
-      await connection.query("select pg_advisory_unlock($1)", [PARTITIONS_LOCK]);
+      await connection.query("select pg_advisory_unlock($1)", [lock]);
     }
     release(false);
   } finally {

@@ -16,6 +16,8 @@ const SETTINGS = `
 export interface SessionOptions {
   /** The longest wait of a statement for a lock, in ms; by default without limit. */
   readonly lockTimeoutMs?: number;
+  /** The schema of the tables, and the only one that names without a schema are looked for in. */
+  readonly schema?: string | undefined;
 }
 
 /**
@@ -25,9 +27,10 @@ export interface SessionOptions {
  */
 export async function prepareSession(
   connection: Queryable,
-  { lockTimeoutMs = 0 }: SessionOptions = {},
+  { lockTimeoutMs = 0, schema }: SessionOptions = {},
 ): Promise<void> {
-  await connection.query(`set lock_timeout = ${Math.ceil(lockTimeoutMs)}; ${SETTINGS}`);
+  const inSchema = schema === undefined ? "" : `set search_path = "${schema}";`;
+  await connection.query(`set lock_timeout = ${Math.ceil(lockTimeoutMs)}; ${inSchema} ${SETTINGS}`);
   const { rows } = await connection.query<{ durable: boolean; writable: boolean }>(
     `select current_setting('synchronous_commit') in ('on', 'remote_apply') as durable,
             current_setting('transaction_read_only') = 'off' as writable`,
