@@ -36,6 +36,7 @@ export const sidebar = [
       { text: "Plan capacity", link: "/guides/capacity" },
       { text: "Run on several machines", link: "/guides/several-machines" },
       { text: "Run PostgreSQL for the service", link: "/guides/database" },
+      { text: "Back up and restore", link: "/guides/backup" },
       { text: "Keep and export outcomes", link: "/guides/retention" },
       { text: "Issue API keys and set caps", link: "/guides/api-keys" },
       { text: "Decide what may be sent", link: "/guides/policy" },

@@ -112,27 +112,54 @@ export class PostgresNode {
    * @param replicationPort the TCP port of 127.0.0.1 on which the standby reaches its primary.
    */
   async startStandby(folder: string, replicationPort: number): Promise<PostgresNode> {
-    const standby = new PostgresNode(folder);
+    const standby = await this.backUp(folder);
+    const primary = `host=127.0.0.1 port=${replicationPort} user=gas_waiver application_name=standby sslmode=disable`;
+    await standby.#write("standby.signal", "");
+    await standby.configure(`primary_conninfo = '${primary}'\nwal_retrieve_retry_interval = '100ms'`);
+    await standby.start();
+    return standby;
+  }
+
+  /** Copies this running server's files into another folder: a base backup. It needs the log that was written meanwhile. */
+  async backUp(folder: string): Promise<PostgresNode> {
+    const copy = new PostgresNode(folder);
     const backup = createConnection(this.superuser);
     await backup.connect();
     // The backup lasts as long as its connection.
-    await backup.query("select pg_backup_start('standby', true)");
-    await copyFolder(this.#cluster, standby.#cluster);
+    await backup.query("select pg_backup_start('backup', true)");
+    await copyFolder(this.#cluster, copy.#cluster);
     await copyFile(join(this.#folder, "postgres-password"), join(folder, "postgres-password"));
     const { rows } = await backup.query<{ labelfile: string }>(
       "select labelfile from pg_backup_stop(wait_for_archive => false)",
     );
     await backup.end();
-    const primary = `host=127.0.0.1 port=${replicationPort} user=gas_waiver application_name=standby sslmode=disable`;
-    await standby.#write("backup_label", rows[0]?.labelfile ?? "");
-    await standby.#write("standby.signal", "");
-    const settings = join(standby.#cluster, "postgresql.auto.conf");
-    await standby.#write(
-      "postgresql.auto.conf",
-      `${await readFile(settings, "utf8")}\nprimary_conninfo = '${primary}'\nwal_retrieve_retry_interval = '100ms'\n`,
-    );
-    await standby.start();
-    return standby;
+    await copy.#write("backup_label", rows[0]?.labelfile ?? "");
+    return copy;
+  }
+
+  /**
+   * Starts a base backup, with these settings for its recovery from the archive, and resolves when it has recovered and
+   * takes writes.
+   */
+  async recover(settings: string): Promise<void> {
+    await this.#write("recovery.signal", "");
+    await this.configure(settings);
+    await this.start();
+    const deadline = Date.now() + 30_000;
+    const isRecovering = async () => {
+      const [row] = await this.query<{ recovering: boolean }>("select pg_is_in_recovery() as recovering");
+      return row?.recovering !== false;
+    };
+    while (await isRecovering()) {
+      if (Date.now() > deadline) throw new Error("PostgreSQL does not end its recovery");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** Adds lines to the settings of a server that does not run, or that runs and is restarted afterwards. */
+  async configure(settings: string): Promise<void> {
+    const file = join(this.#cluster, "postgresql.auto.conf");
+    await this.#write("postgresql.auto.conf", `${await readFile(file, "utf8")}\n${settings}\n`);
   }
 
   async remove(): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresNode, silent } from "./postgresNode.js";
@@ -21,6 +21,8 @@ export class TestPostgres {
   #standby: PostgresNode | undefined;
   /** Earlier primaries that still run. */
   readonly #retired: PostgresNode[] = [];
+  #backup: PostgresNode | undefined;
+  #archive = "";
   #isHalted = false;
   readonly #address = new TcpForwarder(() => (this.#isHalted ? undefined : this.#primary?.socket));
   readonly #replication = new TcpForwarder(() => this.#primary?.socket);
@@ -145,6 +147,46 @@ export class TestPostgres {
     this.#retired.push(old);
   }
 
+  /**
+   * Restarts the server with these settings, which keep its log in an archive.
+   * @param settings get the path of the archive's folder, which the server may write to.
+   */
+  async startArchive(settings: (folder: string) => string): Promise<void> {
+    const folder = await this.#newArchive();
+    await this.primary.configure(settings(folder));
+    await this.restart("fast");
+  }
+
+  /** Takes a base backup of the running server. */
+  async backUp(): Promise<void> {
+    this.#backup = await this.primary.backUp(this.#newFolder());
+  }
+
+  /** Resolves when the archive has everything that the server has logged so far. */
+  async archiveLog(): Promise<void> {
+    const [log] = await this.primary.query<{ name: string }>(
+      "select pg_walfile_name(pg_switch_wal()) as name",
+    );
+    const archived = `select from pg_stat_archiver where last_archived_wal >= '${log?.name}'`;
+    await until(async () => (await this.primary.query(archived)).length > 0);
+  }
+
+  /**
+   * Loses the server with its disk, and starts the base backup in its place. The address leads to it from then on.
+   * @param settings of its recovery; they get the path of the archive's folder.
+   */
+  async restore(settings: (archive: string) => string): Promise<void> {
+    const [lost, backup] = [this.primary, this.#backup];
+    if (backup === undefined) throw new Error("there is no base backup");
+    this.#isHalted = true;
+    await lost.kill();
+    await lost.remove();
+    this.#address.cut();
+    await backup.recover(settings(this.#archive));
+    this.#primary = backup;
+    this.#isHalted = false;
+  }
+
   async end(): Promise<void> {
     await this.#standby?.kill();
     await this.#primary?.kill();
@@ -167,6 +209,15 @@ export class TestPostgres {
       `select from pg_stat_replication where state = 'streaming' and sync_state = '${state}'`,
     );
     return rows.length > 0;
+  }
+
+  /** Makes the archive's folder. PostgreSQL may run as a user of its own, which writes there and reads no other folder. */
+  async #newArchive(): Promise<string> {
+    this.#archive = join(this.#folder, "archive");
+    await mkdir(this.#archive);
+    await chmod(this.#archive, 0o777);
+    await chmod(this.#folder, 0o711);
+    return this.#archive;
   }
 
   #newFolder(): string {
