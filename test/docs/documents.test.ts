@@ -103,7 +103,7 @@ describe("the commands of the documents", () => {
     for (const block of blocks.filter(({ language }) => language === "sh")) {
       const whole = block.text.replaceAll(/\\\n/g, " ").replaceAll(/ +#.*$/gm, "");
       for (const [call = ""] of whole.matchAll(/(?:^|[\s;$(])gas-waiver [a-z][^;|&)\n]*/gm)) {
-        const words = call.trim();
+        const words = call.replace(/^[;$(]/, "").trim();
         const found = commands.filter(({ name }) => `${words} `.startsWith(`${name} `));
         const command = found.at(0)?.command;
         if (command === undefined) problems.push(`${placeOf(block)}: ${words}`);

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { adminPage } from "./pages/adminPage.js";
 import { clientPage } from "./pages/clientPage.js";
 import { commandsPage } from "./pages/commandsPage.js";
+import { exitStatusesPage } from "./pages/exitStatusesPage.js";
 import { httpPage } from "./pages/httpPage.js";
 import { lifePictures } from "./pages/lifePictures.js";
 import { limitsPage } from "./pages/limitsPage.js";
@@ -17,6 +18,7 @@ const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   "reference/admin.md": adminPage,
   "reference/client.md": clientPage,
   "reference/commands.md": commandsPage,
+  "reference/exit-statuses.md": exitStatusesPage,
   "reference/http.md": httpPage,
   "reference/metrics.md": metricsPage,
   "reference/settings.md": settingsPage,

@@ -12,23 +12,47 @@ export interface Context {
   readonly progress?: ((line: string) => void) | undefined;
   /** Asks at the terminal, which does not show the answer. Absent if there is no terminal. */
   readonly promptSecret?: (question: string) => Promise<string>;
+  /** The terminal that shows standard output. Absent if that is no terminal. */
+  readonly terminal?: Terminal | undefined;
   /** Aborted when the program must end. A command then returns, or throws the signal's reason. */
   readonly signal: AbortSignal;
+  /** Gives the command this time on top, in ms, when it is told to end: it goes on working on purpose before it shuts down. */
+  readonly delayShutdown?: (ms: number) => void;
   /** Calls the listener at each SIGHUP, which asks a running program to read its key file and its certificate again. */
   readonly onHangup?: (listener: () => void) => void;
 }
 
-export interface CommandDefinition<S extends Settings> {
+/** The properties of a terminal that shape what a command prints. */
+export interface Terminal {
+  /** Characters in a line. */
+  readonly columns: number;
+  /** False if the user wants none (NO_COLOR). */
+  readonly hasColors: boolean;
+}
+
+/** The parts of a command's help. */
+export interface CommandHelp {
   /** The paragraphs of the help after the command's summary. */
   readonly description: string;
+  /** Command lines to copy, at least one. */
+  readonly examples: readonly string[];
+  /** The cases in which the status is 1 although the command did its work, such as "a transaction has failed". */
+  readonly failure?: string;
+  /**
+   * True for a command that serves until it is ended: a shutdown that takes too long leaves nothing undone. Any other command
+   * that is cut off has failed.
+   */
+  readonly isService?: boolean;
+}
+
+export interface CommandDefinition<S extends Settings> extends CommandHelp {
   readonly settings: S;
   /** Rules between the settings. */
   readonly rules: SettingsRules<S>;
   run(values: Values<S>, context: Context): Promise<void>;
 }
 
-export interface Command {
-  readonly description: string;
+export interface Command extends CommandHelp {
   readonly settings: Settings;
   /**
    * Reads the settings and runs until the command is done or the signal is aborted.
@@ -38,10 +62,9 @@ export interface Command {
 }
 
 export function defineCommand<const S extends Settings>(definition: CommandDefinition<S>): Command {
-  const { description, settings, rules } = definition;
+  const { rules, run, ...help } = definition;
   return {
-    description,
-    settings,
-    run: (argv, context) => definition.run(readSettings(settings, rules, argv, context.env), context),
+    ...help,
+    run: (argv, context) => run(readSettings(help.settings, rules, argv, context.env), context),
   };
 }

@@ -1,4 +1,5 @@
 import type { Command } from "./command.js";
+import { statusesOf } from "./exitStatus.js";
 import type { CommandEntry, CommandGroup } from "./program.js";
 import { settingsHelp } from "./settings/settingsHelp.js";
 
@@ -20,13 +21,26 @@ export function groupHelp({ commands, introduction }: CommandGroup, path: string
   ].join("\n");
 }
 
+function indented(example: string): string {
+  return example
+    .split("\n")
+    .map((line) => `  ${line}`)
+    .join("\n");
+}
+
 /** The help of one command. @param path of the command, with a space before each word: " keys create". */
 export function commandHelp(
   path: string,
   { summary }: CommandEntry,
-  { description, settings }: Command,
+  { description, examples, failure, settings }: Command,
 ): string {
   const argument = Object.values(settings).find(({ positional }) => positional);
   const call = `gas-waiver${path}${argument ? ` <${argument.placeholder}>` : ""} [flags]`;
-  return `Usage: ${call}\n\n${summary}\n${description}\n\n${settingsHelp(settings)}`;
+  return [
+    `Usage: ${call}`,
+    `${summary}\n${description}`,
+    `${examples.length > 1 ? "Examples" : "Example"}:\n${examples.map(indented).join("\n")}`,
+    settingsHelp(settings),
+    `Exit status: ${statusesOf(failure)}`,
+  ].join("\n\n");
 }

@@ -12,7 +12,12 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-const listen = () => listenForSignals(source, (status) => statuses.push(status));
+const listen = (overdueStatus = 0, delayMs = 0) =>
+  listenForSignals(
+    source,
+    (status) => statuses.push(status),
+    () => ({ overdueStatus, delayMs }),
+  );
 
 describe("listenForSignals", () => {
   it.each(["SIGINT", "SIGTERM"])("aborts its signal at %s", async (name) => {
@@ -32,18 +37,30 @@ describe("listenForSignals", () => {
     expect(statuses).toEqual([]);
   });
 
-  it("exits at once at a second signal", () => {
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ])("exits at once at a second signal %s with status %i, as after a kill", (name, status) => {
     listen();
     source.emit("SIGINT");
     vi.advanceTimersByTime(1_000);
-    source.emit("SIGTERM");
-    expect(statuses).toEqual([0]);
+    source.emit(name);
+    expect(statuses).toEqual([status]);
   });
 
-  it("exits after 4 s if the shutdown takes longer", () => {
-    listen();
+  it.each([0, 1])("exits after 4 s if the shutdown takes longer, with the command's status %i", (status) => {
+    listen(status);
     source.emit("SIGTERM");
     vi.advanceTimersByTime(4_000);
+    expect(statuses).toEqual([status]);
+  });
+
+  it("lets a service go on for the delay of its shutdown first", () => {
+    listen(0, 5_000);
+    source.emit("SIGTERM");
+    vi.advanceTimersByTime(8_999);
+    expect(statuses).toEqual([]);
+    vi.advanceTimersByTime(1);
     expect(statuses).toEqual([0]);
   });
 });

@@ -1,7 +1,10 @@
+import type { Terminal } from "./command.js";
+import { STATUS } from "./exitStatus.js";
 import { listenForSignals } from "./interruption.js";
 import { takeEnvironment } from "./processSecrets.js";
 import { run } from "./run.js";
 import { promptSecret } from "./secretPrompt.js";
+import type { Environment } from "./settings/readSettings.js";
 
 /**
  * Runs a command and ends the process with its status. Only `settings/secretFile.ts` uses `process` besides, for its user.
@@ -9,12 +12,22 @@ import { promptSecret } from "./secretPrompt.js";
  */
 export async function main(argv: readonly string[]): Promise<never> {
   const exit = (status: number) => process.exit(status);
-  const signal = listenForSignals(process, exit);
+  let overdueStatus: number = STATUS.failed;
+  let delayMs = 0;
+  const signal = listenForSignals(process, exit, () => ({ overdueStatus, delayMs }));
   let needsReader = false;
   // The reader of standard output has closed the pipe: end, as after a signal. An export is then not complete.
-  process.stdout.on("error", () => exit(needsReader ? 1 : 0));
+  process.stdout.on("error", () => exit(needsReader ? STATUS.failed : STATUS.ok));
+  const env = takeEnvironment(process.env);
   const status = await run(argv, {
-    env: takeEnvironment(process.env),
+    env,
+    onCommand: (command) => {
+      if (command.isService) overdueStatus = STATUS.ok;
+    },
+    delayShutdown: (ms) => {
+      delayMs = ms;
+    },
+    terminal: terminalOf(process.stdout, env),
     print: (line) => process.stdout.write(`${line}\n`),
     write: (text) => {
       needsReader = true;
@@ -31,4 +44,14 @@ export async function main(argv: readonly string[]): Promise<never> {
     onHangup: (listener) => process.on("SIGHUP", listener),
   });
   return process.exit(status);
+}
+
+/** @returns undefined for a pipe or a file. */
+function terminalOf(
+  { isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "columns">,
+  { NO_COLOR, TERM }: Environment,
+): Terminal | undefined {
+  if (!isTTY) return undefined;
+  // An empty NO_COLOR counts as none: no-color.org.
+  return { columns: columns || 80, hasColors: !NO_COLOR && TERM !== "dumb" };
 }

@@ -193,5 +193,9 @@ export const PROGRAM: CommandGroup = {
     lanes: LANES,
     waivers: WAIVERS,
     governance: GOVERNANCE,
+    completion: {
+      summary: "Print the completion of commands and flags for bash, zsh or fish.",
+      load: async () => (await import("./commands/completion.js")).completion,
+    },
   },
 };

@@ -1,5 +1,6 @@
-import type { Context } from "./command.js";
+import type { Command, Context } from "./command.js";
 import { errorMessage, IncompleteError } from "./errorMessage.js";
+import { STATUS } from "./exitStatus.js";
 import { commandHelp, groupHelp } from "./help.js";
 import { type CommandEntry, type CommandGroup, PROGRAM } from "./program.js";
 import { UsageError } from "./settings/readSettings.js";
@@ -8,10 +9,9 @@ import { VERSION } from "./version.js";
 export interface ProgramContext extends Context {
   /** Prints a line to standard error. */
   readonly printError: (line: string) => void;
+  /** Called with the command that is about to run. */
+  readonly onCommand?: (command: Command) => void;
 }
-
-/** The exit statuses of the process. */
-export const STATUS = { ok: 0, failed: 1, usage: 2 } as const;
 
 const HELP = ["--help", "-h", "help"];
 
@@ -55,16 +55,22 @@ async function runCommand(
   argv: readonly string[],
   context: ProgramContext,
 ): Promise<number> {
+  let command: Command | undefined;
   try {
-    const command = await entry.load();
+    command = await entry.load();
     if (argv.includes("--help") || argv.includes("-h")) {
       context.print(commandHelp(path, entry, command));
       return STATUS.ok;
     }
+    context.onCommand?.(command);
     await command.run(argv, context);
     return STATUS.ok;
   } catch (error) {
-    if (context.signal.aborted && !(error instanceof IncompleteError)) return STATUS.ok;
+    if (context.signal.aborted && !(error instanceof IncompleteError)) {
+      if (command?.isService) return STATUS.ok;
+      context.printError("gas-waiver: interrupted");
+      return STATUS.failed;
+    }
     return printFailure(error, path, context.printError);
   }
 }

@@ -1,7 +1,7 @@
 import type { Command } from "../../../packages/cli/src/command.js";
 import { type CommandEntry, type CommandGroup, PROGRAM } from "../../../packages/cli/src/program.js";
 import type { Setting } from "../../../packages/cli/src/settings/setting.js";
-import { code, heading, page, table } from "./markdown.js";
+import { code, codeBlock, heading, page, table } from "./markdown.js";
 
 /** A command under all the words that call it. */
 export interface NamedCommand {
@@ -36,7 +36,7 @@ export async function commandsPage(): Promise<string> {
   return page(
     "the commands and settings in packages/cli/src",
     "Commands",
-    "`gas-waiver --help` lists the commands, and `gas-waiver COMMAND --help` shows what this page has. In a checkout it is `npx gas-waiver`. Where a variable stands below a flag, either sets the value, and the flag wins.",
+    "`gas-waiver --help` lists the commands, and `gas-waiver COMMAND --help` shows what this page has. [Exit statuses](exit-statuses.md) are the same for all. In a checkout it is `npx gas-waiver`. Where a variable stands below a flag, either sets the value, and the flag wins.",
     table(
       ["command", "for"],
       commands.map(({ name, summary }) => [`[${code(name)}](#${anchorOf(name)})`, summary]),
@@ -55,6 +55,8 @@ function commandSection({ name, summary, command }: NamedCommand): string {
     heading(2, name, anchorOf(name)),
     summary,
     command.description.replaceAll("\n", " "),
+    codeBlock("sh", command.examples.join("\n")),
+    ...(command.failure === undefined ? [] : [`The status is 1 also if ${command.failure}.`]),
     ...(settings.length > 0 ? rest : []),
   ].join("\n\n");
 }

@@ -6,6 +6,7 @@ import { switchedOn, url } from "../settings/parsers.js";
 export const accounts = defineCommand({
   description:
     "The accounts of the devnet, with their addresses, private keys and roles, and what they hold on a running one.",
+  examples: ["gas-waiver accounts --rpc-url http://127.0.0.1:8545"],
   settings: {
     rpcUrl: {
       flag: "rpc-url",

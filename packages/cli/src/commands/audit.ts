@@ -8,10 +8,11 @@ export const audit = defineCommand({
   description:
     "Changes of keys, commands to lanes, the keys and tokens that a start has read, and failed authentications, with\n" +
     "their actors and addresses. Entries never change, are never removed, and hold no secret. With --follow the command\n" +
-    "goes on with each new entry, the oldest first, until it is ended.\n\n" +
-    "Examples:\n" +
-    "  gas-waiver audit --limit 20\n" +
-    "  gas-waiver audit --follow --after 0 --json >>/var/log/gas-waiver-audit.jsonl",
+    "goes on with each new entry, the oldest first, until it is ended.",
+  examples: [
+    "gas-waiver audit --limit 20",
+    "gas-waiver audit --follow --after 0 --json >>/var/log/gas-waiver-audit.jsonl",
+  ],
   settings: {
     limit: {
       flag: "limit",

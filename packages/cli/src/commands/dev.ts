@@ -83,6 +83,11 @@ export const dev = defineCommand({
     "The chain has the fixed accounts of the devnet. The command reads no environment variable, so that the\n" +
     `settings of a real service do not reach this one. The API key is ${DEV_API_KEY}, and the publishable\n` +
     `key for pages and wallets on this machine ${DEV_PUBLISHABLE_KEY}; \`gas-waiver serve\` takes neither.`,
+  isService: true,
+  examples: [
+    "gas-waiver dev",
+    "gas-waiver dev --port 0 --rpc-port 0 --json   # free ports, printed for a script",
+  ],
   settings: SETTINGS,
   rules: {
     check: (values) => [...problemsOfPorts(values), ...problemsOfLimits(values)],

@@ -42,6 +42,7 @@ const SETTINGS = {
     defaultText: "1",
     parse: wholeNumber(0, 2 ** 32 - 1),
   },
+  json: { flag: "json", help: "Print the line `ready` as JSON, for programs.", parse: switchedOn },
   noMining: {
     flag: "no-mining",
     help: "Start with mining stopped, until devnet_resumeMining.",
@@ -60,6 +61,8 @@ export const devnet = defineCommand({
   description:
     "The devnet has fixed accounts with public private keys: keep nothing of value on it. The command reads no\n" +
     "environment variable.",
+  isService: true,
+  examples: ["gas-waiver devnet --port 8545 --state-dir .chain"],
   settings: SETTINGS,
   rules: {
     check: ({ seed, faults: requestedFaults }) =>
@@ -74,6 +77,7 @@ export const devnet = defineCommand({
       seed,
       faults: requestedFaults,
       noMining,
+      json,
       stateDir,
       allowedHosts,
       allowedOrigins,
@@ -91,11 +95,12 @@ export const devnet = defineCommand({
         ...(allowedOrigins !== undefined && { allowedOrigins }),
         faults: { ...requestedFaults, ...(seed !== undefined && { seed }) },
       };
-      const opening = { host, port: listenPort, mining: noMining !== true, closeStack, print };
+      const printOfStart = json ? () => {} : print;
+      const opening = { host, port: listenPort, mining: noMining !== true, closeStack, print: printOfStart };
       const { url } = await openDevnet(options, opening);
-      if (requestedFaults !== undefined) print(`faults   ${JSON.stringify(options.faults)}`);
+      if (requestedFaults !== undefined) printOfStart(`faults   ${JSON.stringify(options.faults)}`);
       signal.throwIfAborted();
-      print(`ready: JSON-RPC at ${url}`);
+      print(json ? JSON.stringify({ ready: true, rpcUrl: url }) : `ready: JSON-RPC at ${url}`);
       await aborted(signal);
     } finally {
       await closeStack.close();

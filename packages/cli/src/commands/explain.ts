@@ -36,9 +36,8 @@ export const explain = defineCommand({
   description:
     "Takes the id of a line, the hash of a transaction, or the signed bytes as 0x hex. The answer has what happened and what to\n" +
     "do next, then the facts: the decoded transaction, the service's record, the policy, nonces and balance, a dry run of what\n" +
-    "was never submitted, and the trace of what reverted, where the node traces. The command only reads.\n\n" +
-    "Example:\n" +
-    "  GAS_WAIVER_API_KEY=gw_dev_local gas-waiver explain 0x…",
+    "was never submitted, and the trace of what reverted, where the node traces. The command only reads.",
+  examples: ["GAS_WAIVER_API_KEY=gw_dev_local gas-waiver explain 0x…"],
   settings: SETTINGS,
   rules: {
     alternatives: [API_KEY_RULE],

@@ -32,6 +32,11 @@ const SETTINGS = {
   },
   dataDir: STORE_SETTINGS.dataDir,
   databaseUrl: STORE_SETTINGS.databaseUrl,
+  json: {
+    flag: "json",
+    help: "With --out: print the path, the days, the count and the SHA-256 as JSON, for programs.",
+    parse: switchedOn,
+  },
 } as const;
 
 export const exportOutcomes = defineCommand({
@@ -40,24 +45,28 @@ export const exportOutcomes = defineCommand({
     "complete are refused: the last day must have ended 15 minutes ago, and no submission of the days may be unfinished.\n" +
     "With --out the file is readable for its owner only, and has its name once it is complete; until then it is\n" +
     "FILE.part, and --resume goes on after its last record. FILE.manifest.json has the counts and the SHA-256. Without\n" +
-    "--out the records go to standard output, complete if the status is 0.\n\n" +
-    "Examples:\n" +
-    "  gas-waiver export --from 2030-01-01 --to 2030-01-31 --format csv --out january.csv --resume\n" +
-    "  gas-waiver export --from 2030-01-31 --to 2030-01-31 | zstd >2030-01-31.ndjson.zst",
+    "--out the records go to standard output, complete if the status is 0.",
+  examples: [
+    "gas-waiver export --from 2030-01-01 --to 2030-01-31 --format csv --out january.csv --resume",
+    "gas-waiver export --from 2030-01-31 --to 2030-01-31 | zstd >2030-01-31.ndjson.zst",
+  ],
   settings: SETTINGS,
   rules: {
     alternatives: STORE_ALTERNATIVES,
-    check: ({ from, to, out, resume }) => [
+    check: ({ from, to, out, resume, json }) => [
       ...(from !== undefined && to !== undefined && from > to ? [`--to ${to} is before --from ${from}`] : []),
       ...(resume && out === undefined ? ["--resume is given without --out"] : []),
+      ...(json && out === undefined ? ["--json is given without --out"] : []),
     ],
   },
   async run(values, context) {
-    const { from, to, format, out, resume = false } = values;
+    const { from, to, format, out } = values;
     const plan = { from, to, format };
     try {
       await withStore(values, openOutcomeExport, (store) =>
-        out === undefined ? exportToOutput(store, plan, context) : toFile(store, plan, out, resume, context),
+        out === undefined
+          ? exportToOutput(store, plan, context)
+          : toFile(store, plan, { ...values, out }, context),
       );
     } catch (error) {
       // The status of a command that was interrupted is 0 otherwise, and a script would take the export for complete.
@@ -67,11 +76,17 @@ export const exportOutcomes = defineCommand({
   },
 });
 
+/** The settings of an export to a file. */
+interface FileOutput {
+  readonly out: string;
+  readonly resume: boolean | undefined;
+  readonly json: boolean | undefined;
+}
+
 async function toFile(
   store: OutcomeExport,
   plan: ExportPlan,
-  path: string,
-  resume: boolean,
+  { out: path, resume = false, json }: FileOutput,
   context: Context,
 ): Promise<void> {
   try {
@@ -80,8 +95,11 @@ async function toFile(
     const manifest = completed ?? (await exportToFile(store, plan, path, resume, context));
     // A kill after the file was complete may have kept the store from knowing that.
     await store.recordExported(plan, manifest.days ?? {});
+    const { rows, sha256 } = manifest;
     context.print(
-      `${path} is complete: ${manifest.rows} outcome(s) of ${plan.from} to ${plan.to}, SHA-256 ${manifest.sha256}`,
+      json
+        ? JSON.stringify({ file: path, from: plan.from, to: plan.to, rows, sha256 })
+        : `${path} is complete: ${rows} outcome(s) of ${plan.from} to ${plan.to}, SHA-256 ${sha256}`,
     );
   } catch (error) {
     if (!isFileError(error)) throw error;

@@ -18,15 +18,18 @@ import { openServer } from "../startup/openServer.js";
 export const serve = defineCommand({
   description:
     "Each flag can also be set by the environment variable beside it. If both are given, the flag wins.",
+  isService: true,
+  examples: ["gas-waiver serve --rpc-url http://127.0.0.1:8545 --chain-id 2201 --waiver-keystore keystore"],
   settings: SERVE_SETTINGS,
   rules: SERVE_RULES,
   async run(given, context) {
-    const { print, signal, onHangup } = context;
+    const { print, signal, onHangup, delayShutdown } = context;
     const closeStack = new CloseStack();
     try {
       const { custody, otherValues: values } = splitCustody(given);
       const { host, port: listenPort, chainId, custodyTimeoutMs } = values;
       const { waivers, reread } = await openWaivers({ ...custody, chainId, custodyTimeoutMs }, context);
+      delayShutdown?.(values.shutdownDelayMs ?? 0);
       const { metricsPort, metricsHost, adminPort, adminHost } = values;
       const metrics = metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort };
       const admin = adminPort === undefined ? undefined : { host: adminHost, port: adminPort };

@@ -54,9 +54,11 @@ export const submit = defineCommand({
     "Sends any number of signed transactions in requests of the size and at the rate that the service allows the key, and\n" +
     "again where that helps. After Ctrl-C, a kill or a power cut the same command goes on: nothing is sent twice, and nothing is\n" +
     "left out. The journal refuses other transactions and another chain. A failure that may pass later is tried again by the\n" +
-    "next run. The status is 0 if all have succeeded, 1 if any has failed or the command was interrupted, 2 for wrong settings.\n\n" +
-    "Example:\n" +
-    "  GAS_WAIVER_API_KEY=gw_… gas-waiver submit --url https://relay.example.com --transactions airdrop.txt",
+    "next run.",
+  failure: "a transaction has failed",
+  examples: [
+    "GAS_WAIVER_API_KEY=gw_… gas-waiver submit --url https://relay.example.com --transactions airdrop.txt",
+  ],
   settings: SETTINGS,
   rules: {
     alternatives: [API_KEY_RULE],

@@ -8,7 +8,8 @@ import { KEY_SETTING, withKeys } from "./keySettings.js";
 /** A command that takes only a key and changes whether the service accepts it. */
 export function accessCommand(action: "disable" | "enable" | "revoke", description: string): Command {
   return defineCommand({
-    description: `${description}\n\nExample:\n  gas-waiver keys ${action} --key 0123456789abcdef`,
+    description,
+    examples: [`gas-waiver keys ${action} --key 0123456789abcdef`],
     settings: { key: KEY_SETTING, ...STORE_SETTINGS },
     rules: { alternatives: STORE_ALTERNATIVES },
     async run(values, { print }) {

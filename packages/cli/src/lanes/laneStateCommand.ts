@@ -1,5 +1,4 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { LaneState } from "@gas-waiver/server";
 import { type Command, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { address } from "../settings/parsers.js";
@@ -14,10 +13,14 @@ const WAIVER_SETTING = {
   parse: address,
 } as const;
 
+/** The command that sets each state. */
+const VERBS = { open: "open", draining: "drain", stopped: "stop" } as const;
+
 /** A command that sets the state of a lane, and then prints `done` after the waiver's address. */
-export function laneStateCommand(state: LaneState, description: string, done: string): Command {
+export function laneStateCommand(state: keyof typeof VERBS, description: string, done: string): Command {
   return defineCommand({
     description,
+    examples: [`gas-waiver lanes ${VERBS[state]} --waiver 0xBcd4042DE499D14e55001CcbB24a551F3b954096`],
     settings: { waiver: WAIVER_SETTING, ...STORE_SETTINGS },
     rules: { alternatives: STORE_ALTERNATIVES },
     async run(values, { print }) {

@@ -73,12 +73,19 @@ export function orNone<T>(parse: (value: string) => T): (value: string) => T | n
 /** Parses a TCP port; 0 stands for any free port. */
 export const port = wholeNumber(0, 65_535);
 
-export function oneOf<const T extends string>(...choices: readonly T[]): (value: string) => T {
-  return (value) => {
+/** A parser of a few fixed words, which it lists for completion in shells. */
+export interface ChoiceParser<T extends string> {
+  (value: string): T;
+  readonly choices: readonly T[];
+}
+
+export function oneOf<const T extends string>(...choices: readonly T[]): ChoiceParser<T> {
+  const parse = (value: string) => {
     const choice = choices.find((known) => known === value);
     if (choice !== undefined) return choice;
     throw new InvalidValueError(`is not one of ${choices.join(", ")}`);
   };
+  return Object.assign(parse, { choices });
 }
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;

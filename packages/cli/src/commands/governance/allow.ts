@@ -41,6 +41,9 @@ export const allow = defineCommand({
   description:
     "What the waiver may send already stays allowed; `governance propose --update` replaces it.\n" +
     "Except with --dev, the command only proposes, and the validators vote.",
+  examples: [
+    "gas-waiver governance allow --dev --waiver 0xBcd4042DE499D14e55001CcbB24a551F3b954096 --target 0x… --selectors 'mint(address,uint256)'",
+  ],
   settings: SETTINGS,
   rules: {
     alternatives: [{ ...VALIDATOR_ALTERNATIVES, keys: [...VALIDATOR_ALTERNATIVES.keys, "dev"] }],

@@ -6,6 +6,7 @@ import { JsonRpcClient } from "../../jsonRpcClient.js";
 
 export const list = defineCommand({
   description: "The command reads the chain's WaiverRegistry and needs no key.",
+  examples: ["gas-waiver governance list --rpc-url http://127.0.0.1:8545"],
   settings: CHAIN_SETTINGS,
   rules: {},
   async run({ rpcUrl, json }, { print, signal }) {

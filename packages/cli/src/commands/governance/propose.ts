@@ -31,6 +31,9 @@ export const propose = defineCommand({
   description:
     "A proposal is not a vote: the proposer votes like the others, and more than two thirds of the validators\n" +
     "carry it. Voting ends after seven days. The validator pays for the transaction.",
+  examples: [
+    "gas-waiver governance propose --register 0x… --targets policy.json --validator-key-file validator.key",
+  ],
   settings: SETTINGS,
   rules: {
     alternatives: [

@@ -4,6 +4,7 @@ import { CHAIN_SETTINGS, PROPOSAL_SETTING } from "../../governance/settings.js";
 
 export const show = defineCommand({
   description: "The proposal may be open or closed. The command needs no key.",
+  examples: ["gas-waiver governance show --proposal 1"],
   settings: { proposal: PROPOSAL_SETTING, ...CHAIN_SETTINGS },
   rules: {},
   run: ({ proposal, ...chain }, context) => printProposal(proposal, chain, context),

@@ -14,6 +14,7 @@ export const vote = defineCommand({
   description:
     "A validator can change its vote until the proposal is carried or expires. The vote that makes more than two\n" +
     "thirds carries the proposal at once, in the same transaction. The validator pays for the transaction.",
+  examples: ["gas-waiver governance vote --proposal 1 --yes --validator-key-file validator.key"],
   settings: {
     proposal: PROPOSAL_SETTING,
     yes: { flag: "yes", help: "Vote for the proposal.", parse: switchedOn },

@@ -5,11 +5,8 @@ import { wholeNumber } from "../../settings/parsers.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const audit = defineCommand({
-  description:
-    "The latest change comes first. Entries never change, are never removed, and hold no secret.\n\n" +
-    "Examples:\n" +
-    "  gas-waiver keys audit\n" +
-    "  gas-waiver keys audit --key 0123456789abcdef --limit 10 --json",
+  description: "The latest change comes first. Entries never change, are never removed, and hold no secret.",
+  examples: ["gas-waiver keys audit", "gas-waiver keys audit --key 0123456789abcdef --limit 10 --json"],
   settings: {
     key: { ...KEY_SETTING, required: false },
     limit: {

@@ -9,12 +9,12 @@ import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 export const create = defineCommand({
   description:
     "The command prints the key once; the store keeps only its hash. The service's own limits hold for the flags\n" +
-    "that are not given.\n\n" +
-    "Examples:\n" +
-    "  gas-waiver keys create --label 'Shop, production' --rate 50 --daily-gas 5000000000\n" +
-    "  gas-waiver keys create --label partner --expires 30d --allowed-targets partner.json --json\n" +
-    "  gas-waiver keys create --label app --publishable --origins https://app.example.com,wallets \\\n" +
-    "    --allowed-targets 0x78Cf24370174180738C5B8E352B6D14c83a6c9A9:0xa9059cbb",
+    "that are not given.",
+  examples: [
+    "gas-waiver keys create --label 'Shop, production' --rate 50 --daily-gas 5000000000",
+    "gas-waiver keys create --label partner --expires 30d --allowed-targets partner.json --json",
+    "gas-waiver keys create --label app --publishable --origins https://app.example.com,wallets \\\n  --allowed-targets 0x78Cf24370174180738C5B8E352B6D14c83a6c9A9:0xa9059cbb",
+  ],
   settings: {
     label: { ...LABEL_SETTING, required: true },
     publishable: {

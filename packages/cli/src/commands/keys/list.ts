@@ -10,10 +10,11 @@ const PAGE_SIZE = 500;
 export const list = defineCommand({
   description:
     "The list includes revoked and expired keys, in the order of their creation. It cannot show secrets, because\n" +
-    "the store does not have them.\n\n" +
-    "Examples:\n" +
-    "  gas-waiver keys list\n" +
-    "  gas-waiver keys list --json | jq '.[] | select(.state == \"active\") | .label'",
+    "the store does not have them.",
+  examples: [
+    "gas-waiver keys list",
+    "gas-waiver keys list --json | jq '.[] | select(.state == \"active\") | .label'",
+  ],
   settings: STORE_SETTINGS,
   rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {

@@ -9,10 +9,11 @@ import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 export const rotate = defineCommand({
   description:
     "The command prints the new key once. The old secret stays valid until the overlap is over; then its\n" +
-    "connections close. A second rotation within the overlap ends the oldest secret at once.\n\n" +
-    "Examples:\n" +
-    "  gas-waiver keys rotate --key 0123456789abcdef\n" +
-    "  gas-waiver keys rotate --key 0123456789abcdef --overlap 0      # the old secret is stolen: end it now",
+    "connections close. A second rotation within the overlap ends the oldest secret at once.",
+  examples: [
+    "gas-waiver keys rotate --key 0123456789abcdef",
+    "gas-waiver keys rotate --key 0123456789abcdef --overlap 0      # the old secret is stolen: end it now",
+  ],
   settings: {
     key: KEY_SETTING,
     overlap: {

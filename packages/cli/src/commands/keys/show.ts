@@ -4,8 +4,8 @@ import { KEY_SETTING, withKeys } from "../../keys/keySettings.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const show = defineCommand({
-  description:
-    "The command shows the key's state, its times, and its own limits.\n\nExample:\n  gas-waiver keys show --key 0123456789abcdef",
+  description: "The command shows the key's state, its times, and its own limits.",
+  examples: ["gas-waiver keys show --key 0123456789abcdef"],
   settings: { key: KEY_SETTING, ...STORE_SETTINGS },
   rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {

@@ -7,10 +7,11 @@ import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 export const update = defineCommand({
   description:
     "The command changes only the limits and settings whose flags are given; `none` removes one. All replicas apply\n" +
-    "the change within a second, to open connections as well.\n\n" +
-    "Examples:\n" +
-    "  gas-waiver keys update --key 0123456789abcdef --rate 200 --rate-burst 400\n" +
-    "  gas-waiver keys update --key 0123456789abcdef --daily-gas none --expires 2030-01-31T00:00:00Z",
+    "the change within a second, to open connections as well.",
+  examples: [
+    "gas-waiver keys update --key 0123456789abcdef --rate 200 --rate-burst 400",
+    "gas-waiver keys update --key 0123456789abcdef --daily-gas none --expires 2030-01-31T00:00:00Z",
+  ],
   settings: { key: KEY_SETTING, label: LABEL_SETTING, ...TERM_SETTINGS, ...STORE_SETTINGS },
   rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {

@@ -10,6 +10,7 @@ export const doctor = defineCommand({
   description:
     "The command prints each difference, and what the service makes of it once the chain proves it. With --repair, the\n" +
     "command resolves itself what can be proved, in lanes that no service works. Otherwise it changes nothing.",
+  examples: ["gas-waiver lanes doctor --rpc-url http://127.0.0.1:8545"],
   settings: {
     rpcUrl: {
       flag: "rpc-url",

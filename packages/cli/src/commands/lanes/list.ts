@@ -5,6 +5,7 @@ import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const list = defineCommand({
   description: "The command reads the service's database and changes nothing. The service may run meanwhile.",
+  examples: ["gas-waiver lanes list"],
   settings: STORE_SETTINGS,
   rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {

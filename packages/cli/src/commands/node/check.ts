@@ -18,6 +18,8 @@ export const check = defineCommand({
     "The command checks what the service needs of each node, and compares the nodes. It only reads: nothing is sent.\n" +
     "It takes those settings and variables of serve that concern nodes, and ends with status 1 where serve would\n" +
     "refuse to start.",
+  failure: "a node is not as the service needs it",
+  examples: ["gas-waiver node check --rpc-url https://node.example.com --chain-id 988 --waivers 0x…"],
   settings: {
     rpcUrl: CHAIN_SETTINGS.rpcUrl,
     chainId: { ...CHAIN_SETTINGS.chainId, required: false },

@@ -8,6 +8,7 @@ export const create = defineCommand({
   description:
     "The command makes a private key and writes it, encrypted under a passphrase, as a file that geth, ethers and\n" +
     "Web3Signer read. The key itself is never shown. Keep a copy of the file and the passphrase apart from each other.",
+  examples: ["gas-waiver waivers create --folder keystore"],
   settings: { folder: FOLDER_SETTING, ...PASSPHRASE_SETTINGS, json: JSON_SETTING },
   rules: { alternatives: [PASSPHRASE_ALTERNATIVES] },
   async run(values, context) {

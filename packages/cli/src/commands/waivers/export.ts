@@ -5,12 +5,13 @@ import { CommandFailedError } from "../../errorMessage.js";
 import { text } from "../../settings/parsers.js";
 import { writeSecretFile } from "../../waivers/keystoreFiles.js";
 import { PASSPHRASE_SETTINGS, readPassphrase } from "../../waivers/passphrase.js";
-import { KEYSTORE_SETTING, PASSPHRASE_ALTERNATIVES } from "../../waivers/waiverSettings.js";
+import { JSON_SETTING, KEYSTORE_SETTING, PASSPHRASE_ALTERNATIVES } from "../../waivers/waiverSettings.js";
 
 export const exportKey = defineCommand({
   description:
     "The command writes the private key of a keystore to a new file, as hex, unencrypted, for its owner alone. It never\n" +
     "shows it.",
+  examples: ["gas-waiver waivers export --keystore keystore/UTC--… --out waiver.key"],
   settings: {
     keystore: KEYSTORE_SETTING,
     out: {
@@ -21,6 +22,7 @@ export const exportKey = defineCommand({
       parse: text,
     },
     ...PASSPHRASE_SETTINGS,
+    json: JSON_SETTING,
   },
   rules: { alternatives: [PASSPHRASE_ALTERNATIVES] },
   async run(values, context) {
@@ -34,6 +36,8 @@ export const exportKey = defineCommand({
       if (error instanceof KeystoreError) throw new CommandFailedError(`${file.path} ${error.message}`);
       throw error;
     }
-    context.print(`the private key is in ${values.out}, unencrypted`);
+    context.print(
+      values.json ? JSON.stringify({ file: values.out }) : `the private key is in ${values.out}, unencrypted`,
+    );
   },
 });

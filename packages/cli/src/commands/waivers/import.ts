@@ -7,6 +7,7 @@ import { FOLDER_SETTING, JSON_SETTING, PASSPHRASE_ALTERNATIVES } from "../../wai
 
 export const importKey = defineCommand({
   description: "The command encrypts a private key that lies in a file. Destroy that file afterwards.",
+  examples: ["gas-waiver waivers import --key-file waiver.key --folder keystore"],
   settings: {
     keyFile: {
       flag: "key-file",

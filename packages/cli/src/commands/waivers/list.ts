@@ -6,6 +6,7 @@ import { FOLDER_SETTING, JSON_SETTING } from "../../waivers/waiverSettings.js";
 export const list = defineCommand({
   description:
     "The command needs no passphrase: it prints the address that each keystore names, and its file.",
+  examples: ["gas-waiver waivers list --folder keystore"],
   settings: { folder: { ...FOLDER_SETTING, parse: keystorePath }, json: JSON_SETTING },
   rules: {},
   async run({ folder, json }, { print }) {
