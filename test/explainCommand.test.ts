@@ -45,7 +45,7 @@ describe("gas-waiver explain", () => {
     await client()
       .wait(id, { until: "included" })
       .catch(() => {});
-    const { txHash } = await client().status(id);
+    const { txHash = "" } = await client().status(id);
     for (const subject of [id, txHash, signed]) {
       const { summary, next, transaction, service, node } = await explained(subject);
       expect(summary).toMatch(/^It is in block \d+, and reverted: /);
@@ -65,6 +65,18 @@ describe("gas-waiver explain", () => {
     const { out } = await explain(id);
     expect(out).toMatch(/^It is in block .*\n {2}→ Correct the call/);
     expect(out).toMatch(/ {2}trace\n {4}CALL 0x\w{40} 0xa9059cbb {2}✗ execution reverted/);
+  });
+
+  it("tells of a refused line by its id what was refused, and why", async () => {
+    const foreign = await BOB.signTransaction({ ...transferOf(RECIPIENT, 1n, 0), to: RECIPIENT });
+    const id = await idOf(foreign);
+    const { summary, next, service } = await explained(id);
+    expect(summary).toMatch(/^The service refused it, and accepted nothing: TARGET_NOT_ALLOWED: /);
+    expect(next).toContain("Sending the same bytes again does not help.");
+    expect(service.record).toMatchObject({ id, refused: true, sender: BOB.address.toLowerCase() });
+    const { out } = await explain(id);
+    expect(out).toMatch(/ {2}record {8}[0-9a-f-]{36}, refused, certainty not_broadcast\n {2}refused /);
+    await expect(client().wait(id)).rejects.toMatchObject({ reason: "TARGET_NOT_ALLOWED", record: { id } });
   });
 
   it("makes a dry run of what was never submitted: the rule that refuses it, or the nonce that is missing", async () => {

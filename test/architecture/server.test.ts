@@ -3,8 +3,21 @@ import { testArrows } from "./testArrows.js";
 // A request comes in at the top and goes through the intake to the lanes. The store and its model are at the bottom.
 testArrows("server", {
   admin: ["http", "keys", "model", "store"],
-  http: ["check", "docs", "gateway", "health", "intake", "keys", "lane", "model", "policy", "store", "util"],
-  gateway: ["chain", "health", "intake", "model", "policy", "store", "util"],
+  http: [
+    "check",
+    "docs",
+    "gateway",
+    "health",
+    "intake",
+    "keys",
+    "lane",
+    "model",
+    "policy",
+    "results",
+    "store",
+    "util",
+  ],
+  gateway: ["chain", "health", "intake", "model", "policy", "results", "store", "util"],
   custody: ["model", "signing"],
   preflight: ["chain", "model", "policy", "store", "util"],
   docs: [],

@@ -9,6 +9,7 @@ import {
   LINE_CODES,
   ProtocolError,
   parseAllowedTargets,
+  parseAnySubmissionRecord,
   parseHealth,
   parseRequestErrorBody,
   parseResultLine,
@@ -119,6 +120,7 @@ export const WIRE_LAWS: readonly Law[] = [
     throwsOnly(() => parseRequestErrorBody(json), WireError);
     throwsOnly(() => parseHealth(json), WireError);
     throwsOnly(() => parseSubmissionRecord(json), WireError);
+    throwsOnly(() => parseAnySubmissionRecord(json), WireError);
     throwsOnly(() => parseAllowedTargets(json), InvalidAllowedTargetError);
   }),
   law(

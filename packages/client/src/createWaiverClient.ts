@@ -1,4 +1,5 @@
 import type {
+  AnySubmissionRecord,
   CheckLine,
   Health,
   KeyPolicy,
@@ -105,16 +106,17 @@ export interface WaiverClient {
    */
   policy(options?: PolicyOptions): Promise<KeyPolicy>;
   /**
-   * Reads the record of a submission of this key. Only accepted transactions have one.
-   * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
-   * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
+   * Reads the record of a submission of this key, or for a day that of a refused line. `"refused" in record` tells which.
+   * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone, and a
+   * refused line is known by its `id` alone.
+   * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such record), or the
    * reason of an aborted signal.
    * @example
    * ```ts
-   * const { state, txHash } = await client.status(id);
+   * const { state, error } = await client.status(id);
    * ```
    */
-  status(id: string, options?: StatusOptions): Promise<SubmissionRecord>;
+  status(id: string, options?: StatusOptions): Promise<AnySubmissionRecord>;
   /**
    * Iterates over the submissions of this key to which the whole filter applies, newest first. Pages are read when
    * the iteration reaches them; leaving the loop early reads no more. Submissions made meanwhile are not included,
@@ -146,7 +148,7 @@ export interface WaiverClient {
    * time limit of its own: `signal: AbortSignal.timeout(60_000)` is one.
    * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
    * @returns its record.
-   * @throws SubmissionFailedError with the record, if it failed or (with `included`) its call reverted; {@link
+   * @throws SubmissionFailedError with the record, if it failed, was refused or (with `included`) its call reverted; {@link
    * WaiverClientError} if the record cannot be read; or the reason of an aborted signal.
    * @example
    * ```ts

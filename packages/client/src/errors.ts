@@ -1,4 +1,4 @@
-import { type ErrorBody, type SubmissionRecord, WireError } from "@gas-waiver/protocol/wire";
+import { type AnySubmissionRecord, type ErrorBody, WireError } from "@gas-waiver/protocol/wire";
 
 /**
  * The base of every error of this client: test `error instanceof WaiverClientError`, then `error.name`.
@@ -130,9 +130,9 @@ export class SubmissionFailedError extends WaiverClientError {
   /** The values involved; read them with `detailsOf(error, reason)`. */
   readonly details: ErrorBody["details"];
   /** The service's record of it, if it was read. */
-  readonly record: SubmissionRecord | undefined;
+  readonly record: AnySubmissionRecord | undefined;
 
-  constructor(id: string, { code, reason, details, message }: ErrorBody, record?: SubmissionRecord) {
+  constructor(id: string, { code, reason, details, message }: ErrorBody, record?: AnySubmissionRecord) {
     super(message);
     this.id = id;
     this.code = code;

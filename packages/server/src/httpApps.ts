@@ -27,7 +27,7 @@ export function createHttpApps(parts: NetworkParts, version: string) {
     readiness,
     leaving,
   } = parts;
-  const { intake, metrics, policies, broadcastBuffer, revertCauses, blockEvents } = relay;
+  const { intake, metrics, policies, broadcastBuffer, revertCauses, refusals, blockEvents } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
   const checker = createChecker({
@@ -50,6 +50,7 @@ export function createHttpApps(parts: NetworkParts, version: string) {
     metrics,
     broadcastBuffer,
     revertCauses,
+    refusals,
   };
   return {
     api: createApp({ ...shared, health, readiness, policy, checker, gatewayRpc, blockEvents, leaving }),

@@ -27,6 +27,7 @@ import type { ResolvedOptions } from "./model/options.js";
 import { addRetentionGauge, addStoreGauges } from "./model/storeMetrics.js";
 import type { Registry } from "./policy/registry.js";
 import { createPolicySource, type PolicySource } from "./policy/source.js";
+import { createRefusals } from "./results/refusals.js";
 import { openReplicaNotifications } from "./results/replicaNotifications.js";
 import { createResults } from "./results/results.js";
 import { createSigner } from "./signing/signer.js";
@@ -99,6 +100,7 @@ export async function startRelay(parts: RelayParts) {
     lanes: laneParts.lanes,
     broadcastBuffer: laneParts.broadcastBuffer,
     revertCauses: laneParts.revertCauses,
+    refusals: messaging.refusals,
     metrics: coordination.metrics,
     policies: coordination.policies,
     waivers: coordination.waivers,
@@ -118,6 +120,7 @@ export async function startRelay(parts: RelayParts) {
       await coordination.policies.close();
       await coordination.directory.close();
       messaging.results.close();
+      await messaging.refusals.close();
       await laneParts.signer.close();
       await messaging.notifications.close();
     },
@@ -126,7 +129,7 @@ export async function startRelay(parts: RelayParts) {
 
 type Messaging = ReturnType<typeof createMessaging>;
 
-/** Carries results to the waiting result lines, on this replica and on others. */
+/** Carries results to the waiting result lines, on this replica and on others, and keeps the lines that were refused. */
 function createMessaging({ store, log, replica }: RelayBase) {
   const notifications = openReplicaNotifications({ store: store.forRole("lanes"), log, replica });
   const results = createResults({
@@ -135,7 +138,8 @@ function createMessaging({ store, log, replica }: RelayBase) {
     replica,
     notifyReplicas: notifications.notifyResults,
   });
-  return { notifications, results };
+  const refusals = createRefusals({ store, reading: store.forRole("reading"), log });
+  return { notifications, results, refusals };
 }
 
 type Coordination = ReturnType<typeof openCoordination>;
@@ -275,7 +279,7 @@ function createLanes(
 
 function createRelayIntake(
   base: RelayBase,
-  { results }: Messaging,
+  { results, refusals }: Messaging,
   { metrics, policies, directory, announceWork, statuses }: Coordination,
   { expectedSenders }: LaneParts,
 ) {
@@ -285,6 +289,7 @@ function createRelayIntake(
     reading: base.store.forRole("reading"),
     assertStoreWritable: () => base.store.monitor.assertWritable(),
     results,
+    refusals,
     metrics,
     policies,
     expected: expectedSenders,

@@ -40,6 +40,7 @@ import {
   DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
 } from "../../../packages/server/src/model/keyTerms.js";
+import { REFUSALS_OF_KEY, REFUSALS_OF_REPLICA } from "../../../packages/server/src/results/refusals.js";
 import { code, page, table } from "./markdown.js";
 
 type Row = readonly [limit: string, byDefault: string, setting: string, beyond: string];
@@ -194,6 +195,18 @@ const RATES: readonly Row[] = [
     `${DEFAULTS.keyQueueShare * 100} % of it`,
     ofKey("queueShare"),
     "503 `KEY_SHARE_EXHAUSTED`",
+  ],
+  [
+    "refused lines of a key that are kept for a day, at once and then a second",
+    `${count(REFUSALS_OF_KEY.burst)}, and ${count(REFUSALS_OF_KEY.perSecond)}`,
+    "",
+    "404 `NO_SUCH_SUBMISSION` for the `id` of the line",
+  ],
+  [
+    "the same of all keys, on each replica",
+    `${count(REFUSALS_OF_REPLICA.burst)}, and ${count(REFUSALS_OF_REPLICA.perSecond)}`,
+    "",
+    "the same",
   ],
   [
     "requests for a dry run at work, and of one key",

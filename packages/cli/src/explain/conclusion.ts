@@ -18,6 +18,7 @@ export function conclude(facts: Facts): Conclusion {
 type RecordOf = NonNullable<Explanation["service"]["record"]>;
 
 function ofRecord(facts: Facts, record: RecordOf): Conclusion {
+  if ("refused" in record) return refused("The service refused it, and accepted nothing", record.error);
   const name = `submission ${record.id}`;
   if (record.state === "failed" && record.error) return refused(`The service failed ${name}`, record.error);
   if (record.state === "included") {
@@ -96,7 +97,7 @@ function unknown({ subject, service, node }: Facts): Conclusion {
     next: [
       "Check that the API key and the network are those that it was submitted with.",
       subject.kind === "id"
-        ? "A refused line tells its error at once; pass the signed transaction to this command to see the refusal again."
+        ? "A refused line has a record for a day; pass the signed transaction to this command to see the refusal again."
         : "Pass the signed transaction to this command, for a dry run.",
     ],
   };

@@ -26,12 +26,13 @@ export async function explain(
   const record = name === undefined ? undefined : await service.record(name);
   const hash = record?.txHash ?? (subject.kind === "id" ? undefined : name);
   const transaction = decoded ?? (hash === undefined ? undefined : await onNode(node, hash));
+  const wrapperHash = record && "wrapperHash" in record ? record.wrapperHash : undefined;
   const isDryRun = subject.kind === "raw" && record === undefined && unreadable === undefined;
   const facts = {
     subject,
     ...(transaction && { transaction }),
     ...(unreadable && { unreadable }),
-    node: await node.facts(hash, transaction, record?.wrapperHash),
+    node: await node.facts(hash, transaction, wrapperHash),
     service: await service.facts(record, transaction, isDryRun ? subject.raw : undefined),
   };
   return { ...facts, ...conclude(facts) };

@@ -45,7 +45,19 @@ function serviceLines({ trouble, record, unfinished, policy, check }: ServiceFac
 }
 
 function recordLines(record: NonNullable<ServiceFacts["record"]>): string[] {
-  const { id, state, certainty, wrapperHash, waiver, waiverNonce, error } = record;
+  const { id, state, certainty, error } = record;
+  const errorText = error && `${error.reason ?? error.code}: ${error.message}`;
+  if ("refused" in record) {
+    const { sender, nonce, target, selector, failedAt } = record;
+    return [
+      ...line("record", `${id}, refused, certainty ${certainty}`),
+      ...line("refused", failedAt),
+      ...line("sender", sender && `${sender}, nonce ${nonce}`),
+      ...line("call", target && `method ${selector ?? "none"} of ${target}`),
+      ...line("error", errorText),
+    ];
+  }
+  const { wrapperHash, waiver, waiverNonce } = record;
   const steps = [
     ["accepted", record.acceptedAt],
     ["signed", record.signedAt],
@@ -58,7 +70,7 @@ function recordLines(record: NonNullable<ServiceFacts["record"]>): string[] {
     ...line("record", `${id}, ${state}, certainty ${certainty}`),
     ...steps.flatMap(([step, time]) => line(step, time)),
     ...line("wrapper", wrapperHash && `${wrapperHash}, nonce ${waiverNonce} of waiver ${waiver}`),
-    ...line("error", error && `${error.reason ?? error.code}: ${error.message}`),
+    ...line("error", errorText),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { CheckLine, ErrorBody, SubmissionRecord } from "@gas-waiver/client";
+import type { AnySubmissionRecord, CheckLine, ErrorBody, SubmissionRecord } from "@gas-waiver/client";
 import type { CallFailure, Hex } from "@gas-waiver/protocol";
 import type { DecodedTransaction } from "./decodedTransaction.js";
 import type { TraceFrame } from "./nodeFacts.js";
@@ -21,7 +21,7 @@ export interface ServiceFacts {
   readonly url: string;
   /** Why the service told nothing, or not everything. */
   readonly trouble?: string;
-  readonly record?: SubmissionRecord;
+  readonly record?: AnySubmissionRecord;
   /** The submissions of the same sender that are not finished, lowest nonce first. */
   readonly unfinished?: readonly Pick<SubmissionRecord, "id" | "nonce" | "state">[];
   readonly policy?: PolicyVerdict;

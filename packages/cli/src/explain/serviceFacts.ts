@@ -1,7 +1,7 @@
 import {
+  type AnySubmissionRecord,
   type CheckLine,
   RequestRefusedError,
-  type SubmissionRecord,
   type WaiverClient,
   WaiverClientError,
 } from "@gas-waiver/client";
@@ -22,14 +22,14 @@ export class ServiceReader {
     this.#options = { signal };
   }
 
-  /** Returns the record of the submission with this id or hash, if this key has one. */
-  async record(name: string): Promise<SubmissionRecord | undefined> {
+  /** Returns the record of the submission with this id or hash, or of the refused line with this id, if this key has one. */
+  async record(name: string): Promise<AnySubmissionRecord | undefined> {
     return await this.#attempt(() => this.#client.status(name, this.#options));
   }
 
   /** @param raw the signed bytes, for a dry run; undefined if they are not known, or are submitted already. */
   async facts(
-    record: SubmissionRecord | undefined,
+    record: AnySubmissionRecord | undefined,
     transaction: DecodedTransaction | undefined,
     raw: string | undefined,
   ): Promise<ServiceFacts> {

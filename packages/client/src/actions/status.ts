@@ -1,9 +1,9 @@
-import { parseSubmissionRecord, SUBMISSION_ROUTE, type SubmissionRecord } from "@gas-waiver/protocol/wire";
+import { type AnySubmissionRecord, parseAnySubmissionRecord } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
-import { readAnswer } from "../http/readAnswer.js";
-import { type RetryOptions, withRetries } from "../http/retry.js";
+import type { RetryOptions } from "../http/retry.js";
+import { readRecord } from "./readRecord.js";
 
-export type { SubmissionRecord } from "@gas-waiver/protocol/wire";
+export type { AnySubmissionRecord, RefusedRecord, SubmissionRecord } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link status}. */
 export interface StatusOptions {
@@ -13,9 +13,10 @@ export interface StatusOptions {
 }
 
 /**
- * Reads the record of a submission of this key. Only accepted transactions have one.
- * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
- * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such submission), or the
+ * Reads the record of a submission of this key, or for a day that of a refused line. `"refused" in record` tells which.
+ * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone, and a
+ * refused line is known by its `id` alone.
+ * @throws {@link WaiverClientError} (`RequestRefusedError` of status 404 if there is no such record), or the
  * reason of an aborted signal.
  * @example
  * ```ts
@@ -26,17 +27,7 @@ export interface StatusOptions {
 export function status(
   connection: Connection,
   id: string,
-  { signal, retry = { attempts: 3 } }: StatusOptions = {},
-): Promise<SubmissionRecord> {
-  return withRetries(() => readRecord(connection, id, signal), retry, signal);
-}
-
-async function readRecord(
-  connection: Connection,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<SubmissionRecord> {
-  const path = SUBMISSION_ROUTE.path.replace(":id", encodeURIComponent(id));
-  const response = await connection.request({ ...SUBMISSION_ROUTE, path }, { signal });
-  return await readAnswer(response, parseSubmissionRecord, "the record of a submission", signal);
+  options: StatusOptions = {},
+): Promise<AnySubmissionRecord> {
+  return readRecord(connection, id, parseAnySubmissionRecord, options);
 }

@@ -1,4 +1,4 @@
-import type { SubmissionRecord, Wait } from "@gas-waiver/protocol/wire";
+import type { AnySubmissionRecord, SubmissionRecord, Wait } from "@gas-waiver/protocol/wire";
 import { SubmissionFailedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";
@@ -22,7 +22,7 @@ export interface WaitOptions {
  * time limit of its own: `signal: AbortSignal.timeout(60_000)` is one.
  * @param id the `id` of its line, or the hash of its transaction. A publishable key sees submissions by hash alone.
  * @returns its record.
- * @throws SubmissionFailedError with the record, if it failed or (with `included`) its call reverted; {@link
+ * @throws SubmissionFailedError with the record, if it failed, was refused or (with `included`) its call reverted; {@link
  * WaiverClientError} if the record cannot be read; or the reason of an aborted signal.
  * @example
  * ```ts
@@ -46,10 +46,10 @@ export async function wait(
  * Tells whether a submission has reached the stage `until`.
  * @throws SubmissionFailedError if it never will.
  */
-function hasReached(record: SubmissionRecord, until: Wait): boolean {
-  const { id, state, error, reverted } = record;
+function hasReached(record: AnySubmissionRecord, until: Wait): record is SubmissionRecord {
+  const { id, state, error } = record;
   // D16: a transaction whose call reverted was broadcast, and did not succeed.
-  if (state === "failed" || (reverted && until === "included")) {
+  if ("refused" in record || state === "failed" || (record.reverted && until === "included")) {
     const why = error ?? { code: "BROADCAST_FAILED", message: "the submission failed" };
     throw new SubmissionFailedError(id, why, record);
   }

@@ -298,6 +298,19 @@ describe("a relay", () => {
     expect(foreign).toMatchObject({ status: 404, reason: "NO_SUCH_SUBMISSION" });
     answer = (_, response) => json(response, 200, record(sender));
     expect((await relay(get(`/v1/submissions/0x${"AB".repeat(32)}`))).status).toBe(200);
+    const error = { code: "PARSE_ERROR", message: "it cannot be read" };
+    const refused = {
+      id: ID,
+      state: "failed",
+      refused: true,
+      certainty: "not_broadcast",
+      error,
+      failedAt: "",
+    };
+    answer = (_, response) => json(response, 200, refused);
+    expect(await refusal(relay, get(`/v1/submissions/${ID}`))).toEqual(foreign);
+    answer = (_, response) => json(response, 200, { ...refused, sender });
+    expect(await (await relay(get(`/v1/submissions/${ID}`))).json()).toEqual({ ...refused, sender });
     seen.length = 0;
     answer = (_, response) => json(response, 200, { submissions: [] });
     for (const query of ["", `?sender=${TOKEN}`, `?txHash=0x${"ab".repeat(32)}`]) {

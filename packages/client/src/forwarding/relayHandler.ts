@@ -4,9 +4,9 @@ import {
   DEFAULT_MAX_BODY_BYTES,
   encodeSubmissionsQuery,
   IDEMPOTENCY_KEY,
+  parseAnySubmissionRecord,
   parseIdempotencyKey,
   parseSimulate,
-  parseSubmissionRecord,
   parseSubmissionsQuery,
   parseSubmitRequest,
   parseWait,
@@ -191,8 +191,9 @@ async function relayRecord(
   if (own === undefined && isHash) throw noSuchSubmission();
   const response = await readRecord(relay.service, id, request.signal);
   if (response.status !== 200 || own === undefined) return passed(response);
-  const record = parseSubmissionRecord(await response.json());
-  if (!own.has(record.sender.toLowerCase())) throw noSuchSubmission();
+  const record = parseAnySubmissionRecord(await response.json());
+  // A refused line whose bytes could not be read has no sender, and so belongs to nobody's accounts.
+  if (record.sender === undefined || !own.has(record.sender.toLowerCase())) throw noSuchSubmission();
   return jsonResponse(200, record);
 }
 

@@ -1,7 +1,7 @@
-import type { SubmissionRecord } from "@gas-waiver/protocol/wire";
+import { parseSubmissionRecord, type SubmissionRecord } from "@gas-waiver/protocol/wire";
 import type { Hash } from "viem";
 import type { Config } from "wagmi";
-import { status } from "../actions/status.js";
+import { readRecord } from "../actions/readRecord.js";
 import { isTemporary } from "../http/retry.js";
 import { connectionTo, pickGaslessChain } from "./gaslessChain.js";
 
@@ -36,8 +36,8 @@ export function submissionQueryOptions(config: Config, { hash, chainId, pollMs =
     queryKey: ["gasWaiver", "submission", { chainId: chain.id, hash }] as const,
     enabled: hash !== undefined,
     queryFn: ({ signal }: { readonly signal: AbortSignal }): Promise<SubmissionRecord> =>
-      status(connectionTo(chain), hash ?? "", { signal }),
-    // `status` asks a service again that is away; what the service refuses, it refuses again.
+      readRecord(connectionTo(chain), hash ?? "", parseSubmissionRecord, { signal }),
+    // `readRecord` asks a service again that is away; what the service refuses, it refuses again.
     retry: false,
     refetchInterval: ({ state }: { readonly state: FollowedState }) => (hasEnded(state) ? false : pollMs),
   } as const;

@@ -242,7 +242,7 @@ export default /* @__PURE__ */ define(
       NO_SUCH_SUBMISSION: {
         where: ["http"],
         cause: "This key has no submission with this `id`, or of a transaction with this hash.",
-        remedy: "Check the `id` or the hash.",
+        remedy: "Check the `id` or the hash. The `id` of a refused line is known for a day.",
       },
     },
   }),

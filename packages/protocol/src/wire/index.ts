@@ -29,6 +29,12 @@ export {
 export { assertFewValues, MAX_JSON_VALUES } from "./jsonValueLimit.js";
 export { DEFAULT_MAX_BATCH_SIZE, DEFAULT_MAX_BODY_BYTES } from "./limits.js";
 export { NDJSON } from "./ndjson.js";
+export {
+  type AnySubmissionRecord,
+  parseAnySubmissionRecord,
+  parseRefusedRecord,
+  type RefusedRecord,
+} from "./refusedRecord.js";
 export type { RequestId } from "./requestId.js";
 export { encodeResultLine, parseResultLine, type ResultLine } from "./resultLine.js";
 export * from "./routes/index.js";

@@ -1,8 +1,9 @@
-import type { SubmissionRecord } from "@gas-waiver/protocol";
+import type { AnySubmissionRecord } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
 import type { Submission } from "../model/submission.js";
 import { toSubmissionRecord } from "../model/submissionRecord.js";
+import type { Refusals } from "../results/refusals.js";
 import { findReadableByHash, findReadableSubmissions } from "../store/accept/readAccess.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
@@ -17,13 +18,15 @@ export interface RecordDependencies {
   readonly storeTurns: StoreTurns;
   /** Writes what nodes have answered and the store does not know yet. */
   readonly broadcastBuffer: { flush(): Promise<void> };
+  readonly refusals: Pick<Refusals, "find">;
 }
 
 /** The states of a transaction as the published SDKs of BEP-414 number them. */
 const SDK_STATUS = { queued: 0, signed: 1, broadcast: 1, included: 2, failed: 3 } as const;
 
 /** Tells what became of a submission, also of a failed one, of which the chain knows nothing. */
-export function createRecords({ store, chainRef, storeTurns, broadcastBuffer }: RecordDependencies) {
+export function createRecords(dependencies: RecordDependencies) {
+  const { store, chainRef, storeTurns, broadcastBuffer, refusals } = dependencies;
   const find = async ([name]: readonly unknown[], { keyId, publishable }: Caller): Promise<Submission[]> => {
     // D32: a publishable key sees only what it can name by hash.
     if (typeof name === "string" && isUuid(name) && publishable === undefined)
@@ -45,10 +48,16 @@ export function createRecords({ store, chainRef, storeTurns, broadcastBuffer }: 
     }
     return submission && toSubmissionRecord(submission);
   };
+  const refusedRecordOf = async ([name]: readonly unknown[], caller: Caller) => {
+    if (typeof name !== "string" || !isUuid(name)) return undefined;
+    const find = () => mapStoreErrors(() => refusals.find(caller.keyId, [name]));
+    const [refused] = await storeTurns.readOn(caller, find);
+    return refused;
+  };
   return {
     /** `pm_getSubmission`: the record of `GET /v1/submissions/{id}`; null if there is none. */
-    submission: async (params: readonly unknown[], caller: Caller): Promise<SubmissionRecord | null> =>
-      (await recordOf(params, caller)) ?? null,
+    submission: async (params: readonly unknown[], caller: Caller): Promise<AnySubmissionRecord | null> =>
+      (await recordOf(params, caller)) ?? (await refusedRecordOf(params, caller)) ?? null,
     /** `eth_getGaslessTransactionByHash`: the same in the words of the published SDKs of BEP-414. */
     async gaslessTransaction(params: readonly unknown[], caller: Caller): Promise<unknown> {
       const record = await recordOf(params, caller);

@@ -29,6 +29,7 @@ const caller = {
 /** Accepts a batch with an acceptor whose writes wait until the test finishes or fails them. */
 function startAccepting(transactions: readonly string[]) {
   const lineSources: LineSource[] = [];
+  const kept: string[] = [];
   const writes: {
     newSubmissions: readonly NewSubmission[];
     finish: () => void;
@@ -60,6 +61,7 @@ function startAccepting(transactions: readonly string[]) {
     chooseLane: () => waiver,
     onAccepted: () => {},
     isStopping: () => isStopping,
+    refusals: { keep: (_, lines) => kept.push(...lines.map(({ error }) => error.reason)) },
     log: silent,
   });
   const accepted = acceptor.accept(transactions, { caller, rules, lines, onDecided() {} });
@@ -75,7 +77,7 @@ function startAccepting(transactions: readonly string[]) {
   const stop = () => {
     isStopping = true;
   };
-  return { lineSources, write, accepted, stop, isComplete: () => isComplete };
+  return { lineSources, kept, write, accepted, stop, isComplete: () => isComplete };
 }
 
 const batch = (size: number) => Array.from({ length: size }, (_, user) => innerOf(user + 1));
@@ -116,7 +118,8 @@ describe("a batch", () => {
   });
 
   it("gets a line with what is known for each transaction if a later slice cannot be written", async () => {
-    const { lineSources, write, accepted, isComplete } = startAccepting([...batch(25), "0x12", ...batch(49)]);
+    const transactions = [...batch(25), "0x12", ...batch(49)];
+    const { lineSources, kept, write, accepted, isComplete } = startAccepting(transactions);
     (await write(0)).finish();
     const { completed } = await accepted;
     (await write(1)).fail(Object.assign(new Error("gone"), { code: "ECONNREFUSED" }));
@@ -127,6 +130,8 @@ describe("a batch", () => {
       ...Array(24).fill("OUTCOME_UNKNOWN"),
       ...Array(25).fill("NOT_BROADCAST"),
     ]);
+    // A transaction that may have been accepted has no record of a refusal.
+    expect(kept).toEqual(["MALFORMED_RLP", ...Array(25).fill("NOT_BROADCAST")]);
     expect(isComplete()).toBe(true);
   });
 

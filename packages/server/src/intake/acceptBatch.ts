@@ -9,9 +9,12 @@ import {
 import { v7 as uuidv7 } from "uuid";
 import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
+import type { RefusedLine } from "../model/refusedRecord.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import { type Validation, validateTransaction } from "../policy/validateTransaction.js";
 import type { ResultLines } from "../results/lines.js";
+import type { Refusals } from "../results/refusals.js";
+import type { LineSource } from "../results/resultLine.js";
 import type { Accept } from "../store/accept/groupAccepts.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
@@ -35,6 +38,8 @@ export interface BatchAcceptorDependencies {
   onAccepted(submissions: readonly AcceptedSubmission[]): void;
   /** True while the service shuts down. Transactions that are not accepted yet are refused then. */
   isStopping(): boolean;
+  /** Keeps what is refused for those who look up its ids. */
+  readonly refusals: Pick<Refusals, "keep">;
   readonly log: Logger;
 }
 
@@ -108,7 +113,7 @@ class SliceAcceptor implements BatchAcceptor {
       const validated = refusal ? undefined : await this.#validate(slice, batch, "later");
       if (validated === undefined) {
         refusal ??= shuttingDown();
-        batch.lines.add(refuseSlice(slice, batch, refusal));
+        this.#addLines(refuseSlice(slice, batch, refusal), batch);
         continue;
       }
       try {
@@ -118,7 +123,8 @@ class SliceAcceptor implements BatchAcceptor {
         const cause = error instanceof ProtocolError ? error : internalError();
         refusal = cause;
         const transactions = transactionsOf(validated, batch.ids, validated.from);
-        batch.lines.add(transactions.map((transaction) => maybeAccepted(transaction, cause)));
+        const lineSources = transactions.map((transaction) => maybeAccepted(transaction, cause));
+        this.#addLines(lineSources, batch, validated);
       }
     }
     batch.lines.complete();
@@ -144,7 +150,7 @@ class SliceAcceptor implements BatchAcceptor {
 
   async #acceptSlice(slice: ValidatedSlice, batch: Batch): Promise<void> {
     const { acceptAll, idempotency, onAccepted } = this.#dependencies;
-    const { keyed, lines, ids, onDecided } = batch;
+    const { keyed, ids, onDecided } = batch;
     const { from, validations } = slice;
     const outcome = await mapStoreErrors(async () =>
       keyed
@@ -158,7 +164,14 @@ class SliceAcceptor implements BatchAcceptor {
     batch.ids = outcome.ids;
     onDecided(validations.length);
     if (outcome.accepted.length > 0) onAccepted(outcome.accepted);
-    lines.add(outcome.lineSources);
+    this.#addLines(outcome.lineSources, batch, slice);
+  }
+
+  /** Adds the lines, and keeps those that are refused, from before a client has them. */
+  #addLines(lineSources: readonly LineSource[], { caller, lines }: Batch, slice?: ValidatedSlice): void {
+    const refused = lineSources.flatMap((source) => refusedLineOf(source, slice) ?? []);
+    if (refused.length > 0) this.#dependencies.refusals.keep(caller, refused);
+    lines.add(lineSources);
   }
 
   async #write(
@@ -196,6 +209,14 @@ function transactionsOf(
   return validations
     .slice(start - from)
     .map((validation, i) => ({ ...validation, index: start + i, id: idAt(ids, start + i) }));
+}
+
+/** The refused line with what is known of its transaction; undefined if the transaction is or may be accepted. */
+function refusedLineOf(source: LineSource, slice: ValidatedSlice | undefined): RefusedLine | undefined {
+  if (!("error" in source) || source.error.reason === "OUTCOME_UNKNOWN") return undefined;
+  const validation = slice?.validations[source.index - slice.from];
+  const tx = validation && ("valid" in validation ? validation.valid.tx : validation.tx);
+  return { id: source.id, error: source.error, tx };
 }
 
 function refuseSlice({ from, texts }: Slice, { ids }: Batch, refusal: ProtocolError) {

@@ -9,6 +9,7 @@ import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";
 import { OpenRequests } from "../results/openRequests.js";
+import type { Refusals } from "../results/refusals.js";
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import { createAcceptAll } from "../store/accept/acceptAll.js";
@@ -39,7 +40,7 @@ export interface Intake {
     terms?: SubmitTerms,
   ): Promise<AsyncIterable<ResultLine>>;
   /**
-   * Gives the lines of earlier submissions of this key (D23).
+   * Gives the lines of earlier submissions of this key (D23), and of lines that were refused.
    * @throws {@link ProtocolError} of code `UNAVAILABLE`.
    */
   watch(caller: Caller, ids: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
@@ -70,6 +71,7 @@ export interface IntakeDependencies {
   /** @throws {@link StoreUnavailableError} while the store is known to accept no writes. */
   readonly assertStoreWritable: () => void;
   readonly results: Results;
+  readonly refusals: Pick<Refusals, "keep" | "find">;
   readonly metrics: Metrics;
   readonly options: ResolvedOptions;
   readonly log: Logger;
@@ -104,7 +106,7 @@ class SubmissionIntake implements Intake {
 
   constructor(dependencies: IntakeDependencies) {
     this.#dependencies = dependencies;
-    const { store, options, policies, log, chainRef, replica, chooseLane } = dependencies;
+    const { store, options, policies, refusals, log, chainRef, replica, chooseLane } = dependencies;
     const place = { chain: chainRef, origin: replica };
     this.#admission = createAdmission(dependencies);
     this.#idempotency = createIdempotency({ store, retentionMs: options.idempotencyMs, place });
@@ -115,6 +117,7 @@ class SubmissionIntake implements Intake {
       chooseLane,
       onAccepted: (accepted) => this.#onAccepted(accepted),
       isStopping: () => this.#isStopping,
+      refusals,
       log,
     });
   }
@@ -168,7 +171,8 @@ class SubmissionIntake implements Intake {
 
   async watch(caller: Caller, ids: readonly string[], wait: Wait) {
     if (this.#isStopping) throw shuttingDown();
-    return await mapStoreErrors(() => resumeLines(this.#linesOptions(wait), caller, ids));
+    const { refusals } = this.#dependencies;
+    return await mapStoreErrors(() => resumeLines(this.#linesOptions(wait), caller, ids, refusals));
   }
 
   stopAccepting(): void {

@@ -1,6 +1,7 @@
 import { type ExpiryDependencies, startExpiry } from "./expiry.js";
 import { startForgettingRequests } from "./forgetRequests.js";
 import { startForgettingCaps } from "./oldCaps.js";
+import { startDroppingRefusals } from "./oldRefusals.js";
 import { type OutcomeDays, startOutcomeDays } from "./outcomeDays.js";
 import type { UnfinishedWork } from "./unfinishedWork.js";
 import { startVacuum } from "./vacuum.js";
@@ -16,6 +17,7 @@ export function startMaintenance(dependencies: MaintenanceDependencies): Mainten
   const { store, log, options } = dependencies;
   const requests = startForgettingRequests({ store, retentionMs: options.idempotencyMs, log });
   const caps = startForgettingCaps({ store, log });
+  const refusals = startDroppingRefusals({ store, log });
   const vacuum = startVacuum(dependencies);
   const expiry = startExpiry(dependencies);
   const days = startOutcomeDays({ store, options, log });
@@ -23,6 +25,7 @@ export function startMaintenance(dependencies: MaintenanceDependencies): Mainten
     oldestDay: days.oldestDay,
     async close() {
       caps.close();
+      refusals.close();
       expiry.close();
       requests.close();
       await Promise.all([vacuum.close(), days.close()]);

@@ -1,8 +1,20 @@
-import { assertInnerTx, ProtocolError, parseInnerTx, type ValidInnerTx } from "@gas-waiver/protocol";
+import {
+  assertInnerTx,
+  type InnerTx,
+  ProtocolError,
+  parseInnerTx,
+  type ValidInnerTx,
+} from "@gas-waiver/protocol";
 import type { ServiceRules } from "./rules.js";
 
 /** The outcome for one transaction of a request: it keeps every rule, or the error names the first one that it breaks. */
-export type Validation = { readonly valid: ValidInnerTx } | { readonly error: ProtocolError };
+export type Validation =
+  | { readonly valid: ValidInnerTx }
+  | {
+      readonly error: ProtocolError;
+      /** The transaction that breaks the rule; undefined if its bytes could not be read. */
+      readonly tx: InnerTx | undefined;
+    };
 
 /**
  * Decodes a transaction and checks it against the rules: its form, its signature, and what the waivers and the key may
@@ -10,10 +22,12 @@ export type Validation = { readonly valid: ValidInnerTx } | { readonly error: Pr
  * @param text the signed InnerTx in 0x hex.
  */
 export function validateTransaction(text: string, rules: ServiceRules): Validation {
+  let tx: InnerTx | undefined;
   try {
-    return { valid: assertInnerTx(parseInnerTx(text), rules) };
+    tx = parseInnerTx(text);
+    return { valid: assertInnerTx(tx, rules) };
   } catch (error) {
-    if (error instanceof ProtocolError) return { error: withRemedy(error, rules) };
+    if (error instanceof ProtocolError) return { error: withRemedy(error, rules), tx };
     throw error;
   }
 }

@@ -1,8 +1,9 @@
-import submissionRecord, { SUBMISSION_RECORD_SCHEMA } from "../submissionRecord.js";
+import refusedRecord, { ANY_SUBMISSION_RECORD_SCHEMA } from "../refusedRecord.js";
+import submissionRecord from "../submissionRecord.js";
 import { HASH, SUBMISSION_ID } from "../values.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
-/** `:id` stands for the submission's id (D15), or for the hash of its transaction (D6). The response is a `SubmissionRecord`. */
+/** `:id` stands for the submission's id (D15), or for the hash of its transaction (D6). The response is an `AnySubmissionRecord`. */
 export const SUBMISSION_ROUTE = {
   method: "GET",
   path: "/v1/submissions/:id",
@@ -13,6 +14,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Get the record of a submission",
   text: [
     "The record of one submission: its state, its `certainty` (whether it reached a node), the time of each step, and its block once it is in one. A key sees its own submissions only, and a publishable key only those that it names by hash.",
+    "The `id` of a refused line has a record for a day, with `refused: true` and the error of its line, and with the transaction's hash, sender, nonce and call as far as its bytes could be read. Refusals are kept apart from submissions: lists do not have them, they are not found by hash, those of publishable keys are not kept, and of a flood only a part is. A crash of the database may lose them.",
   ],
   parameters: [
     {
@@ -25,14 +27,14 @@ export default /* @__PURE__ */ defineRoute(() => ({
   ],
   responses: {
     200: {
-      description: "The record.",
+      description: "The record of the submission, or of the refused line.",
       contentType: "application/json",
-      schema: SUBMISSION_RECORD_SCHEMA,
+      schema: ANY_SUBMISSION_RECORD_SCHEMA,
     },
   },
   refusals: ["NO_SUCH_SUBMISSION", "RATE_EXCEEDED", "QUEUE_AT_CAPACITY", "STORE_UNAVAILABLE"],
   curl: `curl "$URL/v1/submissions/$ID" -H "Authorization: Bearer $API_KEY"`,
   sdk: `const record = await client.status(id);   // once
 const included = await client.wait(id);   // until it is in a block; throws the error if it fails`,
-  schemas: submissionRecord,
+  schemas: { ...submissionRecord, ...refusedRecord },
 }));

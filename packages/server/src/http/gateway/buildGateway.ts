@@ -18,6 +18,7 @@ export type GatewayServices = Pick<
   | "policy"
   | "readiness"
   | "broadcastBuffer"
+  | "refusals"
   | "rateLimiter"
   | "readLimiter"
   | "options"

@@ -9,6 +9,7 @@ import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import type { KeyPolicyDependencies } from "../../policy/keyPolicy.js";
+import type { Refusals } from "../../results/refusals.js";
 import type { Store } from "../../store/store.js";
 import type { ApiRequest, AuthenticatedRequest, Authenticator } from "../authenticator.js";
 import type { ClientAddress } from "../clientAddress.js";
@@ -29,6 +30,7 @@ export interface RouteServices {
   readonly readiness: ReadinessProbe;
   readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
   readonly revertCauses: Pick<RevertCauses, "settled">;
+  readonly refusals: Pick<Refusals, "find">;
   readonly authenticator: Authenticator;
   readonly clientAddress: ClientAddress;
   readonly rateLimiter: RateLimiter;

@@ -1,4 +1,4 @@
-import { hexToBytes, ProtocolError, type SubmissionRecord } from "@gas-waiver/protocol";
+import { type AnySubmissionRecord, hexToBytes, ProtocolError } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../../model/caller.js";
 import type { Submission } from "../../model/submission.js";
@@ -10,21 +10,27 @@ import type { RouteServices } from "./routeHandler.js";
 
 /**
  * `GET /v1/submissions/:id`: the record of one submission (D15, D17), by its id or by the hash of its transaction. A key
- * sees only its own, and a publishable key only what it names by hash (D32).
+ * sees only its own, and a publishable key only what it names by hash (D32). A refused line has a record under its id.
  */
 export function serveSubmission({
   store,
   chainRef: chain,
   broadcastBuffer,
   revertCauses,
+  refusals,
   readLimiter,
-}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "revertCauses" | "readLimiter">) {
+}: Pick<
+  RouteServices,
+  "store" | "chainRef" | "broadcastBuffer" | "revertCauses" | "refusals" | "readLimiter"
+>) {
   const findNamed = async (name: string, { keyId }: Caller): Promise<Submission[]> => {
     if (isHash(name)) return await findReadableByHash(store, { chain, keyId, innerHash: hexToBytes(name) });
     return isUuid(name) ? await findReadableSubmissions(store, keyId, [name]) : [];
   };
+  const findRefused = (caller: Caller, id: string) =>
+    readLimiter.readOn(caller, () => mapStoreErrors(() => refusals.find(caller.keyId, [id])));
   return {
-    async handler({ params, caller }: AuthenticatedRequest): Promise<SubmissionRecord> {
+    async handler({ params, caller }: AuthenticatedRequest): Promise<AnySubmissionRecord> {
       const { id: name = "" } = params;
       if (caller.publishable && !isHash(name)) {
         const message = "a publishable key names a submission by the hash of its transaction, not by its id";
@@ -41,6 +47,9 @@ export function serveSubmission({
         // The cause of a revert is stored a moment after its block.
         if (await revertCauses.settled(submission.id)) [submission] = await readLimiter.readOn(caller, find);
       }
+      // A submission comes first: under an idempotency key, a line that was refused for now may be accepted later.
+      const [refused] = submission === undefined && isUuid(name) ? await findRefused(caller, name) : [];
+      if (refused !== undefined) return refused;
       if (submission === undefined) {
         const kind = isHash(name) ? "hash" : "id";
         throw new ProtocolError("NO_SUCH_SUBMISSION", `this key has no submission with this ${kind}`);

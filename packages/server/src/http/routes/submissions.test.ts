@@ -87,10 +87,10 @@ describe("GET /v1/submissions/{id} (D15, D17)", () => {
     expect(parseSubmissionPage(JSON.parse(list.text)).submissions).toEqual([]);
   });
 
-  it("answers 404 for unknown ids, refused transactions, and submissions of another key", async () => {
+  it("answers 404 for unknown ids, and submissions of another key", async () => {
     const service = await services.start();
-    const [good, bad] = await service.submit([innerOf(1), "0x"]);
-    const unknownIds = ["01890a5d-ac96-774b-bcce-b302099a8057", "x", "%00", bad?.id ?? ""];
+    const [good] = await service.submit([innerOf(1)]);
+    const unknownIds = ["01890a5d-ac96-774b-bcce-b302099a8057", "x", "%00"];
     const other = { ...GOOD_HEADERS, authorization: `Bearer ${OTHER_API_KEY}` };
     const answers = [
       ...(await Promise.all(unknownIds.map((id) => recordOf(service, id)))),

@@ -1,0 +1,128 @@
+import type { RefusedRecord } from "@gas-waiver/protocol";
+import type { Caller } from "../model/caller.js";
+import type { Logger } from "../model/log.js";
+import { type RefusedLine, toRefusedRecord } from "../model/refusedRecord.js";
+import { findRefusals, type Refusal, saveRefusals } from "../store/refusals/refusals.js";
+import type { OpenStore, Store } from "../store/store.js";
+import { isStoreUnavailable } from "../store/storeTrouble.js";
+import { createTokenPool, type TokenPool, type TokenRate } from "../util/tokenPool.js";
+
+/**
+ * Keeps refused lines for those who look up their ids (D15). No request waits for it: this replica has a refusal in memory
+ * from the moment of its line, and writes it with others soon after, from when on every replica finds it. Rates bound how
+ * much a flood of bad lines makes the service keep; what is beyond them is told by its line alone.
+ */
+export interface Refusals {
+  /** Keeps the lines, as far as the rates allow. */
+  keep(caller: Caller, lines: readonly RefusedLine[]): void;
+  /** Finds the refused lines of an API key. Unknown ids are left out. */
+  find(keyId: string, ids: readonly string[]): Promise<RefusedRecord[]>;
+  /** Writes what waits, unless the store is away, and ends. */
+  close(): Promise<void>;
+}
+
+export interface RefusalsDependencies {
+  /** The store, over connections that no request waits for. */
+  readonly store: Pick<OpenStore, "pool" | "monitor">;
+  /** The store, over the connections for reading. */
+  readonly reading: Store;
+  readonly log: Logger;
+  /** A monotonic clock in ms. */
+  readonly now?: () => number;
+}
+
+/** The refusals of one API key that are kept: about 170,000 a day, some 100 MB of the database. */
+export const REFUSALS_OF_KEY: TokenRate = { burst: 1_000, perSecond: 2 };
+/** The refusals of all API keys that one replica keeps: about 860,000 a day, some 600 MB of the database. */
+export const REFUSALS_OF_REPLICA: TokenRate = { burst: 5_000, perSecond: 10 };
+/** The refusals that wait for their write: some 5 MB. More are not kept, while the store is away. */
+export const MAX_WAITING_REFUSALS = 5_000;
+/** The pause before what has come is written. */
+const WRITE_AFTER_MS = 500;
+/** The most refusals that one statement writes. */
+export const REFUSALS_PER_WRITE = 500;
+
+export function createRefusals(dependencies: RefusalsDependencies): Refusals {
+  return new KeptRefusals(dependencies);
+}
+
+class KeptRefusals implements Refusals {
+  readonly #dependencies: RefusalsDependencies;
+  readonly #now: () => number;
+  /** The refusals that the store does not have yet, by the ids of their lines. */
+  readonly #waiting = new Map<string, Refusal>();
+  readonly #byKey = new Map<string, TokenPool>();
+  readonly #ofReplica: TokenPool;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #writing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(dependencies: RefusalsDependencies) {
+    this.#dependencies = dependencies;
+    this.#now = dependencies.now ?? (() => performance.now());
+    this.#ofReplica = createTokenPool(REFUSALS_OF_REPLICA, this.#now);
+  }
+
+  keep({ keyId, publishable }: Caller, lines: readonly RefusedLine[]): void {
+    // D32: a publishable key names nothing by its id, so nobody could look these up.
+    if (publishable !== undefined) return;
+    const refusedAt = new Date();
+    for (const line of lines) {
+      if (this.#waiting.size >= MAX_WAITING_REFUSALS || !this.#mayKeep(keyId)) break;
+      this.#waiting.set(line.id, { keyId, record: toRefusedRecord(line, refusedAt) });
+    }
+    this.#writeSoon();
+  }
+
+  async find(keyId: string, ids: readonly string[]): Promise<RefusedRecord[]> {
+    const waiting = ids.flatMap((id) => {
+      const refusal = this.#waiting.get(id.toLowerCase());
+      return refusal?.keyId === keyId ? [refusal.record] : [];
+    });
+    const found = new Set(waiting.map(({ id }) => id));
+    const others = ids.filter((id) => !found.has(id.toLowerCase()));
+    return [...waiting, ...(await findRefusals(this.#dependencies.reading, keyId, others))];
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#writing;
+    await this.#write();
+  }
+
+  /** Takes a token of the key and one of the replica. */
+  #mayKeep(keyId: string): boolean {
+    const ofKey = this.#byKey.get(keyId) ?? createTokenPool(REFUSALS_OF_KEY, this.#now);
+    this.#byKey.set(keyId, ofKey);
+    return ofKey.take() && this.#ofReplica.take();
+  }
+
+  #writeSoon(): void {
+    if (this.#timer !== undefined || this.#waiting.size === 0 || this.#isClosed) return;
+    this.#timer = setTimeout(() => {
+      this.#writing = this.#write().finally(() => {
+        this.#timer = undefined;
+        // While the store is away, or for what came meanwhile.
+        this.#writeSoon();
+      });
+    }, WRITE_AFTER_MS);
+  }
+
+  /** Writes everything that waits, in parts. What the store cannot take now goes on waiting. Never rejects. */
+  async #write(): Promise<void> {
+    const { store, log } = this.#dependencies;
+    for (const [keyId, pool] of this.#byKey) if (pool.isFull) this.#byKey.delete(keyId);
+    while (this.#waiting.size > 0 && store.monitor.trouble === undefined) {
+      const part = [...this.#waiting].slice(0, REFUSALS_PER_WRITE);
+      try {
+        const refusals = part.map(([, refusal]) => refusal);
+        await saveRefusals(store, refusals);
+      } catch (error) {
+        log.debug({ err: (error as Error).message }, "refused lines could not be written");
+        if (isStoreUnavailable(error)) return;
+      }
+      for (const [id] of part) this.#waiting.delete(id);
+    }
+  }
+}
