@@ -62,13 +62,14 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
     const grant: Grant = { caller, signal };
     return { hash, grant };
   });
+  const hashOnce = hashOncePerRequest();
   return {
     authenticate(request) {
       const key = presentedKey(request);
       if (key === undefined) {
         throw new ProtocolError("MISSING_KEY", "the request has no header `Authorization: Bearer <API key>`");
       }
-      const hash = hashOfKey(key);
+      const hash = hashOnce(request, key);
       // Compares every key, so that the duration does not tell which one came close.
       const [match] = configured.filter((candidate) => timingSafeEqual(candidate.hash, hash));
       // The secrets of the store's keys are too long for guesses, so those keys need not wait for a guesser at the same address.
@@ -83,6 +84,15 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
       assertOrigin(request.headers.origin, grant.caller.publishable.origins);
       return grantOfAddress(grant, addressGroup(clientAddress(request)));
     },
+  };
+}
+
+/** A request is authenticated twice in a row: for its turn, and at its route, because its key may be revoked in between. */
+function hashOncePerRequest(): (request: object, key: string) => Buffer {
+  let last: { readonly request: object; readonly hash: Buffer } | undefined;
+  return (request, key) => {
+    if (last?.request !== request) last = { request, hash: hashOfKey(key) };
+    return last.hash;
   };
 }
 

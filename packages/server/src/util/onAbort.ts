@@ -1,6 +1,11 @@
 type Listener = () => void;
 
-const listenersBySignal = new WeakMap<AbortSignal, Set<Listener>>();
+/** A listener until it is removed. */
+interface Entry {
+  listener: Listener | undefined;
+}
+
+const entriesBySignal = new WeakMap<AbortSignal, Set<Entry>>();
 
 /**
  * Calls the listener when the signal is aborted. Thousands of connections and streams may listen to the signal of one
@@ -8,14 +13,19 @@ const listenersBySignal = new WeakMap<AbortSignal, Set<Listener>>();
  * @returns a function that removes the listener.
  */
 export function onAbort(signal: AbortSignal, listener: Listener): () => void {
-  const known = listenersBySignal.get(signal);
-  const listeners = known ?? new Set<Listener>();
+  const known = entriesBySignal.get(signal);
+  const entries = known ?? new Set<Entry>();
   if (known === undefined) {
-    listenersBySignal.set(signal, listeners);
+    entriesBySignal.set(signal, entries);
     signal.addEventListener("abort", () => {
-      for (const call of listeners) call();
+      for (const entry of entries) entry.listener?.();
     });
   }
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
+  const entry: Entry = { listener };
+  entries.add(entry);
+  return () => {
+    entries.delete(entry);
+    // A set that grows leaves its old table behind, which holds what was in it until the next full garbage collection.
+    entry.listener = undefined;
+  };
 }

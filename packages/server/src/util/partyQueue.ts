@@ -27,8 +27,7 @@ export class PartyQueue<T, Part extends string = string> {
     for (const [party, parts] of this.#parties) {
       const item = takeOfParts(parts, (item, part) => mayTake(party, item, part));
       if (item === undefined) continue;
-      this.#parties.delete(party);
-      if (parts.size > 0) this.#parties.set(party, parts);
+      moveBehind(this.#parties, party, parts.size > 0);
       return item;
     }
     return undefined;
@@ -44,9 +43,16 @@ function takeOfParts<T, Part>(
     const [item] = items;
     if (item === undefined || !mayTake(item, part)) continue;
     items.shift();
-    parts.delete(part);
-    if (items.length > 0) parts.set(part, items);
+    moveBehind(parts, part, items.length > 0);
     return item;
   }
   return undefined;
+}
+
+/** Puts an entry behind the others, or removes it. The only entry of a map stays where it is, which makes no garbage. */
+function moveBehind<Key, Value>(map: Map<Key, Value>, key: Key, isKept: boolean): void {
+  if (isKept && map.size === 1) return;
+  const value = map.get(key);
+  map.delete(key);
+  if (isKept && value !== undefined) map.set(key, value);
 }

@@ -39,6 +39,7 @@ export class FailedAuthentications {
   readonly #used = new Map<string, { readonly used: number; readonly at: number }>();
   /** The valid keys by their interfaces and addresses. The latest is the last. */
   readonly #valid = new Set<string>();
+  #latestValid: string | undefined;
   #counts = new Map<string, FailureCount>();
   #logged = { count: 0, since: 0, notLogged: 0 };
 
@@ -84,6 +85,8 @@ export class FailedAuthentications {
   /** Remembers that a key was valid from an address. */
   addValid(port: AuthenticatedInterface, address: string, keyId: string): void {
     const pair = `${groupOf(port, address)} ${keyId}`;
+    if (pair === this.#latestValid) return;
+    this.#latestValid = pair;
     this.#valid.delete(pair);
     this.#valid.add(pair);
     removeOldest(this.#valid);
