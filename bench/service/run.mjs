@@ -7,7 +7,16 @@ import { inFolder } from "../inFolder.mjs";
 import { runToEnd, withPrograms } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
-import { API_KEY, BLOCK_MS, IN_TURN, PROFILED, RATES, SATURATION, WARM_UP, WARM_UP_OFFER } from "./shape.mjs";
+import {
+  API_KEY,
+  BLOCK_MS,
+  IN_TURN,
+  PROFILED,
+  RATES,
+  SATURATION,
+  WARM_UP_OFFER,
+  WARM_UPS,
+} from "./shape.mjs";
 
 /**
  * Transactions a second that no relay exceeds; the load is enough for this rate. The contestant "node" may be faster: it
@@ -50,7 +59,7 @@ async function report({ json, ...options }, results) {
       finished,
       saturation: SATURATION,
       rates: RATES,
-      warmUp: [WARM_UP, WARM_UP_OFFER],
+      warmUp: [...WARM_UPS, WARM_UP_OFFER],
       blockMs: BLOCK_MS,
     },
     ...results,
@@ -67,7 +76,9 @@ async function measure({ rounds, seconds, contestants, nodes, finished }, { fold
   const workspace = { folder, signal, seconds, finished, load: join(folder, "load.txt") };
   progress("signing the load …");
   const rates = RATES.reduce((sum, rate) => sum + rate, 0);
-  const warmUp = WARM_UP.transactions + WARM_UP_OFFER.perSecond * WARM_UP_OFFER.seconds;
+  const warmUp =
+    WARM_UPS.reduce((sum, { transactions }) => sum + transactions, 0) +
+    WARM_UP_OFFER.perSecond * WARM_UP_OFFER.seconds;
   const count = warmUp + PROFILED.transactions + seconds * (MAX_PER_SECOND * SATURATION.length + rates);
   await runToEnd(programOf("sign"), [workspace.load, String(count)], { signal });
   const runs = {};
@@ -141,7 +152,7 @@ async function phases({ program, load, seconds, isService }) {
     const childrenCpuUs = usPerTransaction(after.childrenCpuMs - before.childrenCpuMs);
     return { ...result, cpuUs, childrenCpuUs, ...(store && { store }) };
   };
-  await run("saturate", WARM_UP);
+  for (const warmUp of WARM_UPS) await run("saturate", warmUp);
   const saturation = {};
   for (const { batch, connections } of SATURATION) {
     saturation[batch] = await run("saturate", { batch, connections, seconds });

@@ -30,8 +30,13 @@ export const PROFILED = { batch: 10, connections: 32, transactions: 5_000, secon
 export const RATES = [100, 500, 1_000];
 /** Calls of the gateway and what they are compared with, one at a time and in turn. They end at either limit. */
 export const IN_TURN = { turns: 1_000, seconds: 8 };
-/** The load before the first phase, for which V8 compiles the code. It ends at either limit. */
-export const WARM_UP = { transactions: 20_000, seconds: 4, batch: 10, connections: 8 };
+/**
+ * The loads before the first phase, for which V8 compiles the code of both kinds of requests. Each ends at either limit.
+ */
+export const WARM_UPS = [
+  { transactions: 20_000, seconds: 5, batch: 10, connections: 8 },
+  { transactions: 10_000, seconds: 5, batch: 1, connections: 64 },
+];
 /** The load before the offered rates, whose requests have one transaction. Every contestant can carry this rate. */
 export const WARM_UP_OFFER = { perSecond: 300, seconds: 4 };
 
