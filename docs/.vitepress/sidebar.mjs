@@ -35,6 +35,7 @@ export const sidebar = [
       { text: "Check the chain's nodes", link: "/guides/nodes" },
       { text: "Plan capacity", link: "/guides/capacity" },
       { text: "Run on several machines", link: "/guides/several-machines" },
+      { text: "Deploy it", link: "/guides/deployment" },
       { text: "Run PostgreSQL for the service", link: "/guides/database" },
       { text: "Back up and restore", link: "/guides/backup" },
       { text: "Keep and export outcomes", link: "/guides/retention" },

@@ -25,6 +25,7 @@ const SUBJECTS = {
   ],
   "The store": [
     "databaseUrl",
+    "databaseUrlFile",
     "dataDir",
     "requireSynchronousStandby",
     "retentionMs",

@@ -31,6 +31,7 @@ const SETTINGS = {
     parse: switchedOn,
   },
   dataDir: STORE_SETTINGS.dataDir,
+  databaseUrlFile: STORE_SETTINGS.databaseUrlFile,
   databaseUrl: STORE_SETTINGS.databaseUrl,
   json: {
     flag: "json",

@@ -92,7 +92,8 @@ function serverOptions(values: ServiceValues, waivers: readonly WaiverAccount[])
     ...serviceValues
   } = otherValues;
   const { apiKeysFile, apiKeys: keys, adminTokensFile, adminTokens, ...storeAndLimits } = serviceValues;
-  const { dataDir = ".gas-waiver", databaseUrl, ...limits } = storeAndLimits;
+  const { dataDir = ".gas-waiver", databaseUrlFile, ...others } = storeAndLimits;
+  const { databaseUrl = databaseUrlFile, ...limits } = others;
   return {
     ...withoutUndefined({ ...limits, adminTokens: adminTokensFile ?? adminTokens }),
     waivers,

@@ -1,5 +1,13 @@
 import { apiKeys } from "../settings/apiKeys.js";
-import { adminTokens, LOG_LEVELS, logLevel, retention, switchedOn, text, url } from "../settings/parsers.js";
+import {
+  adminTokens,
+  databaseUrl,
+  LOG_LEVELS,
+  logLevel,
+  retention,
+  switchedOn,
+  text,
+} from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
@@ -34,6 +42,13 @@ export const SERVE_SETTINGS = {
     help: "Data folder of the embedded PostgreSQL, which the service starts unless DATABASE_URL names another.",
     defaultText: ".gas-waiver",
     parse: text,
+  },
+  databaseUrlFile: {
+    flag: "database-url-file",
+    env: "GAS_WAIVER_DATABASE_URL_FILE",
+    placeholder: "FILE",
+    help: "File with the URL of a PostgreSQL for the submissions, as in DATABASE_URL.",
+    parse: secretFileOf(databaseUrl),
   },
   ...LISTEN_SETTINGS,
   ...TRANSPORT_SETTINGS,
@@ -84,7 +99,7 @@ export const SERVE_SETTINGS = {
     env: "DATABASE_URL",
     help: "URL of a PostgreSQL for the submissions; instead of --data-dir.",
     secret: true,
-    parse: url("postgres:", "postgresql:"),
+    parse: databaseUrl,
   },
 } as const;
 
@@ -94,7 +109,7 @@ const ALTERNATIVES: readonly Alternatives<keyof typeof SERVE_SETTINGS>[] = [
   CUSTODIES,
   { keys: ["apiKeysFile", "apiKeys"], subject: "the list of API keys", required: false },
   { keys: ["adminTokensFile", "adminTokens"], subject: "the list of admin tokens", required: false },
-  { keys: ["dataDir", "databaseUrl"], subject: "the place of the store", required: false },
+  { keys: ["dataDir", "databaseUrlFile", "databaseUrl"], subject: "the place of the store", required: false },
 ];
 
 /** The service must use a given `--allowed-targets`. */

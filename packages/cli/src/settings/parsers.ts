@@ -102,6 +102,13 @@ export function url(...protocols: readonly string[]): (value: string) => string 
   };
 }
 
+const postgresUrl = url("postgres:", "postgresql:");
+
+/** Parses the URL of a PostgreSQL. White space around it does not count, since files end with a line break. */
+export function databaseUrl(value: string): string {
+  return postgresUrl(value.trim());
+}
+
 /** Parses several URLs, separated by commas. */
 export function urls(...protocols: readonly string[]): (value: string) => string[] {
   const parseUrl = url(...protocols);

@@ -72,7 +72,7 @@ describe("a file of secrets", () => {
 });
 
 describe("gas-waiver serve", () => {
-  it.each(["waiverKeyFile", "apiKeysFile", "adminTokensFile"] as const)(
+  it.each(["waiverKeyFile", "apiKeysFile", "adminTokensFile", "databaseUrlFile"] as const)(
     "refuses a %s that other users can read",
     (name) => {
       expect(() => SERVE_SETTINGS[name].parse(fileOf(0o644))).toThrow("chmod 600");

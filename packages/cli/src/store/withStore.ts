@@ -1,6 +1,7 @@
 import { StartError } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
-import { switchedOn, text, url } from "../settings/parsers.js";
+import { databaseUrl, switchedOn, text } from "../settings/parsers.js";
+import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives } from "../settings/setting.js";
 
 /** The settings of commands that work on a service's store from outside: its location, and the output's format. */
@@ -13,21 +14,29 @@ export const STORE_SETTINGS = {
     defaultText: ".gas-waiver",
     parse: text,
   },
+  databaseUrlFile: {
+    flag: "database-url-file",
+    env: "GAS_WAIVER_DATABASE_URL_FILE",
+    placeholder: "FILE",
+    help: "File with the URL of the service's PostgreSQL, as in DATABASE_URL.",
+    parse: secretFileOf(databaseUrl),
+  },
   databaseUrl: {
     env: "DATABASE_URL",
     help: "URL of the service's PostgreSQL; instead of --data-dir.",
     secret: true,
-    parse: url("postgres:", "postgresql:"),
+    parse: databaseUrl,
   },
   json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
 } as const;
 
-export const STORE_ALTERNATIVES: readonly Alternatives<"dataDir" | "databaseUrl">[] = [
-  { keys: ["dataDir", "databaseUrl"], subject: "the place of the store", required: false },
+export const STORE_ALTERNATIVES: readonly Alternatives<"dataDir" | "databaseUrlFile" | "databaseUrl">[] = [
+  { keys: ["dataDir", "databaseUrlFile", "databaseUrl"], subject: "the place of the store", required: false },
 ];
 
 export interface StoreValues {
   readonly dataDir: string | undefined;
+  readonly databaseUrlFile: string | undefined;
   readonly databaseUrl: string | undefined;
 }
 
@@ -36,7 +45,7 @@ export interface StoreValues {
  * @throws {@link CommandFailedError} if the store cannot be opened.
  */
 export async function withStore<A extends { close(): Promise<void> }, T>(
-  { dataDir = ".gas-waiver", databaseUrl }: StoreValues,
+  { dataDir = ".gas-waiver", databaseUrlFile, databaseUrl = databaseUrlFile }: StoreValues,
   open: (place: { dataDir: string } | { databaseUrl: string }) => Promise<A>,
   use: (admin: A) => Promise<T>,
 ): Promise<T> {
