@@ -11,6 +11,7 @@ const SUBJECTS = {
     "waiverKeystore",
     "passphraseFile",
     "passphraseFd",
+    "waiverKms",
     "web3signerUrl",
     "web3signerWaivers",
     "web3signerCa",

@@ -1,12 +1,38 @@
 import { hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
-import { addresses, fileOf, keyFile, privateKeys, text, url } from "../settings/parsers.js";
+import { parseKmsKeyName } from "@gas-waiver/server";
+import {
+  address,
+  addresses,
+  entriesOf,
+  fileOf,
+  keyFile,
+  privateKeys,
+  text,
+  url,
+} from "../settings/parsers.js";
 import { readSecretFile } from "../settings/secretFile.js";
-import { nameOf, type Values } from "../settings/setting.js";
+import { InvalidValueError, nameOf, type Values } from "../settings/setting.js";
 import { keystorePath } from "../waivers/keystoreFiles.js";
 import { PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
 
 // The custodies of the waivers' keys (D33). Another custody is a file in the server's custody/, a setting here, and a
 // case in openWaivers.
+
+/** A waiver's key in a key management service, and the waiver's address, 20 bytes, where the settings name it. */
+export interface KmsWaiver {
+  readonly key: string;
+  readonly address?: Uint8Array;
+}
+
+function kmsKeys(list: string): KmsWaiver[] {
+  return entriesOf(list).map((entry) => {
+    const [, key = entry, waiver] = /^(.*)=(0x.*)$/.exec(entry) ?? [];
+    if (parseKmsKeyName(key)) return { key, ...(waiver && { address: address(waiver) }) };
+    throw new InvalidValueError(
+      "names no key: an ARN, a key id or alias/NAME of AWS KMS, projects/… of Google Cloud KMS, or https://…/keys/… of Azure Key Vault",
+    );
+  });
+}
 
 /** The custodies that have a flag. */
 export const CUSTODY_FLAGS = {
@@ -18,6 +44,14 @@ export const CUSTODY_FLAGS = {
     parse: keystorePath,
   },
   ...PASSPHRASE_SETTINGS,
+  waiverKms: {
+    flag: "waiver-kms",
+    env: "GAS_WAIVER_KMS",
+    placeholder: "KEYS",
+    help: "Keys of waivers in AWS KMS, Google Cloud KMS or Azure Key Vault, by their names, each alone or as KEY=ADDRESS.",
+    repeatable: true,
+    parse: kmsKeys,
+  },
   web3signerUrl: {
     flag: "web3signer-url",
     env: "GAS_WAIVER_WEB3SIGNER_URL",
@@ -76,7 +110,7 @@ export const CUSTODY_VARIABLES = {
 
 /** One custody must be given. */
 export const CUSTODIES = {
-  keys: ["waiverKeystore", "web3signerUrl", "waiverKeyFile", "waiverKeys"],
+  keys: ["waiverKeystore", "waiverKms", "web3signerUrl", "waiverKeyFile", "waiverKeys"],
   subject: "the custody of the waivers' keys",
   required: true,
 } as const;
@@ -87,11 +121,12 @@ export type CustodyValues = Values<typeof ALL>;
 
 /** Separates the settings of custodies from the others. */
 export function splitCustody<V extends CustodyValues>(values: V) {
-  const { waiverKeystore, passphraseFile, passphraseFd, waiverKeyFile, waiverKeys, ...rest } = values;
+  const { waiverKeystore, passphraseFile, passphraseFd, waiverKms, waiverKeyFile, waiverKeys, ...rest } =
+    values;
   const { web3signerUrl, web3signerWaivers, web3signerCa, web3signerCert, web3signerKey, ...otherValues } =
     rest;
   const custody: CustodyValues = {
-    ...{ waiverKeystore, passphraseFile, passphraseFd, waiverKeyFile, waiverKeys },
+    ...{ waiverKeystore, passphraseFile, passphraseFd, waiverKms, waiverKeyFile, waiverKeys },
     ...{ web3signerUrl, web3signerWaivers, web3signerCa, web3signerCert, web3signerKey },
   };
   return { custody, otherValues };
@@ -122,14 +157,15 @@ export function problemsOfCustody(values: Partial<CustodyValues>): string[] {
   return problems;
 }
 
-/** The addresses of the waivers, as far as the settings name them without a passphrase; 20 bytes each. */
+/** The addresses of the waivers, as far as the settings name them without a passphrase or a call; 20 bytes each. */
 export function waiverAddresses(values: CustodyValues): Uint8Array[] {
-  const { waiverKeystore = [], web3signerWaivers = [], waiverKeyFile, waiverKeys } = values;
+  const { waiverKeystore = [], waiverKms = [], web3signerWaivers = [], waiverKeyFile, waiverKeys } = values;
   return [
     ...(waiverKeyFile?.keys ?? waiverKeys ?? []).map((key) => privateKeyToAddress(key)),
     ...waiverKeystore.flatMap(({ keystore }) =>
       keystore.address ? [hexToBytes(`0x${keystore.address}`)] : [],
     ),
+    ...waiverKms.flatMap(({ address }) => (address ? [address] : [])),
     ...web3signerWaivers,
   ];
 }

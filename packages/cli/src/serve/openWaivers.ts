@@ -3,6 +3,7 @@ import {
   checkCustody,
   decryptKeystore,
   KeystoreError,
+  openKmsWaiver,
   openWeb3Signer,
   privateKeyWaiver,
   StartError,
@@ -13,7 +14,7 @@ import { keyFile } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 import { type KeystoreFile, keystorePath } from "../waivers/keystoreFiles.js";
 import { readPassphrase } from "../waivers/passphrase.js";
-import type { CustodyValues } from "./custodySettings.js";
+import type { CustodyValues, KmsWaiver } from "./custodySettings.js";
 
 const MAINNET = 988;
 
@@ -33,10 +34,12 @@ export async function openWaivers(
   values: CustodyValues & { readonly chainId: number; readonly custodyTimeoutMs?: number | undefined },
   context: OpenContext,
 ): Promise<OpenWaivers> {
-  const { waiverKeystore, web3signerUrl, waiverKeyFile, waiverKeys, chainId } = values;
+  const { waiverKeystore, waiverKms, web3signerUrl, waiverKeyFile, waiverKeys, chainId, custodyTimeoutMs } =
+    values;
   if (waiverKeystore) return await openKeystores(waiverKeystore, values, context);
+  if (waiverKms) return { waivers: await openKmsWaivers(waiverKms, custodyTimeoutMs), reread: undefined };
   if (web3signerUrl !== undefined)
-    return { waivers: await openRemote(values, web3signerUrl, values.custodyTimeoutMs), reread: undefined };
+    return { waivers: await openRemote(values, web3signerUrl, custodyTimeoutMs), reread: undefined };
   if (chainId === MAINNET) {
     const place = waiverKeyFile?.path ?? "the environment";
     context.print(
@@ -92,10 +95,16 @@ async function decrypted<T>(path: string, decrypt: () => Promise<T>): Promise<T>
   }
 }
 
+async function openKmsWaivers(keys: readonly KmsWaiver[], timeoutMs?: number): Promise<WaiverAccount[]> {
+  const open = ({ key, ...waiver }: KmsWaiver) =>
+    openKmsWaiver(key, { ...waiver, ...(timeoutMs && { timeoutMs }) });
+  return await usable(() => Promise.all(keys.map(open)));
+}
+
 async function openRemote(values: CustodyValues, url: string, timeoutMs?: number): Promise<WaiverAccount[]> {
   const { web3signerWaivers = [], web3signerCa: ca, web3signerCert: cert, web3signerKey: key } = values;
   const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-  try {
+  return await usable(async () => {
     const waivers = await openWeb3Signer({
       url,
       waivers: web3signerWaivers,
@@ -104,6 +113,13 @@ async function openRemote(values: CustodyValues, url: string, timeoutMs?: number
     });
     await Promise.all(waivers.map((waiver) => checkCustody(waiver)));
     return waivers;
+  });
+}
+
+/** @throws {@link CommandFailedError} with the reason why a custody is of no use. */
+async function usable<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
   } catch (error) {
     if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });
     throw error;

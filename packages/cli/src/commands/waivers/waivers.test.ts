@@ -89,6 +89,11 @@ describe("gas-waiver serve", () => {
       "without --web3signer-waivers",
     );
     expect(await refused("--passphrase-fd", "3")).toContain("without --waiver-keystore");
+    expect(await refused("--waiver-kms", "my-key")).toContain("names no key: an ARN");
+    expect(await refused("--waiver-kms", "alias/waiver=0x12")).toContain("is not an address");
+    expect(
+      await refused("--waiver-kms", "alias/waiver", "--web3signer-url", "https://signer.example"),
+    ).toContain("--waiver-kms and --web3signer-url");
     const address = `0x${"11".repeat(20)}`;
     const signer = ["--web3signer-url", "https://127.0.0.1:1", "--web3signer-waivers", address];
     expect(await refused(...signer)).toMatch(/the Web3Signer at \S+ cannot be used: .*ECONNREFUSED/);

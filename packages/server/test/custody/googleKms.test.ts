@@ -1,0 +1,45 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { openKmsWaiver } from "../../src/index.js";
+import { freshHome } from "../support/kms/freshHome.js";
+import { GOOGLE_KEYS, GOOGLE_SEALING_KEY, startGoogleKms } from "../support/kms/googleKmsServer.js";
+import { describeKms } from "../support/kms/kmsContract.js";
+
+let kms: Awaited<ReturnType<typeof startGoogleKms>>;
+let home: ReturnType<typeof freshHome>;
+beforeAll(async () => {
+  home = freshHome();
+  kms = await startGoogleKms(home.path);
+});
+afterAll(async () => {
+  await kms.close();
+  home.remove();
+});
+
+/** Sets the variables of Google Cloud, and no others. The metadata service is never asked. */
+function setVariables(variables: Readonly<Record<string, string>>): void {
+  vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", undefined);
+  const always = { HOME: home.path, METADATA_SERVER_DETECTION: "none" };
+  for (const [name, value] of Object.entries({ ...always, ...variables })) vi.stubEnv(name, value);
+}
+beforeEach(() => setVariables(kms.workload));
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describeKms("Google Cloud KMS", () => ({
+  backend: kms.backend,
+  keys: GOOGLE_KEYS,
+  options: { endpoint: kms.url },
+  async withoutCredentials(run) {
+    setVariables({});
+    return await run();
+  },
+}));
+
+describe("a key of Google Cloud KMS", () => {
+  it("must be named with its version", async () => {
+    await expect(openKmsWaiver(GOOGLE_SEALING_KEY, { endpoint: kms.url })).rejects.toThrow(
+      "it names no version: add /cryptoKeyVersions/NUMBER",
+    );
+  });
+});
