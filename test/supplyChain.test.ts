@@ -38,8 +38,8 @@ const LICENCES = [
   "MPL-2.0",
   "PSF-2.0",
 ];
-/** The licence of web3.js, which only tests use: nothing of it is in any package of ours. */
-const LICENCES_OF_DEVELOPMENT = ["LGPL-3.0"];
+/** Licences of what only tests use, web3.js and Hardhat: nothing of it is in any package of ours. */
+const LICENCES_OF_DEVELOPMENT = ["(MIT AND BSD-3-Clause)", "(MIT OR CC0-1.0)", "LGPL-3.0", "Python-2.0"];
 /** Packages whose manifest has its licence in an older form. */
 const LICENCES_BY_NAME: Readonly<Record<string, string>> = { memorystream: "MIT" };
 

@@ -56,6 +56,8 @@ export const sidebar = [
       { text: "Next.js", link: "/recipes/nextjs" },
       { text: "A resumable airdrop", link: "/recipes/airdrop" },
       { text: "Tests with a chain of their own", link: "/recipes/testing" },
+      { text: "Hardhat", link: "/recipes/hardhat" },
+      { text: "Foundry", link: "/recipes/foundry" },
     ],
   },
   {

@@ -19,12 +19,22 @@ export function pathOf(program: FoundryProgram): string | undefined {
   }
 }
 
+export interface FoundryOptions {
+  /** The folder to run in, an empty one by default. */
+  readonly cwd?: string;
+  /** Variables of the program's environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Runs a program of foundry, without settings and caches of the user's. @returns its standard output. */
-export async function runFoundry(program: FoundryProgram, args: readonly string[]): Promise<string> {
+export async function runFoundry(
+  program: FoundryProgram,
+  args: readonly string[],
+  { cwd = freshFolder(), env = {} }: FoundryOptions = {},
+): Promise<string> {
   const path = pathOf(program);
   if (path === undefined) throw new Error(`npm has installed no ${program} for this machine`);
   const { PATH = "" } = process.env;
-  const cwd = freshFolder();
-  const { stdout } = await run(path, args, { cwd, env: { PATH, HOME: cwd }, timeout: 55_000 });
+  const { stdout } = await run(path, args, { cwd, env: { ...env, PATH, HOME: cwd }, timeout: 55_000 });
   return stdout;
 }

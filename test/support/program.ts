@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { afterAll } from "vitest";
 import { ChildProgram, GAS_WAIVER } from "./childProgram.js";
 
-export { root } from "./childProgram.js";
+export { GAS_WAIVER, root } from "./childProgram.js";
 
 // Ends the programs that a failed test has left running.
 afterAll(async () => {
