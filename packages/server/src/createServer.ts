@@ -1,24 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
+import type { FastifyInstance } from "fastify";
+import { closeApps } from "./http/closeApps.js";
 import { type ListenAddress, listen } from "./http/listen.js";
-import { replaceCertificate } from "./http/tls.js";
-import { createHttpApps, type HttpApps, readVersion } from "./httpApps.js";
-import { InvalidOptionsError, StartError } from "./model/errors.js";
-import { createLog, type Logger } from "./model/log.js";
-import type { ResolvedOptions, ServerOptions } from "./model/options.js";
+import { replaceCertificates, warnOfTransport } from "./http/transport.js";
+import { createHttpApps, readVersion } from "./httpApps.js";
+import { StartError } from "./model/errors.js";
+import { createLog } from "./model/log.js";
+import type { ServerOptions } from "./model/options.js";
 import { resolveOptions } from "./model/resolveOptions.js";
-import { certificateProblems, certificateWarning, type TlsCertificate } from "./model/tlsCertificate.js";
+import type { TlsCertificate } from "./model/tlsCertificate.js";
 import { type Network, openNetwork } from "./network.js";
 import { reportCrypto } from "./signing/reportCrypto.js";
 import { openStore } from "./store/store.js";
-
-/** The time that the last result lines have to reach their clients when the service closes, in ms. */
-const LAST_LINES_MS = 500;
-
-/** The warning of a service behind a proxy that it does not know. */
-const NAMELESS_PROXY =
-  "behindProxy is set without trustedProxies (--trusted-proxies): all clients of the proxy count as one address, and share its connections (maxAddressConnections), its attempts at unknown keys and its refusals; name the proxy's address there";
 
 /** The running service. */
 export interface Server {
@@ -95,9 +90,9 @@ export async function createServer(
   signal?.throwIfAborted();
   const leaving = new AbortController();
   const network = await openNetwork({ options, store, log, leaving: leaving.signal });
-  if (options.tls) warnOfCertificate(options.tls, log);
-  if (options.behindProxy && options.trustedProxies.length === 0) log.warn(NAMELESS_PROXY);
-  const apps = createHttpApps(network.parts, version);
+  warnOfTransport(options, log);
+  const { api, operators, admin } = createHttpApps(network.parts, version);
+  const apps = { api: api.app, operators, admin };
   log.info({ crypto: crypto.name, chainId: options.chainId, version }, "the service is built");
   let closed: Promise<void> | undefined;
   return {
@@ -111,7 +106,7 @@ export async function createServer(
     setWaivers: network.setWaivers,
     rewind: network.rewind,
     rereadPolicies: network.parts.relay.policies.reread,
-    setCertificate: (tls) => replaceCertificates(apps, options, tls, log),
+    setCertificate: (tls) => replaceCertificates(Object.values(apps), options, tls, log),
     close() {
       closed ??= shutDown(network, apps, leaving);
       return closed;
@@ -119,26 +114,12 @@ export async function createServer(
   };
 }
 
-function warnOfCertificate({ cert }: TlsCertificate, log: Logger): void {
-  const warning = certificateWarning(cert, Date.now());
-  if (warning !== undefined) log.warn(warning);
-}
-
-/** @throws {@link InvalidOptionsError} */
-function replaceCertificates(
-  apps: HttpApps,
-  options: ResolvedOptions,
-  tls: TlsCertificate,
-  log: Logger,
-): void {
-  const problems = options.tls === undefined ? ["the service started without TLS"] : certificateProblems(tls);
-  if (problems.length > 0) throw new InvalidOptionsError(problems);
-  warnOfCertificate(tls, log);
-  for (const { server } of Object.values(apps)) replaceCertificate(server, tls);
-}
-
 /** Ends the service in the order of {@link Server.close}. */
-async function shutDown(network: Network, apps: HttpApps, leaving: AbortController): Promise<void> {
+async function shutDown(
+  network: Network,
+  apps: Readonly<Record<"api" | "operators" | "admin", FastifyInstance>>,
+  leaving: AbortController,
+): Promise<void> {
   const { shutdownDelayMs } = network.parts.options;
   leaving.abort();
   if (shutdownDelayMs > 0) await sleep(shutdownDelayMs);
@@ -146,11 +127,6 @@ async function shutDown(network: Network, apps: HttpApps, leaving: AbortControll
   // A request on one of these would be refused; on a new connection it can reach another replica.
   apps.api.server.closeIdleConnections();
   await drained;
-  // The last lines need a moment, and a client that sends its request slowly would delay the end for a minute.
-  const cut = setTimeout(() => {
-    for (const { server } of Object.values(apps)) server.closeAllConnections();
-  }, LAST_LINES_MS);
-  await Promise.all(Object.values(apps).map((app) => app.close()));
-  clearTimeout(cut);
+  await closeApps(Object.values(apps));
   await network.close();
 }

@@ -1,17 +1,30 @@
 import { readFile } from "node:fs/promises";
+import type { FastifyInstance } from "fastify";
 import { createAdminApp } from "./admin/app.js";
 import { createChecker } from "./check/check.js";
-import { createApp } from "./http/app.js";
+import { createApp, type PublicApp } from "./http/app.js";
 import { createClientAddress } from "./http/clientAddress.js";
 import { createOperatorsApp } from "./http/operatorsApp.js";
+import type { SharedPort } from "./http/sharedPort.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import type { NetworkParts } from "./network.js";
 import { createTokenStore } from "./store/keys/tokenStore.js";
 
-export type HttpApps = ReturnType<typeof createHttpApps>;
+/** The apps of a network, by the ports that they are for. */
+export interface HttpApps {
+  readonly api: PublicApp;
+  readonly operators: FastifyInstance;
+  readonly admin: FastifyInstance;
+}
 
-/** Builds the HTTP interfaces of a network: the public one, the metrics and probes, and the admin API. */
-export function createHttpApps(parts: NetworkParts, version: string) {
+/** The ports that the networks of a service share. */
+export type SharedPorts = { readonly [Name in keyof HttpApps]: SharedPort };
+
+/**
+ * Builds the HTTP interfaces of a network: the public one, the metrics and probes, and the admin API.
+ * @param ports the ports of several networks; without them each app has one of its own.
+ */
+export function createHttpApps(parts: NetworkParts, version: string, ports?: SharedPorts): HttpApps {
   const {
     options,
     store,
@@ -53,13 +66,17 @@ export function createHttpApps(parts: NetworkParts, version: string) {
     refusals,
   };
   return {
-    api: createApp({ ...shared, health, readiness, policy, checker, gatewayRpc, blockEvents, leaving }),
-    operators: createOperatorsApp({ metrics, log, health, readiness, options }),
+    api: createApp({
+      ...{ ...shared, health, readiness, policy, checker, gatewayRpc, blockEvents, leaving },
+      port: ports?.api,
+    }),
+    operators: createOperatorsApp({ metrics, log, health, readiness, options, port: ports?.operators }),
     admin: createAdminApp({
       ...{ log, failures, metrics, options },
       keys: createKeyAdmin(store),
       tokens: adminTokens,
       clientAddress: createClientAddress(options),
+      port: ports?.admin,
     }),
   };
 }

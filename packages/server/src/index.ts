@@ -1,6 +1,7 @@
 export { type Audit, openAudit } from "./admin/openAudit.js";
 export { type OutcomeExport, type OutcomeRecord, openOutcomeExport } from "./admin/openOutcomeExport.js";
 export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./admin/routes.js";
+export { createNetworks, type NetworkState, type NetworksServer } from "./createNetworks.js";
 export { createServer, type Server } from "./createServer.js";
 export { checkCustody } from "./custody/checkCustody.js";
 export {
@@ -36,6 +37,7 @@ export {
   type KeyTermsJson,
 } from "./model/keyTerms.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
+export type { NetworkOptions, NetworksOptions } from "./model/networkOptions.js";
 export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
 export { isKeyOrigin, isOrigin } from "./model/origins.js";
 export type { TlsCertificate } from "./model/tlsCertificate.js";

@@ -21,7 +21,7 @@ import { startLanes } from "./lane/startLanes.js";
 import { startAuditingFailures } from "./maintenance/auditFailures.js";
 import { limitsOfService } from "./model/caller.js";
 import type { Logger } from "./model/log.js";
-import { addNodeGauges } from "./model/metrics.js";
+import { addNodeGauges, type NetworkLabels } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
 import { resolveOptions } from "./model/resolveOptions.js";
 import { createRegistry } from "./policy/registry.js";
@@ -43,6 +43,8 @@ export interface NetworkFoundations {
   readonly log: Logger;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
+  /** The labels of its metrics, if the network is one of several. */
+  readonly labels?: NetworkLabels;
 }
 
 /** The parts that are built before the first call to a node. */

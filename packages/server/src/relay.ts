@@ -22,7 +22,7 @@ import { createWorkSignal } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { Logger } from "./model/log.js";
-import { createMetrics, type Metrics } from "./model/metrics.js";
+import { createMetrics, type Metrics, type NetworkLabels } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
 import { addRetentionGauge, addStoreGauges } from "./model/storeMetrics.js";
 import type { Registry } from "./policy/registry.js";
@@ -50,6 +50,8 @@ export interface RelayParts {
   readonly registry: Registry | undefined;
   readonly chainRef: number;
   readonly keys: KeyDirectory;
+  /** The labels of the metrics, if the network is one of several. */
+  readonly labels?: NetworkLabels | undefined;
   /** Aborts the calls that leave this process. */
   readonly signal: AbortSignal;
 }
@@ -146,7 +148,7 @@ type Coordination = ReturnType<typeof openCoordination>;
 
 /** The knowledge of all lanes: what their waivers may send, who owns them, and which take work. */
 function openCoordination(
-  { options, store, log, registry, chainRef, signal }: RelayBase,
+  { options, store, log, registry, chainRef, signal, labels }: RelayBase,
   { notifications }: Messaging,
 ) {
   const work = createWorkSignal();
@@ -190,7 +192,7 @@ function openCoordination(
     directory,
     /** Wakes the lanes of these waivers, on whichever replica. */
     announceWork,
-    metrics: createRelayMetrics(directory, store),
+    metrics: createRelayMetrics(directory, store, labels),
     /** Returns all waivers whose lanes may take work, and whether they do. */
     waivers() {
       const isUsable = (waiver: Uint8Array) =>
@@ -202,15 +204,21 @@ function openCoordination(
   };
 }
 
-function createRelayMetrics(directory: LaneDirectory, { monitor, connectionUse }: OpenStore): Metrics {
-  const metrics = createMetrics(() =>
-    directory.lanes.map((lane) => ({
-      ...lane,
-      waiver: bytesToHex(lane.waiver),
-      usable: directory.isUsable(lane),
-      open: lane.state === "open",
-      stopped: lane.state === "stopped",
-    })),
+function createRelayMetrics(
+  directory: LaneDirectory,
+  { monitor, connectionUse }: OpenStore,
+  labels: NetworkLabels | undefined,
+): Metrics {
+  const metrics = createMetrics(
+    () =>
+      directory.lanes.map((lane) => ({
+        ...lane,
+        waiver: bytesToHex(lane.waiver),
+        usable: directory.isUsable(lane),
+        open: lane.state === "open",
+        stopped: lane.state === "stopped",
+      })),
+    labels,
   );
   addStoreGauges(metrics.registry, () => ({
     connections: connectionUse(),

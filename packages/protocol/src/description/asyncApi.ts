@@ -1,4 +1,5 @@
 import definitions, { CLOSE_CODES, ROUTES } from "../wire/routes/index.js";
+import type { DescribedService } from "./describedService.js";
 import { INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
 import { CLOSE_NOTES, FRAMES } from "./routes.js";
 import { examplesOf, type SchemaName, schemaComponents, withReferences } from "./schemas.js";
@@ -17,7 +18,7 @@ const REFERRED_SCHEMAS: readonly SchemaName[] = ["Wait", "Error", "LineError"];
  * const text = JSON.stringify(asyncApiOf({ version: "1.2.3" }));
  * ```
  */
-export function asyncApiOf({ version }: { readonly version: string }): Record<string, unknown> {
+export function asyncApiOf({ version, basePath = "" }: DescribedService): Record<string, unknown> {
   const schemas: readonly string[] = [...Object.keys(definitions.socket.schemas), ...REFERRED_SCHEMAS];
   return {
     asyncapi: "3.0.0",
@@ -32,6 +33,7 @@ export function asyncApiOf({ version }: { readonly version: string }): Record<st
       service: {
         host: "{host}",
         protocol: "ws",
+        ...(basePath !== "" && { pathname: basePath }),
         description: "`wss` with TLS, of the service itself or of a proxy in front of it.",
         variables: { host: { default: "127.0.0.1:8080", description: "The address of the service." } },
         security: [{ $ref: "#/components/securitySchemes/apiKey" }],

@@ -14,6 +14,7 @@ export type {
 export type { NamedSchema, Schema } from "../wire/schema.js";
 export { ADDRESS, DECIMAL, HASH } from "../wire/values.js";
 export { asyncApiOf } from "./asyncApi.js";
+export type { DescribedService } from "./describedService.js";
 export { INTRODUCTION, INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
 export { openApiOf } from "./openApi.js";
 export {

@@ -4,6 +4,7 @@ import { HEADERS, type HeaderName, sharedHeadersOf } from "../wire/responseHeade
 import { ROUTES, type RouteName } from "../wire/routes/index.js";
 import type { ParameterDescription, ResponseDescription } from "../wire/routes/routeDefinition.js";
 import type { Schema } from "../wire/schema.js";
+import type { DescribedService } from "./describedService.js";
 import { INTRODUCTION, TITLE } from "./introduction.js";
 import { refusalsByStatus, refusalsOf } from "./refusals.js";
 import { ROUTE_DEFINITIONS, ROUTE_NAMES } from "./routes.js";
@@ -16,7 +17,7 @@ import { examplesOf, SCHEMAS, schemaComponents, withReferences } from "./schemas
  * const text = JSON.stringify(openApiOf({ version: "1.2.3" }));
  * ```
  */
-export function openApiOf({ version }: { readonly version: string }): Record<string, unknown> {
+export function openApiOf({ version, basePath = "" }: DescribedService): Record<string, unknown> {
   return {
     openapi: "3.1.0",
     info: {
@@ -26,7 +27,7 @@ export function openApiOf({ version }: { readonly version: string }): Record<str
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     // The address that serves the OpenAPI document.
-    servers: [{ url: "/" }],
+    servers: [{ url: basePath || "/" }],
     security: [{ apiKey: [] }],
     paths: paths(),
     components: {

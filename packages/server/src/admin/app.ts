@@ -4,6 +4,7 @@ import { createBaseApp } from "../http/base.js";
 import type { ClientAddress } from "../http/clientAddress.js";
 import { limitConnections, OPERATORS_CONNECTIONS } from "../http/limits/connections.js";
 import type { FailedAuthentications } from "../http/limits/failedAuthentications.js";
+import type { SharedPort } from "../http/sharedPort.js";
 import type { IdentifiedToken } from "../keys/configuredKeys.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { Actor } from "../model/auditRecord.js";
@@ -23,6 +24,8 @@ export interface AdminAppDependencies {
   readonly failures: FailedAuthentications;
   readonly metrics: Pick<Metrics, "dropped">;
   readonly options: Pick<ResolvedOptions, "tls" | "trustedProxies">;
+  /** The port of several networks, if this app shares one. */
+  readonly port?: SharedPort | undefined;
 }
 
 /** A key's terms take a few kilobytes, or a few hundred with a long list of targets. */
@@ -44,17 +47,18 @@ type AdminHandler = (request: AdminRequest) => Promise<object>;
 
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
 export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
-  const { keys, tokens, log, clientAddress, failures, metrics, options } = dependencies;
+  const { keys, tokens, log, clientAddress, failures, metrics, options, port } = dependencies;
   const { tls, trustedProxies } = options;
   const app = createBaseApp({
     log,
     metrics: { refused: () => {} },
     maxBodyBytes: MAX_BODY_BYTES,
     routes: Object.values(ADMIN_ROUTES),
-    tls,
+    ...(port ? { isBehindPort: true } : { tls }),
   });
   // Connections without a good token make room first, so that nobody keeps the operators out.
-  const connections = limitConnections(app, { ...OPERATORS_CONNECTIONS, trustedProxies }, metrics);
+  const connections =
+    port?.connections ?? limitConnections(app, { ...OPERATORS_CONNECTIONS, trustedProxies }, metrics);
   const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });
   const handlers = handlersFor(keys);
   for (const [name, { method, path, role }] of Object.entries(ADMIN_ROUTES)) {

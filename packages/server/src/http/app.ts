@@ -13,15 +13,22 @@ import { registerCors } from "./cors.js";
 import { buildGateway, type ChainProgress } from "./gateway/buildGateway.js";
 import { serveGateway } from "./gateway/route.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
-import { countConnections, KEYLESS_MS, limitConnections } from "./limits/connections.js";
+import {
+  connectionLimits,
+  countConnections,
+  limitConnections,
+  type OpenConnections,
+} from "./limits/connections.js";
 import type { FailedAuthentications } from "./limits/failedAuthentications.js";
 import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
+import type { RequestParty } from "./limits/requestTurns.js";
 import { refuseForeignHosts } from "./missingHost.js";
 import { PUBLIC_ROUTES } from "./paths.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
+import type { SharedPort } from "./sharedPort.js";
 import { acceptSockets, isSocketRequest } from "./socket/socket.js";
 
 export interface AppDependencies
@@ -35,6 +42,7 @@ export interface AppDependencies
     | "bodyMemory"
     | "connections"
     | "sockets"
+    | "server"
   > {
   readonly keys: KeyDirectory;
   readonly configuredKeys: readonly ConfiguredKey[];
@@ -46,6 +54,15 @@ export interface AppDependencies
   /** The nodes, over connections of the gateway alone. */
   readonly gatewayRpc: GatewayRpc;
   readonly blockEvents: ChainProgress;
+  /** The port of several networks, if this app shares one. Otherwise it has its own. */
+  readonly port?: SharedPort | undefined;
+}
+
+/** The public HTTP interface, and how it names the party of a request. */
+export interface PublicApp {
+  readonly app: FastifyInstance;
+  readonly partyOf: (request: IncomingMessage) => RequestParty;
+  readonly isUpgrade: (request: IncomingMessage) => boolean;
 }
 
 /**
@@ -76,8 +93,8 @@ export interface AppDependencies
  * A step refuses by throwing a `ProtocolError`. The error handler in errors.ts turns it, and any failure of the
  * framework, into the one shape of errors (D21).
  */
-export function createApp(dependencies: AppDependencies): FastifyInstance {
-  const { tokenStore, options, log, metrics, keys: directory, configuredKeys, failures } = dependencies;
+export function createApp(dependencies: AppDependencies): PublicApp {
+  const { tokenStore, options, log, metrics, keys: directory, configuredKeys, failures, port } = dependencies;
   const { maxBodyBytes } = options;
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const clientAddress = createClientAddress(options);
@@ -86,7 +103,7 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     ...{ configuredKeys, limits, directory, clientAddress, failures },
     publicKeyOrigins: [...options.corsOrigins, WALLETS],
   });
-  const parties = new PartyTurns();
+  const parties = port?.parties ?? new PartyTurns();
   const partyOf = (request: IncomingMessage) => {
     const party = partyOfRequest(request, { authenticator, clientAddress, failures });
     if (party.hasKey) connections.keep(request.socket);
@@ -98,17 +115,14 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
     maxBodyBytes,
     bodyMemory,
     timeouts: options,
-    tls: options.tls,
+    ...(port ? { isBehindPort: true } : { tls: options.tls }),
     routes: PUBLIC_ROUTES,
     parties,
     partyOf,
     isUpgrade: isSocketRequest,
     leaving: dependencies.leaving,
   });
-  metrics.countWaitingRequests(() => parties.waiting);
-  const keylessMs = options.headTimeoutMs + KEYLESS_MS;
-  const connections = limitConnections(app, { ...options, keylessMs }, metrics);
-  countConnections(app, metrics);
+  const connections = port?.connections ?? openPort(app, dependencies, parties);
   refuseForeignHosts(app, options.allowedHosts);
   registerCors(app, options, () => directory.origins);
   const rateLimiter = createRateLimiter({ tokenStore, log });
@@ -117,10 +131,23 @@ export function createApp(dependencies: AppDependencies): FastifyInstance {
   const parts = {
     ...dependencies,
     ...{ authenticator, clientAddress, rateLimiter, readLimiter, parties, bodyMemory, connections },
+    server: port?.server ?? app.server,
   };
   const gateway = buildGateway(parts);
   const sockets = acceptSockets(app, { ...parts, ...gateway });
   registerRoutes(app, { ...parts, sockets });
   serveGateway(app, { ...parts, ...gateway, sockets });
-  return app;
+  return { app, partyOf, isUpgrade: isSocketRequest };
+}
+
+/** Limits and counts the connections of an app with a port of its own. */
+function openPort(
+  app: FastifyInstance,
+  { options, metrics }: Pick<AppDependencies, "options" | "metrics">,
+  parties: PartyTurns,
+): OpenConnections {
+  metrics.countWaitingRequests(() => parties.waiting);
+  const connections = limitConnections(app, connectionLimits(options), metrics);
+  countConnections(app, metrics);
+  return connections;
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FastifyInstance, fastify } from "fastify";
 import { DEFAULTS } from "../model/defaults.js";
 import type { Logger } from "../model/log.js";
@@ -28,8 +28,8 @@ export interface BaseAppOptions {
   readonly tls?: TlsCertificate | undefined;
   /** Decides which party's request begins next. */
   readonly parties?: PartyTurns;
-  /** Names the party that a request counts for. By default, the address at the other end of its connection. */
-  readonly partyOf?: (request: IncomingMessage) => RequestParty;
+  /** Names the party that a request counts for. By default, and without a name, the address at the other end of its connection. */
+  readonly partyOf?: (request: IncomingMessage) => RequestParty | undefined;
   /**
    * Tells which requests may leave HTTP for another protocol. Newer Nodes serve all others as if they had not asked; older
    * ones announce each of them as an upgrade. By default, none may.
@@ -39,6 +39,12 @@ export interface BaseAppOptions {
   readonly leaving?: AbortSignal;
   /** The routes that the 404 and 405 answers know of. */
   readonly routes: readonly RoutePattern[];
+  /** The end of the message of a 404. */
+  readonly hint?: string;
+  /** True if another app has the port and passes requests on, in their turns. Then `tls` and `parties` are that app's. */
+  readonly isBehindPort?: boolean;
+  /** Passes requests on to other apps, when it is their turn. @returns false for a request that is this app's own. */
+  readonly serveElsewhere?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 export interface RequestTimeouts {
@@ -74,9 +80,12 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     tls,
     timeouts = DEFAULT_TIMEOUTS,
     parties = new PartyTurns(),
-    partyOf = partyByAddress,
+    partyOf = () => undefined,
     isUpgrade,
     leaving,
+    hint,
+    isBehindPort = false,
+    serveElsewhere,
   } = options;
   const { headTimeoutMs, bodyTimeoutMs, requestTimeoutMs } = timeouts;
   const handleError = createErrorHandler(log, metrics);
@@ -102,15 +111,31 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     // A malformed URL reaches no route, and so not the error handler either.
     frameworkErrors: (error, request, reply) => handleError(error, request, reply),
   });
+  if (serveElsewhere) passOnRequests(app, serveElsewhere);
+  const turns = isBehindPort
+    ? undefined
+    : new RequestTurns(app.server, parties, (request) => partyOf(request) ?? partyByAddress(request));
   followTlsConnections(app.server);
-  const turns = new RequestTurns(app.server, parties, partyOf);
   if (leaving) endConnections(app, leaving);
   refuseMissingHost(app);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
   closeUnusedConnections(app);
   app.setErrorHandler(handleError);
-  refuseUnknownPaths(app, routes);
+  refuseUnknownPaths(app, routes, hint);
   return app;
+}
+
+/** Gives requests to other apps before this one's own routes. */
+function passOnRequests(
+  app: FastifyInstance,
+  serveElsewhere: NonNullable<BaseAppOptions["serveElsewhere"]>,
+): void {
+  const listeners = app.server.listeners("request");
+  app.server.removeAllListeners("request");
+  app.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    if (serveElsewhere(request, response)) return;
+    for (const listener of listeners) listener.call(app.server, request, response);
+  });
 }
 
 /** Has clients and proxies open new connections while the service shuts down. Those can lead to another replica. */

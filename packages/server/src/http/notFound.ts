@@ -5,13 +5,16 @@ import { allowedMethods, pathOf, type RoutePattern } from "./paths.js";
 /** API keys in a path, such as the gateway's. Answers may be logged where keys should not be. */
 const KEYS = /gwp?_\w+/g;
 
-/** Answers 404 for unknown paths, and 405 with `Allow` for methods that a path does not take. */
-export function refuseUnknownPaths(app: FastifyInstance, routes: readonly RoutePattern[]): void {
+/**
+ * Answers 404 for unknown paths, and 405 with `Allow` for methods that a path does not take.
+ * @param hint the end of the message of a 404.
+ */
+export function refuseUnknownPaths(app: FastifyInstance, routes: readonly RoutePattern[], hint = ""): void {
   const refusal = (request: FastifyRequest, reply: FastifyReply): ProtocolError => {
     const path = pathOf(request.url);
     const methods = allowedMethods(path, routes);
     const shown = path.replace(KEYS, "…");
-    if (methods.length === 0) return new ProtocolError("NO_SUCH_PATH", `there is no ${shown}`);
+    if (methods.length === 0) return new ProtocolError("NO_SUCH_PATH", `there is no ${shown}${hint}`);
     reply.header("allow", methods.join(", "));
     const message = `${shown} takes ${methods.join(", ")}, not ${request.method}`;
     return new ProtocolError("NO_SUCH_METHOD", message);

@@ -4,16 +4,24 @@ import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { createBaseApp } from "./base.js";
-import { limitConnections, OPERATORS_CONNECTIONS } from "./limits/connections.js";
+import {
+  type ConnectionLimits,
+  limitConnections,
+  OPERATORS_CONNECTIONS,
+  type OpenConnections,
+} from "./limits/connections.js";
 import { serveHealth } from "./routes/health.js";
 import { serveReady } from "./routes/ready.js";
 import type { RouteServices } from "./routes/routeHandler.js";
+import type { SharedPort } from "./sharedPort.js";
 
 export interface OperatorsAppServices extends Pick<RouteServices, "health"> {
   readonly metrics: Pick<Metrics, "registry" | "dropped">;
   readonly log: Logger;
   readonly readiness: ReadinessProbe;
   readonly options: Pick<ResolvedOptions, "tls" | "trustedProxies">;
+  /** The port of several networks, if this app shares one. */
+  readonly port?: SharedPort | undefined;
 }
 
 const PATHS = ["/livez", "/readyz", "/metrics"];
@@ -27,19 +35,16 @@ export const IDLE_SCRAPER_MS = 75_000;
  * customers do not reach, and so without an API key (D24). The probes have the bodies of `/v1/health` and `/v1/ready`.
  */
 export function createOperatorsApp(services: OperatorsAppServices): FastifyInstance {
-  const { metrics, log, health, readiness, options } = services;
+  const { metrics, log, health, readiness, options, port } = services;
   const { tls, trustedProxies } = options;
   const app = createBaseApp({
     log,
     metrics: { refused: () => {} },
     maxBodyBytes: MAX_BODY_BYTES,
     routes: PATHS.map((path) => ({ method: "GET", path })),
-    tls,
+    ...(port ? { isBehindPort: true } : { tls }),
   });
-  const limits = { ...OPERATORS_CONNECTIONS, keylessMs: IDLE_SCRAPER_MS, trustedProxies };
-  const connections = limitConnections(app, limits, metrics);
-  // There is no key here to tell a scraper by, so whoever has been silent for longest makes room.
-  app.server.on("request", ({ socket }) => connections.renew(socket));
+  if (!port) keepScrapers(app, limitConnections(app, scraperLimits(trustedProxies), metrics));
   app.get("/livez", serveHealth({ health }).handler);
   app.get("/readyz", serveReady({ readiness }).handler);
   app.get("/metrics", async (_request, reply) => {
@@ -47,4 +52,14 @@ export function createOperatorsApp(services: OperatorsAppServices): FastifyInsta
     return metrics.registry.metrics();
   });
   return app;
+}
+
+/** Returns the limits of the connections of the metrics' port. */
+export function scraperLimits(trustedProxies: readonly string[]): ConnectionLimits {
+  return { ...OPERATORS_CONNECTIONS, keylessMs: IDLE_SCRAPER_MS, trustedProxies };
+}
+
+/** There is no key here to tell a scraper by, so whoever has been silent for longest makes room. */
+export function keepScrapers({ server }: FastifyInstance, connections: OpenConnections): void {
+  server.on("request", ({ socket }) => connections.renew(socket));
 }

@@ -1,11 +1,12 @@
-import { crypto, type LineCode, type SendVerdict } from "@gas-waiver/protocol";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { createProcessMetrics, type ProcessMetrics } from "./processMetrics.js";
 
 /** The ends of a call to a custody: a good signature, none, none for now, or one that is not the waiver's (D33). */
 export type CustodyOutcome = "signed" | "failed" | "throttled" | "wrong";
 
 /** The Prometheus metrics of this replica. The gauges of lanes come from the store, so every replica has the same. */
-export interface Metrics {
+export interface Metrics extends ProcessMetrics {
   readonly registry: Registry;
   /** Counts accepted submissions. */
   accepted(count: number): void;
@@ -23,12 +24,6 @@ export interface Metrics {
   countSlowedAddresses(count: () => number): void;
   /** Sets the number of open WebSockets. */
   sockets(open: number): void;
-  /** Counts a connection that was closed because too many were open. */
-  dropped(): void;
-  /** Registers the function that counts the open connections at each scrape. */
-  countConnections(count: () => Promise<number>): void;
-  /** Registers the function that counts the requests that wait for their turn at each scrape. */
-  countWaitingRequests(count: () => number): void;
   /** Registers the function that counts the waiting reads at each scrape. */
   countWaitingReads(count: () => number): void;
 }
@@ -53,13 +48,24 @@ export interface LaneGauges {
   readonly foreignUses: number;
 }
 
-/** Makes the metrics of this replica. `lanes` is called at each scrape. */
-export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
+/** A network among several in one process. */
+export interface NetworkLabels {
+  readonly name: string;
+  readonly chainId: number;
+  /** The metrics that the networks share. */
+  readonly process: ProcessMetrics;
+}
+
+/**
+ * Makes the metrics of this replica. `lanes` is called at each scrape. Those of a network among several have its labels on each
+ * sample, and leave out those of the process.
+ */
+export function createMetrics(lanes: () => readonly LaneGauges[], network?: NetworkLabels): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  addCryptoGauge(registers);
-  const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, custodyAnswered, openSockets, droppedTotal } =
+  const ofProcess = network?.process ?? createProcessMetrics(registry);
+  if (network) registry.setDefaultLabels({ network: network.name, chain_id: String(network.chainId) });
+  const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, custodyAnswered, openSockets } =
     createInstruments(registers);
   addLaneGauges(registers, lanes);
   const addGauge = (name: string, help: string, count: () => number) => {
@@ -79,6 +85,7 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
     registers,
   });
   return {
+    ...ofProcess,
     registry,
     authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
     countSlowedAddresses: (count) =>
@@ -89,23 +96,6 @@ export function createMetrics(lanes: () => readonly LaneGauges[]): Metrics {
     sent: (kind) => sentTotal.inc({ meaning: kind }),
     custodyAnswered,
     sockets: (open) => openSockets.set(open),
-    dropped: () => droppedTotal.inc(),
-    countConnections(count) {
-      new Gauge({
-        name: "gas_waiver_open_connections",
-        help: "Open connections of clients, WebSockets included.",
-        registers,
-        async collect() {
-          this.set(await count());
-        },
-      });
-    },
-    countWaitingRequests: (count) =>
-      addGauge(
-        "gas_waiver_waiting_requests",
-        "Requests that wait for the turn of their key or address.",
-        count,
-      ),
     countWaitingReads: (count) =>
       addGauge(
         "gas_waiver_waiting_reads",
@@ -145,11 +135,6 @@ function createInstruments(registers: Registry[]) {
     help: "Open WebSockets.",
     registers,
   });
-  const droppedTotal = new Counter({
-    name: "gas_waiver_dropped_connections_total",
-    help: "Connections closed because too many were open, on any port.",
-    registers,
-  });
   return {
     acceptedTotal,
     lineSeconds,
@@ -157,7 +142,6 @@ function createInstruments(registers: Registry[]) {
     sentTotal,
     custodyAnswered: custodyInstruments(registers),
     openSockets,
-    droppedTotal,
   };
 }
 
@@ -179,19 +163,6 @@ function custodyInstruments(registers: Registry[]): Metrics["custodyAnswered"] {
     answersTotal.inc({ waiver, outcome });
     seconds.observe({ waiver }, elapsed);
   };
-}
-
-function addCryptoGauge(registers: Registry[]): void {
-  new Gauge({
-    name: "gas_waiver_crypto_backend",
-    help: "1 for the cryptography in use: native, wasm or javascript, from the fastest to the slowest.",
-    labelNames: ["backend"],
-    registers,
-    collect() {
-      this.reset();
-      this.set({ backend: crypto.name }, 1);
-    },
-  });
 }
 
 const LANE_GAUGES = [

@@ -58,6 +58,7 @@ const MAX_SKIPPED_BLOCKS = 2;
 /** A model of a chain with the waiver rules, as far as a submission service sees it: nonces, blocks, receipts. */
 export class ModelChain {
   readonly pool: PoolKind;
+  chainId = CHAIN_ID;
   /** Waivers that were revoked, by address. */
   readonly revoked = new Set<Hex>();
   /** The reasons for which the node refuses InnerTxs, keyed by their hash. */
@@ -248,7 +249,7 @@ export class ModelChain {
     const head = Math.max(0, this.height - lag);
     switch (method) {
       case "eth_chainId":
-        return quantity(CHAIN_ID);
+        return quantity(this.chainId);
       case "eth_blockNumber":
         return quantity(head);
       case "eth_getBlockByNumber":

@@ -28,6 +28,13 @@ export interface OpenConnections {
 
 /** A connection has `headTimeoutMs` and this time to show a valid key. A head that is too slow gets an answer before. */
 export const KEYLESS_MS = 5_000;
+/** Returns the limits of the public port. */
+export function connectionLimits(
+  options: Omit<ConnectionLimits, "keylessMs"> & { readonly headTimeoutMs: number },
+): ConnectionLimits {
+  return { ...options, keylessMs: options.headTimeoutMs + KEYLESS_MS };
+}
+
 /** The limits of the ports of operators: of the metrics, and of the admin API. */
 export const OPERATORS_CONNECTIONS = {
   maxConnections: 256,

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { asyncApiOf, openApiOf } from "@gas-waiver/protocol/description";
 import type { FastifyReply } from "fastify";
 import { renderPage } from "../../docs/page.js";
 import { STYLE } from "../../docs/style.js";
-import type { AuthenticatedRequest } from "../authenticator.js";
+import type { ApiRequest, AuthenticatedRequest } from "../authenticator.js";
+import { prefixOf } from "../networkPrefix.js";
 import type { RouteServices } from "./routeHandler.js";
 
 type DescriptionServices = Pick<RouteServices, "health">;
@@ -18,38 +20,52 @@ const PAGE_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH
 
 /** `GET /v1/openapi.json`: the HTTP interface. */
 export function serveOpenApi({ health, readLimiter }: KeyedServices) {
-  return serveJson(JSON.stringify(openApiOf(health)), readLimiter);
+  return serveJson((basePath) => JSON.stringify(openApiOf({ ...health, basePath })), readLimiter);
 }
 
 /** `GET /v1/asyncapi.json`: the WebSocket. */
 export function serveAsyncApi({ health, readLimiter }: KeyedServices) {
-  return serveJson(JSON.stringify(asyncApiOf(health)), readLimiter);
+  return serveJson((basePath) => JSON.stringify(asyncApiOf({ ...health, basePath })), readLimiter);
 }
 
-function serveJson(text: string, readLimiter: RouteServices["readLimiter"]) {
+function serveJson(textAt: (basePath: string) => string, readLimiter: RouteServices["readLimiter"]) {
+  const text = onceForEachPrefix(textAt);
   return {
-    handler({ caller }: AuthenticatedRequest, reply: FastifyReply): FastifyReply {
+    handler({ caller, raw }: AuthenticatedRequest, reply: FastifyReply): FastifyReply {
       readLimiter.count(caller, RECORDS_PER_DOCUMENT);
-      return reply.type("application/json; charset=utf-8").send(text);
+      return reply.type("application/json; charset=utf-8").send(text(raw));
     },
+  };
+}
+
+/** Keeps a text for each prefix of the paths. A network has one at most, beside the requests that come without. */
+function onceForEachPrefix(textAt: (basePath: string) => string): (request: IncomingMessage) => string {
+  const texts = new Map([["", textAt("")]]);
+  return (request) => {
+    const prefix = prefixOf(request);
+    const text = texts.get(prefix) ?? textAt(prefix);
+    texts.set(prefix, text);
+    return text;
   };
 }
 
 /** `GET /docs`: a page for people. It lies outside the versioned interface and needs no key. */
 export function serveDocs({ health }: DescriptionServices) {
-  const page = renderPage({
-    version: health.version,
-    documents: {
-      "openapi.json": JSON.stringify(openApiOf(health)),
-      "asyncapi.json": JSON.stringify(asyncApiOf(health)),
-    },
-  });
+  const page = onceForEachPrefix((basePath) =>
+    renderPage({
+      version: health.version,
+      documents: {
+        "openapi.json": JSON.stringify(openApiOf({ ...health, basePath })),
+        "asyncapi.json": JSON.stringify(asyncApiOf({ ...health, basePath })),
+      },
+    }),
+  );
   return {
-    handler: (_request: unknown, reply: FastifyReply) =>
+    handler: ({ raw }: ApiRequest, reply: FastifyReply) =>
       reply
         .type("text/html; charset=utf-8")
         .header("content-security-policy", PAGE_SECURITY_POLICY)
         .header("x-content-type-options", "nosniff")
-        .send(page),
+        .send(page(raw)),
   };
 }

@@ -1,6 +1,7 @@
 import { ProtocolError, ROUTES, type RouteName } from "@gas-waiver/protocol";
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import { type AuthenticatedRequest, requireApiKey } from "../authenticator.js";
+import { prefixOf } from "../networkPrefix.js";
 import { serveCheck } from "./check.js";
 import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
 import { serveHealth } from "./health.js";
@@ -41,7 +42,7 @@ export function registerRoutes(app: FastifyInstance, services: RouteServices): v
   const names = Object.keys(HANDLERS) as RouteName[];
   for (const name of names) if (!ROUTES[name].authenticated) registerRoute(app, name, services);
   // A browser that opens the service's address shows the reference.
-  app.get("/", (_request, reply) => reply.redirect(ROUTES.docs.path));
+  app.get("/", ({ raw }, reply) => reply.redirect(`${prefixOf(raw)}${ROUTES.docs.path}`));
   app.register(async (scope) => {
     requireApiKey(scope, services.authenticator);
     for (const name of names) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
+import { prefixOf } from "../networkPrefix.js";
 import { restartConnection } from "../tls.js";
 
 /** Hop-by-hop fields that would ask for the upgrade again. */
@@ -12,7 +13,7 @@ const UPGRADE_FIELDS = new Set(["upgrade", "connection", "http2-settings"]);
  * anew each time it starts, so a client could pile up listeners by any number of such requests.
  */
 export function declineUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
-  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  const lines = [`${request.method} ${prefixOf(request)}${request.url} HTTP/${request.httpVersion}`];
   const { rawHeaders } = request;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name = "", value = ""] = rawHeaders.slice(i, i + 2);

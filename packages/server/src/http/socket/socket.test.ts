@@ -43,6 +43,7 @@ async function appWith(submit: Intake["submit"]) {
     return request.headers.authorization?.endsWith(KEYS[0]) ? { ...grant, signal: revocation.signal } : grant;
   };
   acceptSockets(app, {
+    server: app.server,
     intake,
     log,
     metrics,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { CLOSE_CODES, ProtocolError, ROUTES, SOCKET_PROTOCOL } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
@@ -27,6 +27,8 @@ export interface SocketServices extends SubmitDependencies, GatewayConnectionDep
   readonly bodyMemory: BodyMemoryBudget;
   readonly connections: Pick<OpenConnections, "keep">;
   readonly clientAddress: ClientAddress;
+  /** The server of the port, which serves a declined upgrade anew. */
+  readonly server: Server;
   readonly options: SubmitDependencies["options"] &
     SocketLimitOptions &
     Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs" | "allowedHosts">;
@@ -48,7 +50,7 @@ export const MESSAGE_LIMITS = {
  * on as a plain request, so that the routes answer it with their usual errors.
  */
 export function acceptSockets(app: FastifyInstance, services: SocketServices): SocketAcceptor {
-  const acceptor = new SocketAcceptor(app, services);
+  const acceptor = new SocketAcceptor(services);
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
     acceptor.upgrade(request, socket, head),
   );
@@ -63,7 +65,6 @@ export function acceptSockets(app: FastifyInstance, services: SocketServices): S
 }
 
 export class SocketAcceptor {
-  readonly #app: FastifyInstance;
   readonly #services: SocketServices;
   readonly #connections = new Set<SocketConnection>();
   readonly #limits: SocketLimits;
@@ -72,8 +73,7 @@ export class SocketAcceptor {
   readonly #heads = new WeakMap<IncomingMessage, Buffer>();
   #isClosing = false;
 
-  constructor(app: FastifyInstance, services: SocketServices) {
-    this.#app = app;
+  constructor(services: SocketServices) {
     this.#services = services;
     this.#limits = new SocketLimits(services.options, services.metrics);
     this.#webSockets = new WebSocketServer({
@@ -88,7 +88,7 @@ export class SocketAcceptor {
     });
     // The library found the handshake malformed. The route answers with the error.
     this.#webSockets.on("wsClientError", (_error, socket, request) => {
-      declineUpgrade(app.server, request, socket, this.#heads.get(request) ?? Buffer.alloc(0));
+      declineUpgrade(services.server, request, socket, this.#heads.get(request) ?? Buffer.alloc(0));
     });
   }
 
@@ -109,7 +109,7 @@ export class SocketAcceptor {
     const grant = isServed && !this.#isClosing ? this.#authenticate(request) : undefined;
     const owner = grant && this.#ownerOf(grant.caller, request);
     if (grant === undefined || owner === undefined || !this.#limits.hasRoom(owner)) {
-      declineUpgrade(this.#app.server, request, socket, head);
+      declineUpgrade(this.#services.server, request, socket, head);
       return;
     }
     this.#services.connections.keep(socket);

@@ -1,0 +1,152 @@
+import type { WaiverAccount } from "@gas-waiver/protocol";
+import { createHttpApps, type HttpApps, type SharedPorts } from "./httpApps.js";
+import type { Logger } from "./model/log.js";
+import type { NetworkLabels } from "./model/metrics.js";
+import type { ResolvedNetwork } from "./model/networkOptions.js";
+import { resolveOptions } from "./model/resolveOptions.js";
+import { type Network, openNetwork } from "./network.js";
+import { connectStore, type Database } from "./store/store.js";
+import { sleepUnless } from "./util/wakeableTimer.js";
+import { within } from "./util/within.js";
+
+/** The pause before a network that could not start is tried again, in ms. It doubles with each failure, up to the longest. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+export interface NetworkSlotOptions {
+  readonly network: ResolvedNetwork;
+  readonly database: Database;
+  readonly version: string;
+  readonly log: Logger;
+  readonly labels: NetworkLabels;
+  /** Aborted when the service begins to shut down. */
+  readonly leaving: AbortSignal;
+}
+
+/** A running network with its apps. */
+export interface RunningNetwork {
+  readonly network: Network;
+  readonly apps: HttpApps;
+}
+
+/**
+ * The place of a network among several. A network that cannot start leaves it empty, and is tried again, so that the others
+ * run meanwhile:
+ *
+ * ```
+ *  empty ──► starting ──► running ──► drained ──► closed
+ *              │  ▲
+ *              ▼  │ after a pause
+ *             failed
+ * ```
+ */
+export class NetworkSlot {
+  readonly place: ResolvedNetwork;
+  readonly #options: NetworkSlotOptions;
+  #ports: SharedPorts | undefined;
+  #waivers: readonly WaiverAccount[];
+  #running: RunningNetwork | undefined;
+  #trouble: string | undefined;
+  #isClosed = false;
+  #attempts: Promise<void> = Promise.resolve();
+
+  constructor(options: NetworkSlotOptions) {
+    this.place = options.network;
+    this.#options = options;
+    this.#waivers = options.network.options.waivers;
+  }
+
+  get running(): RunningNetwork | undefined {
+    return this.#running;
+  }
+
+  get waivers(): readonly WaiverAccount[] {
+    return this.#waivers;
+  }
+
+  /** The reason why the network does not run; undefined if it runs. */
+  get trouble(): string | undefined {
+    return this.#running ? undefined : (this.#trouble ?? "it has not started yet");
+  }
+
+  /** Tries to start the network once. Never rejects. @returns whether it runs. */
+  async start(ports: SharedPorts): Promise<boolean> {
+    this.#ports = ports;
+    await this.#attempt(ports);
+    return this.#running !== undefined;
+  }
+
+  /** Tries again until the network runs or the service shuts down, if {@link start} has failed. */
+  keepTrying(): void {
+    if (this.#running === undefined) this.#attempts = this.#tryAgain();
+  }
+
+  async setWaivers(accounts: readonly WaiverAccount[]): Promise<void> {
+    if (this.#running) {
+      await this.#running.network.setWaivers(accounts);
+    } else {
+      const { options } = this.place;
+      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waivers: accounts });
+    }
+    this.#waivers = accounts;
+  }
+
+  /** See {@link Network.drain}. An attempt to start that takes longer than that may is left behind, and undone at its end. */
+  async drain(): Promise<void> {
+    await within(this.place.options.shutdownMs, this.#attempts).catch(() => {});
+    this.#isClosed = true;
+    await this.#running?.network.drain();
+  }
+
+  /** Closes the routes of the network, which ends its WebSockets. */
+  async closeApps(): Promise<void> {
+    if (this.#running) await Promise.all(appsOf(this.#running.apps).map((app) => app.close()));
+  }
+
+  async close(): Promise<void> {
+    await this.#running?.network.close();
+  }
+
+  async #tryAgain(): Promise<void> {
+    const { leaving } = this.#options;
+    for (let pauseMs = FIRST_PAUSE_MS; this.#ports && !this.#running && !leaving.aborted; ) {
+      await sleepUnless(pauseMs, leaving);
+      if (!leaving.aborted) await this.#attempt(this.#ports);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  }
+
+  async #attempt(ports: SharedPorts): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const running = await this.#open(ports);
+      if (this.#isClosed) {
+        await running.network.drain();
+        await running.network.close();
+        return;
+      }
+      this.#running = running;
+      log.info({ chainId: this.place.options.chainId }, "the network runs");
+    } catch (error) {
+      const { message } = error as Error;
+      // Every attempt of a network that stays down would log the same.
+      if (message !== this.#trouble)
+        log.error({ err: message }, "the network does not run; it is tried again");
+      this.#trouble = message;
+    }
+  }
+
+  async #open(ports: SharedPorts): Promise<RunningNetwork> {
+    const { network, database, version, log, labels, leaving } = this.#options;
+    const options = { ...network.options, waivers: this.#waivers };
+    const store = await connectStore(database.address, { ...options, schema: network.schema }, log);
+    const opened = await openNetwork({ options, store, log, labels, leaving });
+    const apps = createHttpApps(opened.parts, version, ports);
+    await Promise.all(appsOf(apps).map((app) => app.ready()));
+    return { network: opened, apps };
+  }
+}
+
+function appsOf({ api, operators, admin }: HttpApps) {
+  return [api.app, operators, admin];
+}

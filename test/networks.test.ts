@@ -1,0 +1,407 @@
+// Several chains behind one service on one database: a devnet, a chain of another id that goes down and comes back, and two that
+// cannot start. A second replica has the same networks.
+import { request } from "node:http";
+import { connect as connectTcp } from "node:net";
+import { connect, createWaiverClient, RequestRefusedError } from "@gas-waiver/client";
+import { createRelayHandler } from "@gas-waiver/client/relay";
+import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import { hexToBytes } from "@gas-waiver/protocol";
+import {
+  createNetworks,
+  type NetworkOptions,
+  type NetworksServer,
+  privateKeyWaiver,
+} from "@gas-waiver/server";
+import { Transaction } from "ethers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { createConnection } from "../packages/server/src/store/database.js";
+import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
+import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { submit } from "./support/submit.js";
+import { API_KEY, account, CHAIN_ID, TOKEN, transferOf } from "./support/user.js";
+
+const OTHER_CHAIN_ID = 988;
+const LATE_CHAIN_ID = 77;
+const PUBLIC_KEY = "gwp_test_networks";
+const ADMIN_TOKEN = "admin-token-of-the-networks-5f3a9c1e7b2d8046";
+const RECIPIENT = account(9).address;
+
+/** A running service with its ports. */
+interface Replica {
+  readonly server: NetworksServer;
+  readonly url: string;
+  readonly operatorsUrl: string;
+}
+
+const postgres = new TestPostgres();
+let databaseUrl = "";
+let devnet: Devnet;
+let devnetUrl = "";
+let other: ScriptedNode;
+let late: ScriptedNode;
+let first: Replica;
+let second: Replica;
+
+beforeAll(async () => {
+  await postgres.start();
+  databaseUrl = await postgres.createDatabase();
+  await sql("create schema gas_waiver_newer");
+  await sql("create table gas_waiver_newer.migrations (number integer primary key, applied_at timestamptz)");
+  await sql("insert into gas_waiver_newer.migrations values (999999, now())");
+  devnet = await createDevnet({ blockTimeMs: 0 });
+  ({ url: devnetUrl } = await devnet.listen({ port: 0 }));
+  [other, late] = [await ScriptedNode.start(), await ScriptedNode.start()];
+  other.chain.chainId = OTHER_CHAIN_ID;
+  late.chain.chainId = LATE_CHAIN_ID;
+  await late.close();
+  first = await startReplica();
+  second = await startReplica();
+});
+afterAll(async () => {
+  await Promise.all([first?.server.close(), second?.server.close()]);
+  await devnet?.close();
+  await other?.close();
+  await late?.close();
+  await postgres.end();
+});
+
+async function startReplica(): Promise<Replica> {
+  const server = await createNetworks({
+    databaseUrl,
+    adminTokens: [ADMIN],
+    logLevel: "silent",
+    networks: networks(),
+  });
+  const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+  const { url: operatorsUrl } = await server.listenMetrics({ host: "127.0.0.1", port: 0 });
+  return { server, url, operatorsUrl };
+}
+
+const ADMIN = { name: "test", token: ADMIN_TOKEN };
+
+function networks(): NetworkOptions[] {
+  const common = {
+    // One key may be the waiver of several chains.
+    waivers: [privateKeyWaiver(hexToBytes(account(10).privateKey))],
+    apiKeys: [API_KEY],
+    publicApiKeys: [PUBLIC_KEY],
+    corsOrigins: ["https://app.example.com"],
+    allowedTargets: [{ address: hexToBytes(TOKEN), selectors: [hexToBytes("0xa9059cbb")] }],
+    pollIntervalMs: 20,
+    leaseMs: 1_000,
+    rpcTimeoutMs: 10_000,
+    requestTimeoutMs: 60_000,
+  };
+  return [
+    { ...common, name: "devnet", chainId: CHAIN_ID, rpcUrl: devnetUrl, path: "/chains/dev" },
+    {
+      ...common,
+      name: "other",
+      chainId: OTHER_CHAIN_ID,
+      rpcUrl: other.url,
+      path: "/other",
+      hosts: ["Other.Test"],
+    },
+    { ...common, name: "late", chainId: LATE_CHAIN_ID, rpcUrl: late.url },
+    { ...common, name: "newer", chainId: 5, rpcUrl: other.url },
+  ];
+}
+
+const onDevnet = (user: number, nonce = 0) => account(user).signTransaction(transferOf(RECIPIENT, 1n, nonce));
+const onOther = (user: number, nonce = 0) =>
+  account(user).signTransaction(transferOf(RECIPIENT, 1n, nonce, { chainId: OTHER_CHAIN_ID }));
+const INCLUDED = { query: "?wait=included" };
+
+describe("requests for a network", () => {
+  it("are found by the prefix of the path and by the host, each with the lanes of its own chain", async () => {
+    const [dev, byPath] = await Promise.all([
+      submit(`${first.url}/chains/dev`, [await onDevnet(0)], INCLUDED),
+      submit(`${first.url}/other`, [await onOther(0)], INCLUDED),
+    ]);
+    expect([...dev, ...byPath]).toMatchObject([{ success: true }, { success: true }]);
+    const body = JSON.stringify({ transactions: [await onOther(1)] });
+    const byHost = await callAs("other.test:8080", "POST", "/v1/submit?wait=included", body);
+    expect([byHost.status, JSON.parse(byHost.text)]).toMatchObject([200, { success: true }]);
+    const health = await Promise.all(
+      [`${first.url}/chains/dev`, `${first.url}/other`].map((url) => createWaiverClient({ url }).health()),
+    );
+    expect(health.map(({ chainId }) => chainId)).toEqual([CHAIN_ID, OTHER_CHAIN_ID]);
+    expect(other.chain.executed).toHaveLength(2);
+  });
+
+  it("are refused for a transaction of another chain, with both ids", async () => {
+    const [line] = await submit(`${first.url}/other`, [await onDevnet(0, 1)]);
+    expect(line?.error).toMatchObject({
+      code: "VALIDATION_FAILED",
+      reason: "WRONG_CHAIN_ID",
+      details: { chainId: String(CHAIN_ID), expected: String(OTHER_CHAIN_ID) },
+    });
+    expect(line?.error?.message).toContain(`${CHAIN_ID}`);
+  });
+
+  it("without a network are answered with the paths that there are, and those of one that does not run with a 503", async () => {
+    const nowhere = await fetch(`${first.url}/v1/health`);
+    expect([nowhere.status, await nowhere.json()]).toMatchObject([
+      404,
+      {
+        error: {
+          reason: "NO_SUCH_PATH",
+          message: expect.stringContaining("/chains/dev, /other, /late, /newer"),
+        },
+      },
+    ]);
+    const similar = await fetch(`${first.url}/otherwise/v1/health`);
+    expect(similar.status).toBe(404);
+    const down = await createWaiverClient({ url: `${first.url}/newer`, apiKey: API_KEY })
+      .health()
+      .catch((error) => error);
+    expect(down).toBeInstanceOf(RequestRefusedError);
+    expect(down).toMatchObject({ status: 503, reason: "CHAIN_UNAVAILABLE" });
+    expect(down.message).not.toContain("schema");
+  });
+
+  it("have one order on one connection, whichever networks they are for", async () => {
+    const paths = [
+      "/chains/dev/v1/health",
+      "/other/v1/health",
+      "/v1/health",
+      "/late/v1/health",
+      "/chains/dev",
+    ];
+    const { port } = new URL(first.url);
+    const socket = connectTcp(Number(port), "127.0.0.1").setEncoding("utf8");
+    const last = "connection: close\r\n";
+    socket.write(
+      paths.map((path, i) => `GET ${path} HTTP/1.1\r\nhost: x\r\n${i === 4 ? last : ""}\r\n`).join(""),
+    );
+    let answers = "";
+    for await (const chunk of socket) answers += chunk;
+    expect(answers.match(/HTTP\/1.1 \d+/g)?.map((line) => line.slice(-3))).toEqual([
+      "200",
+      "200",
+      "404",
+      "503",
+      "302",
+    ]);
+    expect(answers).toContain("location: /chains/dev/docs");
+  });
+
+  it("work with a key of the network alone, which its admin API makes", async () => {
+    const { url } = await first.server.listenAdmin({ host: "127.0.0.1", port: 0 });
+    const made = await fetch(`${url}/devnet/admin/v1/keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ label: "of the devnet" }),
+    });
+    expect(made.status).toBe(201);
+    const { key } = (await made.json()) as { key: string };
+    const policy = (path: string) =>
+      createWaiverClient({ url: `${second.url}${path}`, apiKey: key }).policy();
+    await until(() =>
+      policy("/chains/dev").then(
+        ({ chainId }) => chainId === CHAIN_ID,
+        () => false,
+      ),
+    );
+    await expect(policy("/other")).rejects.toMatchObject({ status: 401 });
+    expect((await fetch(`${url}/admin/v1/keys`)).status).toBe(404);
+  });
+});
+
+describe("the SDK, with the path of a network in its url", () => {
+  const at = (path: string) => ({ url: `${first.url}${path}`, apiKey: API_KEY });
+
+  it("submits, lists and waits over HTTP", async () => {
+    const client = createWaiverClient(at("/chains/dev/"));
+    const hash = Transaction.from(await onDevnet(2)).hash;
+    for await (const line of client.submit([await onDevnet(2)], { wait: "included" }))
+      expect(line).toMatchObject({ success: true, txHash: hash });
+    const hashes = [];
+    for await (const record of client.list()) hashes.push(record.txHash);
+    expect(hashes).toContain(hash);
+    await expect(client.ready()).resolves.toMatchObject({ ready: true });
+    await expect(client.check([await onDevnet(2, 1)])).resolves.toHaveLength(1);
+  });
+
+  it("submits over a WebSocket, and is told why it gets none", async () => {
+    const socket = connect({ ...at("/other"), WebSocket });
+    const lines = [];
+    for await (const line of socket.submit([await onOther(2)], { wait: "included" })) lines.push(line);
+    await socket.close();
+    expect(lines).toMatchObject([{ success: true }]);
+    const refused = new WebSocket(`${first.url.replace("http", "ws")}/other/v1/submit`);
+    const status = await new Promise((resolve) => {
+      refused
+        .on("error", () => {})
+        .on("unexpected-response", (_request, { statusCode }) => resolve(statusCode));
+    });
+    expect(status).toBe(401);
+  });
+
+  it("forwards as a relay of an application", async () => {
+    const relay = createRelayHandler({ ...at("/chains/dev"), path: "/api/gasless", allow: () => true });
+    const answer = await relay(
+      new Request("http://app.test/api/gasless/v1/submit?wait=included", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ transactions: [await onDevnet(3)] }),
+      }),
+    );
+    expect([answer.status, JSON.parse(await answer.text())]).toMatchObject([200, { success: true }]);
+  });
+
+  it("has the gateways of both chains, over HTTP and WebSocket", async () => {
+    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
+    const ids = await Promise.all(
+      ["/chains/dev", "/other"].map(async (path) => {
+        const response = await fetch(`${first.url}${path}/rpc/${PUBLIC_KEY}`, {
+          method: "POST",
+          headers: { "content-type": "application/json", origin: "https://app.example.com" },
+          body,
+        });
+        return (await response.json()) as unknown;
+      }),
+    );
+    expect(ids).toMatchObject([{ result: "0x899" }, { result: "0x3dc" }]);
+    const socket = new WebSocket(`${first.url.replace("http", "ws")}/other/rpc/${PUBLIC_KEY}`, {
+      origin: "https://app.example.com",
+    });
+    const answer = await new Promise((resolve, reject) => {
+      socket.on("open", () => socket.send(body)).on("message", (data) => resolve(JSON.parse(String(data))));
+      socket.on("error", reject);
+    });
+    socket.close();
+    expect(answer).toMatchObject({ result: "0x3dc" });
+  });
+
+  it("reads descriptions whose addresses have the path", async () => {
+    const description = async (name: string) => {
+      const response = await fetch(`${first.url}/chains/dev/v1/${name}`, {
+        headers: { authorization: `Bearer ${API_KEY}` },
+      });
+      return (await response.json()) as { servers: unknown };
+    };
+    expect((await description("openapi.json")).servers).toEqual([{ url: "/chains/dev" }]);
+    expect((await description("asyncapi.json")).servers).toMatchObject({
+      service: { pathname: "/chains/dev" },
+    });
+  });
+});
+
+describe("several replicas", () => {
+  it("work a lane of each network on one of them, and carry what either accepts", async () => {
+    const transactions = await Promise.all([0, 1, 2, 3].map((nonce) => onDevnet(4, nonce)));
+    const others = await Promise.all([0, 1, 2, 3].map((nonce) => onOther(4, nonce)));
+    const lines = await Promise.all([
+      submit(`${first.url}/chains/dev`, transactions.slice(0, 2), INCLUDED),
+      submit(`${second.url}/chains/dev`, transactions.slice(2), INCLUDED),
+      submit(`${second.url}/other`, others.slice(0, 2), INCLUDED),
+      submit(`${first.url}/other`, others.slice(2), INCLUDED),
+    ]);
+    expect(lines.flat().filter(({ success }) => !success)).toEqual([]);
+    expect(new Set(other.chain.executed).size).toBe(other.chain.executed.length);
+  });
+});
+
+describe("the operators' port", () => {
+  it("has the metrics of all networks on one page, each with its labels", async () => {
+    const page = await (await fetch(`${first.operatorsUrl}/metrics`)).text();
+    expect(page).toMatch(/^gas_waiver_accepted_total\{network="devnet",chain_id="2201"\} \d+$/m);
+    expect(page).toMatch(/^gas_waiver_accepted_total\{network="other",chain_id="988"\} \d+$/m);
+    expect(page).toMatch(/^gas_waiver_network_up\{network="newer",chain_id="5"\} 0$/m);
+    expect(page).toMatch(/^gas_waiver_open_connections \d+$/m);
+    const helps = page.match(/^# HELP \S+/gm) ?? [];
+    expect(new Set(helps).size).toBe(helps.length);
+    const own = await (await fetch(`${first.operatorsUrl}/other/metrics`)).text();
+    expect(own).not.toContain('network="devnet"');
+  });
+
+  it("is ready while one network is, and tells of each", async () => {
+    const all = await fetch(`${first.operatorsUrl}/readyz`);
+    expect([all.status, await all.json()]).toMatchObject([
+      200,
+      {
+        ready: true,
+        networks: {
+          devnet: { ready: true },
+          newer: { ready: false, message: expect.stringContaining("newer program") },
+        },
+      },
+    ]);
+    const statuses = ["/devnet/readyz", "/newer/readyz", "/livez", "/other/livez"].map(async (path) => {
+      const { status } = await fetch(`${first.operatorsUrl}${path}`);
+      return status;
+    });
+    expect(await Promise.all(statuses)).toEqual([200, 503, 200, 200]);
+  });
+});
+
+describe("a network that is down", () => {
+  it("holds up no other one, keeps what it has accepted, and finishes it when its node is back", async () => {
+    await other.close();
+    const waiting = submit(`${first.url}/other`, [await onOther(5)], INCLUDED);
+    const [line] = await submit(`${second.url}/chains/dev`, [await onDevnet(5)], INCLUDED);
+    expect(line).toMatchObject({ success: true });
+    await other.open();
+    expect(await waiting).toMatchObject([{ success: true }]);
+  });
+
+  it("runs as soon as it can, if it could not at the start", async () => {
+    expect(stateOf("late").trouble).toContain("node");
+    expect(stateOf("newer").trouble).toContain("newer program");
+    await late.open();
+    await until(async () => stateOf("late").trouble === undefined);
+    const health = await createWaiverClient({ url: `${first.url}/late` }).health();
+    expect(health.chainId).toBe(LATE_CHAIN_ID);
+  });
+
+  it("leaves no connection to the database behind, however often it was tried", async () => {
+    const third = await startReplica();
+    await Promise.all([first, second, third].map(({ server }) => server.close()));
+    const ofService =
+      "select from pg_stat_activity where datname = current_database() and application_name = 'gas-waiver'";
+    await until(async () => (await sql(ofService)).length === 0);
+    first = await startReplica();
+    expect(stateOf("late").trouble).toBeUndefined();
+  });
+
+  it("keeps the service from starting only if there is no other one", async () => {
+    const newer = networks().filter(({ name }) => name === "newer");
+    await expect(createNetworks({ databaseUrl, logLevel: "silent", networks: newer })).rejects.toThrow(
+      /^no network can start: newer: .*newer program/,
+    );
+  });
+});
+
+const stateOf = (name: string) => {
+  const state = first.server.networks.find((network) => network.name === name);
+  if (state === undefined) throw new Error(`there is no network ${name}`);
+  return state;
+};
+
+/** Polls until the condition holds; the time limit of the test bounds it. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+async function sql(statement: string): Promise<unknown[]> {
+  const connection = createConnection({ connectionString: databaseUrl });
+  await connection.connect();
+  const { rows } = await connection.query(statement);
+  await connection.end();
+  return rows;
+}
+
+function callAs(host: string, method: string, path: string, body: string) {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const headers = { host, authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
+    request(`${first.url}${path}`, { method, headers }, async (response) => {
+      let text = "";
+      for await (const chunk of response.setEncoding("utf8")) text += chunk;
+      resolve({ status: response.statusCode, text });
+    })
+      .on("error", reject)
+      .end(body);
+  });
+}
