@@ -9,11 +9,13 @@ export {
   encryptKeystore,
   type Keystore,
   KeystoreError,
+  type KeystoreSeal,
   parseKeystore,
 } from "./custody/keystore.js";
 export type { KmsOptions } from "./custody/kms/kmsKey.js";
 export { type KmsKeyName, parseKmsKeyName } from "./custody/kms/kmsKeyName.js";
 export { type KmsWaiverOptions, openKmsWaiver } from "./custody/kms/openKms.js";
+export { openSealedKeystore, sealKeystore } from "./custody/kms/sealedKeystore.js";
 export { openWeb3Signer, type Web3SignerOptions, type Web3SignerTls } from "./custody/web3Signer.js";
 export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";
 export type {

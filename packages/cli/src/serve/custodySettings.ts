@@ -1,17 +1,17 @@
 import { hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
-import { parseKmsKeyName } from "@gas-waiver/server";
 import {
   address,
   addresses,
   entriesOf,
   fileOf,
   keyFile,
+  kmsKeyName,
   privateKeys,
   text,
   url,
 } from "../settings/parsers.js";
 import { readSecretFile } from "../settings/secretFile.js";
-import { InvalidValueError, nameOf, type Values } from "../settings/setting.js";
+import { nameOf, type Values } from "../settings/setting.js";
 import { keystorePath } from "../waivers/keystoreFiles.js";
 import { PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
 
@@ -27,10 +27,7 @@ export interface KmsWaiver {
 function kmsKeys(list: string): KmsWaiver[] {
   return entriesOf(list).map((entry) => {
     const [, key = entry, waiver] = /^(.*)=(0x.*)$/.exec(entry) ?? [];
-    if (parseKmsKeyName(key)) return { key, ...(waiver && { address: address(waiver) }) };
-    throw new InvalidValueError(
-      "names no key: an ARN, a key id or alias/NAME of AWS KMS, projects/… of Google Cloud KMS, or https://…/keys/… of Azure Key Vault",
-    );
+    return { key: kmsKeyName(key), ...(waiver && { address: address(waiver) }) };
   });
 }
 

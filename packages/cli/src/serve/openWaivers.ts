@@ -1,19 +1,12 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import {
-  checkCustody,
-  decryptKeystore,
-  KeystoreError,
-  openKmsWaiver,
-  openWeb3Signer,
-  privateKeyWaiver,
-  StartError,
-} from "@gas-waiver/server";
+import { checkCustody, openKmsWaiver, openWeb3Signer, privateKeyWaiver } from "@gas-waiver/server";
 import type { Context } from "../command.js";
-import { CommandFailedError } from "../errorMessage.js";
 import { keyFile } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 import { type KeystoreFile, keystorePath } from "../waivers/keystoreFiles.js";
+import { openKeystore } from "../waivers/openKeystore.js";
 import { readPassphrase } from "../waivers/passphrase.js";
+import { usable } from "../waivers/usable.js";
 import type { CustodyValues, KmsWaiver } from "./custodySettings.js";
 
 const MAINNET = 988;
@@ -64,12 +57,17 @@ async function openKeystores(
   values: CustodyValues,
   context: OpenContext,
 ): Promise<OpenWaivers> {
-  const passphrase = await readPassphrase(values, context);
+  let read: Promise<string> | undefined;
+  const passphrase = () => {
+    read ??= readPassphrase(values, context);
+    return read;
+  };
   const open = async (all: readonly KeystoreFile[]) => {
     const waivers: WaiverAccount[] = [];
     // One after the other: each takes 256 MiB for a moment.
-    for (const { path, keystore } of all) {
-      waivers.push(privateKeyWaiver(await decrypted(path, () => decryptKeystore(keystore, passphrase))));
+    for (const file of all) {
+      const fail = (reason: string) => new UsageError([`--waiver-keystore "${file.path}" ${reason}`]);
+      waivers.push(privateKeyWaiver(await openKeystore(file, passphrase, fail)));
     }
     return waivers;
   };
@@ -84,16 +82,6 @@ async function openKeystores(
 }
 
 const isFirst = (one: string, i: number, all: readonly string[]) => all.indexOf(one) === i;
-
-async function decrypted<T>(path: string, decrypt: () => Promise<T>): Promise<T> {
-  try {
-    return await decrypt();
-  } catch (error) {
-    if (error instanceof KeystoreError)
-      throw new UsageError([`--waiver-keystore "${path}" ${error.message}`]);
-    throw error;
-  }
-}
 
 async function openKmsWaivers(keys: readonly KmsWaiver[], timeoutMs?: number): Promise<WaiverAccount[]> {
   const open = ({ key, ...waiver }: KmsWaiver) =>
@@ -114,14 +102,4 @@ async function openRemote(values: CustodyValues, url: string, timeoutMs?: number
     await Promise.all(waivers.map((waiver) => checkCustody(waiver)));
     return waivers;
   });
-}
-
-/** @throws {@link CommandFailedError} with the reason why a custody is of no use. */
-async function usable<T>(open: () => Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });
-    throw error;
-  }
 }

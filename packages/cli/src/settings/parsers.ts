@@ -7,7 +7,7 @@ import {
   parseAllowedTargets,
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
-import type { AdminRole, AdminToken } from "@gas-waiver/server";
+import { type AdminRole, type AdminToken, parseKmsKeyName } from "@gas-waiver/server";
 import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
 
@@ -178,6 +178,14 @@ export function privateKeys(list: string): Uint8Array[] {
 /** Parses the path of a file of private keys. It keeps the path, so that the file can be read again. */
 export function keyFile(path: string): { readonly path: string; readonly keys: Uint8Array[] } {
   return { path, keys: secretFileOf(privateKeys)(path) };
+}
+
+/** Parses the name of a key in a cloud's key management service. */
+export function kmsKeyName(value: string): string {
+  if (parseKmsKeyName(value)) return value;
+  throw new InvalidValueError(
+    "names no key: an ARN, a key id or alias/NAME of AWS KMS, projects/… of Google Cloud KMS, or https://…/keys/… of Azure Key Vault",
+  );
 }
 
 /**

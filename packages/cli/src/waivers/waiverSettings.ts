@@ -1,4 +1,4 @@
-import { switchedOn, text } from "../settings/parsers.js";
+import { kmsKeyName, switchedOn, text } from "../settings/parsers.js";
 import { keystorePath } from "./keystoreFiles.js";
 import { PASSPHRASE_SETTINGS } from "./passphrase.js";
 
@@ -18,7 +18,21 @@ export const KEYSTORE_SETTING = {
   parse: keystorePath,
 } as const;
 
+export const SEAL_SETTING = {
+  flag: "seal",
+  placeholder: "KEY",
+  help: "Key of AWS KMS, Google Cloud KMS or Azure Key Vault that encrypts the passphrase, which is then a random one.",
+  parse: kmsKeyName,
+} as const;
+
 export const JSON_SETTING = { flag: "json", help: "Print JSON, for programs.", parse: switchedOn } as const;
+
+/** A new passphrase's places exclude each other, and a seal makes one by itself. */
+export const NEW_PASSPHRASE_ALTERNATIVES = {
+  keys: ["passphraseFile", "passphraseFd", "seal"],
+  subject: "the passphrase",
+  required: false,
+} as const;
 
 /** The passphrase's places exclude each other. */
 export const PASSPHRASE_ALTERNATIVES = {

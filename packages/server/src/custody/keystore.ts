@@ -24,6 +24,16 @@ export interface Keystore {
     readonly kdfparams: Readonly<Record<string, unknown>>;
     readonly mac: string;
   };
+  /** Present where a key management service keeps the passphrase. Other programs overlook it. */
+  readonly seal?: KeystoreSeal | undefined;
+}
+
+/** A keystore's random passphrase, encrypted by a key management service. */
+export interface KeystoreSeal {
+  /** The name of the key that decrypts the passphrase. */
+  readonly key: string;
+  /** In base64. */
+  readonly passphrase: string;
 }
 
 /** A keystore cannot be opened. The message continues a sentence that begins with the file: "is not a keystore". */
@@ -118,16 +128,19 @@ export function parseKeystore(text: string): Keystore {
 }
 
 function problemOf(json: Record<string, unknown>): string | undefined {
-  const { version, address, crypto: parts } = json ?? {};
+  const { version, address, crypto: parts, seal } = json ?? {};
   const { cipher, cipherparams, ciphertext, kdf, kdfparams, mac } = (parts ?? {}) as Record<string, unknown>;
   const isHex = (value: unknown, bytes: number) =>
     typeof value === "string" && value.length === 2 * bytes && /^[0-9a-f]*$/i.test(value);
+  const isText = (value: unknown) => typeof value === "string" && value !== "";
+  const { key, passphrase } = (seal ?? {}) as Record<string, unknown>;
   if (version !== 3) return `its version is ${JSON.stringify(version)}, not 3`;
   if (address !== undefined && !/^(0x)?[0-9a-f]{40}$/i.test(String(address))) return "its address is none";
   if (cipher !== "aes-128-ctr") return `its cipher is ${JSON.stringify(cipher)}, not aes-128-ctr`;
   if (!isHex((cipherparams as { iv?: unknown } | undefined)?.iv, 16)) return "its iv is not 16 bytes of hex";
   if (!isHex(ciphertext, KEY_BYTES)) return "its ciphertext is not 32 bytes of hex";
   if (!isHex(mac, 32)) return "its mac is not 32 bytes of hex";
+  if (seal !== undefined && !(isText(key) && isText(passphrase))) return "its seal is not complete";
   return problemOfDerivation(kdf, (kdfparams ?? {}) as Record<string, unknown>);
 }
 

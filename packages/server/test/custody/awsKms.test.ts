@@ -39,6 +39,7 @@ afterEach(() => {
 describeKms("AWS KMS", () => ({
   backend: kms.backend,
   keys: AWS_KEYS,
+  sealingKey: AWS_KEYS.sealing,
   options: {},
   async withoutCredentials(run) {
     const { AWS_ENDPOINT_URL_KMS } = kms.workload;

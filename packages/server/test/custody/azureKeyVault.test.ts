@@ -34,6 +34,7 @@ afterEach(() => {
 describeKms("Azure Key Vault", () => ({
   backend: vault.backend,
   keys: AZURE_KEYS,
+  sealingKey: AZURE_KEYS.sealing,
   options: { agent: vault.agent },
   async withoutCredentials(run) {
     setVariables({});

@@ -29,6 +29,7 @@ afterEach(() => {
 describeKms("Google Cloud KMS", () => ({
   backend: kms.backend,
   keys: GOOGLE_KEYS,
+  sealingKey: GOOGLE_SEALING_KEY,
   options: { endpoint: kms.url },
   async withoutCredentials(run) {
     setVariables({});

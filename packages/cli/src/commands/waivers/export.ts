@@ -1,9 +1,9 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import { decryptKeystore, KeystoreError } from "@gas-waiver/server";
 import { defineCommand } from "../../command.js";
 import { CommandFailedError } from "../../errorMessage.js";
 import { text } from "../../settings/parsers.js";
 import { writeSecretFile } from "../../waivers/keystoreFiles.js";
+import { openKeystore } from "../../waivers/openKeystore.js";
 import { PASSPHRASE_SETTINGS, readPassphrase } from "../../waivers/passphrase.js";
 import { JSON_SETTING, KEYSTORE_SETTING, PASSPHRASE_ALTERNATIVES } from "../../waivers/waiverSettings.js";
 
@@ -29,13 +29,10 @@ export const exportKey = defineCommand({
     const [file, ...others] = values.keystore;
     if (file === undefined || others.length > 0)
       throw new CommandFailedError("--keystore names no single file");
-    try {
-      const key = await decryptKeystore(file.keystore, await readPassphrase(values, context));
-      await writeSecretFile(values.out, `${bytesToHex(key)}\n`);
-    } catch (error) {
-      if (error instanceof KeystoreError) throw new CommandFailedError(`${file.path} ${error.message}`);
-      throw error;
-    }
+    const passphrase = () => readPassphrase(values, context);
+    const fail = (reason: string) => new CommandFailedError(`${file.path} ${reason}`);
+    const key = await openKeystore(file, passphrase, fail);
+    await writeSecretFile(values.out, `${bytesToHex(key)}\n`);
     context.print(
       values.json ? JSON.stringify({ file: values.out }) : `the private key is in ${values.out}, unencrypted`,
     );

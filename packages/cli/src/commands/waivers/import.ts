@@ -3,7 +3,12 @@ import { CommandFailedError } from "../../errorMessage.js";
 import { keyFile } from "../../settings/parsers.js";
 import { PASSPHRASE_SETTINGS } from "../../waivers/passphrase.js";
 import { storeKey } from "../../waivers/storeKey.js";
-import { FOLDER_SETTING, JSON_SETTING, PASSPHRASE_ALTERNATIVES } from "../../waivers/waiverSettings.js";
+import {
+  FOLDER_SETTING,
+  JSON_SETTING,
+  NEW_PASSPHRASE_ALTERNATIVES,
+  SEAL_SETTING,
+} from "../../waivers/waiverSettings.js";
 
 export const importKey = defineCommand({
   description: "The command encrypts a private key that lies in a file. Destroy that file afterwards.",
@@ -18,9 +23,10 @@ export const importKey = defineCommand({
     },
     folder: FOLDER_SETTING,
     ...PASSPHRASE_SETTINGS,
+    seal: SEAL_SETTING,
     json: JSON_SETTING,
   },
-  rules: { alternatives: [PASSPHRASE_ALTERNATIVES] },
+  rules: { alternatives: [NEW_PASSPHRASE_ALTERNATIVES] },
   async run(values, context) {
     const { path, keys } = values.keyFile;
     const [key] = keys;

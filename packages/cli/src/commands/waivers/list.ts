@@ -10,13 +10,16 @@ export const list = defineCommand({
   settings: { folder: { ...FOLDER_SETTING, parse: keystorePath }, json: JSON_SETTING },
   rules: {},
   async run({ folder, json }, { print }) {
-    const files = folder.map(({ path, keystore: { address } }) => ({
+    const files = folder.map(({ path, keystore: { address, seal } }) => ({
       address: address === undefined ? undefined : checksumAddress(hexToBytes(`0x${address}`)),
       file: path,
+      sealedBy: seal?.key,
     }));
     if (json) print(JSON.stringify(files));
     else
-      for (const { address, file } of files)
-        print(`${address ?? "an address that it does not name"} in ${file}`);
+      for (const { address, file, sealedBy } of files) {
+        const seal = sealedBy === undefined ? "" : `, sealed by ${sealedBy}`;
+        print(`${address ?? "an address that it does not name"} in ${file}${seal}`);
+      }
   },
 });

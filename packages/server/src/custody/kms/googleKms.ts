@@ -34,6 +34,8 @@ export async function openGoogleKey(
   await client.initialize().catch((error: Error) => {
     throw translate(error, timeoutMs);
   });
+  // The service finds the version that decrypts by itself.
+  const cryptoKey = id.replace(/\/cryptoKeyVersions\/\d+$/, "");
   return {
     async readPublicKey() {
       const { algorithm, pem } = await call(client.getPublicKey({ name: id }, options));
@@ -46,14 +48,18 @@ export async function openGoogleKey(
       return compactOfDer(bytesOf((await call(client.asymmetricSign(request, options))).signature));
     },
     async encrypt(secret, context) {
-      const request = { name: id, plaintext: secret, additionalAuthenticatedData: Buffer.from(context) };
+      const request = {
+        name: cryptoKey,
+        plaintext: secret,
+        additionalAuthenticatedData: Buffer.from(context),
+      };
       return {
         ciphertext: bytesOf((await call(client.encrypt(request, options))).ciphertext),
-        key: id,
+        key: cryptoKey,
       };
     },
     async decrypt(ciphertext, context) {
-      const request = { name: id, ciphertext, additionalAuthenticatedData: Buffer.from(context) };
+      const request = { name: cryptoKey, ciphertext, additionalAuthenticatedData: Buffer.from(context) };
       return bytesOf((await call(client.decrypt(request, options))).plaintext);
     },
   };
@@ -80,7 +86,7 @@ interface Status {
 
 const REASONS: Readonly<Record<string, string>> = {
   INVALID_ARGUMENT: "the request does not fit the key",
-  FAILED_PRECONDITION: "it is not enabled, or does not sign",
+  FAILED_PRECONDITION: "it is not enabled, or has another purpose",
   NOT_FOUND: "there is no such key",
   PERMISSION_DENIED: "this identity may not use it, or there is no such key",
   UNAUTHENTICATED: "Google does not take the credentials",

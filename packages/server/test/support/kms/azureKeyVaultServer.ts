@@ -4,6 +4,7 @@ import {
   generateKeyPairSync,
   type KeyObject,
   privateDecrypt,
+  publicEncrypt,
   randomBytes,
   sign,
   verify,
@@ -35,6 +36,8 @@ export const AZURE_KEYS: Readonly<Record<KeyRole, string>> = {
 };
 /** The newest version of the key that signs. */
 export const AZURE_NEWEST_KEY = `https://${VAULT}/keys/waiver`;
+
+const OAEP = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
 
 const base64url = (text: string | Uint8Array) => Buffer.from(text).toString("base64url");
 
@@ -163,17 +166,21 @@ export async function startAzureKeyVault(folder: string) {
       });
       return signature && { kid: urlOf(name), value: base64url(signature.toBytes("compact")) };
     }
-    if (operation === "unwrapkey" && found === "sealing" && input.alg === "RSA-OAEP-256")
-      return unwrap(name, value);
+    const isSealing = found === "sealing" && input.alg === "RSA-OAEP-256";
+    if (operation === "wrapkey" && isSealing)
+      return {
+        kid: urlOf(name),
+        value: base64url(publicEncrypt({ key: sealing.publicKey, ...OAEP }, value)),
+      };
+    if (operation === "unwrapkey" && isSealing) return unwrap(name, value);
     throw new VaultError(400, "BadParameter", "Operation is not permitted, or its parameters are wrong.");
   }
 
   function unwrap(name: string, value: Buffer): object {
     try {
-      const padding = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
       return {
         kid: urlOf(name),
-        value: base64url(privateDecrypt({ key: sealing.privateKey, ...padding }, value)),
+        value: base64url(privateDecrypt({ key: sealing.privateKey, ...OAEP }, value)),
       };
     } catch {
       throw new VaultError(400, "BadParameter", "Decryption failed.");

@@ -138,7 +138,10 @@ export async function startGoogleKms(folder: string) {
   }
 
   function seal(name: string, method: "encrypt" | "decrypt", input: Input): object {
-    if (name !== GOOGLE_SEALING_KEY) roleOf(name);
+    if (name !== GOOGLE_SEALING_KEY) {
+      roleOf(`${name}/cryptoKeyVersions/1`);
+      throw new GoogleError("FAILED_PRECONDITION", `${name} has the purpose ASYMMETRIC_SIGN`);
+    }
     const context = Buffer.from(String(input.additionalAuthenticatedData ?? ""), "base64");
     if (method === "encrypt") {
       const iv = randomBytes(12);

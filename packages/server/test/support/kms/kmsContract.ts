@@ -1,9 +1,16 @@
 import { bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { openKmsKey, readName } from "../../../src/custody/kms/openKms.js";
-import { type KmsOptions, openKmsWaiver } from "../../../src/index.js";
+import {
+  type Keystore,
+  type KmsOptions,
+  openKmsWaiver,
+  openSealedKeystore,
+  parseKeystore,
+  sealKeystore,
+} from "../../../src/index.js";
 import { describeRemoteCustody } from "../remoteCustody.js";
-import { SECOND_WAIVER, WAIVER } from "../user.js";
+import { SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../user.js";
 import type { KeyRole, KmsBackend } from "./kmsBackend.js";
 
 /** A model of a key management service that runs, and the names of its keys. */
@@ -11,6 +18,8 @@ export interface KmsModel {
   readonly backend: KmsBackend;
   readonly keys: Readonly<Record<KeyRole, string>>;
   readonly options: KmsOptions;
+  /** The name of the key that encrypts, as operators give it. */
+  readonly sealingKey: string;
   /** Runs something where no credentials are to be found. */
   withoutCredentials<T>(run: () => Promise<T>): Promise<T>;
 }
@@ -47,7 +56,7 @@ export function describeKms(name: string, model: () => KmsModel): void {
         ["disabled", /it is (disabled|not enabled)/],
         ["forbidden", /this identity may not use it/],
         ["other curve", /it is a key of .*256.*, and a waiver needs one of secp256k1/],
-        ["sealing", /does not sign|a waiver needs one of secp256k1/],
+        ["sealing", /does not sign|has another purpose|a waiver needs one of secp256k1/],
       ] as const) {
         const refused = await open(role).catch((error: Error) => error);
         expect(refused, role).toMatchObject({ name: "StartError", message: expect.stringMatching(reason) });
@@ -81,6 +90,34 @@ export function describeKms(name: string, model: () => KmsModel): void {
       await model().withoutCredentials(async () => {
         await expect(open("signing")).rejects.toThrow(/cannot be used: there are no credentials of/);
       });
+    });
+  });
+
+  describe(`a keystore that ${name} seals`, () => {
+    const open = (keystore: Keystore) =>
+      openSealedKeystore(parseKeystore(JSON.stringify(keystore)), model().options);
+
+    it("opens to its key, shows nothing of it, and does not open with the seal of another one", async () => {
+      const { sealingKey, options } = model();
+      const keystore = await sealKeystore(WAIVER_KEY, sealingKey, options);
+      expect(await open(keystore)).toEqual(WAIVER_KEY);
+      expect(JSON.stringify(keystore)).not.toContain(bytesToHex(WAIVER_KEY).slice(2));
+      const other = await sealKeystore(SECOND_KEY, sealingKey, options);
+      await expect(open({ ...keystore, seal: other.seal })).rejects.toThrow(
+        /the ciphertext was not made with it|the request does not fit the key|is damaged/,
+      );
+    });
+
+    it("is refused where the key does not encrypt, or the workload may not use it", async () => {
+      const { keys, sealingKey, options } = model();
+      for (const role of ["signing", "forbidden", "missing"] as const) {
+        await expect(sealKeystore(WAIVER_KEY, keys[role], options), role).rejects.toThrow(/cannot be used/);
+      }
+      const { seal, ...keystore } = await sealKeystore(WAIVER_KEY, sealingKey, options);
+      const elsewhere = { key: keys.forbidden, passphrase: seal?.passphrase ?? "" };
+      await expect(open({ ...keystore, seal: elsewhere })).rejects.toThrow("this identity may not use it");
+      const cut = JSON.stringify({ ...keystore, seal: { key: sealingKey } });
+      expect(() => parseKeystore(cut)).toThrow("its seal is not complete");
     });
   });
 }
