@@ -17,8 +17,8 @@ postgres=999 service=10001 haproxy=99 grafana=472
 keep() { # NAME USER, with the content on standard input
   [ -e "secrets/$1" ] || { cat > "secrets/$1.new"; chown "$2" "secrets/$1.new"; mv "secrets/$1.new" "secrets/$1"; }
 }
-certificate() { # FILE NAME, signed by the authority in $work
-  openssl req -newkey rsa:2048 -nodes -keyout "$1.key" -subj "/CN=$2" -addext "subjectAltName=DNS:$2" -out "$1.csr" 2>/dev/null
+certificate() { # FILE NAMES, signed by the authority in $work
+  openssl req -newkey rsa:2048 -nodes -keyout "$1.key" -subj "/CN=gas-waiver" -addext "subjectAltName=$2" -out "$1.csr" 2>/dev/null
   openssl x509 -req -in "$1.csr" -CA "$work/ca.crt" -CAkey "$work/ca.key" -days 825 -copy_extensions copy -out "$1.crt" 2>/dev/null
 }
 
@@ -30,9 +30,9 @@ printf 'postgres://gas_waiver:%s@postgres/gas_waiver?sslmode=verify-full&sslroot
 keep keystore "$service" < "$keystore"
 keep passphrase "$service" < "$passphrase"
 if [ ! -e secrets/database-certificate ] || [ ! -e secrets/proxy-certificate ]; then
-  openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=gas-waiver" -keyout "$work/ca.key" -out "$work/ca.crt" 2>/dev/null
-  certificate "$work/database" postgres
-  certificate "$work/proxy" "$name"
+  openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=gas-waiver authority" -keyout "$work/ca.key" -out "$work/ca.crt" 2>/dev/null
+  certificate "$work/database" DNS:postgres,DNS:standby
+  certificate "$work/proxy" "DNS:$name"
   keep database-ca "$service" < "$work/ca.crt"
   chmod 644 secrets/database-ca
   keep database-certificate "$postgres" < "$work/database.crt"
