@@ -40,7 +40,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports?: Sha
     readiness,
     leaving,
   } = parts;
-  const { intake, metrics, policies, broadcastBuffer, revertCauses, refusals, blockEvents } = relay;
+  const { intake, metrics, policies, broadcastBuffer, revertCauses, refusals, byHash, blockEvents } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
   const checker = createChecker({
@@ -64,6 +64,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports?: Sha
     broadcastBuffer,
     revertCauses,
     refusals,
+    byHash,
   };
   return {
     api: createApp({

@@ -30,6 +30,7 @@ import { createPolicySource, type PolicySource } from "./policy/source.js";
 import { createRefusals } from "./results/refusals.js";
 import { openReplicaNotifications } from "./results/replicaNotifications.js";
 import { createResults } from "./results/results.js";
+import { createSubmissionsByHash } from "./results/submissionsByHash.js";
 import { createSigner } from "./signing/signer.js";
 import { databaseNow } from "./store/databaseNow.js";
 import type { LaneStatus } from "./store/lanes/laneStatus.js";
@@ -103,6 +104,7 @@ export async function startRelay(parts: RelayParts) {
     broadcastBuffer: laneParts.broadcastBuffer,
     revertCauses: laneParts.revertCauses,
     refusals: messaging.refusals,
+    byHash: messaging.byHash,
     metrics: coordination.metrics,
     policies: coordination.policies,
     waivers: coordination.waivers,
@@ -132,7 +134,7 @@ export async function startRelay(parts: RelayParts) {
 type Messaging = ReturnType<typeof createMessaging>;
 
 /** Carries results to the waiting result lines, on this replica and on others, and keeps the lines that were refused. */
-function createMessaging({ store, log, replica }: RelayBase) {
+function createMessaging({ store, log, replica, chainRef }: RelayBase) {
   const notifications = openReplicaNotifications({ store: store.forRole("lanes"), log, replica });
   const results = createResults({
     store: store.forRole("reading"),
@@ -141,7 +143,8 @@ function createMessaging({ store, log, replica }: RelayBase) {
     notifyReplicas: notifications.notifyResults,
   });
   const refusals = createRefusals({ store, reading: store.forRole("reading"), log });
-  return { notifications, results, refusals };
+  const byHash = createSubmissionsByHash(store.forRole("reading"), chainRef);
+  return { notifications, results, refusals, byHash };
 }
 
 type Coordination = ReturnType<typeof openCoordination>;
@@ -287,7 +290,7 @@ function createLanes(
 
 function createRelayIntake(
   base: RelayBase,
-  { results, refusals }: Messaging,
+  { results, refusals, byHash }: Messaging,
   { metrics, policies, directory, announceWork, statuses }: Coordination,
   { expectedSenders }: LaneParts,
 ) {
@@ -298,6 +301,7 @@ function createRelayIntake(
     assertStoreWritable: () => base.store.monitor.assertWritable(),
     results,
     refusals,
+    byHash,
     metrics,
     policies,
     expected: expectedSenders,

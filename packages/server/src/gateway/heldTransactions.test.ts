@@ -4,6 +4,7 @@ import { createHeldLane } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { innerOf, userAddress } from "../../test/support/user.js";
 import type { Caller } from "../model/caller.js";
+import { createSubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Store } from "../store/store.js";
 import { createHeldTransactions } from "./heldTransactions.js";
 
@@ -23,6 +24,7 @@ const held = () =>
   createHeldTransactions({
     store,
     chainRef,
+    byHash: createSubmissionsByHash(store, chainRef),
     node: {
       read: async ({ method }) =>
         method === "eth_getTransactionCount" ? `0x${(counts.shift() ?? 0n).toString(16)}` : null,

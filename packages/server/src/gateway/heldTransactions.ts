@@ -3,17 +3,16 @@ import {
   bytesToHex,
   type Hex,
   hashTransaction,
-  hexToBytes,
   parseInnerTx,
   type SignedTransaction,
 } from "@gas-waiver/protocol";
 import { toQuantity } from "../chain/calls.js";
 import type { Caller, LimitedCaller } from "../model/caller.js";
+import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { findHeldNonces, HELD_NONCES_PER_PAGE } from "../store/submissions/findHeldNonces.js";
-import { findHeldTransactions, type HeldTransaction } from "../store/submissions/findHeldTransactions.js";
-import { createSharedLookup } from "../util/sharedLookup.js";
+import type { HeldTransaction } from "../store/submissions/findHeldTransactions.js";
 import type { NodeReader } from "./nodeReader.js";
 import { bytesAt, quantityOf } from "./params.js";
 
@@ -23,6 +22,7 @@ export interface HeldTransactionDependencies {
   readonly store: Store;
   readonly chainRef: number;
   readonly storeTurns: StoreTurns;
+  readonly byHash: Pick<SubmissionsByHash, "held">;
 }
 
 /** Lets the clients take turns at reading the store. */
@@ -34,13 +34,10 @@ export interface StoreTurns {
  * Answers about the transactions that the service has accepted, and which no block has executed. The node knows nothing of
  * those: it holds their wrappers.
  */
-export function createHeldTransactions({ node, store, chainRef, storeTurns }: HeldTransactionDependencies) {
+export function createHeldTransactions(dependencies: HeldTransactionDependencies) {
+  const { node, store, chainRef, storeTurns, byHash } = dependencies;
   const heldNonces = (caller: Caller, sender: Uint8Array, from: bigint) =>
     storeTurns.readOn(caller, () => mapStoreErrors(() => findHeldNonces(store, chainRef, { sender, from })));
-  // All clients share one query at a time, because it reads the whole queue.
-  const findByHash = createSharedLookup((hashes: readonly Hex[]) =>
-    mapStoreErrors(() => findHeldTransactions(store, chainRef, hashes.map(hexToBytes))),
-  );
   return {
     /** `eth_getTransactionCount`: of the pending state, it counts what the service holds for the sender. */
     async transactionCount(params: readonly unknown[], caller: Caller): Promise<unknown> {
@@ -65,9 +62,9 @@ export function createHeldTransactions({ node, store, chainRef, storeTurns }: He
       const call = { method: "eth_getTransactionByHash", params };
       const included = await node.read(call, caller);
       if (included !== null) return included;
-      const held = await findByHash(bytesToHex(hash));
+      const held = await mapStoreErrors(() => byHash.held(hash));
       // It may have come into a block between the two questions.
-      return held ? pendingTransaction(held) : await node.read(call, caller);
+      return held && !held.isIncluded ? pendingTransaction(held) : await node.read(call, caller);
     },
   };
 }

@@ -1,10 +1,11 @@
-import type { AnySubmissionRecord } from "@gas-waiver/protocol";
+import { type AnySubmissionRecord, bytesToHex } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
 import type { Submission } from "../model/submission.js";
 import { toSubmissionRecord } from "../model/submissionRecord.js";
 import type { Refusals } from "../results/refusals.js";
-import { findReadableByHash, findReadableSubmissions } from "../store/accept/readAccess.js";
+import type { SubmissionsByHash } from "../results/submissionsByHash.js";
+import { findReadableSubmissions } from "../store/accept/readAccess.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import type { StoreTurns } from "./heldTransactions.js";
@@ -14,11 +15,11 @@ import { bytesAt } from "./params.js";
 export interface RecordDependencies {
   /** The store, over the connections for reading. */
   readonly store: Store;
-  readonly chainRef: number;
   readonly storeTurns: StoreTurns;
   /** Writes what nodes have answered and the store does not know yet. */
   readonly broadcastBuffer: { flush(): Promise<void> };
   readonly refusals: Pick<Refusals, "find">;
+  readonly byHash: Pick<SubmissionsByHash, "readable">;
 }
 
 /** The states of a transaction as the published SDKs of BEP-414 number them. */
@@ -26,18 +27,19 @@ const SDK_STATUS = { queued: 0, signed: 1, broadcast: 1, included: 2, failed: 3 
 
 /** Tells what became of a submission, also of a failed one, of which the chain knows nothing. */
 export function createRecords(dependencies: RecordDependencies) {
-  const { store, chainRef, storeTurns, broadcastBuffer, refusals } = dependencies;
-  const find = async ([name]: readonly unknown[], { keyId, publishable }: Caller): Promise<Submission[]> => {
+  const { store, storeTurns, broadcastBuffer, refusals, byHash } = dependencies;
+  const find = async (
+    [name]: readonly unknown[],
+    { keyId, publishable }: Caller,
+  ): Promise<Submission | undefined> => {
     // D32: a publishable key sees only what it can name by hash.
     if (typeof name === "string" && isUuid(name) && publishable === undefined)
-      return await findReadableSubmissions(store, keyId, [name]);
-    const innerHash = bytesAt([name], 0, 32, "the hash of the transaction");
-    return await findReadableByHash(store, { chain: chainRef, keyId, innerHash });
+      return (await findReadableSubmissions(store, keyId, [name]))[0];
+    const hash = bytesAt([name], 0, 32, "the hash of the transaction");
+    return (await byHash.readable(keyId, [hash])).get(bytesToHex(hash));
   };
-  const read = async (params: readonly unknown[], caller: Caller) => {
-    const [found] = await storeTurns.readOn(caller, () => mapStoreErrors(() => find(params, caller)));
-    return found;
-  };
+  const read = (params: readonly unknown[], caller: Caller) =>
+    storeTurns.readOn(caller, () => mapStoreErrors(() => find(params, caller)));
   const recordOf = async (params: readonly unknown[], caller: Caller) => {
     if (params.length !== 1) throw invalidParams("one parameter is needed: the hash of the transaction");
     let submission = await read(params, caller);

@@ -12,6 +12,7 @@ import { OpenRequests } from "../results/openRequests.js";
 import type { Refusals } from "../results/refusals.js";
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
+import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { createAcceptAll } from "../store/accept/acceptAll.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { LaneFloor } from "../store/lanes/laneFloors.js";
@@ -40,10 +41,11 @@ export interface Intake {
     terms?: SubmitTerms,
   ): Promise<AsyncIterable<ResultLine>>;
   /**
-   * Gives the lines of earlier submissions of this key (D23), and of lines that were refused.
+   * Gives the lines of earlier submissions of this key (D23), and those that were refused.
+   * @param names ids, or hashes of transactions.
    * @throws {@link ProtocolError} of code `UNAVAILABLE`.
    */
-  watch(caller: Caller, ids: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
+  watch(caller: Caller, names: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
   /** Refuses all further requests. */
   stopAccepting(): void;
   readonly isStopping: boolean;
@@ -72,6 +74,7 @@ export interface IntakeDependencies {
   readonly assertStoreWritable: () => void;
   readonly results: Results;
   readonly refusals: Pick<Refusals, "keep" | "find">;
+  readonly byHash: Pick<SubmissionsByHash, "readable">;
   readonly metrics: Metrics;
   readonly options: ResolvedOptions;
   readonly log: Logger;
@@ -169,10 +172,11 @@ class SubmissionIntake implements Intake {
     });
   }
 
-  async watch(caller: Caller, ids: readonly string[], wait: Wait) {
+  async watch(caller: Caller, names: readonly string[], wait: Wait) {
     if (this.#isStopping) throw shuttingDown();
-    const { refusals } = this.#dependencies;
-    return await mapStoreErrors(() => resumeLines(this.#linesOptions(wait), caller, ids, refusals));
+    return await mapStoreErrors(() =>
+      resumeLines(this.#linesOptions(wait), caller, names, this.#dependencies),
+    );
   }
 
   stopAccepting(): void {

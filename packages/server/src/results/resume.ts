@@ -1,5 +1,6 @@
 import {
   type ErrorValues,
+  hexToBytes,
   isReason,
   ProtocolError,
   type RefusedRecord,
@@ -7,32 +8,41 @@ import {
 } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
+import type { Submission } from "../model/submission.js";
 import { findReadableSubmissions } from "../store/accept/readAccess.js";
 import { linesOf, type ResultLinesOptions } from "./lines.js";
 import type { Refusals } from "./refusals.js";
 import type { LineSource } from "./resultLine.js";
+import type { SubmissionsByHash } from "./submissionsByHash.js";
+
+export interface ResumeDependencies {
+  readonly refusals: Pick<Refusals, "find">;
+  readonly byHash: Pick<SubmissionsByHash, "readable">;
+}
 
 /**
  * Yields the lines of earlier submissions (D23), at once for those whose result is known, and the lines that were refused.
- * `index` is the position in `ids`. A key sees its own submissions only; the line of any other id is an error.
+ * `index` is the position in `names`. A key sees its own submissions only; the line of any other name is an error.
+ * @param names ids, or hashes of transactions. A publishable key names by hash alone (D32).
  */
 export async function resumeLines(
   request: ResultLinesOptions,
-  { keyId, publishable }: Caller,
-  ids: readonly string[],
-  refusals: Pick<Refusals, "find">,
+  caller: Caller,
+  names: readonly string[],
+  dependencies: ResumeDependencies,
 ): Promise<AsyncIterable<ResultLine>> {
-  // D32: a publishable key sees only what it names by hash. The client sends such transactions again, which is safe (D18).
-  const readableIds = publishable ? [] : ids.filter(isUuid);
-  const found = await findReadableSubmissions(request.store, keyId, readableIds);
-  const readable = new Map(found.map((one) => [one.id, one]));
-  const otherIds = readableIds.filter((id) => !readable.has(id.toLowerCase()));
-  const refused = otherIds.length === 0 ? [] : await refusals.find(keyId, otherIds);
+  const ids = caller.publishable ? [] : names.filter(isUuid);
+  const hashes = [...new Set(names.filter(isHash).map((name) => name.toLowerCase()))];
+  const byId = ids.length === 0 ? [] : await findReadableSubmissions(request.store, caller.keyId, ids);
+  const byHash = await dependencies.byHash.readable(caller.keyId, hashes.map(hexToBytes));
+  const readable = new Map<string, Submission>([...byId.map((one) => [one.id, one] as const), ...byHash]);
+  const otherIds = ids.filter((id) => !readable.has(id.toLowerCase()));
+  const refused = otherIds.length === 0 ? [] : await dependencies.refusals.find(caller.keyId, otherIds);
   const errors = new Map(refused.map((record) => [record.id, errorOf(record)]));
-  const entries = ids.map((id, index): LineSource => {
-    const submission = readable.get(id.toLowerCase());
+  const entries = names.map((name, index): LineSource => {
+    const submission = readable.get(name.toLowerCase());
     if (submission) return { index, id: submission.id, innerHash: submission.innerHash, earlier: true };
-    return { index, id, error: errors.get(id.toLowerCase()) ?? unknownSubmission() };
+    return { index, id: name, error: errors.get(name.toLowerCase()) ?? unknownSubmission() };
   });
   return linesOf(request, entries);
 }
@@ -46,5 +56,9 @@ function errorOf({ error: { reason = "", message, details } }: RefusedRecord): P
 }
 
 function unknownSubmission(): ProtocolError {
-  return new ProtocolError("UNKNOWN_SUBMISSION", "this key has no submission with this id");
+  return new ProtocolError("UNKNOWN_SUBMISSION", "this key has no submission with this id or hash");
+}
+
+function isHash(name: string): boolean {
+  return /^0x[0-9a-f]{64}$/i.test(name);
 }

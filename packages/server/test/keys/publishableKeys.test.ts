@@ -185,7 +185,7 @@ describe("a WebSocket with a publishable key", () => {
       headers: { origin, "x-forwarded-for": address },
     });
 
-  it("takes it as a subprotocol, chooses the other one, and watches no id", async () => {
+  it("takes it as a subprotocol, chooses the other one, and watches hashes and no id", async () => {
     const socket = open(pageKey, PAGE, "192.0.2.20");
     const client = new TestSocket(socket);
     await once(socket, "open");
@@ -193,8 +193,15 @@ describe("a WebSocket with a publishable key", () => {
     client.send({ id: 1, transactions: [innerOf(20)] });
     const [line] = await client.framesOfRequest();
     expect(line).toMatchObject({ success: true, txHash: hashOf(innerOf(20)) });
-    client.send({ id: 2, watch: [line?.id] });
-    expect((await client.framesOfRequest())[0]).toMatchObject({ error: { reason: "UNKNOWN_SUBMISSION" } });
+    const ofOther = hashOf(innerOf(21));
+    await shared().submit([innerOf(21)]);
+    client.send({ id: 2, watch: [line?.id, hashOf(innerOf(20)).toUpperCase().replace("X", "x"), ofOther] });
+    const frames = (await client.framesOfRequest()).slice(0, -1);
+    expect(frames.sort((a, b) => Number(a.index) - Number(b.index))).toMatchObject([
+      { id: line?.id, error: { reason: "UNKNOWN_SUBMISSION" } },
+      { id: line?.id, success: true, txHash: hashOf(innerOf(20)) },
+      { id: ofOther, error: { reason: "UNKNOWN_SUBMISSION" } },
+    ]);
     socket.close();
   });
 

@@ -19,6 +19,7 @@ export type GatewayServices = Pick<
   | "readiness"
   | "broadcastBuffer"
   | "refusals"
+  | "byHash"
   | "rateLimiter"
   | "readLimiter"
   | "options"

@@ -10,6 +10,7 @@ import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
 import type { KeyPolicyDependencies } from "../../policy/keyPolicy.js";
 import type { Refusals } from "../../results/refusals.js";
+import type { SubmissionsByHash } from "../../results/submissionsByHash.js";
 import type { Store } from "../../store/store.js";
 import type { ApiRequest, AuthenticatedRequest, Authenticator } from "../authenticator.js";
 import type { ClientAddress } from "../clientAddress.js";
@@ -24,6 +25,7 @@ import type { SocketAcceptor } from "../socket/socket.js";
 export interface RouteServices {
   readonly store: Store;
   readonly chainRef: number;
+  readonly byHash: SubmissionsByHash;
   readonly intake: Intake;
   readonly checker: Checker;
   readonly policy: KeyPolicyDependencies;

@@ -3,7 +3,7 @@ import { validate as isUuid } from "uuid";
 import type { Caller } from "../../model/caller.js";
 import type { Submission } from "../../model/submission.js";
 import { toSubmissionRecord } from "../../model/submissionRecord.js";
-import { findReadableByHash, findReadableSubmissions } from "../../store/accept/readAccess.js";
+import { findReadableSubmissions } from "../../store/accept/readAccess.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
@@ -14,18 +14,19 @@ import type { RouteServices } from "./routeHandler.js";
  */
 export function serveSubmission({
   store,
-  chainRef: chain,
+  byHash,
   broadcastBuffer,
   revertCauses,
   refusals,
   readLimiter,
 }: Pick<
   RouteServices,
-  "store" | "chainRef" | "broadcastBuffer" | "revertCauses" | "refusals" | "readLimiter"
+  "store" | "byHash" | "broadcastBuffer" | "revertCauses" | "refusals" | "readLimiter"
 >) {
-  const findNamed = async (name: string, { keyId }: Caller): Promise<Submission[]> => {
-    if (isHash(name)) return await findReadableByHash(store, { chain, keyId, innerHash: hexToBytes(name) });
-    return isUuid(name) ? await findReadableSubmissions(store, keyId, [name]) : [];
+  const findNamed = async (name: string, { keyId }: Caller): Promise<Submission | undefined> => {
+    if (isHash(name)) return (await byHash.readable(keyId, [hexToBytes(name)])).values().next().value;
+    const [found] = isUuid(name) ? await findReadableSubmissions(store, keyId, [name]) : [];
+    return found;
   };
   const findRefused = (caller: Caller, id: string) =>
     readLimiter.readOn(caller, () => mapStoreErrors(() => refusals.find(caller.keyId, [id])));
@@ -37,15 +38,15 @@ export function serveSubmission({
         throw new ProtocolError("KEY_IS_PUBLISHABLE", message);
       }
       const find = () => mapStoreErrors(() => findNamed(name, caller));
-      let [submission] = await readLimiter.read(caller, 1, find);
+      let submission = await readLimiter.read(caller, 1, find);
       if (submission?.state === "signed") {
         // A client that has got the line of a broadcast must find the broadcast in the record.
         await broadcastBuffer.flush();
-        [submission] = await readLimiter.readOn(caller, find);
+        submission = await readLimiter.readOn(caller, find);
       }
       if (submission?.state === "included" && submission.reverted && submission.cause === undefined) {
         // The cause of a revert is stored a moment after its block.
-        if (await revertCauses.settled(submission.id)) [submission] = await readLimiter.readOn(caller, find);
+        if (await revertCauses.settled(submission.id)) submission = await readLimiter.readOn(caller, find);
       }
       // A submission comes first: under an idempotency key, a line that was refused for now may be accepted later.
       const [refused] = submission === undefined && isUuid(name) ? await findRefused(caller, name) : [];

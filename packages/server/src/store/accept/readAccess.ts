@@ -1,4 +1,3 @@
-import { SUBMISSION_STATES } from "@gas-waiver/protocol";
 import type { Submission } from "../../model/submission.js";
 import { prepared } from "../statements.js";
 import type { Queryable, Store } from "../store.js";
@@ -32,29 +31,28 @@ export async function grantReadAccess(
 }
 
 /**
- * Finds the submission of a transaction that an API key may read, by its hash: of several, which failed one after the other,
- * the newest of its own.
+ * Finds the finished submission of a transaction that an API key may read, by its hash: of several, which failed one after the
+ * other, the newest of its own.
  */
-export async function findReadableByHash(
+export async function findFinishedByHash(
   store: Store,
   { chain, keyId, innerHash }: Pick<ListFilter, "chain" | "keyId"> & { readonly innerHash: Uint8Array },
-): Promise<Submission[]> {
-  const own = await listSubmissions(store, {
-    ...{ chain, keyId, innerHash, states: SUBMISSION_STATES, sender: undefined },
+): Promise<Submission | undefined> {
+  const { submissions: own } = await listSubmissions(store, {
+    ...{ chain, keyId, innerHash, states: ["included", "failed"], sender: undefined, onlyFinished: true },
     ...{ from: LOWEST_ID, before: HIGHEST_ID, limit: 1 },
   });
-  if (own.submissions.length > 0) return [...own.submissions];
+  if (own[0] !== undefined) return own[0];
   const { rows } = await store.pool.query<SubmissionRow>(
     prepared(
       `select ${SUBMISSION_COLUMNS} from submissions s
-       where id in (select id from unfinished where inner_hash = $3
-                    union all select id from finished where inner_hash = $3 and state = 'included')
+       where id in (select id from finished where inner_hash = $3 and state = 'included')
          and chain = $2 and exists (select from readers r where r.submission = s.id and r.key_id = $1)
        order by id desc limit 1`,
       [keyId, chain, toBuffer(innerHash)],
     ),
   );
-  return rows.map(submissionOf);
+  return rows[0] && submissionOf(rows[0]);
 }
 
 /**

@@ -19,6 +19,8 @@ export interface ListFilter {
   readonly from: string;
   readonly before: string;
   readonly limit: number;
+  /** Leaves out unfinished submissions, which no index has by their hashes. */
+  readonly onlyFinished?: boolean;
 }
 
 export interface ListedPage {
@@ -155,8 +157,12 @@ function pageQuery(filter: ListFilter, scansKey: boolean, days: Days): Statement
   };
   const open = states.filter((state) => state !== "failed");
   const sources = [
-    `select id from unfinished where ${matches} and ${days} and state = any(${$(open)}::submission_state[])
+    ...(filter.onlyFinished
+      ? []
+      : [
+          `select id from unfinished where ${matches} and ${days} and state = any(${$(open)}::submission_state[])
       order by id desc limit ${maxRows}`,
+        ]),
     ...(states.includes("included") ? [included()] : []),
     ...(states.includes("failed") ? [failed()] : []),
   ];
