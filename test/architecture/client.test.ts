@@ -4,7 +4,7 @@ import { testArrows } from "./testArrows.js";
 testArrows("client", {
   viemTransport: ["errors", "gasless"],
   bulk: ["actions", "errors", "http"],
-  hooks: ["actions", "errors", "http", "provider"],
+  hooks: ["actions", "errors", "http", "provider", "socket"],
   gasless: ["actions", "errors", "http"],
   socket: ["actions", "errors", "http"],
   provider: ["actions", "errors", "http"],

@@ -34,5 +34,6 @@ export {
   connect,
   type SocketClient,
   type SocketSubmitOptions,
+  type SocketWatchOptions,
   type WebSocketConstructor,
 } from "./socket/connect.js";

@@ -2,7 +2,9 @@ import { parseSubmissionRecord, type SubmissionRecord } from "@gas-waiver/protoc
 import type { Hash } from "viem";
 import type { Config } from "wagmi";
 import { readRecord } from "../actions/readRecord.js";
+import { pause } from "../http/pause.js";
 import { isTemporary } from "../http/retry.js";
+import type { SocketClient } from "../socket/connect.js";
 import { connectionTo, pickGaslessChain } from "./gaslessChain.js";
 
 export type { SubmissionRecord } from "@gas-waiver/protocol/wire";
@@ -15,7 +17,15 @@ export interface SubmissionOptions {
   readonly chainId?: number | undefined;
   /** The pause between two reads of the record, in milliseconds; 500 by default. */
   readonly pollMs?: number;
+  /**
+   * A WebSocket to the service of the chain, made by `connect` with the chain's key. With it, the record is read as soon as its
+   * state changes, and otherwise every 3 seconds, as while the WebSocket is away.
+   */
+  readonly socket?: Pick<SocketClient, "watch"> | undefined;
 }
+
+/** The longest time between two reads of a submission that a WebSocket watches, in ms. */
+const MAX_WATCH_MS = 3_000;
 
 /**
  * Makes the options of a TanStack query that follows a submission until its end, for `useQuery` or a `QueryObserver`.
@@ -30,17 +40,49 @@ export interface SubmissionOptions {
  * const stop = observer.subscribe(({ data }) => console.log(data?.state));
  * ```
  */
-export function submissionQueryOptions(config: Config, { hash, chainId, pollMs = 500 }: SubmissionOptions) {
+export function submissionQueryOptions(
+  config: Config,
+  { hash, chainId, pollMs = 500, socket }: SubmissionOptions,
+) {
   const chain = pickGaslessChain(config.chains, chainId);
+  /** The state of the last read by these options: there is nothing to wait for before the first one. */
+  let known: SubmissionRecord["state"] | undefined;
+  const nextStage = socket && hash && watchStages(socket, hash);
   return {
     queryKey: ["gasWaiver", "submission", { chainId: chain.id, hash }] as const,
     enabled: hash !== undefined,
-    queryFn: ({ signal }: { readonly signal: AbortSignal }): Promise<SubmissionRecord> =>
-      readRecord(connectionTo(chain), hash ?? "", parseSubmissionRecord, { signal }),
+    queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<SubmissionRecord> => {
+      if (known !== undefined) await nextStage?.(known, signal);
+      const record = await readRecord(connectionTo(chain), hash ?? "", parseSubmissionRecord, { signal });
+      known = record.state;
+      return record;
+    },
     // `readRecord` asks a service again that is away; what the service refuses, it refuses again.
     retry: false,
     refetchInterval: ({ state }: { readonly state: FollowedState }) => (hasEnded(state) ? false : pollMs),
   } as const;
+}
+
+/**
+ * Watches a submission over a WebSocket.
+ * @returns a function that waits until the submission has left the known state, or for a while. It throws the reason of an
+ * aborted signal, and nothing for a WebSocket that cannot be used.
+ */
+function watchStages(socket: Pick<SocketClient, "watch">, hash: Hash) {
+  let line: Promise<void> | undefined;
+  return async (known: SubmissionRecord["state"], signal: AbortSignal): Promise<void> => {
+    const wait = known === "broadcast" ? "included" : "broadcast";
+    // A line that has not come in time is awaited again, so that one frame is open at most.
+    line ??= firstLine(socket.watch([hash], { wait, signal })).finally(() => {
+      line = undefined;
+    });
+    const rest = pause(MAX_WATCH_MS, signal);
+    await Promise.race([line.catch(() => rest), rest]);
+  };
+}
+
+async function firstLine(lines: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of lines) return;
 }
 
 interface FollowedState {

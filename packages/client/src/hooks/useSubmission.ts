@@ -1,5 +1,6 @@
 import type { SubmissionRecord } from "@gas-waiver/protocol/wire";
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { type QueryParameters, useGaslessConfig, withQuery } from "./queryParameters.js";
 import { type SubmissionOptions, submissionQueryOptions } from "./submission.js";
 
@@ -20,8 +21,11 @@ export type UseSubmissionParameters = SubmissionOptions & QueryParameters<Submis
  * ```
  */
 export function useSubmission(parameters: UseSubmissionParameters): UseQueryResult<SubmissionRecord> {
-  const { hash, pollMs, query } = parameters;
+  const { hash, pollMs, socket, query } = parameters;
   const { config, chainId } = useGaslessConfig(parameters);
-  const options = submissionQueryOptions(config, { hash, chainId, ...(pollMs && { pollMs }) });
+  const options = useMemo(
+    () => submissionQueryOptions(config, { hash, chainId, socket, ...(pollMs && { pollMs }) }),
+    [config, hash, chainId, socket, pollMs],
+  );
   return useQuery<SubmissionRecord>(withQuery(options, query));
 }

@@ -222,6 +222,38 @@ describe("requests over one connection", () => {
   });
 });
 
+describe("watch", () => {
+  const HASH = `0x${"ab".repeat(32)}`;
+
+  it("asks for the lines by the names that it was given, also on the next connection, and sends nothing", async () => {
+    const service = await Service.start();
+    service.onRequest = (request, socket, connection) => {
+      if (connection === 2) return answer(socket, request.id, [good(0)]);
+      answer(socket, request.id, [good(1), late(0)]);
+      socket.close(1012);
+    };
+    const lines = await collect(clientOf(service).watch([HASH, idOf("1")], { wait: "included" }));
+    expect(lines).toEqual([good(1), good(0)]);
+    expect(service.requests.filter(({ watch }) => watch?.length !== 0)).toMatchObject([
+      { watch: [HASH, idOf("1")], wait: "included" },
+      { watch: [HASH], wait: "included" },
+    ]);
+  });
+
+  it("gives the line of a name that the service does not know, and ends with its signal", async () => {
+    const service = await Service.start();
+    const error = { code: "INVALID_REQUEST", message: "m", reason: "UNKNOWN_SUBMISSION" } as const;
+    const unknown: ResultLine = { index: 0, id: HASH, success: false, error };
+    service.onRequest = (request, socket) => answer(socket, request.id, [unknown]);
+    const client = clientOf(service);
+    expect(await collect(client.watch([HASH]))).toEqual([unknown]);
+    const abort = new AbortController();
+    service.onRequest = () => abort.abort(new Error("enough"));
+    expect(await errorOf(collect(client.watch([HASH], { signal: abort.signal })))).toBe(abort.signal.reason);
+    expect(service.requests.every(({ transactions }) => transactions === undefined)).toBe(true);
+  });
+});
+
 describe("when the connection breaks", () => {
   it("transactions without a line are sent again on the next, and each line comes once, under its own index", async () => {
     const service = await Service.start();

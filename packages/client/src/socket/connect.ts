@@ -1,8 +1,8 @@
-import type { ResultLine } from "@gas-waiver/protocol/wire";
+import type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
 import { InvalidArgumentError } from "../errors.js";
 import { type ConnectionOptions, createConnection, parseBaseUrl } from "../http/connection.js";
 import type { WebSocketConstructor } from "./socketLink.js";
-import { SocketRequest } from "./socketRequest.js";
+import { type RequestedLines, SocketRequest } from "./socketRequest.js";
 import { SocketSession } from "./socketSession.js";
 
 export type { WebSocketConstructor } from "./socketLink.js";
@@ -24,6 +24,14 @@ export interface ConnectOptions extends ConnectionOptions {
 /** Options of a submit over a WebSocket. The connection sends again by itself, so it takes no `retry`. */
 export type SocketSubmitOptions = Omit<SubmitOptions, "retry" | "idempotencyKey">;
 
+/** Options of {@link SocketClient.watch}. */
+export interface SocketWatchOptions {
+  /** `broadcast` (the default): a node of the chain has the transaction. `included`: a block has executed it. */
+  readonly wait?: Wait;
+  /** Ends the watching, and nothing else. */
+  readonly signal?: AbortSignal;
+}
+
 /** One WebSocket to the service, opened when it is needed and again when it breaks. */
 export interface SocketClient {
   /**
@@ -39,6 +47,21 @@ export interface SocketClient {
    * ```
    */
   submit(transactions: readonly string[], options?: SocketSubmitOptions): AsyncIterable<ResultLine>;
+  /**
+   * Gives the lines of earlier submissions, each as soon as its result is known, also through interruptions: those of
+   * refused lines and of what is finished at once. Leaving the loop ends the watching, and nothing else.
+   * @param names ids of lines, or hashes of transactions; at most 100 by default. A publishable key names by hash alone.
+   * @returns one line a name; `index` is its position in `names`. A name that this key has nothing of has a line with the
+   * reason `UNKNOWN_SUBMISSION`. After a line with the code `TIMEOUT`, another call goes on.
+   * @throws `WaiverClientError`, or the reason of an aborted signal.
+   * @example
+   * ```ts
+   * for await (const line of socket.watch([transactionHash], { wait: "included" })) {
+   *   console.log(line.id, line.success);
+   * }
+   * ```
+   */
+  watch(names: readonly string[], options?: SocketWatchOptions): AsyncIterable<ResultLine>;
   /**
    * Closes the connection. Running iterations fail; accepted transactions are processed all the same.
    * @example
@@ -79,18 +102,19 @@ export function connect(options: ConnectOptions): SocketClient {
     maxFrames: options.maxRequests ?? 100,
   });
   return {
-    submit: (transactions, submitOptions) => submit(session, transactions, submitOptions),
+    submit: (transactions, submitOptions) => linesOf(session, { transactions }, submitOptions),
+    watch: (names, watchOptions) => linesOf(session, { watch: names }, watchOptions),
     close: () => session.close(),
   };
 }
 
-async function* submit(
+async function* linesOf(
   session: SocketSession,
-  transactions: readonly string[],
-  { wait, signal }: SocketSubmitOptions = {},
+  requested: RequestedLines,
+  { wait, signal }: SocketWatchOptions = {},
 ): AsyncGenerator<ResultLine, void, undefined> {
   signal?.throwIfAborted();
-  const request = new SocketRequest(transactions, wait);
+  const request = new SocketRequest(requested, wait);
   const abort = () => request.fail(signal?.reason);
   signal?.addEventListener("abort", abort);
   session.add(request);

@@ -11,7 +11,8 @@ import type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
  * - `submit`: to be sent, again if the connection broke before anything was known (D18 makes that safe).
  * - `sent`: in a frame of this connection that is not answered.
  * - `held`: its line is a time-out (D17). The line counts only once a probe shows that the service is not shutting down.
- * - `watch`: its submission's id is known; the client asks for its line by the id.
+ * - `watch`: its submission's id is known; the client asks for its line by the id. A call of `watch` begins here, with the
+ *   names that its caller gave.
  */
 type TransactionState =
   | { readonly at: "submit" }
@@ -26,21 +27,30 @@ export interface FramePart {
   readonly values: readonly string[];
 }
 
-/** Tracks the transactions of one call of `submit` across connections. */
+/** The transactions of a call of `submit`, or the ids and hashes of one of `watch`. */
+export type RequestedLines =
+  | { readonly transactions: readonly string[] }
+  | { readonly watch: readonly string[] };
+
+/** Tracks the lines of one call of `submit` or `watch` across connections. */
 export class SocketRequest {
   readonly wait: Wait | undefined;
   /** Whether any part was sent: from then on the service may have accepted transactions. */
   wasSent = false;
-  readonly #transactions: readonly string[];
+  readonly #requested: RequestedLines;
   readonly #pending: Map<number, TransactionState>;
   readonly #lines: ResultLine[] = [];
   #error: { readonly thrown: unknown } | undefined;
   #wake: () => void = () => {};
 
-  constructor(transactions: readonly string[], wait: Wait | undefined) {
-    this.#transactions = transactions;
+  constructor(requested: RequestedLines, wait: Wait | undefined) {
+    this.#requested = requested;
     this.wait = wait;
-    this.#pending = new Map(transactions.map((_, index) => [index, { at: "submit" }]));
+    const states: readonly TransactionState[] =
+      "watch" in requested
+        ? requested.watch.map((id) => ({ at: "watch", id }))
+        : requested.transactions.map(() => ({ at: "submit" }));
+    this.#pending = new Map(states.map((state, index) => [index, state]));
   }
 
   /** Yields each line once. Ends after the last one, or throws the error that the request failed with. */
@@ -74,7 +84,8 @@ export class SocketRequest {
     }
     for (const index of submit) this.#pending.set(index, { at: "sent" });
     for (const [index, id] of watch) this.#pending.set(index, { at: "sent", id });
-    const values = submit.map((index) => this.#transactions[index] ?? "");
+    const { transactions } = { transactions: [], ...this.#requested };
+    const values = submit.map((index) => transactions[index] ?? "");
     const parts: FramePart[] = [
       { kind: "transactions", indexes: submit, values },
       { kind: "watch", indexes: watch.map(([index]) => index), values: watch.map(([, id]) => id) },
@@ -92,8 +103,10 @@ export class SocketRequest {
     const state = this.#pending.get(line.index);
     if (state?.at !== "sent") return false;
     if (line.success || line.error.code !== "TIMEOUT") {
-      const isLost = !line.success && line.error.reason === "UNKNOWN_SUBMISSION" && state.id !== undefined;
-      if (isLost) this.#pending.set(line.index, { at: "submit" });
+      const isUnknown = !line.success && line.error.reason === "UNKNOWN_SUBMISSION";
+      // The transaction is at hand, and was lost on the way. A name that was only watched has none.
+      if (isUnknown && state.id !== undefined && "transactions" in this.#requested)
+        this.#pending.set(line.index, { at: "submit" });
       else this.#answer(line);
     } else {
       this.#pending.set(line.index, { at: "held", line });
@@ -123,12 +136,18 @@ export class SocketRequest {
   requeue(indexes: Iterable<number> = this.#pending.keys()): void {
     for (const index of [...indexes]) {
       const state = this.#pending.get(index);
-      if (state?.at === "held") this.#pending.set(index, { at: "watch", id: state.line.id });
+      if (state?.at === "held")
+        this.#pending.set(index, { at: "watch", id: this.#nameOf(index) ?? state.line.id });
       if (state?.at === "sent") {
         const { id } = state;
         this.#pending.set(index, id === undefined ? { at: "submit" } : { at: "watch", id });
       }
     }
+  }
+
+  /** The name that the caller of `watch` gave: a publishable key names by hash alone (D32). */
+  #nameOf(index: number): string | undefined {
+    return "watch" in this.#requested ? this.#requested.watch[index] : undefined;
   }
 
   #answer(line: ResultLine): void {

@@ -12,8 +12,8 @@ export default /* @__PURE__ */ define(
     notes: {
       UNKNOWN_SUBMISSION: {
         where: ["watch"],
-        cause: "This key has no submission with this `id`.",
-        remedy: "Check the `id`, or send the transaction again, which does no harm (D18).",
+        cause: "This key has no submission with this `id`, or of a transaction with this hash.",
+        remedy: "Check the name, or send the transaction again, which does no harm (D18).",
       },
     },
   }),

@@ -15,7 +15,7 @@ export interface SubmitFrame {
   readonly wait?: Wait;
 }
 
-/** A frame that asks for the result lines of earlier submissions, by their ids (D23). */
+/** A frame that asks for the lines of earlier submissions, by their ids or the hashes of their transactions (D23). */
 export interface WatchFrame {
   readonly id: RequestId;
   readonly watch: readonly string[];
@@ -140,13 +140,15 @@ export const SUBMIT_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
 
 export const WATCH_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
   type: "object",
-  description: "Client to service: send the result lines of these earlier submissions (D23).",
+  description:
+    "Client to service: send the lines of these earlier submissions, and of these refused lines (D23).",
   properties: {
     id: REQUEST_ID_SCHEMA,
     watch: {
       type: "array",
       items: { type: "string" },
-      description: "The ids of submissions. An empty list is done at once, as a sign of life.",
+      description:
+        "The ids of submissions, or the hashes of their transactions, which is what a publishable key names. An empty list is done at once, as a sign of life.",
     },
     wait: WAIT_SCHEMA,
   },
