@@ -156,8 +156,6 @@ function problemOfDerivation(
     const { n, r, p } = params;
     if (!isCount(n) || !isCount(r) || !isCount(p) || (n & (n - 1)) !== 0)
       return "its scrypt parameters are wrong";
-    // RFC 7914 allows no more, and OpenSSL computes no more.
-    if (n >= 2 ** (16 * r)) return "its scrypt parameters are outside of RFC 7914: n is not below 2^(16 r)";
     if (128 * n * r > MAX_SCRYPT_BYTES || 128 * n * r * p > MAX_SCRYPT_WORK)
       return "its scrypt parameters ask for too much work";
     return undefined;
@@ -173,8 +171,13 @@ interface ScryptParameters {
   readonly p: number;
 }
 
-function deriveScrypt(passphrase: string, salt: Buffer, { n, r, p }: ScryptParameters): Promise<Bytes> {
+async function deriveScrypt(passphrase: string, salt: Buffer, { n, r, p }: ScryptParameters): Promise<Bytes> {
   const maxmem = 128 * n * r + 128 * r * p + 2 ** 20;
+  // RFC 7914 allows no such n, and OpenSSL computes none; keystores of other programs have it all the same.
+  if (n >= 2 ** (16 * r)) {
+    const { scryptAsync } = await import("@noble/hashes/scrypt.js");
+    return Buffer.from(await scryptAsync(passphrase, salt, { N: n, r, p, dkLen: KEY_BYTES, maxmem }));
+  }
   return scryptOf(passphrase, salt, KEY_BYTES, { N: n, r, p, maxmem });
 }
 
