@@ -30,6 +30,7 @@ export const sidebar = [
     text: "Guides: operate",
     items: [
       { text: "Set up for production", link: "/guides/production" },
+      { text: "Configure the service", link: "/guides/configuration" },
       { text: "Keep the waivers' keys", link: "/guides/custody" },
       { text: "Harden it", link: "/guides/hardening" },
       { text: "Check the chain's nodes", link: "/guides/nodes" },

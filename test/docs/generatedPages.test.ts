@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { configSchema } from "../../packages/cli/src/serve/configSchema.js";
 import { adminPage } from "./pages/adminPage.js";
 import { clientPage } from "./pages/clientPage.js";
 import { commandsPage } from "./pages/commandsPage.js";
@@ -30,6 +31,15 @@ const docs = join(import.meta.dirname, "../../docs");
 describe("the generated pages", () => {
   it.each(Object.entries(PAGES))("docs/%s says what the code says", async (file, render) => {
     await expect(await render()).toMatchFileSnapshot(join(docs, file));
+  });
+});
+
+describe("the JSON Schema of the configuration file", () => {
+  it("is made from the settings, and is part of the package", async () => {
+    const file = join(docs, "../packages/cli/gas-waiver.schema.json");
+    await expect(`${JSON.stringify(configSchema(), null, 2)}\n`).toMatchFileSnapshot(file);
+    const { files } = JSON.parse(readFileSync(join(file, "../package.json"), "utf8"));
+    expect(files).toContain("gas-waiver.schema.json");
   });
 });
 

@@ -30,6 +30,7 @@ const SETTINGS = {
     help: "Go on with an export to --out that was ended, or begin one.",
     parse: switchedOn,
   },
+  config: STORE_SETTINGS.config,
   dataDir: STORE_SETTINGS.dataDir,
   databaseUrlFile: STORE_SETTINGS.databaseUrlFile,
   databaseUrl: STORE_SETTINGS.databaseUrl,

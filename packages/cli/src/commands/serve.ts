@@ -1,29 +1,35 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import { ADMIN_ROUTES, type Server, type ServerOptions } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
-import { defineCommand } from "../command.js";
+import type { Command } from "../command.js";
 import { aborted } from "../interruption.js";
 import { type CustodyValues, splitCustody } from "../serve/custodySettings.js";
 import { type OpenWaivers, openWaivers } from "../serve/openWaivers.js";
-import { SERVE_RULES, SERVE_SETTINGS, type ServeValues } from "../serve/serveSettings.js";
+import { readServeConfig, SERVE_COMMAND_SETTINGS, type ServeConfig } from "../serve/serveConfig.js";
+import type { ServeValues } from "../serve/serveSettings.js";
 import {
   type CertificateFiles,
   certificateFiles,
   readCertificate,
   splitCertificate,
 } from "../serve/transportSettings.js";
+import { UsageError } from "../settings/readSettings.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { openServer } from "../startup/openServer.js";
 
-export const serve = defineCommand({
+export const serve: Command = {
   description:
-    "Each flag can also be set by the environment variable beside it. If both are given, the flag wins.",
+    "Each flag can also be set by the environment variable beside it, and by its name in a configuration file\n" +
+    "(--config). Flags win over variables, and variables over the file.",
   isService: true,
-  examples: ["gas-waiver serve --rpc-url http://127.0.0.1:8545 --chain-id 2201 --waiver-keystore keystore"],
-  settings: SERVE_SETTINGS,
-  rules: SERVE_RULES,
-  async run(given, context) {
+  examples: [
+    "gas-waiver serve --rpc-url http://127.0.0.1:8545 --chain-id 2201 --waiver-keystore keystore",
+    "gas-waiver serve --config gas-waiver.yaml",
+  ],
+  settings: SERVE_COMMAND_SETTINGS,
+  async run(argv, context) {
     const { print, signal, onHangup, delayShutdown } = context;
+    const given = valuesOfOneNetwork(readServeConfig(argv, context.env));
     const closeStack = new CloseStack();
     try {
       const { custody, otherValues: values } = splitCustody(given);
@@ -52,7 +58,14 @@ export const serve = defineCommand({
       await closeStack.close();
     }
   },
-});
+};
+
+function valuesOfOneNetwork({ file, shared, networks }: ServeConfig): ServeValues {
+  const [network] = networks;
+  if (network === undefined || network.place !== undefined)
+    throw new UsageError([`${file}: a list of networks cannot be served yet`]);
+  return { ...shared, ...network.values };
+}
 
 /** Replaces the service's waiver keys by those in the files. An unusable file changes nothing. */
 function rereadKeys(

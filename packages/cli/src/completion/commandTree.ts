@@ -1,4 +1,5 @@
 import type { CommandEntry, CommandGroup } from "../program.js";
+import { formOf } from "../settings/form.js";
 import type { Setting } from "../settings/setting.js";
 
 /** The value that a flag or an argument takes, as far as a shell can complete it. */
@@ -73,7 +74,8 @@ const VALUE_KINDS: Readonly<Record<string, ValueKind>> = {
 
 function valueKindOf({ placeholder, parse }: Setting<unknown>): ValueKind {
   if (placeholder === undefined) return { kind: "none" };
-  if ("choices" in parse) return { kind: "choice", choices: parse.choices as readonly string[] };
+  const form = formOf({ parse });
+  if (form.kind === "text" && form.choices) return { kind: "choice", choices: form.choices };
   return VALUE_KINDS[placeholder] ?? { kind: "text" };
 }
 

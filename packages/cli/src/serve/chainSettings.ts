@@ -1,7 +1,7 @@
 import { INNER_ENCODINGS } from "@gas-waiver/protocol";
+import { withForm } from "../settings/form.js";
 import {
-  allowedTargets,
-  fileOf,
+  allowedTargetsOrFile,
   oneOf,
   policySource,
   switchedOn,
@@ -47,9 +47,9 @@ export const CHAIN_SETTINGS = {
     flag: "allowed-targets",
     env: "GAS_WAIVER_ALLOWED_TARGETS",
     placeholder: "FILE",
-    help: 'JSON file of the targets that the service may call: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
+    help: 'JSON file of the targets that the service may call, or the JSON itself: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
     defaultText: "what the chain's registry permits to the waivers",
-    parse: fileOf(allowedTargets),
+    parse: allowedTargetsOrFile,
   },
   policySource: {
     flag: "policy-source",
@@ -65,7 +65,7 @@ export const CHAIN_SETTINGS = {
     placeholder: "GAS",
     help: "Gas of each wrapper for unwrapping and verification, at least what the chain's validators count.",
     defaultText: "50000",
-    parse: (value: string) => BigInt(wholeNumber(0)(value)),
+    parse: withForm({ kind: "integer", minimum: 0 }, (value) => BigInt(wholeNumber(0)(value))),
   },
   innerEncoding: {
     flag: "inner-encoding",

@@ -1,4 +1,5 @@
 import { hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
+import { listOf, withForm } from "../settings/form.js";
 import {
   address,
   addresses,
@@ -10,7 +11,7 @@ import {
   text,
   url,
 } from "../settings/parsers.js";
-import { readSecretFile } from "../settings/secretFile.js";
+import { secretFile } from "../settings/secretFile.js";
 import { nameOf, type Values } from "../settings/setting.js";
 import { keystorePath } from "../waivers/keystoreFiles.js";
 import { PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
@@ -24,12 +25,12 @@ export interface KmsWaiver {
   readonly address?: Uint8Array;
 }
 
-function kmsKeys(list: string): KmsWaiver[] {
-  return entriesOf(list).map((entry) => {
+const kmsKeys = withForm(listOf(text), (list): KmsWaiver[] =>
+  entriesOf(list).map((entry) => {
     const [, key = entry, waiver] = /^(.*)=(0x.*)$/.exec(entry) ?? [];
     return { key: kmsKeyName(key), ...(waiver && { address: address(waiver) }) };
-  });
-}
+  }),
+);
 
 /** The custodies that have a flag. */
 export const CUSTODY_FLAGS = {
@@ -84,7 +85,7 @@ export const CUSTODY_FLAGS = {
     env: "GAS_WAIVER_WEB3SIGNER_KEY",
     placeholder: "FILE",
     help: "Private key of --web3signer-cert as PEM.",
-    parse: readSecretFile,
+    parse: secretFile,
   },
   waiverKeyFile: {
     flag: "waiver-key-file",

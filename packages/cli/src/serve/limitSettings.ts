@@ -228,6 +228,12 @@ export const LANE_LIMITS = {
   ),
 } as const;
 
+/** Limits of the lanes that count for all networks of a service. */
+const { leaseMs: _lease, shutdownDelayMs: _delay, ...ofNetwork } = LANE_LIMITS;
+
+/** Limits that depend on a chain. */
+export const NETWORK_LIMITS = { maxWrapperBytes: REQUEST_LIMITS.maxWrapperBytes, ...ofNetwork } as const;
+
 /** A key's burst and its share of the queue must hold a whole batch (D22). */
 export function problemsOfLimits({
   rateBurst = DEFAULTS.rateBurst,

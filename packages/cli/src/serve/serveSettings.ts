@@ -4,16 +4,22 @@ import {
   databaseUrl,
   LOG_LEVELS,
   logLevel,
+  path,
   retention,
   switchedOn,
-  text,
 } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
 import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES, problemsOfCustody } from "./custodySettings.js";
 import { GATEWAY_SETTINGS } from "./gatewaySettings.js";
-import { LANE_LIMITS, problemsOfLimits, REQUEST_LIMITS, STORE_LIMITS } from "./limitSettings.js";
+import {
+  LANE_LIMITS,
+  NETWORK_LIMITS,
+  problemsOfLimits,
+  REQUEST_LIMITS,
+  STORE_LIMITS,
+} from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
 import { problemsOfTransport, TRANSPORT_SETTINGS } from "./transportSettings.js";
 
@@ -39,9 +45,9 @@ export const SERVE_SETTINGS = {
     flag: "data-dir",
     env: "GAS_WAIVER_DATA_DIR",
     placeholder: "FOLDER",
-    help: "Data folder of the embedded PostgreSQL, which the service starts unless DATABASE_URL names another.",
+    help: "Data folder of the embedded PostgreSQL, which the service starts unless another one is named.",
     defaultText: ".gas-waiver",
-    parse: text,
+    parse: path,
   },
   databaseUrlFile: {
     flag: "database-url-file",
@@ -85,35 +91,57 @@ export const SERVE_SETTINGS = {
   ...CUSTODY_VARIABLES,
   apiKeys: {
     env: "GAS_WAIVER_API_KEYS",
+    fileKey: "api-keys",
     help: "API keys that may submit, beside those of `gas-waiver keys`, separated by commas, each of 32 or more random characters; instead of --api-keys-file.",
     secret: true,
     parse: apiKeys,
   },
   adminTokens: {
     env: "GAS_WAIVER_ADMIN_TOKEN",
+    fileKey: "admin-tokens",
     help: "Token of the admin API: 32 or more characters. Several, separated by commas, as NAME/ROLE/EXPIRES:TOKEN, such as alice/viewer/2030-01-31; role and expiry may be left out.",
     secret: true,
     parse: adminTokens,
   },
   databaseUrl: {
     env: "DATABASE_URL",
+    fileKey: "database-url",
     help: "URL of a PostgreSQL for the submissions; instead of --data-dir.",
     secret: true,
     parse: databaseUrl,
   },
 } as const;
 
-export type ServeValues = Values<typeof SERVE_SETTINGS>;
+/** The settings that belong to a chain: each network of a service has its own. */
+export const NETWORK_SETTINGS = {
+  ...CHAIN_SETTINGS,
+  ...CUSTODY_FLAGS,
+  ...NETWORK_LIMITS,
+  ...CUSTODY_VARIABLES,
+} as const;
 
-const ALTERNATIVES: readonly Alternatives<keyof typeof SERVE_SETTINGS>[] = [
-  CUSTODIES,
+type NetworkKey = keyof typeof NETWORK_SETTINGS;
+
+/** The settings of the whole service, whatever networks it serves. */
+export const SHARED_SETTINGS = withoutKeys(SERVE_SETTINGS, Object.keys(NETWORK_SETTINGS) as NetworkKey[]);
+
+function withoutKeys<T extends object, K extends keyof T>(object: T, keys: readonly K[]): Omit<T, K> {
+  const entries = Object.entries(object).filter(([key]) => !keys.includes(key as K));
+  return Object.fromEntries(entries) as Omit<T, K>;
+}
+
+export type ServeValues = Values<typeof SERVE_SETTINGS>;
+export type SharedValues = Values<typeof SHARED_SETTINGS>;
+export type NetworkValues = Values<typeof NETWORK_SETTINGS>;
+
+const SHARED_ALTERNATIVES: readonly Alternatives<keyof typeof SHARED_SETTINGS>[] = [
   { keys: ["apiKeysFile", "apiKeys"], subject: "the list of API keys", required: false },
   { keys: ["adminTokensFile", "adminTokens"], subject: "the list of admin tokens", required: false },
   { keys: ["dataDir", "databaseUrlFile", "databaseUrl"], subject: "the place of the store", required: false },
 ];
 
 /** The service must use a given `--allowed-targets`. */
-function problemsOfPolicy({ policySource, allowedTargets }: Partial<ServeValues>): string[] {
+function problemsOfPolicy({ policySource, allowedTargets }: Partial<NetworkValues>): string[] {
   if (policySource === "registry" && allowedTargets !== undefined) {
     return [
       "--allowed-targets would not be used with --policy-source registry; with both, it narrows the registry",
@@ -123,13 +151,13 @@ function problemsOfPolicy({ policySource, allowedTargets }: Partial<ServeValues>
 }
 
 /** The admin API needs a token. */
-function problemsOfAdmin({ adminPort, adminTokensFile, adminTokens }: Partial<ServeValues>): string[] {
+function problemsOfAdmin({ adminPort, adminTokensFile, adminTokens }: Partial<SharedValues>): string[] {
   if (adminPort === undefined || (adminTokensFile ?? adminTokens) !== undefined) return [];
   return ["--admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN"];
 }
 
 /** Only the addresses of ports that are opened count. */
-function problemsOfAddresses(values: Partial<ServeValues>): string[] {
+function problemsOfAddresses(values: Partial<SharedValues>): string[] {
   const { host, metricsPort, metricsHost, adminPort, adminHost } = values;
   return problemsOfTransport(values, {
     host,
@@ -138,13 +166,25 @@ function problemsOfAddresses(values: Partial<ServeValues>): string[] {
   });
 }
 
+const problemsOfNetwork = (values: Partial<NetworkValues>) => [
+  ...problemsOfCustody(values),
+  ...problemsOfPolicy(values),
+];
+
+const problemsOfService = (values: Partial<SharedValues>) => [
+  ...problemsOfLimits(values),
+  ...problemsOfAddresses(values),
+  ...problemsOfAdmin(values),
+];
+
+/** The rules between the settings of one network. */
+export const NETWORK_RULES = { alternatives: [CUSTODIES], check: problemsOfNetwork };
+
+/** The rules between the settings of the whole service. */
+export const SHARED_RULES = { alternatives: SHARED_ALTERNATIVES, check: problemsOfService };
+
+/** The rules between all settings of a service with one network. */
 export const SERVE_RULES = {
-  alternatives: ALTERNATIVES,
-  check: (values: Partial<ServeValues>) => [
-    ...problemsOfCustody(values),
-    ...problemsOfLimits(values),
-    ...problemsOfPolicy(values),
-    ...problemsOfAddresses(values),
-    ...problemsOfAdmin(values),
-  ],
+  alternatives: [CUSTODIES, ...SHARED_ALTERNATIVES],
+  check: (values: Partial<ServeValues>) => [...problemsOfNetwork(values), ...problemsOfService(values)],
 };

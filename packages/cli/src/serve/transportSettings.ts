@@ -1,4 +1,5 @@
 import { isLoopbackHost, type TlsCertificate } from "@gas-waiver/server";
+import { withForm } from "../settings/form.js";
 import { fileOf, switchedOn, text } from "../settings/parsers.js";
 import { readSecretFile } from "../settings/secretFile.js";
 import type { Values } from "../settings/setting.js";
@@ -11,14 +12,14 @@ export const TRANSPORT_SETTINGS = {
     placeholder: "FILE",
     help: "Certificate of the service as PEM, with its issuers' behind it; all ports then serve HTTPS. SIGHUP makes the service read it again.",
     defaultText: "none; the ports serve HTTP",
-    parse: (path: string) => ({ path, pem: fileOf(text)(path) }),
+    parse: withForm({ kind: "path" }, (path) => ({ path, pem: fileOf(text)(path) })),
   },
   tlsKey: {
     flag: "tls-key",
     env: "GAS_WAIVER_TLS_KEY",
     placeholder: "FILE",
     help: "Private key of --tls-cert as PEM, without a passphrase.",
-    parse: (path: string) => ({ path, pem: readSecretFile(path) }),
+    parse: withForm({ kind: "path" }, (path) => ({ path, pem: readSecretFile(path) })),
   },
   behindProxy: {
     flag: "behind-proxy",

@@ -1,12 +1,13 @@
 import { weaknessOfKey } from "@gas-waiver/server";
-import { entriesOf } from "./parsers.js";
+import { listOf, withForm } from "./form.js";
+import { entriesOf, text } from "./parsers.js";
 import { InvalidValueError } from "./setting.js";
 
 /**
  * Parses API keys, as they stand in the Authorization header. The errors never quote a key. It has a file of its own
  * because it imports the service, which is slow to load.
  */
-export function apiKeys(list: string): string[] {
+export const apiKeys = withForm(listOf(text), (list) => {
   const entries = entriesOf(list);
   if (entries.length === 0) throw new InvalidValueError("holds no API key");
   for (const [i, entry] of entries.entries()) {
@@ -16,4 +17,4 @@ export function apiKeys(list: string): string[] {
     throw new InvalidValueError(`holds a weak API key at position ${i + 1}, which ${weakness}: ${remedy}`);
   }
   return entries;
-}
+});

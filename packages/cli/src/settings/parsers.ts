@@ -8,6 +8,7 @@ import {
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
 import { type AdminRole, type AdminToken, parseKmsKeyName } from "@gas-waiver/server";
+import { listOf, type Parser, withForm } from "./form.js";
 import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
 
@@ -16,27 +17,29 @@ export function text(value: string): string {
   return value;
 }
 
+/** Takes any path as it is. */
+export const path = withForm({ kind: "path" }, text);
+
 /** Parses a flag that takes no value; its text is "true" if the flag is given. */
-export function switchedOn(value: string): boolean {
-  return value === "true";
-}
+export const switchedOn = withForm({ kind: "boolean" }, (value) => value === "true");
 
 /** Parses a whole number in decimal digits, from `least` to `most`. */
-export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (value: string) => number {
-  return (value) => {
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Parser<number> {
+  const isBounded = most < Number.MAX_SAFE_INTEGER;
+  return withForm({ kind: "integer", minimum: least, ...(isBounded && { maximum: most }) }, (value) => {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= least && number <= most) return number;
-    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+    const range = isBounded ? `from ${least} to ${most}` : `of at least ${least}`;
     throw new InvalidValueError(`is not a whole number ${range}`);
-  };
+  });
 }
 
 /** Parses a decimal fraction above 0 and at most 1. */
-export function share(value: string): number {
+export const share = withForm({ kind: "number", above: 0, maximum: 1 }, (value) => {
   const number = /^(\d(\.\d{1,9})?|\.\d{1,9})$/.test(value) ? Number(value) : Number.NaN;
   if (number > 0 && number <= 1) return number;
   throw new InvalidValueError("is not a number above 0 and at most 1");
-}
+});
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -50,12 +53,12 @@ export function duration(value: string): number {
 }
 
 /** Parses the time that outcomes are kept into ms: a duration of at least 3 days, or `forever`, which gives 0. */
-export function retention(value: string): number {
+export const retention = withForm({ kind: "text", pattern: "^(forever|\\d{1,6}[smhd])$" }, (value) => {
   if (value === "forever") return 0;
   const ms = duration(value);
   if (ms === 0 || ms >= 3 * (UNITS.d ?? 0)) return ms;
   throw new InvalidValueError("is shorter than 3d; `forever` keeps all outcomes");
-}
+});
 
 /** Parses a day in UTC such as 2030-01-31. */
 export function day(value: string): string {
@@ -73,19 +76,12 @@ export function orNone<T>(parse: (value: string) => T): (value: string) => T | n
 /** Parses a TCP port; 0 stands for any free port. */
 export const port = wholeNumber(0, 65_535);
 
-/** A parser of a few fixed words, which it lists for completion in shells. */
-export interface ChoiceParser<T extends string> {
-  (value: string): T;
-  readonly choices: readonly T[];
-}
-
-export function oneOf<const T extends string>(...choices: readonly T[]): ChoiceParser<T> {
-  const parse = (value: string) => {
+export function oneOf<const T extends string>(...choices: readonly T[]): Parser<T> {
+  return withForm({ kind: "text", choices }, (value) => {
     const choice = choices.find((known) => known === value);
     if (choice !== undefined) return choice;
     throw new InvalidValueError(`is not one of ${choices.join(", ")}`);
-  };
-  return Object.assign(parse, { choices });
+  });
 }
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -93,13 +89,14 @@ export const logLevel = oneOf(...LOG_LEVELS);
 
 export const policySource = oneOf("registry", "config", "both");
 
-export function url(...protocols: readonly string[]): (value: string) => string {
-  return (value) => {
+export function url(...protocols: readonly string[]): Parser<string> {
+  const pattern = `^(${protocols.join("|")})//`;
+  return withForm({ kind: "text", pattern }, (value) => {
     if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
     throw new InvalidValueError(
       `is not a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
     );
-  };
+  });
 }
 
 const postgresUrl = url("postgres:", "postgresql:");
@@ -110,9 +107,9 @@ export function databaseUrl(value: string): string {
 }
 
 /** Parses several URLs, separated by commas. */
-export function urls(...protocols: readonly string[]): (value: string) => string[] {
+export function urls(...protocols: readonly string[]): Parser<string[]> {
   const parseUrl = url(...protocols);
-  return (value) => entriesOf(value).map(parseUrl);
+  return withForm(listOf(parseUrl), (value) => entriesOf(value).map((entry) => parseUrl(entry)));
 }
 
 /** Parses a loopback address, which only programs on this machine can reach. */
@@ -125,19 +122,19 @@ export function loopbackHost(value: string): string {
 }
 
 /** Parses the address of an account or contract into 20 bytes. */
-export function address(value: string): Uint8Array {
+export const address = withForm({ kind: "text", pattern: "^0x[0-9a-fA-F]{40}$" }, (value) => {
   if (/^0x[0-9a-fA-F]{40}$/.test(value)) return hexToBytes(value);
   throw new InvalidValueError("is not an address: 0x and 40 hex digits are needed");
-}
+});
 
 /** Parses several addresses, separated by commas. */
-export function addresses(value: string): Uint8Array[] {
-  return entriesOf(value).map(address);
-}
+export const addresses = withForm(listOf(address), (value) =>
+  entriesOf(value).map((entry) => address(entry)),
+);
 
 /** Turns a parser of text into a parser of a file's path; it parses the file's content. */
-export function fileOf<T>(parse: (content: string) => T): (path: string) => T {
-  return (path) => {
+export function fileOf<T>(parse: (content: string) => T): Parser<T> {
+  return withForm({ kind: "path" }, (path) => {
     let content: string;
     try {
       content = readFileSync(path, "utf8");
@@ -146,7 +143,7 @@ export function fileOf<T>(parse: (content: string) => T): (path: string) => T {
       throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
     }
     return parse(content);
-  };
+  });
 }
 
 /** Splits a list at commas and line ends, without empty entries. */
@@ -176,9 +173,10 @@ export function privateKeys(list: string): Uint8Array[] {
 }
 
 /** Parses the path of a file of private keys. It keeps the path, so that the file can be read again. */
-export function keyFile(path: string): { readonly path: string; readonly keys: Uint8Array[] } {
-  return { path, keys: secretFileOf(privateKeys)(path) };
-}
+export const keyFile = withForm({ kind: "path" }, (path) => ({
+  path,
+  keys: secretFileOf(privateKeys)(path),
+}));
 
 /** Parses the name of a key in a cloud's key management service. */
 export function kmsKeyName(value: string): string {
@@ -192,7 +190,7 @@ export function kmsKeyName(value: string): string {
  * Parses the operators' tokens: `NAME/ROLE/EXPIRES:TOKEN`, where the role and the expiry may be left out, or a token alone
  * under the name "admin". The errors never quote a token.
  */
-export function adminTokens(list: string): AdminToken[] {
+export const adminTokens = withForm(listOf(text), (list): AdminToken[] => {
   const entries = entriesOf(list);
   if (entries.length === 0) throw new InvalidValueError("holds no admin token");
   return entries.map((entry, i) => {
@@ -212,7 +210,7 @@ export function adminTokens(list: string): AdminToken[] {
     }
     return { name, token, role, ...(expiresAt && { expiresAt }) };
   });
-}
+});
 
 const ADMIN_ROLES = ["viewer", "operator", "admin"] as const satisfies readonly AdminRole[];
 
@@ -230,6 +228,11 @@ export function allowedTargets(json: string): AllowedTarget[] {
     `is wrong: the selectors of allowed target ${emptyEntry} are an empty list, which permits nothing; leave them out for any calldata`,
   );
 }
+
+/** Parses the path of a JSON file of AllowedTargets, or the JSON itself. */
+export const allowedTargetsOrFile = withForm({ kind: "targets" }, (value) =>
+  value.startsWith("[") ? allowedTargets(value) : fileOf(allowedTargets)(value),
+);
 
 /**
  * Parses what a key may send: a list such as `0x…:0xa9059cbb,0x…` of contracts, each with the selectors that it may call, or

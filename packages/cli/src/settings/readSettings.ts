@@ -1,6 +1,8 @@
-import { parseArgs } from "node:util";
+import type { ConfigFile, FileProblem, FileValue } from "./configFile.js";
+import { readFlags } from "./readFlags.js";
 import {
   type Alternatives,
+  fileKeyOf,
   InvalidValueError,
   nameOf,
   type Setting,
@@ -8,133 +10,155 @@ import {
   type SettingsRules,
   type Values,
 } from "./setting.js";
+import { type Place, placeIn, type Source, UNREADABLE } from "./source.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The settings of a command as far as they can be read, and where each came from. */
+export interface SettingsReading<S extends Settings> {
+  /** Settings that do not parse are absent. */
+  readonly values: Partial<Values<S>>;
+  /** By the names of the settings; those that have their default are absent. */
+  readonly sources: ReadonlyMap<string, Source>;
+  /** One sentence for each problem; those of the configuration file come first, in its order. */
+  readonly problems: readonly string[];
+}
+
+/** The places that settings are read from. Flags win over variables, and both over the file. */
+export interface SettingsPlaces {
+  readonly argv: readonly string[];
+  readonly env: Environment;
+  /** Values of a configuration file by their keys, and its path. */
+  readonly file?: { readonly path: string; readonly values: ReadonlyMap<string, FileValue> } | undefined;
+}
+
 /**
- * Reads the settings of a command from its arguments and the environment.
+ * Reads the settings of a command from its arguments, the environment, and the configuration file that one of both names.
  * @throws {@link UsageError} with all problems, not only the first.
  */
 export function readSettings<const S extends Settings>(
   settings: S,
-  { alternatives = [], check }: SettingsRules<S>,
+  rules: SettingsRules<S>,
   argv: readonly string[],
   env: Environment,
 ): Values<S> {
-  const { given, problems } = readFlags(settings, argv);
-  const values: Record<string, unknown> = {};
-  for (const [key, setting] of Object.entries(settings)) {
-    const source = given.get(key) ?? fromEnvironment(setting, env);
-    if (source !== undefined) given.set(key, source);
-    const text = source?.text ?? setting.defaultValue;
-    if (text === undefined) {
-      if (setting.required) problems.push(`${waysToGive(setting)} is missing: ${setting.help}`);
-    } else if (text !== UNREADABLE) {
-      const parsed = parseOne(setting, source?.name ?? nameOf(setting), text);
-      if ("problem" in parsed) problems.push(parsed.problem);
-      else values[key] = parsed.value;
-    }
-  }
-  problems.push(...alternatives.flatMap((group) => problemsOfAlternatives(settings, group, given)));
-  problems.push(...(check?.(values as Partial<Values<S>>) ?? []));
+  const { values, problems } = resolveSettings(settings, rules, { argv, env });
   if (problems.length > 0) throw new UsageError(problems);
   return values as Values<S>;
 }
 
-/** The text of a setting, with the flag or variable that gave it. */
-interface Source {
-  /** The flag with its dashes, or the variable's name. */
-  readonly name: string;
-  readonly text: string | typeof UNREADABLE;
-}
-
-/** Marks a flag whose value is missing or superfluous. The problem is in the list already. */
-const UNREADABLE = Symbol("unreadable");
-
-interface Flags {
-  readonly given: Map<string, Source>;
-  readonly problems: string[];
-}
-
-function readFlags(settings: Settings, argv: readonly string[]): Flags {
-  const given = new Map<string, Source>();
-  const problems: string[] = [];
-  for (const token of tokensOf(settings, argv)) {
-    if (token.kind === "option-terminator") continue;
-    if (token.kind === "positional") {
-      const [key = "", positional] = Object.entries(settings).find(([, one]) => one.positional) ?? [];
-      if (positional === undefined)
-        problems.push(`${JSON.stringify(token.value)} is not expected: settings are given by flags`);
-      else if (given.has(key)) problems.push(`${JSON.stringify(token.value)} is one argument too many`);
-      else given.set(key, { name: nameOf(positional), text: token.value });
-      continue;
-    }
-    const [key, setting] = Object.entries(settings).find(([, { flag }]) => flag === token.name) ?? [];
-    if (key === undefined || setting === undefined || !token.rawName.startsWith("--")) {
-      problems.push(`${token.rawName} is not a flag of this command`);
-    } else if (given.has(key) && !setting.repeatable) {
-      problems.push(`--${token.name} is given more than once`);
-    } else {
-      const text = textOf(token.name, token.value, setting, problems);
-      given.set(key, { name: `--${token.name}`, text: joinRepeated(given.get(key)?.text, text) });
+/** Reads the settings as {@link readSettings} does, and goes on after problems. */
+export function resolveSettings<const S extends Settings>(
+  settings: S,
+  { alternatives = [], check }: SettingsRules<S>,
+  { argv, env, file }: SettingsPlaces,
+): SettingsReading<S> {
+  const { given, problems } = readFlags(settings, argv);
+  for (const [key, setting] of Object.entries(settings)) {
+    const source = given.get(key) ?? fromEnvironment(setting, env);
+    if (source !== undefined) given.set(key, source);
+  }
+  const configFile = readNamedFile(settings, given, problems);
+  addValuesOfFile(settings, alternatives, given, file ?? configFile);
+  const found: Problem[] = problems.map((text) => ({ text }));
+  if (configFile) found.push(...configFile.problems.map((problem) => located(configFile.path, problem)));
+  if (configFile?.isBroken) return { values: {}, sources: given, problems: inOrder(found) };
+  const values: Record<string, unknown> = configFile ? { [configFile.key]: configFile } : {};
+  for (const [key, setting] of Object.entries(settings)) {
+    if (setting.isConfigFile) continue;
+    const source = given.get(key);
+    const text = source?.text ?? setting.defaultValue;
+    if (text === undefined) {
+      if (setting.required) found.push({ text: `${waysToGive(setting)} is missing: ${setting.help}` });
+    } else if (text !== UNREADABLE) {
+      const parsed = parseOne(setting, source?.name ?? nameOf(setting), text);
+      if ("problem" in parsed) found.push({ text: parsed.problem, place: source?.place });
+      else values[key] = parsed.value;
     }
   }
-  return { given, problems };
-}
-
-function joinRepeated(before: Source["text"] | undefined, text: Source["text"]): Source["text"] {
-  if (before === undefined || text === UNREADABLE) return text;
-  return before === UNREADABLE ? UNREADABLE : `${before},${text}`;
-}
-
-function textOf(
-  name: string,
-  value: string | undefined,
-  { placeholder }: Setting<unknown>,
-  problems: string[],
-) {
-  if (placeholder === undefined) {
-    if (value === undefined) return "true";
-    problems.push(`--${name} takes no value`);
-    return UNREADABLE;
+  found.push(...alternatives.flatMap((group) => problemsOfAlternatives(settings, group, given)));
+  for (const text of check?.(values as Partial<Values<S>>) ?? []) {
+    const named = settingsNamedIn(text, settings);
+    // A setting that does not parse has its problem already, and is not missing.
+    if (named.some((key) => given.has(key) && !Object.hasOwn(values, key))) continue;
+    found.push(withPlace(text, named, given));
   }
-  if (value !== undefined && value !== "") return value;
-  problems.push(`--${name} needs a value: --${name} ${placeholder}`);
-  return UNREADABLE;
+  return { values: values as Partial<Values<S>>, sources: given, problems: inOrder(found) };
 }
 
-/** The arguments as tokens of `parseArgs`, except that a flag does not consume the next flag as its value. */
-function tokensOf(settings: Settings, argv: readonly string[]): Token[] {
-  const options = Object.fromEntries(
-    Object.values(settings).flatMap(({ flag, placeholder }) =>
-      flag === undefined ? [] : [[flag, { type: placeholder === undefined ? "boolean" : "string" } as const]],
-    ),
-  );
-  const { tokens } = parseArgs({
-    args: [...argv],
-    options,
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
-  const consumed = tokens.findIndex(
-    (token) => token.kind === "option" && token.inlineValue === false && token.value.startsWith("--"),
-  );
-  const flag = tokens[consumed];
-  if (flag?.kind !== "option") return tokens;
-  return [
-    ...tokens.slice(0, consumed),
-    { ...flag, value: undefined, inlineValue: undefined },
-    ...tokensOf(settings, argv.slice(flag.index + 1)),
-  ];
+/** A problem, with its line and column if a configuration file has it. */
+interface Problem {
+  readonly text: string;
+  readonly place?: Place | undefined;
 }
 
-type Token = NonNullable<ReturnType<typeof parseArgs<{ tokens: true; strict: false }>>["tokens"]>[number];
+function located(path: string, { line, column, text }: FileProblem): Problem {
+  return { text: `${placeIn(path, { line, column })}: ${text}`, place: { line, column } };
+}
+
+/** A rule between settings names them by their flags. The first one that the file has leads to its place there. */
+function withPlace(text: string, named: readonly string[], given: ReadonlyMap<string, Source>): Problem {
+  for (const key of named) {
+    const { file, place } = given.get(key) ?? {};
+    if (file !== undefined && place) return { text: `${placeIn(file, place)}: ${text}`, place };
+  }
+  return { text };
+}
+
+function settingsNamedIn(text: string, settings: Settings): string[] {
+  return [...text.matchAll(/--[a-z][a-z0-9-]*/g)].flatMap(
+    ([name]) => Object.entries(settings).find(([, setting]) => nameOf(setting) === name)?.[0] ?? [],
+  );
+}
+
+/** Those of the file come in its order; the others follow in theirs. */
+function inOrder(problems: readonly Problem[]): string[] {
+  const ofFile = problems
+    .flatMap(({ text, place }) => (place ? { text, ...place } : []))
+    .sort((a, b) => a.line - b.line || a.column - b.column);
+  return [...ofFile, ...problems.filter(({ place }) => place === undefined)].map(({ text }) => text);
+}
+
+/** Reads the configuration file that a flag or a variable names. */
+function readNamedFile(settings: Settings, given: ReadonlyMap<string, Source>, problems: string[]) {
+  const [key, setting] = Object.entries(settings).find(([, { isConfigFile }]) => isConfigFile) ?? [];
+  const source = given.get(key ?? "");
+  if (key === undefined || setting === undefined || source === undefined) return undefined;
+  if (source.text === UNREADABLE) return undefined;
+  const parsed = parseOne(setting, source.name, source.text);
+  if ("value" in parsed) return { key, ...(parsed.value as ConfigFile) };
+  problems.push(parsed.problem);
+  return undefined;
+}
+
+/** Adds the values of the file for settings that neither a flag nor a variable gives, or gives an alternative of. */
+function addValuesOfFile(
+  settings: Settings,
+  alternatives: readonly Alternatives[],
+  given: Map<string, Source>,
+  file: SettingsPlaces["file"],
+): void {
+  if (file === undefined) return;
+  const replaced = new Set(
+    alternatives.filter(({ keys }) => keys.some((key) => given.has(key))).flatMap(({ keys }) => keys),
+  );
+  for (const [key, setting] of Object.entries(settings)) {
+    const value = file.values.get(fileKeyOf(setting) ?? "");
+    if (value === undefined || given.has(key) || replaced.has(key)) continue;
+    // `--rate` of `keys create` is another setting than that of the service. They differ in their variables.
+    if (value.env !== setting.env) continue;
+    const place = { line: value.line, column: value.column };
+    const name = `${placeIn(file.path, place)}: ${value.key}`;
+    given.set(key, { name, text: value.text, origin: "file", file: file.path, place });
+  }
+}
 
 function fromEnvironment({ env: name }: Setting<unknown>, env: Environment): Source | undefined {
   const text = name === undefined ? undefined : env[name];
   // Shells and containers often pass an empty variable for one that is not set.
-  return name === undefined || text === undefined || text === "" ? undefined : { name, text };
+  return name === undefined || text === undefined || text === ""
+    ? undefined
+    : { name, text, origin: "environment" };
 }
 
 function parseOne(
@@ -155,17 +179,20 @@ function problemsOfAlternatives(
   settings: Settings,
   { keys, subject, required }: Alternatives,
   given: ReadonlyMap<string, Source>,
-): string[] {
-  const sources = keys.flatMap((key) => given.get(key)?.name ?? []);
-  if (sources.length > 1)
-    return [`${sources.join(" and ")} are both given: ${subject} comes from one of them`];
+): Problem[] {
+  const sources = keys.flatMap((key) => given.get(key) ?? []);
+  if (sources.length > 1) {
+    const names = sources.map(({ name }) => name).join(" and ");
+    return [{ text: `${names} are both given: ${subject} comes from one of them`, place: sources[0]?.place }];
+  }
   if (sources.length === 1 || !required) return [];
   const ways = keys.flatMap((key) => settings[key] ?? []).map(waysToGive);
-  return [`${subject} is missing: give ${ways.join(" or ")}`];
+  return [{ text: `${subject} is missing: give ${ways.join(" or ")}` }];
 }
 
-function waysToGive({ flag, env, placeholder, positional }: Setting<unknown>): string {
+function waysToGive({ flag, env, fileKey, placeholder, positional }: Setting<unknown>): string {
   if (positional) return placeholder ?? "";
+  if (flag === undefined && env === undefined) return fileKey ?? "";
   const ways = [flag === undefined ? [] : [`--${flag} ${placeholder ?? ""}`.trim()], env ?? []].flat();
   return ways.join(" or ");
 }

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { type Parser, withForm } from "./form.js";
 import { InvalidValueError } from "./setting.js";
 
 /** The parts of a file's or folder's status that say who may use it. */
@@ -9,9 +10,12 @@ type Access = Pick<Stats, "mode" | "uid">;
  * Turns a parser of text into a parser of the path of a file that holds secrets. The file is refused if anybody but its
  * owner can read or write it, or if its folder, or that of a link to it, lets others put another file in its place.
  */
-export function secretFileOf<T>(parse: (content: string) => T): (path: string) => T {
-  return (path) => parse(readSecretFile(path));
+export function secretFileOf<T>(parse: (content: string) => T): Parser<T> {
+  return withForm({ kind: "path" }, (path) => parse(readSecretFile(path)));
 }
+
+/** Takes the content of such a file as it is. */
+export const secretFile = secretFileOf((content) => content);
 
 /** @throws {@link InvalidValueError} with the command that mends the file, or if it cannot be read. */
 export function readSecretFile(path: string): string {
@@ -33,6 +37,16 @@ export function readSecretFile(path: string): string {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
   }
+}
+
+/** Describes who else can read a file that holds secrets, or replace it; undefined if nobody can. */
+export function secretProblem(path: string): string | undefined {
+  return fileProblem(path, statSync(path)) ?? folderProblem(dirname(path));
+}
+
+/** True if every user of the machine can change the file. */
+export function canAllWrite(path: string): boolean {
+  return ownUid !== undefined && (statSync(path).mode & 0o002) !== 0;
 }
 
 /** A path in `/proc` may name a pipe, which has no path of its own. */

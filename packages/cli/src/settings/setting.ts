@@ -1,9 +1,15 @@
-/** One input of a command: a flag, an environment variable, or both. If both are given, the flag wins. */
+import type { Parser } from "./form.js";
+
+/** One input of a command: a flag, an environment variable, a key of the configuration file. A flag wins over a variable, and both over the file. */
 export interface Setting<T> {
   /** The flag's name without its dashes. */
   readonly flag?: string;
   /** The environment variable's name. */
   readonly env?: string;
+  /** The key in the configuration file of a setting without a flag. The key of a flag is its name. */
+  readonly fileKey?: string;
+  /** True for the one setting that names the configuration file. Its value has the entries of the file. */
+  readonly isConfigFile?: boolean;
   /** The value's name in the help, such as `PORT`. A flag without a placeholder takes no value. */
   readonly placeholder?: string;
   /** One sentence for the help. */
@@ -19,8 +25,8 @@ export interface Setting<T> {
   readonly repeatable?: boolean;
   /** True for the one argument that stands without a flag. */
   readonly positional?: boolean;
-  /** @throws {@link InvalidValueError} */
-  parse(text: string): T;
+  /** Throws an {@link InvalidValueError} if the text is wrong. */
+  readonly parse: Parser<T>;
 }
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
@@ -61,6 +67,11 @@ export interface SettingsRules<S extends Settings> {
 export function nameOf({ flag, env, positional, placeholder }: Setting<unknown>): string {
   if (positional) return placeholder ?? "";
   return flag === undefined ? (env ?? "") : `--${flag}`;
+}
+
+/** The setting's key in a configuration file; undefined if the file cannot have it. */
+export function fileKeyOf({ flag, fileKey, isConfigFile }: Setting<unknown>): string | undefined {
+  return isConfigFile ? undefined : (fileKey ?? flag);
 }
 
 /** A value does not parse. The message continues a sentence that starts with the value: "is not a whole number". */

@@ -1,18 +1,20 @@
 import { StartError } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
-import { databaseUrl, switchedOn, text } from "../settings/parsers.js";
+import { CONFIG_SETTING } from "../serve/serveFile.js";
+import { databaseUrl, path, switchedOn } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives } from "../settings/setting.js";
 
 /** The settings of commands that work on a service's store from outside: its location, and the output's format. */
 export const STORE_SETTINGS = {
+  config: CONFIG_SETTING,
   dataDir: {
     flag: "data-dir",
     env: "GAS_WAIVER_DATA_DIR",
     placeholder: "FOLDER",
     help: "Data folder of a running service with an embedded PostgreSQL.",
     defaultText: ".gas-waiver",
-    parse: text,
+    parse: path,
   },
   databaseUrlFile: {
     flag: "database-url-file",
@@ -23,6 +25,7 @@ export const STORE_SETTINGS = {
   },
   databaseUrl: {
     env: "DATABASE_URL",
+    fileKey: "database-url",
     help: "URL of the service's PostgreSQL; instead of --data-dir.",
     secret: true,
     parse: databaseUrl,

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Keystore, KeystoreError, parseKeystore } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
+import { withForm } from "../settings/form.js";
 import { fileOf } from "../settings/parsers.js";
 import { InvalidValueError } from "../settings/setting.js";
 
@@ -15,7 +16,7 @@ export interface KeystoreFile {
 }
 
 /** Parses the path of a keystore, or of a folder of them. */
-export function keystorePath(given: string): KeystoreFile[] {
+export const keystorePath = withForm({ kind: "path" }, (given): KeystoreFile[] => {
   const paths = isFolder(given) ? filesOf(given) : [given];
   if (paths.length === 0) throw new InvalidValueError("is a folder without a keystore");
   return paths.map((path) => {
@@ -26,7 +27,7 @@ export function keystorePath(given: string): KeystoreFile[] {
       throw new InvalidValueError(path === given ? error.message : `holds ${path}, which ${error.message}`);
     }
   });
-}
+});
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -11,6 +11,7 @@ import {
   waiverAddresses,
 } from "../../serve/custodySettings.js";
 import { LANE_LIMITS, REQUEST_LIMITS } from "../../serve/limitSettings.js";
+import { CONFIG_SETTING } from "../../serve/serveFile.js";
 import { addresses, switchedOn } from "../../settings/parsers.js";
 
 export const check = defineCommand({
@@ -21,6 +22,7 @@ export const check = defineCommand({
   failure: "a node is not as the service needs it",
   examples: ["gas-waiver node check --rpc-url https://node.example.com --chain-id 988 --waivers 0x…"],
   settings: {
+    config: CONFIG_SETTING,
     rpcUrl: CHAIN_SETTINGS.rpcUrl,
     chainId: { ...CHAIN_SETTINGS.chainId, required: false },
     policySource: CHAIN_SETTINGS.policySource,
