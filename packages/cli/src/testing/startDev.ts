@@ -47,7 +47,7 @@ export interface Dev {
   readonly chainId: number;
   readonly apiKey: string;
   readonly publishableKey: string;
-  /** The test token, of which each account has some. */
+  /** The test token, of which each user has some. */
   readonly token: Hex;
   /** Accounts with tokens and without native coin. */
   readonly users: readonly DevnetAccount[];

@@ -33,6 +33,18 @@ To try it again, send it under another \`Idempotency-Key\`, or without one ([how
 const DETAILS_TEXT =
   '`details` has `retry` for every reason, and these values for some. A name has one meaning, whatever the reason. All of them are optional: a service leaves out what it does not know, and an older one has no details. With the SDK, `detailsOf(error, "NONCE_GAP")?.missing` reads them with their types. Numbers that may pass 2^53 are decimal text.';
 
+const RELAY_TEXT =
+  "A server of yours with [`createRelayHandler`](recipes/backend.md) passes on the reasons of the service, and has one of its own:";
+
+/** The reason of the client's relay, which no service has. */
+const RELAY_ROW = [
+  '<a id="relay_refused"></a>`RELAY_REFUSED`<br>`VALIDATION_FAILED`<br>403',
+  "`allow` of your server did not return `true` for the transaction at `index`, or its signer is none of the caller's `accounts`. Nothing of the request was sent.",
+  "Send what the application allows, signed by an account of the session.",
+  "`index`",
+  RETRY_LABELS.corrected,
+];
+
 const PLACE_LABELS: Readonly<Record<Exclude<Place, "http">, string>> = {
   submit: "submit",
   check: "check",
@@ -84,6 +96,8 @@ function renderDocument(): string {
     const links = reasons.map((reason) => `[\`${reason}\`](#${reason.toLowerCase()})`);
     return [`\`${name}\``, type, meaning, links.join(", ")];
   });
+  const relay = table(["reason, code, where", "cause", "remedy", "details", "retry"], [RELAY_ROW]);
+  groups.push(`## A relay of yours refuses it\n\n${RELAY_TEXT}\n\n${relay}`);
   groups.push(`## Details\n\n${DETAILS_TEXT}\n\n${table(["value", "type", "meaning", "reasons"], details)}`);
   return `${[INTRODUCTION, `## Codes\n\n${table(["code", "meaning"], codes)}`, where, ...groups].join("\n\n")}\n`;
 }
