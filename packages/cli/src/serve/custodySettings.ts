@@ -11,10 +11,10 @@ import {
   text,
   url,
 } from "../settings/parsers.js";
-import { secretFile } from "../settings/secretFile.js";
+import { secretFile, secretFileOf } from "../settings/secretFile.js";
 import { nameOf, type Values } from "../settings/setting.js";
 import { keystorePath } from "../waivers/keystoreFiles.js";
-import { PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
+import { firstLine, PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
 
 // The custodies of the waivers' keys (D33). Another custody is a file in the server's custody/, a setting here, and a
 // case in openWaivers.
@@ -49,6 +49,35 @@ export const CUSTODY_FLAGS = {
     help: "Keys of waivers in AWS KMS, Google Cloud KMS or Azure Key Vault, by their names, each alone or as KEY=ADDRESS.",
     repeatable: true,
     parse: kmsKeys,
+  },
+  pkcs11Library: {
+    flag: "pkcs11-library",
+    env: "GAS_WAIVER_PKCS11_LIBRARY",
+    placeholder: "FILE",
+    help: "PKCS#11 library of the hardware security module that has the keys of --pkcs11-keys.",
+    parse: text,
+  },
+  pkcs11Token: {
+    flag: "pkcs11-token",
+    env: "GAS_WAIVER_PKCS11_TOKEN",
+    placeholder: "LABEL",
+    help: "Label of the token in the hardware security module.",
+    parse: text,
+  },
+  pkcs11PinFile: {
+    flag: "pkcs11-pin-file",
+    env: "GAS_WAIVER_PKCS11_PIN_FILE",
+    placeholder: "FILE",
+    help: "File with the user's PIN of the token on its first line.",
+    parse: secretFileOf(firstLine),
+  },
+  pkcs11Keys: {
+    flag: "pkcs11-keys",
+    env: "GAS_WAIVER_PKCS11_KEYS",
+    placeholder: "LABELS",
+    help: "Labels of the waivers' key pairs in the token, separated by commas.",
+    repeatable: true,
+    parse: withForm(listOf(text), entriesOf),
   },
   web3signerUrl: {
     flag: "web3signer-url",
@@ -108,7 +137,7 @@ export const CUSTODY_VARIABLES = {
 
 /** One custody must be given. */
 export const CUSTODIES = {
-  keys: ["waiverKeystore", "waiverKms", "web3signerUrl", "waiverKeyFile", "waiverKeys"],
+  keys: ["waiverKeystore", "waiverKms", "pkcs11Library", "web3signerUrl", "waiverKeyFile", "waiverKeys"],
   subject: "the custody of the waivers' keys",
   required: true,
 } as const;
@@ -121,10 +150,12 @@ export type CustodyValues = Values<typeof ALL>;
 export function splitCustody<V extends CustodyValues>(values: V) {
   const { waiverKeystore, passphraseFile, passphraseFd, waiverKms, waiverKeyFile, waiverKeys, ...rest } =
     values;
+  const { pkcs11Library, pkcs11Token, pkcs11PinFile, pkcs11Keys, ...restOfAll } = rest;
   const { web3signerUrl, web3signerWaivers, web3signerCa, web3signerCert, web3signerKey, ...otherValues } =
-    rest;
+    restOfAll;
   const custody: CustodyValues = {
     ...{ waiverKeystore, passphraseFile, passphraseFd, waiverKms, waiverKeyFile, waiverKeys },
+    ...{ pkcs11Library, pkcs11Token, pkcs11PinFile, pkcs11Keys },
     ...{ web3signerUrl, web3signerWaivers, web3signerCa, web3signerCert, web3signerKey },
   };
   return { custody, otherValues };
@@ -151,6 +182,12 @@ export function problemsOfCustody(values: Partial<CustodyValues>): string[] {
   }
   if ((web3signerCert === undefined) !== (web3signerKey === undefined)) {
     problems.push(`${name("web3signerCert")} and ${name("web3signerKey")} belong together`);
+  }
+  const { pkcs11Library, pkcs11Token, pkcs11PinFile, pkcs11Keys } = values;
+  const ofToken = [pkcs11Token, pkcs11PinFile, pkcs11Keys];
+  if (ofToken.some((value) => (value !== undefined) !== (pkcs11Library !== undefined))) {
+    const names = (["pkcs11Library", "pkcs11Token", "pkcs11PinFile", "pkcs11Keys"] as const).map(name);
+    problems.push(`${names.join(", ")} belong together`);
   }
   return problems;
 }

@@ -1,5 +1,11 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import { checkCustody, openKmsWaiver, openWeb3Signer, privateKeyWaiver } from "@gas-waiver/server";
+import {
+  checkCustody,
+  openKmsWaiver,
+  openPkcs11Waivers,
+  openWeb3Signer,
+  privateKeyWaiver,
+} from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import { keyFile } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
@@ -17,20 +23,23 @@ export interface OpenWaivers {
   readonly reread: (() => Promise<readonly WaiverAccount[]>) | undefined;
 }
 
+type OpenValues = CustodyValues & {
+  readonly chainId: number;
+  readonly custodyTimeoutMs?: number | undefined;
+};
 type OpenContext = Pick<Context, "print" | "promptSecret">;
 
 /**
  * Opens the custody that the settings name.
  * @throws {@link UsageError} for a keystore that cannot be opened, {@link CommandFailedError} for a custody that is of no use.
  */
-export async function openWaivers(
-  values: CustodyValues & { readonly chainId: number; readonly custodyTimeoutMs?: number | undefined },
-  context: OpenContext,
-): Promise<OpenWaivers> {
+export async function openWaivers(values: OpenValues, context: OpenContext): Promise<OpenWaivers> {
   const { waiverKeystore, waiverKms, web3signerUrl, waiverKeyFile, waiverKeys, chainId, custodyTimeoutMs } =
     values;
   if (waiverKeystore) return await openKeystores(waiverKeystore, values, context);
   if (waiverKms) return { waivers: await openKmsWaivers(waiverKms, custodyTimeoutMs), reread: undefined };
+  if (values.pkcs11Library !== undefined)
+    return { waivers: await openToken(values, values.pkcs11Library), reread: undefined };
   if (web3signerUrl !== undefined)
     return { waivers: await openRemote(values, web3signerUrl, custodyTimeoutMs), reread: undefined };
   if (chainId === MAINNET) {
@@ -87,6 +96,17 @@ async function openKmsWaivers(keys: readonly KmsWaiver[], timeoutMs?: number): P
   const open = ({ key, ...waiver }: KmsWaiver) =>
     openKmsWaiver(key, { ...waiver, ...(timeoutMs && { timeoutMs }) });
   return await usable(() => Promise.all(keys.map(open)));
+}
+
+async function openToken(values: OpenValues, library: string): Promise<WaiverAccount[]> {
+  const {
+    pkcs11Token: token = "",
+    pkcs11PinFile: pin = "",
+    pkcs11Keys: keys = [],
+    custodyTimeoutMs,
+  } = values;
+  const timeout = custodyTimeoutMs && { timeoutMs: custodyTimeoutMs };
+  return await usable(() => openPkcs11Waivers({ library, token, pin, keys, ...timeout }));
 }
 
 async function openRemote(values: CustodyValues, url: string, timeoutMs?: number): Promise<WaiverAccount[]> {

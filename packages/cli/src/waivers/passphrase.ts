@@ -24,9 +24,10 @@ export const PASSPHRASE_SETTINGS = {
   },
 } as const;
 
-function firstLine(content: string): string {
+/** Parses the first line of a file that holds a secret. */
+export function firstLine(content: string): string {
   const line = content.split(/\r?\n/, 1)[0] ?? "";
-  if (line === "") throw new InvalidValueError("holds no passphrase");
+  if (line === "") throw new InvalidValueError("holds nothing on its first line");
   return line;
 }
 

@@ -89,6 +89,9 @@ describe("gas-waiver serve", () => {
       "without --web3signer-waivers",
     );
     expect(await refused("--passphrase-fd", "3")).toContain("without --waiver-keystore");
+    expect(await refused("--pkcs11-library", "library.so", "--pkcs11-token", "relay")).toContain(
+      "--pkcs11-library, --pkcs11-token, --pkcs11-pin-file, --pkcs11-keys belong together",
+    );
     expect(await refused("--waiver-kms", "my-key")).toContain("names no key: an ARN");
     expect(await refused("--waiver-kms", "alias/waiver=0x12")).toContain("is not an address");
     expect(

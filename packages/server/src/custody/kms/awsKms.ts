@@ -1,6 +1,6 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
-import { compactOfDer, otherCurve, pointOfPublicKey } from "./ecdsa.js";
-import { importPeer } from "./importPeer.js";
+import { compactOfDer, otherCurve, pointOfPublicKey } from "../ecdsa.js";
+import { importPeer } from "../importPeer.js";
 import { type KmsKey, type KmsOptions, MAX_SOCKETS } from "./kmsKey.js";
 import type { AwsKeyName } from "./kmsKeyName.js";
 

@@ -1,6 +1,6 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
-import { otherCurve } from "./ecdsa.js";
-import { importPeer } from "./importPeer.js";
+import { otherCurve } from "../ecdsa.js";
+import { importPeer } from "../importPeer.js";
 import type { KmsKey, KmsOptions } from "./kmsKey.js";
 import type { AzureKeyName } from "./kmsKeyName.js";
 

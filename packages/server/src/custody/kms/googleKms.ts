@@ -1,6 +1,6 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
-import { compactOfDer, otherCurve, pointOfPublicKey } from "./ecdsa.js";
-import { importPeer } from "./importPeer.js";
+import { compactOfDer, otherCurve, pointOfPublicKey } from "../ecdsa.js";
+import { importPeer } from "../importPeer.js";
 import type { KmsKey, KmsOptions } from "./kmsKey.js";
 import type { GoogleKeyName } from "./kmsKeyName.js";
 

@@ -2,7 +2,7 @@ import { bytesEqual, bytesToHex, publicKeyToAddress, type WaiverAccount } from "
 import { StartError } from "../../model/errors.js";
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
 import { checkCustody } from "../checkCustody.js";
-import { waiverSignature } from "./ecdsa.js";
+import { waiverSignature } from "../ecdsa.js";
 import type { KmsKey, KmsOptions } from "./kmsKey.js";
 import { type KmsKeyName, parseKmsKeyName } from "./kmsKeyName.js";
 

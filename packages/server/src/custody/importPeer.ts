@@ -1,4 +1,4 @@
-import { StartError } from "../../model/errors.js";
+import { StartError } from "../model/errors.js";
 
 /**
  * Imports a package that only some custodies need, so that the service does not depend on it.

@@ -1,11 +1,5 @@
 import { createPublicKey } from "node:crypto";
-import {
-  bytesEqual,
-  bytesToHex,
-  publicKeyToAddress,
-  recoverAddress,
-  type Signature,
-} from "@gas-waiver/protocol";
+import { bytesEqual, recoverAddress, type Signature } from "@gas-waiver/protocol";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 
 const { Signature: EcdsaSignature, Point } = secp256k1;
@@ -58,10 +52,4 @@ function recovers(signature: Signature, hash: Uint8Array, address: Uint8Array): 
   } catch {
     return false;
   }
-}
-
-/** Returns the address of a public key's point, as hex for a person too. */
-export function addressOfPoint(point: Uint8Array): { readonly address: Uint8Array; readonly hex: string } {
-  const address = publicKeyToAddress(point);
-  return { address, hex: bytesToHex(address) };
 }
