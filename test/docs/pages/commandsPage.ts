@@ -1,7 +1,11 @@
 import type { Command } from "../../../packages/cli/src/command.js";
 import { type CommandEntry, type CommandGroup, PROGRAM } from "../../../packages/cli/src/program.js";
-import type { Setting } from "../../../packages/cli/src/settings/setting.js";
+import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
+import { nameOf, type Setting } from "../../../packages/cli/src/settings/setting.js";
 import { code, codeBlock, heading, page, table } from "./markdown.js";
+
+/** The names of the settings on the page of the settings. */
+const SERVICE_SETTINGS = new Set(Object.values(SERVE_SETTINGS).map((one: Setting<unknown>) => nameOf(one)));
 
 /** A command under all the words that call it. */
 export interface NamedCommand {
@@ -47,10 +51,15 @@ export async function commandsPage(): Promise<string> {
 
 function commandSection({ name, summary, command }: NamedCommand): string {
   const settings = Object.values(command.settings);
-  const rest =
-    settings.length > 20
-      ? [`[Settings](settings.md) explains its ${settings.length} settings by subject.`]
-      : [settingsTable(settings)];
+  // The page of the settings has those of `serve`, also where another command has them.
+  const explained = settings.length > 20 ? settings.filter((one) => SERVICE_SETTINGS.has(nameOf(one))) : [];
+  const others = settings.filter((one) => !explained.includes(one));
+  const rest = [
+    ...(explained.length > 0
+      ? [`[Settings](settings.md) explains ${explained.length} of its settings by subject.`]
+      : []),
+    ...(others.length > 0 ? [settingsTable(others)] : []),
+  ];
   return [
     heading(2, name, anchorOf(name)),
     summary,
