@@ -132,6 +132,19 @@ describe("gas-waiver", () => {
     expect(existsSync(join(folder, "node_modules/fastify/node_modules"))).toBe(false);
     const { stdout } = await run(join(folder, "node_modules/.bin/gas-waiver"), ["serve", "--help"]);
     expect(stdout).toContain("Usage: gas-waiver serve");
+    const serve = [
+      "serve",
+      "--rpc-url",
+      "http://127.0.0.1:1",
+      "--chain-id",
+      "1",
+      "--waiver-kms",
+      "alias/waiver",
+    ];
+    const { stderr } = await run(join(folder, "node_modules/.bin/gas-waiver"), serve).catch((error) => error);
+    expect(stderr).toContain(
+      "needs the package @aws-sdk/client-kms, which is not installed: run `npm install @aws-sdk/client-kms`",
+    );
     const service =
       'const { createServer } = require("@gas-waiver/server"); console.log(typeof createServer)';
     const required = await run(process.execPath, ["-e", service], { cwd: folder });

@@ -4,8 +4,12 @@ import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js
 import { nameOf, type Setting } from "../../../packages/cli/src/settings/setting.js";
 import { code, codeBlock, heading, page, table } from "./markdown.js";
 
-/** The names of the settings on the page of the settings. */
-const SERVICE_SETTINGS = new Set(Object.values(SERVE_SETTINGS).map((one: Setting<unknown>) => nameOf(one)));
+/** The settings on the page of the settings. Another command may have one of the same name with another meaning. */
+const SERVICE_SETTINGS = new Set(Object.values(SERVE_SETTINGS).map(identityOf));
+
+function identityOf(setting: Setting<unknown>): string {
+  return `${nameOf(setting)} ${setting.help}`;
+}
 
 /** A command under all the words that call it. */
 export interface NamedCommand {
@@ -52,7 +56,8 @@ export async function commandsPage(): Promise<string> {
 function commandSection({ name, summary, command }: NamedCommand): string {
   const settings = Object.values(command.settings);
   // The page of the settings has those of `serve`, also where another command has them.
-  const explained = settings.length > 20 ? settings.filter((one) => SERVICE_SETTINGS.has(nameOf(one))) : [];
+  const explained =
+    settings.length > 20 ? settings.filter((one) => SERVICE_SETTINGS.has(identityOf(one))) : [];
   const others = settings.filter((one) => !explained.includes(one));
   const rest = [
     ...(explained.length > 0

@@ -53,4 +53,12 @@ describe("a key of Azure Key Vault", () => {
     setVariables({ ...vault.workload, AZURE_CLIENT_ID: "00000000-0000-4000-8000-000000000000" });
     await expect(openKmsWaiver(AZURE_KEYS.signing, { agent: vault.agent })).rejects.toThrow("AADSTS700211");
   });
+
+  it("says how long to wait where it has too many calls", async () => {
+    vault.backend.setFault(undefined);
+    const { sign } = await openKmsWaiver(AZURE_KEYS.signing, { agent: vault.agent });
+    vault.backend.setFault("throttles");
+    await expect(sign(new Uint8Array(32).fill(1))).rejects.toMatchObject({ retryAfterMs: 1_000 });
+    vault.backend.setFault(undefined);
+  });
 });

@@ -43,4 +43,12 @@ describe("a key of Google Cloud KMS", () => {
       "it names no version: add /cryptoKeyVersions/NUMBER",
     );
   });
+
+  it("says how long to wait where it has too many calls", async () => {
+    kms.backend.setFault(undefined);
+    const { sign } = await openKmsWaiver(GOOGLE_KEYS.signing, { endpoint: kms.url });
+    kms.backend.setFault("throttles");
+    await expect(sign(new Uint8Array(32).fill(1))).rejects.toMatchObject({ retryAfterMs: 1_000 });
+    kms.backend.setFault(undefined);
+  });
 });
