@@ -71,7 +71,6 @@ export async function atStart<T>(name: KmsKeyName, use: () => Promise<T>): Promi
   try {
     return await use();
   } catch (error) {
-    if (error instanceof StartError) throw error;
     const reason = (error as Error).message;
     throw new StartError(`the key ${name.id} of ${name.service} cannot be used: ${reason}`, { cause: error });
   }

@@ -62,7 +62,6 @@ export async function openPkcs11Waivers(options: Pkcs11Options): Promise<WaiverA
       await checkCustody(account, options.timeoutMs);
       waivers.push(account);
     } catch (error) {
-      if (error instanceof StartError) throw error;
       const reason = (error as Error).message;
       throw new StartError(
         `the key "${label}" of the token "${token}" (${library}) cannot be used: ${reason}`,

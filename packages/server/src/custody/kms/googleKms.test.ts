@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { openKmsWaiver } from "../../src/index.js";
-import { freshHome } from "../support/kms/freshHome.js";
-import { GOOGLE_KEYS, GOOGLE_SEALING_KEY, startGoogleKms } from "../support/kms/googleKmsServer.js";
-import { describeKms } from "../support/kms/kmsContract.js";
+import { freshHome } from "../../../test/support/kms/freshHome.js";
+import {
+  GOOGLE_KEYS,
+  GOOGLE_SEALING_KEY,
+  startGoogleKms,
+} from "../../../test/support/kms/googleKmsServer.js";
+import { describeKms } from "../../../test/support/kms/kmsContract.js";
+import { openKmsWaiver } from "../../index.js";
 
 let kms: Awaited<ReturnType<typeof startGoogleKms>>;
 let home: ReturnType<typeof freshHome>;

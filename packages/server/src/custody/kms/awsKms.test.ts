@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { openKmsWaiver } from "../../src/index.js";
-import { AWS_ALIAS, AWS_KEYS, startAwsKms } from "../support/kms/awsKmsServer.js";
-import { freshHome } from "../support/kms/freshHome.js";
-import { describeKms } from "../support/kms/kmsContract.js";
+import { AWS_ALIAS, AWS_KEYS, startAwsKms } from "../../../test/support/kms/awsKmsServer.js";
+import { freshHome } from "../../../test/support/kms/freshHome.js";
+import { describeKms } from "../../../test/support/kms/kmsContract.js";
+import { openKmsWaiver } from "../../index.js";
 
 const VARIABLES = [
   "AWS_ACCESS_KEY_ID",

@@ -1,10 +1,14 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { openKmsWaiver } from "../../src/index.js";
-import { AZURE_KEYS, AZURE_NEWEST_KEY, startAzureKeyVault } from "../support/kms/azureKeyVaultServer.js";
-import { freshHome } from "../support/kms/freshHome.js";
-import { describeKms } from "../support/kms/kmsContract.js";
-import { WAIVER } from "../support/user.js";
+import {
+  AZURE_KEYS,
+  AZURE_NEWEST_KEY,
+  startAzureKeyVault,
+} from "../../../test/support/kms/azureKeyVaultServer.js";
+import { freshHome } from "../../../test/support/kms/freshHome.js";
+import { describeKms } from "../../../test/support/kms/kmsContract.js";
+import { WAIVER } from "../../../test/support/user.js";
+import { openKmsWaiver } from "../../index.js";
 
 const VARIABLES = ["AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE"];
 
