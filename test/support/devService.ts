@@ -10,6 +10,8 @@ export interface DevService {
   /** The service's URL. */
   readonly url: string;
   readonly rpcUrl: string;
+  /** The folder of its database. */
+  readonly dataDir: string;
   /** A connection to the chain, with ethers. */
   readonly chain: JsonRpcProvider;
 }
@@ -22,12 +24,13 @@ export function useDevService(flags: readonly string[] = ["--no-demo"]): () => D
   let service: DevService | undefined;
   let program: Program | undefined;
   beforeAll(async () => {
+    const dataDir = freshFolder();
     program = Program.gasWaiver([
-      ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", freshFolder()],
+      ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", dataDir],
       ...["--block-time", "100", ...flags],
     ]);
     const { url, rpcUrl } = await program.ready();
-    service = { program, url, rpcUrl, chain: connect(rpcUrl) };
+    service = { program, url, rpcUrl, dataDir, chain: connect(rpcUrl) };
   });
   afterAll(async () => {
     service?.chain.destroy();

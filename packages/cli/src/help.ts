@@ -35,7 +35,7 @@ export function commandHelp(
   { description, examples, failure, settings }: Command,
 ): string {
   const argument = Object.values(settings).find(({ positional }) => positional);
-  const call = `gas-waiver${path}${argument ? ` <${argument.placeholder}>` : ""} [flags]`;
+  const call = `gas-waiver${path}${argument ? ` <${argument.placeholder}${argument.repeatable ? " …" : ""}>` : ""} [flags]`;
   return [
     `Usage: ${call}`,
     `${summary}\n${description}`,

@@ -71,7 +71,7 @@ const LANES: CommandGroup = {
 };
 
 const WAIVERS: CommandGroup = {
-  summary: "Create, import, export and list the encrypted keystores of waivers' keys.",
+  summary: "Create, import, export and list the encrypted keystores of waivers' keys, and rotate keys.",
   introduction:
     "The waivers' keys as encrypted keystores, which geth, ethers and Web3Signer read and write too.",
   commands: {
@@ -90,6 +90,14 @@ const WAIVERS: CommandGroup = {
     list: {
       summary: "List the keystores of a folder with their addresses.",
       load: async () => (await import("./commands/waivers/list.js")).list,
+    },
+    reload: {
+      summary: "Have all running replicas read their waivers' keys again.",
+      load: async () => (await import("./commands/waivers/reload.js")).reload,
+    },
+    rotate: {
+      summary: "Replace a waiver's key under a running service: create, register, open, drain, revoke.",
+      load: async () => (await import("./commands/waivers/rotate.js")).rotate,
     },
   },
 };
@@ -175,6 +183,18 @@ export const PROGRAM: CommandGroup = {
     submit: {
       summary: "Send a file of signed transactions through a service, resumably.",
       load: async () => (await import("./commands/submit.js")).submit,
+    },
+    check: {
+      summary: "Tell whether signed transactions would be taken, by a service or by the rules alone.",
+      load: async () => (await import("./commands/check.js")).check,
+    },
+    status: {
+      summary: "Show the record of a submission, or how the service, its lanes and its nodes are.",
+      load: async () => (await import("./commands/status.js")).status,
+    },
+    wrap: {
+      summary: "Wrap signed transactions with a waiver's key and send them, without a service.",
+      load: async () => (await import("./commands/wrap.js")).wrap,
     },
     explain: {
       summary: "Explain one transaction: what became of it, why, and what to do next.",

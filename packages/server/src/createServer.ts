@@ -33,6 +33,8 @@ export interface Server {
    * @throws {@link InvalidOptionsError} if the list is empty or not valid. Then nothing changes.
    */
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  /** Calls the listener whenever an operator asks all replicas to read their waivers' keys again (`LaneAdmin.reload`). */
+  onReloadRequested(listener: () => void): void;
   /**
    * Uses another certificate for new connections; those that are open go on.
    * @throws {@link InvalidOptionsError} if it is not valid, or if the service started without one. Then nothing changes.
@@ -104,6 +106,7 @@ export async function createServer(
       return listen(apps.admin, address, options);
     },
     setWaivers: network.setWaivers,
+    onReloadRequested: network.parts.relay.onReloadRequested,
     rewind: network.rewind,
     rereadPolicies: network.parts.relay.policies.reread,
     setCertificate: (tls) => replaceCertificates(Object.values(apps), options, tls, log),

@@ -1,6 +1,12 @@
 export { type Audit, openAudit } from "./admin/openAudit.js";
 export { type OutcomeExport, type OutcomeRecord, openOutcomeExport } from "./admin/openOutcomeExport.js";
 export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./admin/routes.js";
+export {
+  checkSender,
+  type SenderState,
+  type SenderTransaction,
+  type SenderVerdict,
+} from "./check/sender.js";
 export { createNetworks, type NetworkState, type NetworksServer } from "./createNetworks.js";
 export { createServer, type Server } from "./createServer.js";
 export { checkCustody } from "./custody/checkCustody.js";
@@ -25,7 +31,7 @@ export type {
   KeyState,
 } from "./keys/keyRecord.js";
 export { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
-export { type LaneAdmin, type LaneFindings, openLaneAdmin } from "./lane/admin.js";
+export { type LaneAdmin, type LaneFindings, openLaneAdmin, type ReplicaWaivers } from "./lane/admin.js";
 export type { Finding } from "./lane/sweep.js";
 export type { AdminRole, AdminToken } from "./model/adminToken.js";
 export type { AuditRecord } from "./model/auditRecord.js";

@@ -97,6 +97,7 @@ export async function startRelay(parts: RelayParts) {
     onResult: messaging.results.notifyHere,
     onWork: coordination.work.announce,
     onKeysChanged: (afterGap) => void base.keys.refresh(afterGap).catch(() => {}),
+    onReloadRequested: messaging.reloadRequests.emit,
   });
   return {
     intake,
@@ -115,6 +116,7 @@ export async function startRelay(parts: RelayParts) {
     },
     rewind: createRewind(base, messaging, { coordination, laneParts, blockEvents }),
     waiverHealth: coordination.waiverHealth,
+    onReloadRequested: messaging.reloadRequests.add,
     lanesReadAt: () => coordination.statuses.refreshedAt,
     async close() {
       await heads.close();
@@ -144,7 +146,18 @@ function createMessaging({ store, log, replica, chainRef }: RelayBase) {
   });
   const refusals = createRefusals({ store, reading: store.forRole("reading"), log });
   const byHash = createSubmissionsByHash(store.forRole("reading"), chainRef);
-  return { notifications, results, refusals, byHash };
+  return { notifications, results, refusals, byHash, reloadRequests: createReloadRequests() };
+}
+
+/** Tells the owner of this replica that an operator asks for the waivers' keys to be read again. */
+function createReloadRequests() {
+  const listeners: (() => void)[] = [];
+  return {
+    add: (listener: () => void) => void listeners.push(listener),
+    emit() {
+      for (const listener of listeners) listener();
+    },
+  };
 }
 
 type Coordination = ReturnType<typeof openCoordination>;

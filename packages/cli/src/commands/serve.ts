@@ -49,7 +49,11 @@ export const serve: Command = {
       print(`${earlierSubmissions(server)} found in the store`);
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
       if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
-      if (reread) onHangup?.(() => rereadKeys(reread, server, print));
+      if (reread) {
+        const readAgain = () => rereadKeys(reread, server, print);
+        onHangup?.(readAgain);
+        server.onReloadRequested(readAgain);
+      }
       const certificate = certificateFiles(values);
       if (certificate) onHangup?.(() => rereadCertificate(certificate, server, print));
       print(`ready: service at ${serviceUrl} for chain ${chainId}`);

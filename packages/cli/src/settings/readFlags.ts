@@ -18,8 +18,12 @@ export function readFlags(settings: Settings, argv: readonly string[]): Flags {
       const [key = "", positional] = Object.entries(settings).find(([, one]) => one.positional) ?? [];
       if (positional === undefined)
         problems.push(`${JSON.stringify(token.value)} is not expected: settings are given by flags`);
-      else if (given.has(key)) problems.push(`${JSON.stringify(token.value)} is one argument too many`);
-      else given.set(key, { name: nameOf(positional), text: token.value, origin: "flag" });
+      else if (given.has(key) && !positional.repeatable)
+        problems.push(`${JSON.stringify(token.value)} is one argument too many`);
+      else {
+        const text = joinRepeated(given.get(key)?.text, token.value);
+        given.set(key, { name: nameOf(positional), text, origin: "flag" });
+      }
       continue;
     }
     const [key, setting] = Object.entries(settings).find(([, { flag }]) => flag === token.name) ?? [];

@@ -23,7 +23,7 @@ export interface Setting<T> {
   readonly required?: boolean;
   /** True if the flag may come several times. Its values are then joined with commas. */
   readonly repeatable?: boolean;
-  /** True for the one argument that stands without a flag. */
+  /** True for what is given as arguments without a flag. */
   readonly positional?: boolean;
   /** Throws an {@link InvalidValueError} if the text is wrong. */
   readonly parse: Parser<T>;

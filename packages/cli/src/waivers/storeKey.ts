@@ -1,4 +1,4 @@
-import { checksumAddress, privateKeyToAddress } from "@gas-waiver/protocol";
+import { checksumAddress, type Hex, privateKeyToAddress } from "@gas-waiver/protocol";
 import { encryptKeystore, type Keystore, sealKeystore } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import type { Values } from "../settings/setting.js";
@@ -12,11 +12,15 @@ type StoreValues = Values<typeof PASSPHRASE_SETTINGS> & {
   readonly json: boolean | undefined;
 };
 
-/** Writes a private key as a new keystore, and prints its address and file. */
-export async function storeKey(privateKey: Uint8Array, values: StoreValues, context: Context): Promise<void> {
+/**
+ * Writes a private key as a new keystore, and prints its address and file.
+ * @returns the address.
+ */
+export async function storeKey(privateKey: Uint8Array, values: StoreValues, context: Context): Promise<Hex> {
   const file = await writeKeystore(values.folder, await encrypted(privateKey, values, context));
   const address = checksumAddress(privateKeyToAddress(privateKey));
   context.print(values.json ? JSON.stringify({ address, file }) : `${address} in ${file}`);
+  return address;
 }
 
 async function encrypted(privateKey: Uint8Array, values: StoreValues, context: Context): Promise<Keystore> {

@@ -33,6 +33,11 @@ export interface SenderVerdict {
 /**
  * Checks the transactions of one sender against its account, in the order of their nonces (D7, D20). A submission of the
  * sender fills its nonce, and so does an earlier transaction of the request that would be accepted. Pure.
+ * @example
+ * ```ts
+ * const { refused } = checkSender(transactions, { sender, nonce: 7n, balance: 0n, work: [] });
+ * for (const [index, error] of refused) console.log(index, error.reason);
+ * ```
  */
 export function checkSender(
   transactions: readonly SenderTransaction[],

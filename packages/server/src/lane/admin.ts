@@ -1,15 +1,18 @@
 import { randomUUID } from "node:crypto";
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
 import { createNonceProofs } from "../chain/nonceProof.js";
 import { createRpc } from "../chain/rpc.js";
 import type { Actor, AuditAction } from "../model/auditRecord.js";
 import { StartError } from "../model/errors.js";
 import { createLog } from "../model/log.js";
-import { recordEvent } from "../store/audit/audit.js";
+import { lastEntryOfWaiver, recordEvent } from "../store/audit/audit.js";
 import { type ChainIdentity, isSameChain, lastChain } from "../store/chains.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findLaneStatuses, type LaneState, type LaneStatus } from "../store/lanes/laneStatus.js";
 import { releaseLease, takeLease } from "../store/lanes/lease.js";
+import { findReplicas } from "../store/lanes/replicas.js";
+import { requestReload } from "../store/lanes/requestReload.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { type AssignedNonce, findAssignedNonces } from "../store/lanes/waiverNonces.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
@@ -28,6 +31,14 @@ export interface LaneAdmin {
    * @returns false if there is no lane for this waiver.
    */
   set(waiver: Uint8Array, state: LaneState, reason?: string): Promise<boolean>;
+  /** Lists the replicas that are alive, with the waivers whose keys each has. */
+  replicas(): Promise<ReplicaWaivers[]>;
+  /** Asks all replicas to read the waivers' keys from their files again. A new key shows in {@link replicas}. */
+  reload(): Promise<void>;
+  /** Records in the audit that another waiver is to take the place of this one. */
+  recordRotation(waiver: Uint8Array, successor: Uint8Array): Promise<void>;
+  /** Returns the waiver that was last recorded to take the place of this one. */
+  successorOf(waiver: Uint8Array): Promise<Uint8Array | undefined>;
   /**
    * Compares every lane's unfinished submissions, its nonces and its newest blocks with the chain. With `repair` it brings them to their outcomes there,
    * in lanes that no service owns; otherwise it changes nothing.
@@ -35,6 +46,14 @@ export interface LaneAdmin {
    */
   examine(rpcUrl: string, options: { readonly repair: boolean }): Promise<LaneFindings[]>;
   close(): Promise<void>;
+}
+
+/** A replica that is alive. */
+export interface ReplicaWaivers {
+  /** The UUID of the replica. */
+  readonly id: string;
+  /** 20 bytes each. */
+  readonly waivers: readonly Uint8Array[];
 }
 
 export interface LaneFindings {
@@ -92,6 +111,7 @@ export async function openLaneAdmin(
         if (isKnown) await recordEvent(db, { actor, action: LANE_ACTIONS[state], waiver, changes });
         return isKnown;
       }),
+    ...rotationOf(store, chainRef, actor),
     async examine(rpcUrl, { repair }) {
       const chain = await connectNode(rpcUrl, known.identity);
       const all: LaneFindings[] = [];
@@ -115,6 +135,28 @@ export async function openLaneAdmin(
       return all;
     },
     close: () => store.close(),
+  };
+}
+
+function rotationOf(store: Store, chainRef: number, actor: Actor | string) {
+  return {
+    async replicas() {
+      const found = await findReplicas(store, chainRef);
+      return found.map(({ id, waivers }) => ({ id, waivers: waivers.map((hex) => hexToBytes(`0x${hex}`)) }));
+    },
+    reload: () => requestReload(store),
+    recordRotation: (waiver: Uint8Array, successor: Uint8Array) =>
+      recordEvent(store.pool, {
+        actor,
+        action: "rotate-waiver",
+        waiver,
+        changes: { successor: { to: bytesToHex(successor) } },
+      }),
+    async successorOf(waiver: Uint8Array) {
+      const entry = await lastEntryOfWaiver(store, waiver, "rotate-waiver");
+      const successor = entry?.changes.successor?.to;
+      return typeof successor === "string" ? hexToBytes(successor) : undefined;
+    },
   };
 }
 

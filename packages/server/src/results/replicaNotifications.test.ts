@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
+import { requestReload } from "../store/lanes/requestReload.js";
 import { listen } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
 import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNotifications.js";
@@ -22,6 +23,7 @@ afterEach(async () => {
 
 /** Emits a replica's name when the replica is notified of changed API keys. */
 const keyChanges = new EventEmitter();
+const reloads = new EventEmitter();
 
 type Received = readonly [id: string, update: SubmissionUpdate] | Work;
 /** Lanes have work: those of the waivers, or any if undefined. */
@@ -57,6 +59,7 @@ async function replica() {
     onResult: (id, update) => receive([id, update]),
     onWork: (waivers) => receive({ lanes: waivers?.map(bytesToHex) }),
     onKeysChanged: () => keyChanges.emit(name),
+    onReloadRequested: () => reloads.emit(name),
   });
   const until = async (count: number) => {
     while (received.length < count) await new Promise<void>((resolve) => (onReceived = resolve));
@@ -179,9 +182,21 @@ describe("notifications between replicas", () => {
     await Promise.all(notified);
   });
 
+  it("that ask for the keys of waivers to be read again reach every replica", async () => {
+    const replicas = [await replica(), await replica()];
+    const notified = replicas.map(({ name }) => once(reloads, name));
+    await requestReload(store);
+    await Promise.all(notified);
+  });
+
   it("end at once, even if the connection is still being made", async () => {
     const notifications = openReplicaNotifications({ store, log: silent, replica: randomUUID() });
-    notifications.listen({ onResult: () => {}, onWork: () => {}, onKeysChanged: () => {} });
+    notifications.listen({
+      onResult: () => {},
+      onWork: () => {},
+      onKeysChanged: () => {},
+      onReloadRequested: () => {},
+    });
     await notifications.close();
   });
 });

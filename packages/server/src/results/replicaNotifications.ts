@@ -1,6 +1,7 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Logger } from "../model/log.js";
 import { keysChannel } from "../store/keys/apiKeys.js";
+import { reloadChannel } from "../store/lanes/requestReload.js";
 import { listen, notify } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
 import type { ResultNotification, SubmissionUpdate } from "./results.js";
@@ -31,6 +32,8 @@ export interface NotificationHandlers {
   onWork(waivers?: readonly Uint8Array[]): void;
   /** API keys have changed. With `afterGap`, notifications may have been missed, so any key may have changed. */
   onKeysChanged(afterGap: boolean): void;
+  /** An operator asks for the waivers' keys to be read again. Whoever asks sees in the store whether that was heard. */
+  onReloadRequested(): void;
 }
 
 export interface ReplicaNotificationsOptions {
@@ -56,7 +59,7 @@ type Message =
   | { readonly work: true; readonly waivers?: readonly Hex[] }
   | { readonly id: string; readonly notice: SubmissionUpdate };
 
-/** Each replica listens on a channel of its own, and on the one of the API keys. */
+/** Each replica listens on a channel of its own, and on those of the API keys and of the waivers' keys. */
 const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")}`;
 
 export function openReplicaNotifications({
@@ -100,14 +103,16 @@ export function openReplicaNotifications({
 
 function listenForReplica(store: Store, log: Logger, channel: string, handlers: NotificationHandlers) {
   const keys = keysChannel(store.pool);
+  const reload = reloadChannel(store.pool);
   const events = {
     onListening: () => handlers.onKeysChanged(true),
     onNotification(notified: string, payload: string) {
       if (notified === keys) handlers.onKeysChanged(false);
+      else if (notified === reload) handlers.onReloadRequested();
       else receive(payload, handlers);
     },
   };
-  return listen(store, [keys, channel], events, log);
+  return listen(store, [keys, reload, channel], events, log);
 }
 
 function receive(payload: string, { onResult, onWork }: NotificationHandlers): void {

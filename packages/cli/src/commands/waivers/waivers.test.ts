@@ -1,9 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encryptKeystore } from "@gas-waiver/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../run.js";
+import { type CustodyValues, splitCustody } from "../../serve/custodySettings.js";
+import { openWaivers } from "../../serve/openWaivers.js";
+import { keyFile } from "../../settings/parsers.js";
 
 const KEY = `0x${"77".repeat(32)}`;
 const PASSPHRASE = "correct horse battery staple";
@@ -82,6 +85,53 @@ describe("gas-waiver serve", () => {
       `--waiver-keystore "${file}" cannot be opened: the passphrase is wrong, or the file is damaged`,
     );
     expect(await refused("--waiver-keystore", file)).toContain("the passphrase is missing");
+  });
+
+  it("says what is wrong with a key in one sentence, and starts nothing", async () => {
+    const keystore = await encryptKeystore(new Uint8Array(32).fill(0x77), PASSPHRASE, { n: 1_024 });
+    const file = secretFile("good.json", JSON.stringify(keystore));
+    const otherAddress = JSON.stringify({ ...keystore, address: "11".repeat(20) });
+    const foreign = secretFile("foreign.json", otherAddress);
+    const right = secretFile("right", PASSPHRASE);
+    const wrong = secretFile("wrong passphrase", "not the passphrase");
+    const [cut, open] = [secretFile("cut.json", "{"), secretFile("open key", KEY)];
+    chmodSync(open, 0o644);
+    for (const [flags, problem] of [
+      [["--waiver-keystore", file, "--passphrase-file", wrong], /"\S+good\.json" cannot be opened: the pass/],
+      [
+        ["--waiver-keystore", foreign, "--passphrase-file", right],
+        /"\S+foreign\.json" holds the key of 0x\w+, and says/,
+      ],
+      [["--waiver-keystore", cut, "--passphrase-file", right], /"\S+cut\.json" is not a keystore: it is not/],
+      [["--waiver-key-file", open], /"\S+open key" can be read or written by other users \(mode 0644\)/],
+      [["--waiver-key-file", secretFile("no key", "0x12")], /"\S+no key" holds no usable private key at/],
+    ] as const) {
+      const { status, out, err } = await gasWaiver([...SERVE, ...flags]);
+      const lines = err.split("\n");
+      expect({ status, out, lines: lines.length }, err).toEqual({ status: 2, out: "", lines: 3 });
+      expect(lines[1]).toMatch(problem);
+      expect(err).not.toContain("77".repeat(32));
+    }
+  });
+
+  it("warns at each start on mainnet, and nowhere else, of keys that lie unencrypted in a file", async () => {
+    const { custody } = splitCustody({} as CustodyValues);
+    const waiverKeyFile = keyFile(secretFile("raw key", KEY));
+    const warningsOn = async (chainId: number) => {
+      const printed: string[] = [];
+      const { waivers } = await openWaivers(
+        { ...custody, waiverKeyFile, chainId },
+        { print: (line) => printed.push(line) },
+      );
+      expect(waivers).toHaveLength(1);
+      return printed;
+    };
+    expect(await warningsOn(988)).toEqual([
+      expect.stringMatching(
+        /^warning: the waivers' private keys lie unencrypted in \S+raw key; on mainnet, /,
+      ),
+    ]);
+    expect(await warningsOn(2201)).toEqual([]);
   });
 
   it("refuses settings of custodies that do not fit together", async () => {

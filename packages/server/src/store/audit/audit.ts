@@ -62,6 +62,19 @@ export async function auditEntries(
   return rows.map(entryOf);
 }
 
+/** Reads the latest entry of an action on a waiver. */
+export async function lastEntryOfWaiver(
+  { pool }: { readonly pool: Queryable },
+  waiver: Uint8Array,
+  action: AuditAction,
+): Promise<AuditEntry | undefined> {
+  const { rows } = await pool.query<AuditRow>(
+    `${SELECT} where waiver = $1 and action = $2 order by id desc limit 1`,
+    [toBuffer(waiver), action],
+  );
+  return rows[0] && entryOf(rows[0]);
+}
+
 /** Reads the entries after an id, the oldest first. No entry comes later with a lower id. */
 export async function auditEntriesAfter(
   { pool }: { readonly pool: Queryable },

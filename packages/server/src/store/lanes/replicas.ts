@@ -65,6 +65,16 @@ const KEEP_ALIVE = `with dead as (
   from lanes where chain = $1 and state <> 'retired'
   order by kind, name`;
 
+/** Reads the replicas that are alive. */
+export async function findReplicas({ pool }: Store, chain: number): Promise<LiveReplica[]> {
+  const { rows } = await pool.query<{ id: string; waivers: string[] }>(
+    `select id, array(select encode(w, 'hex') from unnest(waivers) w) as waivers from replicas
+     where chain = $1 and alive_until > now() order by id`,
+    [chain],
+  );
+  return rows;
+}
+
 /** Removes a replica that has ended. */
 export async function forgetReplica({ pool }: Store, { chain, id }: ReplicaRef): Promise<void> {
   await pool.query("delete from replicas where chain = $1 and id = $2", [chain, id]);

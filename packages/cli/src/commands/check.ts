@@ -1,0 +1,110 @@
+import { type CheckLine, WaiverClientError } from "@gas-waiver/client";
+import { checkLines, checkSummary } from "../check/checkOutput.js";
+import { checkLocally } from "../check/localCheck.js";
+import { type Context, defineCommand } from "../command.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { allowedTargets, fileOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import { API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
+import type { Values } from "../settings/setting.js";
+import {
+  TRANSACTION_ALTERNATIVES,
+  TRANSACTION_SETTINGS,
+  transactionsOf,
+} from "../submit/transactionSettings.js";
+
+const { defaultValue: _default, ...URL_WITHOUT_DEFAULT } = SERVICE_URL_SETTING.url;
+
+const SETTINGS = {
+  ...TRANSACTION_SETTINGS,
+  url: {
+    ...URL_WITHOUT_DEFAULT,
+    help: "Base address of the service that is asked.",
+    defaultText: "none: the rules are checked here",
+  },
+  simulate: {
+    flag: "simulate",
+    help: "Also run each call that would be taken on the latest block; without a service it needs --rpc-url.",
+    parse: switchedOn,
+  },
+  rpcUrl: {
+    flag: "rpc-url",
+    placeholder: "URL",
+    help: "Without a service: JSON-RPC of a node, which tells the chain, nonces, balances and the waivers' policies.",
+    parse: url("http:", "https:"),
+  },
+  chainId: {
+    flag: "chain-id",
+    env: "GAS_WAIVER_CHAIN_ID",
+    placeholder: "ID",
+    help: "Without a service: id of the chain.",
+    defaultText: "that of the node",
+    parse: (text: string) => BigInt(wholeNumber(1)(text)),
+  },
+  allowedTargets: {
+    flag: "allowed-targets",
+    placeholder: "FILE",
+    help: "Without a service: JSON file of the targets that may be called.",
+    defaultText: "the registry's, or any without a node",
+    parse: fileOf(allowedTargets),
+  },
+  json: {
+    flag: "json",
+    help: "Print a line of JSON for each transaction, as POST /v1/check does.",
+    parse: switchedOn,
+  },
+  ...API_KEY_SETTINGS,
+} as const;
+
+type CheckValues = Values<typeof SETTINGS>;
+
+export const check = defineCommand({
+  description:
+    "With --url the service says whether it would take each transaction now. Without it the command checks the rules itself:\n" +
+    "form, chain, price, target, gas and signature, and with --rpc-url the sender's nonce and balance and what a registered\n" +
+    "waiver may carry. Nothing is sent in either case.",
+  examples: [
+    "GAS_WAIVER_API_KEY=gw_dev_local gas-waiver check --url http://127.0.0.1:8080 --simulate 0x…",
+    "gas-waiver check --rpc-url http://127.0.0.1:8545 --transactions airdrop.txt   # without a service",
+    "gas-waiver check --chain-id 988 0x…   # without a network",
+  ],
+  failure: "a transaction would be refused",
+  settings: SETTINGS,
+  rules: { alternatives: [TRANSACTION_ALTERNATIVES], check: problemsOfPlace },
+  async run(values, context) {
+    const lines = await linesOf(values, context);
+    if (values.json) for (const line of lines) context.print(JSON.stringify(line));
+    else for (const line of checkLines(lines, transactionsOf(values), context.terminal)) context.print(line);
+    if (!values.json) context.print(checkSummary(lines));
+    const refused = lines.filter(({ success }) => !success).length;
+    if (refused > 0)
+      throw new CommandFailedError(`${refused} of ${lines.length} transaction(s) would be refused`);
+  },
+});
+
+function problemsOfPlace(values: Partial<CheckValues>): string[] {
+  const { url: address, apiKey, apiKeyFile, rpcUrl, chainId, simulate } = values;
+  if (address !== undefined) {
+    const hasKey = (apiKey ?? apiKeyFile) !== undefined;
+    return hasKey ? [] : ["the API key is missing: give --api-key-file FILE or GAS_WAIVER_API_KEY"];
+  }
+  return [
+    ...(rpcUrl === undefined && chainId === undefined
+      ? ["nothing tells the chain: give --url, --rpc-url or --chain-id"]
+      : []),
+    ...(simulate && rpcUrl === undefined ? ["--simulate needs --url or --rpc-url"] : []),
+  ];
+}
+
+async function linesOf(values: CheckValues, { signal }: Context): Promise<CheckLine[]> {
+  const { url: address, simulate = false, rpcUrl, chainId, allowedTargets: targets } = values;
+  const transactions = transactionsOf(values);
+  if (address === undefined) {
+    return await checkLocally(transactions, { rpcUrl, chainId, allowedTargets: targets, simulate, signal });
+  }
+  try {
+    return await serviceClient({ ...values, url: address }).check(transactions, { simulate, signal });
+  } catch (error) {
+    if (error instanceof WaiverClientError) throw new CommandFailedError(error.message, { cause: error });
+    throw error;
+  }
+}

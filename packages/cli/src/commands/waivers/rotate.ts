@@ -1,0 +1,137 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { accountsOf } from "@gas-waiver/devnet/presets";
+import { bytesEqual, checksumAddress, hexToBytes } from "@gas-waiver/protocol";
+import type { LaneAdmin } from "@gas-waiver/server";
+import { type Context, defineCommand } from "../../command.js";
+import { CommandFailedError, IncompleteError } from "../../errorMessage.js";
+import { DecisionMaker } from "../../governance/decision.js";
+import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
+import { withLanes } from "../../lanes/withLanes.js";
+import { address, switchedOn } from "../../settings/parsers.js";
+import type { Values } from "../../settings/setting.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
+import { PASSPHRASE_SETTINGS } from "../../waivers/passphrase.js";
+import {
+  advance,
+  nextStep,
+  type Rotation,
+  type RotationParties,
+  viewRotation,
+} from "../../waivers/rotation.js";
+import { RotationOutput } from "../../waivers/rotationOutput.js";
+import { storeKey } from "../../waivers/storeKey.js";
+import { FOLDER_SETTING, NEW_PASSPHRASE_ALTERNATIVES, SEAL_SETTING } from "../../waivers/waiverSettings.js";
+
+const SETTINGS = {
+  from: {
+    flag: "from",
+    placeholder: "ADDRESS",
+    help: "The waiver whose key is to be replaced.",
+    required: true,
+    parse: address,
+  },
+  to: {
+    flag: "to",
+    placeholder: "ADDRESS",
+    help: "The waiver that takes its place, whose key the replicas will find where they read theirs.",
+    defaultText: "that of an earlier run, otherwise a new key in --folder",
+    parse: address,
+  },
+  folder: { ...FOLDER_SETTING, help: "Folder of the keystores, for a new key." },
+  ...PASSPHRASE_SETTINGS,
+  seal: SEAL_SETTING,
+  dev: {
+    flag: "dev",
+    help: "Propose and vote as the devnet's validators. Their keys are public.",
+    parse: switchedOn,
+  },
+  ...VALIDATOR_SETTINGS,
+  rpcUrl: CHAIN_SETTINGS.rpcUrl,
+  ...STORE_SETTINGS,
+} as const;
+
+/** The pause between two looks at the chain and the service, in ms. */
+const POLL_MS = 500;
+
+export const rotate = defineCommand({
+  description:
+    "The command makes a key (or takes --to), has governance register it with the targets of the old one, has all replicas read\n" +
+    "it, drains the old lane until its last wrapper is in a final block, and has the old waiver revoked. The service goes on\n" +
+    "meanwhile. With a validator's key it proposes and votes; without one it prints what is to be proposed, and waits. After\n" +
+    "Ctrl-C, the same command goes on where it was. The passphrase of a new key must be that of the replicas' keystores.",
+  examples: [
+    "gas-waiver waivers rotate --from 0x… --folder keystore",
+    "gas-waiver waivers rotate --from 0x… --to 0x… --validator-key-file validator.key",
+  ],
+  settings: SETTINGS,
+  rules: {
+    alternatives: [
+      ...STORE_ALTERNATIVES,
+      NEW_PASSPHRASE_ALTERNATIVES,
+      { ...VALIDATOR_ALTERNATIVES, keys: [...VALIDATOR_ALTERNATIVES.keys, "dev"], required: false },
+    ],
+    check: ({ from, to }) =>
+      from && to && bytesEqual(from, to) ? ["--from and --to are the same waiver"] : [],
+  },
+  run: (values, context) => withLanes(values, (lanes) => rotateWith(lanes, values, context)),
+});
+
+type RotateValues = Values<typeof SETTINGS>;
+
+async function rotateWith(lanes: LaneAdmin, values: RotateValues, context: Context): Promise<void> {
+  const { signal } = context;
+  try {
+    const rotation = { from: values.from, to: await successor(lanes, values, context) };
+    const validators = validatorsOf(values);
+    const governance = new DecisionMaker({ rpcUrl: values.rpcUrl, validators, signal });
+    const output = new RotationOutput(rotation, values.json === true, context);
+    await walkThrough(rotation, { lanes, governance }, output, {
+      signal,
+      hasValidator: validators.length > 0,
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new IncompleteError("interrupted: the same command goes on", { cause: error });
+  }
+}
+
+async function walkThrough(
+  rotation: Rotation,
+  parties: RotationParties,
+  output: RotationOutput,
+  { signal, hasValidator }: { readonly signal: AbortSignal; readonly hasValidator: boolean },
+): Promise<void> {
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const view = await viewRotation(rotation, parties);
+      const step = nextStep(view);
+      if (step === undefined) break;
+      output.begin(step, view, hasValidator);
+      output.update(view, await advance(step, rotation, view, parties));
+      await sleep(POLL_MS, undefined, { signal });
+    }
+    output.complete();
+  } finally {
+    output.clear();
+  }
+}
+
+/** Returns the waiver that takes the place: the given one, that of an earlier run, or a new one. Records it in the audit. */
+async function successor(lanes: LaneAdmin, values: RotateValues, context: Context): Promise<Uint8Array> {
+  const { from, to } = values;
+  const isKnown = (await lanes.list()).some(({ waiver }) => bytesEqual(waiver, from));
+  if (!isKnown) throw new CommandFailedError(`the service has no lane for waiver ${checksumAddress(from)}`);
+  const recorded = await lanes.successorOf(from);
+  if (recorded && (to === undefined || bytesEqual(to, recorded))) return recorded;
+  const chosen = to ?? hexToBytes(await storeKey(randomBytes(32), values, context));
+  await lanes.recordRotation(from, chosen);
+  return chosen;
+}
+
+function validatorsOf({ validatorKeyFile, devValidator, dev }: RotateValues): Uint8Array[] {
+  const own = validatorKeyFile ?? devValidator;
+  if (own) return [own];
+  return dev ? accountsOf("validator").map(({ privateKey }) => hexToBytes(privateKey)) : [];
+}

@@ -1,0 +1,176 @@
+import { bytesEqual, bytesToHex, checksumAddress, type WaiverAccount } from "@gas-waiver/protocol";
+import { type Context, defineCommand } from "../command.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { JsonRpcClient } from "../jsonRpcClient.js";
+import { tableLines } from "../output/table.js";
+import { CHAIN_SETTINGS } from "../serve/chainSettings.js";
+import {
+  CUSTODIES,
+  CUSTODY_FLAGS,
+  CUSTODY_VARIABLES,
+  problemsOfCustody,
+  splitCustody,
+} from "../serve/custodySettings.js";
+import { openWaivers } from "../serve/openWaivers.js";
+import { address, oneOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import type { Values } from "../settings/setting.js";
+import {
+  TRANSACTION_ALTERNATIVES,
+  TRANSACTION_SETTINGS,
+  transactionsOf,
+} from "../submit/transactionSettings.js";
+import { outcomeOf, sendAll, type Wrapped, type WrappedOutcome, wrapAll } from "../wrap/sendWrappers.js";
+
+const SETTINGS = {
+  ...TRANSACTION_SETTINGS,
+  ...CUSTODY_FLAGS,
+  waiver: {
+    flag: "waiver",
+    placeholder: "ADDRESS",
+    help: "The waiver that signs, where the custody has several.",
+    parse: address,
+  },
+  rpcUrl: {
+    flag: "rpc-url",
+    env: "GAS_WAIVER_RPC_URL",
+    placeholder: "URL",
+    help: "JSON-RPC of the node that gets the wrappers, and that tells chain and nonce.",
+    parse: url("http:", "https:"),
+  },
+  print: {
+    flag: "print",
+    help: "Print the signed wrappers and send nothing. With --nonce and --chain-id no node is needed.",
+    parse: switchedOn,
+  },
+  nonce: {
+    flag: "nonce",
+    placeholder: "N",
+    help: "The waiver's nonce for the first wrapper; the others follow.",
+    defaultText: "the next one by the node, with what is in its pool",
+    parse: (text: string) => BigInt(wholeNumber(0)(text)),
+  },
+  chainId: {
+    flag: "chain-id",
+    env: "GAS_WAIVER_CHAIN_ID",
+    placeholder: "ID",
+    help: "Id of the chain.",
+    defaultText: "that of the node",
+    parse: (text: string) => BigInt(wholeNumber(1)(text)),
+  },
+  verificationGas: CHAIN_SETTINGS.verificationGas,
+  innerEncoding: CHAIN_SETTINGS.innerEncoding,
+  wait: {
+    flag: "wait",
+    placeholder: "STAGE",
+    help: "End when the node has them (broadcast), or when all are in blocks (included).",
+    defaultValue: "broadcast",
+    parse: oneOf("broadcast", "included"),
+  },
+  json: { flag: "json", help: "Print a line of JSON for each transaction.", parse: switchedOn },
+  ...CUSTODY_VARIABLES,
+} as const;
+
+type WrapValues = Values<typeof SETTINGS>;
+
+export const wrap = defineCommand({
+  description:
+    "All transactions are wrapped before one is sent, and sent in their order. The rules that need no policy are checked; the\n" +
+    "validators check the waiver's targets. Use a key that no service uses: a lane stops when something else sends with its\n" +
+    "key. After an unclear answer, look for the wrapper's hash before you use its nonce again.",
+  examples: [
+    "gas-waiver wrap --waiver-keystore keystore --rpc-url http://127.0.0.1:8545 0x…",
+    "gas-waiver wrap --waiver-key-file waiver.key --print --nonce 7 --chain-id 2201 0x…   # without a network",
+  ],
+  failure: "a transaction is not taken by the node, or has reverted",
+  settings: SETTINGS,
+  rules: {
+    alternatives: [TRANSACTION_ALTERNATIVES, CUSTODIES],
+    check: (values) => [...problemsOfCustody(values), ...problemsOfNode(values)],
+  },
+  async run(values, context) {
+    const { custody } = splitCustody(values);
+    const { rpcUrl, print: printOnly, wait, json } = values;
+    const node = rpcUrl === undefined ? undefined : new JsonRpcClient(rpcUrl, context.signal);
+    const chainId = values.chainId ?? (await nodeOf(node).quantity("eth_chainId"));
+    const { waivers } = await openWaivers({ ...custody, chainId: Number(chainId) }, context);
+    const waiver = chosenWaiver(waivers, values);
+    const from = bytesToHex(waiver.address);
+    const firstNonce =
+      values.nonce ?? (await nodeOf(node).quantity("eth_getTransactionCount", [from, "pending"]));
+    const { verificationGas, innerEncoding } = values;
+    const settings = { firstNonce, chainId, verificationGas, innerEncoding };
+    const wrapped = await wrapAll(transactionsOf(values), waiver, settings);
+    if (!printOnly && rpcUrl !== undefined) await sendAll(wrapped, rpcUrl, context.signal);
+    const outcomes =
+      printOnly || wait === "broadcast"
+        ? []
+        : await Promise.all(wrapped.map(({ txHash }) => outcomeOf(txHash, nodeOf(node), context.signal)));
+    printWrapped(wrapped, outcomes, { json, printOnly }, context);
+    const reverted = outcomes.filter((outcome) => outcome.reverted).length;
+    if (reverted > 0)
+      throw new CommandFailedError(`${reverted} of ${wrapped.length} transaction(s) have reverted`);
+  },
+});
+
+function problemsOfNode({ rpcUrl, print, nonce, chainId }: Partial<WrapValues>): string[] {
+  if (rpcUrl !== undefined) return [];
+  if (!print) return ["--rpc-url is missing: give the node that gets the wrappers, or --print"];
+  return nonce === undefined || chainId === undefined
+    ? ["--print without --rpc-url needs --nonce and --chain-id"]
+    : [];
+}
+
+function nodeOf(node: JsonRpcClient | undefined): JsonRpcClient {
+  if (node === undefined) throw new Error("no node is named");
+  return node;
+}
+
+function chosenWaiver(waivers: readonly WaiverAccount[], { waiver }: WrapValues): WaiverAccount {
+  const [only, ...others] = waiver
+    ? waivers.filter((account) => bytesEqual(account.address, waiver))
+    : waivers;
+  if (only === undefined) {
+    const name = waiver ? checksumAddress(waiver) : "any waiver";
+    throw new CommandFailedError(`the custody has no key of ${name}`);
+  }
+  if (others.length > 0)
+    throw new CommandFailedError("the custody has several keys: choose one with --waiver");
+  return only;
+}
+
+const COLUMNS = [
+  { title: "nonce", isNumber: true },
+  { title: "transaction", shortens: true },
+  { title: "wrapper", shortens: true },
+  { title: "state" },
+];
+
+function printWrapped(
+  wrapped: readonly Wrapped[],
+  outcomes: readonly WrappedOutcome[],
+  { json, printOnly }: Pick<Partial<WrapValues>, "json"> & { readonly printOnly: boolean | undefined },
+  { print, terminal }: Context,
+): void {
+  if (json) {
+    for (const [i, { nonce, ...hashes }] of wrapped.entries()) {
+      const { blockNumber, reverted } = outcomes[i] ?? {};
+      const outcome = blockNumber === undefined ? {} : { blockNumber: blockNumber.toString(), reverted };
+      print(JSON.stringify({ ...hashes, nonce: nonce.toString(), sent: !printOnly, ...outcome }));
+    }
+  } else if (printOnly) for (const { wrapper } of wrapped) print(wrapper);
+  else {
+    const rows = wrapped.map(({ nonce, txHash, wrapperHash }, i) => [
+      ...[String(nonce), txHash, wrapperHash],
+      stateOf(outcomes[i]),
+    ]);
+    for (const line of tableLines(COLUMNS, rows, terminal)) print(line);
+  }
+}
+
+function stateOf(outcome: WrappedOutcome | undefined) {
+  if (outcome === undefined) return { text: "sent", tone: "good" } as const;
+  const { blockNumber, reverted } = outcome;
+  return reverted
+    ? ({ text: `reverted in block ${blockNumber}`, tone: "bad" } as const)
+    : ({ text: `in block ${blockNumber}`, tone: "good" } as const);
+}

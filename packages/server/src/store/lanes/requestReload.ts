@@ -1,0 +1,12 @@
+import type { Pool } from "../database.js";
+import { notify } from "../notifications.js";
+import { channelName } from "../sharedDatabase.js";
+import type { Store } from "../store.js";
+
+/** The channel by which an operator asks every replica to read its waivers' keys again. */
+export const reloadChannel = (pool: Pick<Pool, "schema">) => channelName(pool, "gas_waiver_reload");
+
+/** Asks every replica to read its waivers' keys again. One that does not listen just then misses it. */
+export async function requestReload(store: Store): Promise<void> {
+  await notify(store, reloadChannel(store.pool), ["waivers"]);
+}

@@ -1,0 +1,164 @@
+// `gas-waiver check`, `status` and `wrap`, against a chain with its service.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { run } from "../packages/cli/src/run.js";
+import { useDevService } from "./support/devService.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { submit } from "./support/submit.js";
+import { account, DEV_API_KEY, TOKEN, transferOf } from "./support/user.js";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const started = useDevService();
+const folder = freshFolder();
+const RECIPIENT = account(7).address;
+
+/** Runs a command to its end. */
+async function gasWaiver(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  columns?: number,
+) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const status = await run(argv, {
+    env,
+    signal: new AbortController().signal,
+    print: (line) => out.push(line),
+    printError: (line) => err.push(line),
+    write: async () => {},
+    ...(columns !== undefined && { terminal: { columns, hasColors: false } }),
+  });
+  return { status, out, err: err.join("\n") };
+}
+
+const withKey = { GAS_WAIVER_API_KEY: DEV_API_KEY };
+
+/** Signs a transfer of an account that nothing else uses. */
+async function signed(user: number, ahead = 0, amount = 1n): Promise<string> {
+  const nonce = await started().chain.getTransactionCount(account(user).address);
+  return await account(user).signTransaction(transferOf(RECIPIENT, amount, nonce + ahead));
+}
+
+describe("gas-waiver check", () => {
+  it("says the same with a service and without one: taken, a gap, a target that no waiver carries", async () => {
+    const { url, rpcUrl } = started();
+    const forbidden = await account(3).signTransaction({ ...transferOf(RECIPIENT, 1n, 0), to: RECIPIENT });
+    const transactions = [await signed(3), await signed(3, 5), forbidden];
+    const asked = await gasWaiver(["check", "--url", url, "--json", ...transactions], withKey);
+    const alone = await gasWaiver(["check", "--rpc-url", rpcUrl, "--json", ...transactions]);
+    expect([asked.status, alone.status]).toEqual([1, 1]);
+    const [ofService, own] = [asked, alone].map(({ out }) => out.map((line) => JSON.parse(line)));
+    expect(own?.[0]).toEqual(ofService?.[0]);
+    expect(own?.map(({ error }) => error?.reason)).toEqual([undefined, "NONCE_GAP", "TARGET_NOT_ALLOWED"]);
+    expect(ofService?.map(({ error }) => error?.reason)).toEqual(own?.map(({ error }) => error?.reason));
+    expect(alone.err).toBe("gas-waiver: 2 of 3 transaction(s) would be refused");
+  });
+
+  it("simulates, reads a file, and fits the terminal", async () => {
+    const file = join(folder, "transactions");
+    writeFileSync(file, `${await signed(3)}\n${await signed(3, 1, 10n ** 30n)} # more than anybody owns\n`);
+    const flags = ["check", "--rpc-url", started().rpcUrl, "--simulate", "--transactions", file];
+    const { status, out } = await gasWaiver(flags, {}, 60);
+    expect(status).toBe(0);
+    expect(out.filter((line) => line.length > 60)).toEqual([]);
+    expect(out.join("\n")).toMatch(/1 +0x\w+…\w+ +taken +the call succeeds\n *2 +\S+ +taken, reverts/);
+    expect(out.at(-1)).toBe("2 of 2 transaction(s) would be taken");
+  });
+
+  it("checks the rules without a network, and asks for what it lacks", async () => {
+    const raw = await signed(3);
+    expect(await gasWaiver(["check", "--chain-id", "2201", raw])).toMatchObject({ status: 0, err: "" });
+    const wrongChain = await gasWaiver(["check", "--chain-id", "988", raw]);
+    expect(wrongChain.status).toBe(1);
+    expect(wrongChain.out[1]).toContain("WRONG_CHAIN_ID");
+    expect((await gasWaiver(["check", raw])).err).toContain("give --url, --rpc-url or --chain-id");
+    expect((await gasWaiver(["check", "--url", started().url, raw])).err).toContain("API key is missing");
+    expect((await gasWaiver(["check", "--chain-id", "1", "0x1"])).err).toContain("no transaction as 0x hex");
+  });
+});
+
+describe("gas-waiver status", () => {
+  it("shows the record of a submission, whose failure is a status of 1", async () => {
+    const { url } = started();
+    const [line] = await submit(url, [await signed(4)], { query: "?wait=included", key: DEV_API_KEY });
+    const flags = ["status", "--url", url, line?.id ?? ""];
+    const shown = await gasWaiver(flags, withKey);
+    expect(shown).toMatchObject({ status: 0, err: "" });
+    expect(shown.out.join("\n")).toMatch(/\nstate +included\n/);
+    const byHash = await gasWaiver(["status", "--url", url, "--json", line?.txHash ?? ""], withKey);
+    expect(JSON.parse(byHash.out[0] ?? "")).toMatchObject({ id: line?.id, state: "included" });
+    const unknown = await gasWaiver(["status", "--url", url, `0x${"1".repeat(64)}`], withKey);
+    expect(unknown).toMatchObject({ status: 1, out: [] });
+    expect((await gasWaiver(flags)).err).toContain("a record needs an API key");
+  });
+
+  it("shows service, readiness, queue, lanes, waivers and node heads in one table that fits", async () => {
+    const { url, rpcUrl, dataDir } = started();
+    const flags = ["status", "--url", url, "--rpc-url", rpcUrl, "--data-dir", dataDir];
+    const { status, out, err } = await gasWaiver(flags, withKey, 80);
+    expect({ status, err }).toEqual({ status: 0, err: "" });
+    expect(out.filter((line) => line.length > 80)).toEqual([]);
+    const text = out.join("\n");
+    for (const row of [/^service +serves/m, /^readiness +ready/m, /^ {2}store +ok/m, /^queue +\d+ queued/m])
+      expect(text).toMatch(row);
+    expect(text).toMatch(/^lane 0x\S+ +open +worked by/m);
+    expect(text).toMatch(/^waiver 0x\S+ +usable +\d+ target/m);
+    expect(text).toMatch(/^node http:\S+ +answers +block \d+/m);
+    const json = JSON.parse((await gasWaiver([...flags, "--json"], withKey)).out[0] ?? "");
+    expect(json).toMatchObject({ well: true, health: { value: { chainId: 2201 } } });
+    expect(json.lanes.value[0]).toMatchObject({ state: "open" });
+  });
+
+  it("says what does not answer, and what was not asked", async () => {
+    const { out, status } = await gasWaiver(["status", "--url", "http://127.0.0.1:1"]);
+    expect(status).toBe(1);
+    expect(out[1]).toMatch(/^service +no answer +.*127\.0\.0\.1:1/);
+    expect(out.at(-1)).toBe("heads of nodes: give --rpc-url");
+  });
+});
+
+describe("gas-waiver wrap", () => {
+  it("wraps with a waiver's key, sends, and waits for the block, or only prints", async () => {
+    const { rpcUrl, chain } = started();
+    const keyFile = join(folder, "waiver.key");
+    writeFileSync(keyFile, account(11).privateKey, { mode: 0o600 });
+    const custody = ["--waiver-key-file", keyFile];
+    const raw = await signed(5);
+    const offline = ["--print", "--nonce", "0", "--chain-id", "2201"];
+    const printed = await gasWaiver(["wrap", ...custody, ...offline, raw]);
+    expect(printed).toMatchObject({ status: 0, err: "" });
+    expect(printed.out[0]).toMatch(/^0x[0-9a-f]{200,}$/);
+    expect(await chain.getTransactionCount(account(5).address)).toBe(0);
+
+    const both = [raw, await signed(5, 1)];
+    const sent = await gasWaiver([
+      "wrap",
+      ...custody,
+      "--rpc-url",
+      rpcUrl,
+      "--wait",
+      "included",
+      "--json",
+      ...both,
+    ]);
+    expect(sent, sent.err).toMatchObject({ status: 0 });
+    expect(sent.out.map((line) => JSON.parse(line))).toMatchObject(
+      both.map(() => ({ sent: true, reverted: false })),
+    );
+    expect(await chain.getTransactionCount(account(5).address)).toBe(2);
+  });
+
+  it("sends nothing where one transaction breaks a rule, and says which", async () => {
+    const { rpcUrl, chain } = started();
+    const priced = await account(6).signTransaction({ ...transferOf(TOKEN, 1n, 1), gasPrice: 1 });
+    const custody = { GAS_WAIVER_KEYS: account(11).privateKey };
+    const before = await chain.getTransactionCount(account(11).address);
+    const { status, err } = await gasWaiver(["wrap", "--rpc-url", rpcUrl, await signed(6), priced], custody);
+    expect(status).toBe(1);
+    expect(err).toMatch(/^gas-waiver: transaction 2: NON_ZERO_GAS_PRICE: .*; nothing was sent$/);
+    expect(await chain.getTransactionCount(account(11).address)).toBe(before);
+    const other = await gasWaiver(["wrap", "--waiver", TOKEN, "--rpc-url", rpcUrl, await signed(6)], custody);
+    expect(other.err).toContain(`the custody has no key of ${TOKEN}`);
+  });
+});
