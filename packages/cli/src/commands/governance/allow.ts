@@ -42,7 +42,7 @@ export const allow = defineCommand({
     "What the waiver may send already stays allowed; `governance propose --update` replaces it.\n" +
     "Except with --dev, the command only proposes, and the validators vote.",
   examples: [
-    "gas-waiver governance allow --dev --waiver 0xBcd4042DE499D14e55001CcbB24a551F3b954096 --target 0x… --selectors 'mint(address,uint256)'",
+    "gas-waiver governance allow --dev --waiver 0x… --target 0x… --selectors 'mint(address,uint256)'",
   ],
   settings: SETTINGS,
   rules: {
