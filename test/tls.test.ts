@@ -30,14 +30,14 @@ afterAll(() => devnet?.close());
 const transfer = (nonce: number) => account(0).signTransaction(transferOf(account(7).address, 1n, nonce));
 
 describe("gas-waiver serve with --tls-cert and --tls-key", () => {
-  it("says that a certificate has expired and that the proxy has no address, reads another one at SIGHUP, and serves the SDK over it", async () => {
+  it("says that a certificate soon expires and that the proxy has no address, reads another one at SIGHUP, and serves the SDK over it", async () => {
     const folder = freshFolder();
     const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
     const write = (pair: { readonly cert: string; readonly key: string }) => {
       writeFileSync(cert, pair.cert);
       writeFileSync(key, pair.key, { mode: 0o600 });
     };
-    write(makeCertificate({ validTo: new Date(Date.now() - 1_000) }));
+    write(makeCertificate({ validTo: new Date(Date.now() + 86_400_000) }));
     const tls = ["--tls-cert", cert, "--tls-key", key];
     const service = startService({
       rpcUrl,
@@ -46,7 +46,7 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
     });
     const { url } = await service.ready();
     expect(url).toMatch(/^https:/);
-    expect(service.stderr).toMatch(/the TLS certificate has expired at .*: clients refuse it/);
+    expect(service.stderr).toMatch(/the TLS certificate expires at /);
     expect(service.stderr).toMatch(/without trustedProxies \(--trusted-proxies\): .* count as one address/);
 
     write(makeCertificate());

@@ -114,6 +114,26 @@ const NODE: CommandGroup = {
   },
 };
 
+const CONFIG: CommandGroup = {
+  summary: "Check and print the configuration of a service.",
+  introduction: "The configuration of a service: its file, the environment, and flags.",
+  commands: {
+    check: {
+      summary:
+        "Find every problem of a configuration at once, and try all that can be tried without sending.",
+      load: async () => (await import("./commands/config/check.js")).check,
+    },
+    print: {
+      summary: "Print the settings in force, and where each came from.",
+      load: async () => (await import("./commands/config/print.js")).print,
+    },
+    schema: {
+      summary: "Print the JSON Schema of the configuration file.",
+      load: async () => (await import("./commands/config/schema.js")).schema,
+    },
+  },
+};
+
 const KEYS: CommandGroup = {
   summary: "Create, list, change and revoke the API keys of a service, and read their audit log.",
   introduction:
@@ -200,6 +220,7 @@ export const PROGRAM: CommandGroup = {
       summary: "Explain one transaction: what became of it, why, and what to do next.",
       load: async () => (await import("./commands/explain.js")).explain,
     },
+    config: CONFIG,
     node: NODE,
     keys: KEYS,
     audit: {

@@ -49,7 +49,8 @@ export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/ne
 export type { NetworkOptions, NetworksOptions } from "./model/networkOptions.js";
 export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
 export { isKeyOrigin, isOrigin } from "./model/origins.js";
-export type { TlsCertificate } from "./model/tlsCertificate.js";
+export { certificateProblems, certificateWarning, type TlsCertificate } from "./model/tlsCertificate.js";
+export { checkDatabase, type DatabaseCheck, type DatabaseFinding } from "./preflight/checkDatabase.js";
 export type { NodeCheck, NodeFinding, NodeVerdict } from "./preflight/finding.js";
 export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
 export { CustodyThrottledError } from "./signing/custodyErrors.js";

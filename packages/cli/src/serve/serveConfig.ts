@@ -56,6 +56,8 @@ export interface ServeReading {
   /** Settings that are wrong are absent from its values. */
   readonly config: ServeConfig;
   readonly problems: readonly string[];
+  /** The values of the command's settings beside those of the service. */
+  readonly others: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -80,7 +82,11 @@ export function resolveServeConfig(
   const { sources, problems } = alone;
   const network = { place: undefined, values: valuesOf(NETWORK_SETTINGS, alone.values), sources };
   const shared = valuesOf(SHARED_SETTINGS, alone.values);
-  return { config: { file: file?.path, shared, sources, networks: [network] }, problems };
+  return {
+    config: { file: file?.path, shared, sources, networks: [network] },
+    problems,
+    others: alone.values,
+  };
 }
 
 /** The values of these settings alone. */
@@ -128,7 +134,7 @@ function severalNetworks(
     sources: shared.sources,
     networks,
   };
-  return { config, problems };
+  return { config, problems, others: shared.values };
 }
 
 type EntryReading = SettingsReading<typeof ENTRY_SETTINGS>;

@@ -7,7 +7,7 @@ import {
   parseAllowedTargets,
   privateKeyToAddress,
 } from "@gas-waiver/protocol";
-import { type AdminRole, type AdminToken, parseKmsKeyName } from "@gas-waiver/server";
+import { type AdminRole, type AdminToken, parseKmsKeyName, weaknessOfKey } from "@gas-waiver/server";
 import { listOf, type Parser, withForm } from "./form.js";
 import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
@@ -207,6 +207,11 @@ export const adminTokens = withForm(listOf(text), (list): AdminToken[] => {
       throw new InvalidValueError(
         `${place}no usable token: 32 to 256 printable characters without spaces are needed`,
       );
+    }
+    const weakness = weaknessOfKey(token);
+    if (weakness !== undefined) {
+      const remedy = "make one with `openssl rand -hex 32`";
+      throw new InvalidValueError(`${place}a weak token, which ${weakness}: ${remedy}`);
     }
     return { name, token, role, ...(expiresAt && { expiresAt }) };
   });

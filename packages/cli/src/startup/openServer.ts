@@ -6,6 +6,7 @@ import {
   StartError,
 } from "@gas-waiver/server";
 import type { CloseStack } from "../closeStack.js";
+import { portProblem } from "../configCheck/checkPlace.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
 
@@ -29,6 +30,20 @@ export interface OpenServer {
 }
 
 /**
+ * Opens each port for a moment, so that one in use is noticed before the lanes begin to work.
+ * @throws {@link CommandFailedError}
+ */
+async function assertPortsFree(
+  places: readonly ({ readonly host: string; readonly port: number } | undefined)[],
+): Promise<void> {
+  for (const place of places) {
+    if (place === undefined || place.port === 0) continue;
+    const problem = await portProblem(place.host, place.port);
+    if (problem !== undefined) throw new CommandFailedError(problem);
+  }
+}
+
+/**
  * Starts the service and listens on its ports.
  * @throws {@link UsageError} for wrong options, {@link CommandFailedError} if the service cannot start, or the signal's
  * reason.
@@ -37,6 +52,7 @@ export async function openServer(options: ServerOptions, opening: ServerOpening)
   const { host, port, metrics, admin, closeStack, signal } = opening;
   try {
     signal.throwIfAborted();
+    await assertPortsFree([{ host, port }, metrics, admin]);
     const server = closeStack.add(await createServer(options, { signal }));
     signal.throwIfAborted();
     const { url } = await server.listen({ host, port });

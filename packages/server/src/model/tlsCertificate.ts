@@ -11,7 +11,7 @@ export interface TlsCertificate {
 const WARNING_MS = 14 * 86_400_000;
 
 /** @returns one sentence for each problem of the certificate and its key. They never repeat the key. */
-export function certificateProblems({ cert, key }: TlsCertificate): string[] {
+export function certificateProblems({ cert, key }: TlsCertificate, nowMs = Date.now()): string[] {
   const certificate = parsed(() => new X509Certificate(cert));
   const privateKey = parsed(() => createPrivateKey(key));
   const problems: string[] = [];
@@ -19,6 +19,9 @@ export function certificateProblems({ cert, key }: TlsCertificate): string[] {
   if (privateKey === undefined) problems.push("tls.key is no private key as PEM without a passphrase");
   if (certificate && privateKey && !certificate.checkPrivateKey(privateKey)) {
     problems.push("tls.key is not the key of the certificate tls.cert");
+  }
+  if (certificate && nowMs > Date.parse(certificate.validTo)) {
+    problems.push(`tls.cert has expired at ${certificate.validTo}: clients refuse it`);
   }
   return problems.length > 0 ? problems : problemsOfUse({ cert, key });
 }

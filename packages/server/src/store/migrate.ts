@@ -47,7 +47,7 @@ const RETRY_MS = 300;
  * @throws {@link StartError} if the schema is newer than this program.
  */
 export async function migrate(pool: Pool, log: Pick<Logger, "info" | "warn">): Promise<void> {
-  const files = (await readdir(FOLDER)).filter((name) => /^\d{6}\.sql$/.test(name)).sort();
+  const files = await migrationFiles();
   const client = await pool.connect();
   setAnswerTimeout(client, MIGRATION_MS);
   const lock = advisoryLock(pool, MIGRATION_LOCK);
@@ -81,6 +81,15 @@ export async function migrate(pool: Pool, log: Pick<Logger, "info" | "warn">): P
   }
   setAnswerTimeout(client);
   client.release();
+}
+
+async function migrationFiles(): Promise<string[]> {
+  return (await readdir(FOLDER)).filter((name) => /^\d{6}\.sql$/.test(name)).sort();
+}
+
+/** The number of the newest schema that this program knows. */
+export async function newestMigration(): Promise<number> {
+  return numberOf((await migrationFiles()).at(-1) ?? "0");
 }
 
 /** @throws {@link StartError} if the role may not make the schema. */

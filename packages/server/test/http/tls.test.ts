@@ -194,6 +194,14 @@ describe("a certificate", () => {
     ]);
   });
 
+  it("is refused when it has expired", () => {
+    const expired = makeCertificate({ validTo: new Date("2026-04-01T00:00:00Z") });
+    expect(certificateProblems(expired, Date.parse("2026-03-31T00:00:00Z"))).toEqual([]);
+    expect(certificateProblems(expired, Date.parse("2026-04-02T00:00:00Z"))).toEqual([
+      expect.stringMatching(/^tls\.cert has expired at Apr {2}1 .* 2026.*: clients refuse it/),
+    ]);
+  });
+
   it("gets a warning when it has expired, soon will, or is not valid yet", () => {
     const [validFrom, validTo] = [new Date("2026-01-01T00:00:00Z"), new Date("2026-04-01T00:00:00Z")];
     const { cert } = makeCertificate({ validFrom, validTo });

@@ -1,0 +1,59 @@
+import { checkDatabase } from "@gas-waiver/server";
+import type { Command } from "../../command.js";
+import { checkNetwork } from "../../configCheck/checkNetwork.js";
+import { checkDisk, checkPorts, checkTls } from "../../configCheck/checkPlace.js";
+import { findingLines } from "../../configCheck/configCheckOutput.js";
+import { type ConfigFinding, isRefusal } from "../../configCheck/finding.js";
+import { CommandFailedError } from "../../errorMessage.js";
+import { resolveServeConfig, SERVE_COMMAND_SETTINGS, type ServeConfig } from "../../serve/serveConfig.js";
+import { JSON_SETTING } from "../../waivers/waiverSettings.js";
+
+export const check: Command = {
+  description:
+    "The command takes the settings of serve, names every mistake in them, and tries what can be tried without\n" +
+    "sending: the certificate, the ports, the disk, the database, one signature of each custody, the nodes, and the\n" +
+    "registration of the waivers. It goes on after mistakes with what is readable, and changes nothing.",
+  failure: "serve would refuse to start",
+  examples: ["gas-waiver config check --config gas-waiver.yaml"],
+  settings: { ...SERVE_COMMAND_SETTINGS, json: JSON_SETTING },
+  async run(argv, context) {
+    const { config, problems, others } = resolveServeConfig(argv, context.env, { json: JSON_SETTING });
+    const settings = problems.map(
+      (found): ConfigFinding => ({
+        area: "settings",
+        subject: "",
+        check: "setting",
+        verdict: "refuses",
+        found,
+      }),
+    );
+    if (problems.length === 0) {
+      const found = "all settings can be used";
+      settings.push({ area: "settings", subject: "", check: "settings", verdict: "ok", found });
+    }
+    const findings = [...settings, ...(await findingsOf(config, context))];
+    context.signal.throwIfAborted();
+    if (others.json) context.print(JSON.stringify({ starts: !findings.some(isRefusal), findings }));
+    else for (const line of findingLines(findings, context.terminal?.columns)) context.print(line);
+    if (findings.some(isRefusal)) throw new CommandFailedError("the service would not start like this");
+  },
+};
+
+async function findingsOf(
+  { shared, networks }: ServeConfig,
+  context: Parameters<Command["run"]>[1],
+): Promise<ConfigFinding[]> {
+  const { databaseUrl: url, databaseUrlFile, dataDir = ".gas-waiver" } = shared;
+  const databaseUrl = url ?? databaseUrlFile;
+  const { requireSynchronousStandby = false } = shared;
+  const [ports, disk, database, ...ofNetworks] = await Promise.all([
+    checkPorts(shared),
+    checkDisk(shared),
+    checkDatabase(databaseUrl === undefined ? { dataDir } : { databaseUrl }, { requireSynchronousStandby }),
+    ...networks.map((network) => checkNetwork(network, context)),
+  ]);
+  const ofDatabase = database.map(
+    (finding): ConfigFinding => ({ ...finding, area: "database", subject: "" }),
+  );
+  return [...checkTls(shared), ...ports, ...disk, ...ofDatabase, ...ofNetworks.flat()];
+}

@@ -1,0 +1,92 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, resolve } from "node:path";
+import { certificateProblems, certificateWarning } from "@gas-waiver/server";
+import type { SharedValues } from "../serve/serveSettings.js";
+import type { ConfigFinding } from "./finding.js";
+
+type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+/** Less free room than this lasts for hours, not for days. */
+const LITTLE_ROOM_BYTES = 2 ** 30;
+
+/** Checks the certificate and its key. */
+export function checkTls({ tlsCert, tlsKey }: Partly<SharedValues>): ConfigFinding[] {
+  if (tlsCert === undefined || tlsKey === undefined) return [];
+  const base = { area: "TLS", subject: tlsCert.path, check: "certificate" } as const;
+  const problems = certificateProblems({ cert: tlsCert.pem, key: tlsKey.pem });
+  if (problems.length > 0) return problems.map((found) => ({ ...base, verdict: "refuses", found }));
+  const warning = certificateWarning(tlsCert.pem, Date.now());
+  if (warning !== undefined) return [{ ...base, verdict: "warning", found: warning }];
+  return [{ ...base, verdict: "ok", found: "the certificate is valid, and the key is its own" }];
+}
+
+/** Opens each port for a moment. */
+export async function checkPorts(values: Partly<SharedValues>): Promise<ConfigFinding[]> {
+  const { host, port, metricsHost, metricsPort, adminHost, adminPort } = values;
+  const places = [
+    { check: "API", host, port },
+    { check: "metrics", host: metricsHost, port: metricsPort },
+    { check: "admin API", host: adminHost, port: adminPort },
+  ];
+  const findings: ConfigFinding[] = [];
+  for (const { check, host = "127.0.0.1", port } of places) {
+    if (port === undefined) continue;
+    const base = { area: "ports", subject: `${host}:${port}`, check } as const;
+    const problem = await portProblem(host, port);
+    if (problem === undefined) findings.push({ ...base, verdict: "ok", found: "the port can be opened" });
+    else
+      findings.push({
+        ...base,
+        verdict: "refuses",
+        found: problem,
+        means: "the service cannot listen there",
+        remedy: "if this service itself runs, that is as it should be; otherwise take another port",
+      });
+  }
+  return findings;
+}
+
+/** Opens a port and closes it again. @returns a sentence if that is not possible. */
+export async function portProblem(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    await new Promise<void>((done, failed) => {
+      server.once("error", failed);
+      server.listen({ host: host === "localhost" ? "127.0.0.1" : host, port, exclusive: true }, done);
+    });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") return `port ${port} of ${host} is in use by another program`;
+    if (code === "EACCES") return `port ${port} of ${host} needs rights that this user does not have`;
+    if (code === "EADDRNOTAVAIL") return `${host} is not an address of this machine`;
+    return `port ${port} of ${host} cannot be opened: ${message}`;
+  }
+  await new Promise((done) => server.close(done));
+  return undefined;
+}
+
+/** Checks the room and the rights of the data folder. A database elsewhere has its own disk. */
+export async function checkDisk(values: Partly<SharedValues>): Promise<ConfigFinding[]> {
+  if ((values.databaseUrl ?? values.databaseUrlFile) !== undefined) return [];
+  const folder = resolve(values.dataDir ?? ".gas-waiver");
+  const existing = closestFolder(folder);
+  const base = { area: "disk", subject: folder } as const;
+  try {
+    accessSync(existing, constants.W_OK | constants.X_OK);
+  } catch {
+    const found = `this user cannot write to ${existing}`;
+    return [{ ...base, check: "rights", verdict: "refuses", found, means: "the store cannot be made" }];
+  }
+  const { bavail, bsize } = await statfs(existing);
+  const free = bavail * bsize;
+  const found = `${(free / 2 ** 30).toFixed(1)} GiB are free`;
+  if (free >= LITTLE_ROOM_BYTES) return [{ ...base, check: "room", verdict: "ok", found }];
+  const means = "the store stops accepting when the disk is full";
+  return [{ ...base, check: "room", verdict: "warning", found, means }];
+}
+
+function closestFolder(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : closestFolder(dirname(folder));
+}

@@ -1,0 +1,68 @@
+import type { ServeConfig } from "../serve/serveConfig.js";
+import { NETWORK_PLACE } from "../serve/serveFile.js";
+import { NETWORK_SETTINGS, SHARED_SETTINGS } from "../serve/serveSettings.js";
+import { entriesOf } from "../settings/parsers.js";
+import { fileKeyOf, nameOf, type Setting, type Settings } from "../settings/setting.js";
+import { placeIn, type Source } from "../settings/source.js";
+
+/** A setting in force. */
+export interface EffectiveSetting {
+  /** The key in the file; in a file with several networks, behind the network's name. */
+  readonly key: string;
+  /** The value as a flag would have it, without secrets; null if the setting is not given and has no default. */
+  readonly value: string | null;
+  /** The place that the value came from: `default`, a flag, a variable, or file, line and column. */
+  readonly origin: string;
+}
+
+/** Lists all settings of a service with their origins. */
+export function effectiveSettings({ shared: _, sources, networks }: ServeConfig): EffectiveSetting[] {
+  const ofNetworks = networks.flatMap(({ place, sources: own }) =>
+    place === undefined
+      ? settingsOf(NETWORK_SETTINGS, own, "")
+      : settingsOf({ ...NETWORK_PLACE, ...NETWORK_SETTINGS }, own, `networks.${place.name}.`),
+  );
+  return [...ofNetworks, ...settingsOf(SHARED_SETTINGS, sources, "")];
+}
+
+function settingsOf(settings: Settings, sources: ReadonlyMap<string, Source>, prefix: string) {
+  return Object.entries(settings).map(([name, setting]): EffectiveSetting => {
+    const source = sources.get(name);
+    const key = `${prefix}${fileKeyOf(setting) ?? nameOf(setting)}`;
+    if (source === undefined) {
+      const { defaultValue, defaultText = defaultValue ?? null } = setting;
+      return { key, value: defaultText, origin: "default" };
+    }
+    const text = typeof source.text === "string" ? source.text : "";
+    return { key, value: masked(setting, text), origin: originOf(source) };
+  });
+}
+
+function originOf({ origin, name, file, place }: Source): string {
+  return origin === "file" && file !== undefined && place ? placeIn(file, place) : name;
+}
+
+const MASK = "***";
+
+/** Nodes and signers take keys in the path, query or login of their URLs. */
+function masked({ secret }: Setting<unknown>, text: string): string {
+  if (secret) return MASK;
+  if (!/^(https?|wss?):\/\//.test(text)) return text;
+  return entriesOf(text).map(maskedUrl).join(",");
+}
+
+function maskedUrl(text: string): string {
+  if (!URL.canParse(text)) return MASK;
+  const { protocol, host, username, password, pathname, search } = new URL(text);
+  const login = username === "" && password === "" ? "" : `${MASK}@`;
+  return `${protocol}//${login}${host}${pathname === "/" && search === "" ? "" : `/${MASK}`}`;
+}
+
+/** The settings in columns: key, value, origin. */
+export function configLines(settings: readonly EffectiveSetting[]): string[] {
+  const given = settings.map(({ key, value, origin }) => ({ key, value: value ?? "-", origin }));
+  const width = (column: "key" | "value", most: number) =>
+    Math.min(most, Math.max(...given.map((setting) => setting[column].length))) + 2;
+  const [keys, values] = [width("key", 60), width("value", 50)];
+  return given.map(({ key, value, origin }) => `${key.padEnd(keys)}${value.padEnd(values)}${origin}`);
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { silent } from "../../test/support/testPostgres.js";
+import { useTestPostgres } from "../../test/support/testStore.js";
+import { openPool } from "../store/database.js";
+import { migrate } from "../store/migrate.js";
+import { checkDatabase } from "./checkDatabase.js";
+
+const postgres = useTestPostgres();
+
+describe("the check of a database", () => {
+  it("finds version, rights, durability and clock as they are, and refuses what a start would refuse", async () => {
+    const databaseUrl = await postgres.createDatabase();
+    const check = async (requireSynchronousStandby = false) => {
+      const findings = await checkDatabase({ databaseUrl }, { requireSynchronousStandby });
+      // The first finding of a subject weighs most.
+      return new Map(findings.reverse().map(({ check, verdict, found }) => [check, `${verdict}: ${found}`]));
+    };
+    const fresh = await check();
+    expect(fresh.get("version")).toMatch(/^ok: PostgreSQL \d+\.\d+$/);
+    expect(fresh.get("schema")).toBe("ok: there is no store yet; the start makes it");
+    expect(fresh.get("rights")).toMatch(/^ok: /);
+    expect(fresh.get("clock")).toMatch(/^ok: \d+ ms from this machine's$/);
+    expect((await check(true)).get("durability")).toMatch(/^refuses: the store has no synchronous standby/);
+
+    const pool = openPool({ connectionString: databaseUrl, maxConnections: 1 });
+    try {
+      await migrate(pool, silent);
+      expect((await check()).get("schema")).toMatch(/^ok: number \d+, as this program$/);
+      await pool.query("insert into migrations (number) values (999999)");
+    } finally {
+      await pool.end();
+    }
+    expect((await check()).get("schema")).toMatch(/^refuses: number 999999; this program knows \d+$/);
+  });
+
+  it("says in one finding that nothing answers", async () => {
+    const findings = await checkDatabase(
+      { databaseUrl: "postgres://user:hidden-password@127.0.0.1:1/relay" },
+      { requireSynchronousStandby: false },
+    );
+    expect(findings).toEqual([expect.objectContaining({ check: "answers", verdict: "refuses" })]);
+    expect(JSON.stringify(findings)).not.toContain("hidden-password");
+  });
+});

@@ -1,0 +1,149 @@
+// A service with a configuration file: its start, `config check` and `config print`.
+import { writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "../packages/cli/src/run.js";
+import { makeCertificate } from "../packages/server/test/support/certificate.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import { account, CHAIN_ID } from "./support/user.js";
+
+const folder = freshFolder();
+const path = join(folder, "gas-waiver.yaml");
+let devnet: Devnet;
+let rpcUrl: string;
+let busy: Server;
+let busyPort: number;
+beforeAll(async () => {
+  devnet = await createDevnet({ blockTimeMs: 0 });
+  ({ url: rpcUrl } = await devnet.listen({ port: 0 }));
+  busy = createServer();
+  await new Promise<void>((done) => busy.listen(0, "127.0.0.1", done));
+  busyPort = (busy.address() as { port: number }).port;
+  writeFileSync(join(folder, "key"), account(10).privateKey, { mode: 0o600 });
+  const expired = makeCertificate({ validTo: new Date(Date.now() - 1_000) });
+  writeFileSync(join(folder, "cert.pem"), expired.cert);
+  writeFileSync(join(folder, "key.pem"), expired.key, { mode: 0o600 });
+});
+afterAll(async () => {
+  busy?.close();
+  await devnet?.close();
+});
+
+const network = (chainId: number) => `rpc-url: ${rpcUrl}\nchain-id: ${chainId}\nwaiver-key-file: key\n`;
+
+/** Runs a command of the program in this process. */
+async function call(...argv: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const status = await run(argv, {
+    env: {},
+    signal: new AbortController().signal,
+    print: (line) => out.push(line),
+    printError: (line) => err.push(line),
+    write: async () => {},
+  });
+  return { status, out: out.join("\n"), err: err.join("\n") };
+}
+
+let files = 0;
+async function serve(content: string) {
+  const file = join(folder, `${files++}-gas-waiver.yaml`);
+  writeFileSync(file, content, { mode: 0o600 });
+  const program = Program.gasWaiver(["serve", "--config", file]);
+  const { status } = await program.ended;
+  return { status, err: program.stderr };
+}
+
+describe("gas-waiver serve --config", () => {
+  it("names ten mistakes of a file in ten messages, and starts nothing", async () => {
+    const mistakes = `${network(CHAIN_ID)}port: 80808
+prot: 1
+port: 2
+log-level: loud
+behind-proxy: perhaps
+max-batch-size: 0
+retention: 1d
+cors-origins: [1]
+api-keys: [short]
+admin-tokens: [aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]
+`;
+    const { status, err } = await serve(mistakes);
+    const problems = err.split("\n").filter((line) => line.startsWith("  - "));
+    expect(status).toBe(2);
+    expect(problems).toHaveLength(10);
+    for (const problem of problems) expect(problem).toMatch(/gas-waiver\.yaml:\d+:\d+: /);
+    expect(err).toContain("admin-tokens holds at position 1 a weak token");
+  });
+
+  it("refuses a port in use, an expired certificate and a node of another chain in one message each", async () => {
+    const [port, certificate, chain] = await Promise.all([
+      serve(`${network(CHAIN_ID)}data-dir: a\nport: ${busyPort}\n`),
+      serve(`${network(CHAIN_ID)}data-dir: b\nport: 0\ntls-cert: cert.pem\ntls-key: key.pem\n`),
+      serve(`${network(988)}data-dir: c\nport: 0\nlog-level: silent\n`),
+    ]);
+    expect(port).toEqual({
+      status: 1,
+      err: `gas-waiver: port ${busyPort} of 127.0.0.1 is in use by another program\n`,
+    });
+    expect(certificate.status).toBe(2);
+    expect(certificate.err).toMatch(/- tls\.cert has expired at .*: clients refuse it\n/);
+    expect(chain.status).toBe(1);
+    expect(chain.err).toMatch(
+      /^gas-waiver: the node at \S+ is on chain 2201, the service is for chain 988\n$/,
+    );
+  });
+});
+
+describe("gas-waiver config check", () => {
+  it("finds all troubles at once, in each part of the service", async () => {
+    const troubles = `port: ${busyPort}\ntls-cert: cert.pem\ntls-key: key.pem\nprot: 1\ndata-dir: data\n`;
+    writeFileSync(path, `${network(988)}${troubles}`);
+    const { status, out } = await call("config", "check", "--config", path, "--json");
+    const { starts, findings } = JSON.parse(out);
+    const refusals = findings.filter(({ verdict }: { verdict: string }) => verdict === "refuses");
+    expect({ status, starts }).toEqual({ status: 1, starts: false });
+    expect(refusals.map(({ area, check }: { area: string; check: string }) => [area, check])).toEqual([
+      ["settings", "setting"],
+      ["TLS", "certificate"],
+      ["ports", "API"],
+      ["nodes", "chain"],
+    ]);
+    expect(findings).toContainEqual(expect.objectContaining({ area: "custody", verdict: "ok" }));
+    expect(findings).toContainEqual(expect.objectContaining({ area: "disk", check: "room" }));
+  });
+
+  it("shows a table, and ends with 0 where the service would start", async () => {
+    writeFileSync(path, `${network(CHAIN_ID)}port: 0\n`);
+    const { status, out } = await call("config", "check", "--config", path);
+    expect({ status, out }).toEqual({
+      status: 0,
+      out: expect.stringContaining("gas-waiver serve would start: "),
+    });
+    expect(out).toMatch(/^custody\n {2}ok +signature +0x[0-9a-f]{40}: it signs/m);
+    expect(out).toMatch(/^nodes\n {2}ok +answers/m);
+  });
+});
+
+describe("gas-waiver config print", () => {
+  it("shows each value and its origin, without secrets", async () => {
+    const secret = "2dd2f5e1b3c94b7f86a0e3d15c7790ab";
+    const url = "https://user:pass-word@node.example/v2/node-secret";
+    const file = join(folder, "print.yaml");
+    writeFileSync(file, `${network(CHAIN_ID).replace(rpcUrl, url)}api-keys: [${secret}]\n`, { mode: 0o600 });
+    const { out } = await call("config", "print", "--config", file, "--port", "1", "--json");
+    const settings = JSON.parse(out);
+    expect(settings).toMatchObject({
+      "rpc-url": { value: "https://***@node.example/***", origin: `${file}:1:10` },
+      "api-keys": { value: "***", origin: `${file}:4:11` },
+      port: { value: "1", origin: "--port" },
+      "log-level": { value: "info", origin: "default" },
+      "rpc-ws-url": { origin: "default" },
+    });
+    expect(out).not.toMatch(/pass-word|node-secret|2dd2f5e1/);
+    const table = await call("config", "print", "--config", file);
+    expect(table.out).toMatch(/^port +8080 +default$/m);
+  });
+});
