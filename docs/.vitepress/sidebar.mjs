@@ -60,6 +60,7 @@ export const sidebar = [
       { text: "Tests with a chain of their own", link: "/recipes/testing" },
       { text: "Hardhat", link: "/recipes/hardhat" },
       { text: "Foundry", link: "/recipes/foundry" },
+      { text: "A mobile wallet by URL", link: "/recipes/mobile-wallet" },
     ],
   },
   {

@@ -91,6 +91,25 @@ async function refusal(relay: RelayHandler, request: Request) {
   return { status: response.status, reason: error.reason, message: error.message, code: error.code };
 }
 
+describe("a handler in a route of Next.js", () => {
+  it("takes what Next.js calls it with: a proxy of a request of its own class, and the route's parameters", async () => {
+    class NextRequest extends Request {
+      readonly nextUrl = new URL(this.url);
+    }
+    const own = new NextRequest(post("/api/gasless/v1/submit", { transactions: [await transferBy(alice)] }));
+    const request = new Proxy(own, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const POST: (request: Request, context: object) => Promise<Response> = relayOf({ path: "/api/gasless" });
+    const response = await POST(request, { params: Promise.resolve({ path: ["v1", "submit"] }) });
+    expect([response.status, await response.text()]).toEqual([200, line(0)]);
+    expect(seen).toHaveLength(1);
+  });
+});
+
 describe("a relayed submit", () => {
   it("reaches the service with the key and nothing else of the caller's, and streams back", async () => {
     const signed = await transferBy(alice);
