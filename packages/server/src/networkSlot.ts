@@ -139,7 +139,7 @@ export class NetworkSlot {
   async #open(ports: SharedPorts): Promise<RunningNetwork> {
     const { network, database, version, log, labels, leaving } = this.#options;
     const options = { ...network.options, waivers: this.#waivers };
-    const store = await connectStore(database.address, { ...options, schema: network.schema }, log);
+    const store = await connectStore(database.address, options, log);
     const opened = await openNetwork({ options, store, log, labels, leaving });
     const apps = createHttpApps(opened.parts, version, ports);
     await Promise.all(appsOf(apps).map((app) => app.ready()));

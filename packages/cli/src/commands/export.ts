@@ -34,6 +34,7 @@ const SETTINGS = {
   dataDir: STORE_SETTINGS.dataDir,
   databaseUrlFile: STORE_SETTINGS.databaseUrlFile,
   databaseUrl: STORE_SETTINGS.databaseUrl,
+  schema: STORE_SETTINGS.schema,
   json: {
     flag: "json",
     help: "With --out: print the path, the days, the count and the SHA-256 as JSON, for programs.",

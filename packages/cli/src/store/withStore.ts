@@ -1,7 +1,7 @@
 import { StartError } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
-import { databaseUrl, path, switchedOn } from "../settings/parsers.js";
+import { databaseUrl, path, schemaName, switchedOn } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives } from "../settings/setting.js";
 
@@ -30,6 +30,14 @@ export const STORE_SETTINGS = {
     secret: true,
     parse: databaseUrl,
   },
+  schema: {
+    flag: "schema",
+    env: "GAS_WAIVER_SCHEMA",
+    placeholder: "NAME",
+    help: "PostgreSQL schema of the service's tables; of a network among several gas_waiver_ and its name.",
+    defaultText: "public",
+    parse: schemaName,
+  },
   json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
 } as const;
 
@@ -41,20 +49,27 @@ export interface StoreValues {
   readonly dataDir: string | undefined;
   readonly databaseUrlFile: string | undefined;
   readonly databaseUrl: string | undefined;
+  readonly schema: string | undefined;
 }
+
+/** The place of a store's tables. */
+export type StorePlace = ({ readonly dataDir: string } | { readonly databaseUrl: string }) & {
+  readonly schema?: string;
+};
 
 /**
  * Opens the store for administration, calls `use`, and closes it.
  * @throws {@link CommandFailedError} if the store cannot be opened.
  */
 export async function withStore<A extends { close(): Promise<void> }, T>(
-  { dataDir = ".gas-waiver", databaseUrlFile, databaseUrl = databaseUrlFile }: StoreValues,
-  open: (place: { dataDir: string } | { databaseUrl: string }) => Promise<A>,
+  { dataDir = ".gas-waiver", databaseUrlFile, databaseUrl = databaseUrlFile, schema }: StoreValues,
+  open: (place: StorePlace) => Promise<A>,
   use: (admin: A) => Promise<T>,
 ): Promise<T> {
   let admin: A | undefined;
   try {
-    admin = await open(databaseUrl === undefined ? { dataDir } : { databaseUrl });
+    const database = databaseUrl === undefined ? { dataDir } : { databaseUrl };
+    admin = await open({ ...database, ...(schema !== undefined && { schema }) });
     return await use(admin);
   } catch (error) {
     if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });

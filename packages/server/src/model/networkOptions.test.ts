@@ -31,9 +31,13 @@ describe("the place of a network", () => {
       network("b", { hosts: ["B.example"] }),
       network("c", { hosts: ["c.example"], path: "/", schema: "public" }),
     );
-    expect(first).toMatchObject({ path: "/a-1", hosts: [], schema: "gas_waiver_a_1" });
-    expect(second).toMatchObject({ path: undefined, hosts: ["b.example"], schema: "gas_waiver_b" });
-    expect(third).toMatchObject({ path: "/", hosts: ["c.example"], schema: "public" });
+    expect(first).toMatchObject({ path: "/a-1", hosts: [], options: { schema: "gas_waiver_a_1" } });
+    expect(second).toMatchObject({
+      path: undefined,
+      hosts: ["b.example"],
+      options: { schema: "gas_waiver_b" },
+    });
+    expect(third).toMatchObject({ path: "/", hosts: ["c.example"], options: { schema: "public" } });
   });
 
   it.each<[string, Partial<NetworkOptions>, RegExp]>([
@@ -45,8 +49,8 @@ describe("the place of a network", () => {
     ["a", { path: "/../b" }, /path is not of the form/],
     ["a", { path: "/rpc/a" }, /path of the service/],
     ["a", { hosts: ["a.example:8080"] }, /no name of a host/],
-    ["a", { schema: "Quoted" }, /schema is not a plain/],
-    ["a", { schema: "pg_a" }, /schema is not a plain/],
+    ["a", { schema: "Quoted" }, /schema has other characters/],
+    ["a", { schema: "pg_a" }, /schema has other characters/],
   ])("is refused: %s %j", (name, changes, problem) => {
     expect(problemsOf(network(name, changes))).toEqual([expect.stringMatching(problem)]);
   });

@@ -23,7 +23,10 @@ const SHARED_OPTIONS = [
 ] as const satisfies readonly (keyof ServerOptions)[];
 type SharedOption = (typeof SHARED_OPTIONS)[number];
 
-/** The options of one network among several: its place, and the options of its chain, waivers, policy, keys and limits. */
+/**
+ * The options of one network among several: its place, and the options of its chain, waivers, policy, keys and limits. The
+ * default of `schema` is `gas_waiver_` and the name, with `_` for hyphens.
+ */
 export interface NetworkOptions extends Omit<ServerOptions, SharedOption> {
   /** Lower-case letters, digits and hyphens. Metrics and the log name the network by it, and the operators' ports have it in their paths. */
   readonly name: string;
@@ -34,8 +37,6 @@ export interface NetworkOptions extends Omit<ServerOptions, SharedOption> {
   readonly path?: string;
   /** The names in `Host`, without a port, whose requests are for the network if no path says otherwise. Default: none. */
   readonly hosts?: readonly string[];
-  /** The PostgreSQL schema of the network's tables. Default: `gas_waiver_` and the name, with `_` for hyphens. */
-  readonly schema?: string;
 }
 
 /** The options of a service with several networks. Those that are not of a network are shared. */
@@ -49,14 +50,12 @@ export interface ResolvedNetwork {
   readonly path: string | undefined;
   /** In lower case. */
   readonly hosts: readonly string[];
-  readonly schema: string;
-  readonly options: ResolvedOptions;
+  readonly options: ResolvedOptions & { readonly schema: string };
 }
 
 const NAME = /^[a-z](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 const PATH = /^(?:\/|(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+)$/;
 const HOST = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$|^\[[0-9a-f:]+\]$/;
-const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
 /** The first segments of the service's own paths. */
 const OWN_SEGMENTS: ReadonlySet<string> = new Set([
   "v1",
@@ -74,20 +73,13 @@ const OWN_SEGMENTS: ReadonlySet<string> = new Set([
  */
 export function resolveNetworks({ networks, ...shared }: NetworksOptions): readonly ResolvedNetwork[] {
   const problems = networks.length === 0 ? ["networks is empty"] : [];
-  const resolved = networks.map(({ name, path, hosts = [], schema, ...options }) => {
-    const { options: all, problems: ofOptions } = tryToResolve({ ...shared, ...options });
-    const network = {
-      name,
-      path: path ?? (hosts.length > 0 ? undefined : `/${name}`),
-      hosts: hosts.map((host) => host.toLowerCase()),
-      schema: schema ?? `gas_waiver_${name.replaceAll("-", "_")}`,
-    };
-    problems.push(
-      ...[...placeProblems({ name, path, hosts: network.hosts, schema }), ...ofOptions].map(
-        (problem) => `network ${name}: ${problem}`,
-      ),
-    );
-    return { ...network, options: all };
+  const resolved = networks.map(({ name, path, hosts: givenHosts = [], ...options }) => {
+    const hosts = givenHosts.map((host) => host.toLowerCase());
+    const schema = `gas_waiver_${name.replaceAll("-", "_").toLowerCase()}`;
+    const { options: all, problems: ofOptions } = tryToResolve({ schema, ...shared, ...options });
+    const ofNetwork = [...placeProblems({ name, path, hosts }), ...ofOptions];
+    problems.push(...ofNetwork.map((problem) => `network ${name}: ${problem}`));
+    return { name, hosts, path: path ?? (hosts.length > 0 ? undefined : `/${name}`), options: all };
   });
   problems.push(...sharedProblems(resolved));
   if (problems.length > 0) throw new InvalidOptionsError(problems);
@@ -104,10 +96,9 @@ function tryToResolve(options: ServerOptions): { options?: ResolvedOptions; prob
 }
 
 type Place = Omit<ResolvedNetwork, "options">;
-type GivenPlace = Pick<Place, "name" | "path" | "hosts"> & { readonly schema: string | undefined };
 
 /** Checks the place as it was given. The defaults follow from the name. */
-function placeProblems({ name, path, hosts, schema }: GivenPlace): string[] {
+function placeProblems({ name, path, hosts }: Place): string[] {
   const problems: string[] = [];
   if (!NAME.test(name))
     problems.push("name has other characters than lower-case letters, digits and hyphens, or more than 32");
@@ -117,8 +108,6 @@ function placeProblems({ name, path, hosts, schema }: GivenPlace): string[] {
     problems.push("path is not of the form /name, or is a path of the service");
   if (hosts.some((host) => !HOST.test(host)))
     problems.push("hosts has an entry that is no name of a host without a port");
-  if (schema !== undefined && !SCHEMA.test(schema))
-    problems.push("schema is not a plain lower-case name of PostgreSQL");
   return problems;
 }
 
@@ -141,7 +130,7 @@ function sharedProblems(
     ),
     ...duplicates(
       "schema",
-      networks.map(({ schema }) => schema),
+      networks.flatMap(({ options }) => options?.schema ?? []),
     ),
     ...duplicates(
       "waiver of a chain",

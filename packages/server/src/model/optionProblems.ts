@@ -18,6 +18,7 @@ export function identityProblems(options: ResolvedOptions): string[] {
     ...nodeProblems(options),
     ...keyProblems(options),
     ...databaseProblems(options),
+    ...schemaProblems(options),
     ...choiceProblems(options),
     ...transportProblems(options),
     ...policyProblems(options),
@@ -84,6 +85,16 @@ function databaseProblems({ databaseUrl, dataDir }: ResolvedOptions): string[] {
     return ["databaseUrl is not a postgres:// URL"];
   }
   return [];
+}
+
+/** The names of channels end in it, and have 63 characters at most. */
+const SCHEMA = /^(?!pg_)[a-z_][a-z0-9_]{0,46}$/;
+
+function schemaProblems({ schema }: ResolvedOptions): string[] {
+  if (schema === undefined || SCHEMA.test(schema)) return [];
+  return [
+    "schema has other characters than lower-case letters, digits and _, or more than 47, or begins with pg_",
+  ];
 }
 
 function choiceProblems({ corsOrigins, newChain, innerEncoding }: ResolvedOptions): string[] {

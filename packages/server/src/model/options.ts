@@ -60,6 +60,11 @@ export interface ServerOptions {
   readonly databaseUrl?: string;
   /** The folder of the embedded PostgreSQL. Required without `databaseUrl`. */
   readonly dataDir?: string;
+  /**
+   * The PostgreSQL schema of the service's tables. The service makes it. Services and networks in one database need one each.
+   * Default: the first of the role's search path, which is `public`.
+   */
+  readonly schema?: string;
   /** The maximum number of connections to the database for the lanes. Default: 6. */
   readonly laneConnections?: number;
   /** The maximum number of connections to the database for accepting submissions. Default: 4. */

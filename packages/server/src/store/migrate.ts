@@ -46,14 +46,18 @@ const RETRY_MS = 300;
  * migration is a transaction of its own, which gives way when it cannot have a lock at once, and then runs again.
  * @throws {@link StartError} if the schema is newer than this program.
  */
-export async function migrate(pool: Pool, log: Pick<Logger, "info" | "warn">): Promise<void> {
+export async function migrate(
+  pool: Pool,
+  log: Pick<Logger, "info" | "warn">,
+  { makesSchema = true }: { readonly makesSchema?: boolean } = {},
+): Promise<void> {
   const files = await migrationFiles();
   const client = await pool.connect();
   setAnswerTimeout(client, MIGRATION_MS);
   const lock = advisoryLock(pool, MIGRATION_LOCK);
   try {
     await client.query("select pg_advisory_lock($1)", [lock]);
-    if (pool.schema !== undefined) await ensureSchema(client, pool.schema);
+    if (pool.schema !== undefined) await ensureSchema(client, pool.schema, makesSchema);
     await client.query(
       "create table if not exists migrations (number integer primary key, applied_at timestamptz not null default now())",
     );
@@ -92,11 +96,12 @@ export async function newestMigration(): Promise<number> {
   return numberOf((await migrationFiles()).at(-1) ?? "0");
 }
 
-/** @throws {@link StartError} if the role may not make the schema. */
-async function ensureSchema(client: PooledConnection, schema: string): Promise<void> {
+/** @throws {@link StartError} if the schema is not there, and may not be made. */
+async function ensureSchema(client: PooledConnection, schema: string, makesSchema: boolean): Promise<void> {
   // Making one that is there needs the right to make one all the same.
   const { rows } = await client.query("select from pg_namespace where nspname = $1", [schema]);
   if (rows.length > 0) return;
+  if (!makesSchema) throw new StartError(`the database has no schema ${schema}`);
   try {
     await client.query(`create schema "${schema}"`);
   } catch (error) {

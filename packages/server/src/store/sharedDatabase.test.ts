@@ -8,7 +8,7 @@ import { inKeyTransaction, keysChannel } from "./keys/apiKeys.js";
 import { listen } from "./notifications.js";
 import { withPartitionsLock } from "./outcomes/partitionsLock.js";
 import { advisoryLock } from "./sharedDatabase.js";
-import { type OpenStore, openStore } from "./store.js";
+import { type OpenStore, openRunningStore, openStore } from "./store.js";
 
 const postgres = useTestPostgres();
 const SCHEMAS = ["gas_waiver_first", "gas_waiver_second"];
@@ -103,7 +103,13 @@ it("refuses a schema that it may not make, with the remedy, and uses one that wa
   await expect(opened).rejects.toThrow(/may not make the schema kept.*create schema kept authorization/);
   await superuser.query("create schema kept authorization keeper");
   await (await openStore({ databaseUrl: asKeeper, schema: "kept" }, silent)).close();
+  await (await openRunningStore({ databaseUrl: asKeeper, schema: "kept" }, silent)).close();
   await superuser.end();
+});
+
+it("makes no schema for a command that names one which is not there", async () => {
+  const opened = openRunningStore({ databaseUrl, schema: "mistyped" }, silent);
+  await expect(opened).rejects.toThrow("the database has no schema mistyped");
 });
 
 function open(schema: string | undefined): Promise<OpenStore> {

@@ -73,6 +73,8 @@ export interface StoreOptions extends StoreLocation, StoreSettings {}
 
 /** The settings of an open store, wherever it is. */
 export interface StoreSettings extends Pick<StoreLocation, "schema"> {
+  /** Whether a schema that is not there is made. Default: true. */
+  readonly makesSchema?: boolean;
   /** The most connections of each role, without those of the leases. Defaults: 6, 4, 4 and 2. */
   readonly laneConnections?: number;
   readonly acceptConnections?: number;
@@ -124,10 +126,10 @@ export async function openDatabase(
  */
 export async function openRunningStore(location: StoreLocation, log: Logger): Promise<Store> {
   const { databaseUrl, dataDir, schema } = location;
-  const settings = schema === undefined ? {} : { schema };
-  if (databaseUrl !== undefined) return connectStore({ connectionString: databaseUrl }, settings, log);
-  if (dataDir === undefined) throw new StartError(NO_LOCATION);
-  return connectStore(await embeddedConnection(dataDir), settings, log);
+  if (databaseUrl === undefined && dataDir === undefined) throw new StartError(NO_LOCATION);
+  const address =
+    databaseUrl === undefined ? await embeddedConnection(dataDir ?? "") : { connectionString: databaseUrl };
+  return connectStore(address, schema === undefined ? {} : { schema, makesSchema: false }, log);
 }
 
 /** Node's recursive `mkdir` never ends where a folder exists but takes no other in it, as on /proc. */
@@ -164,7 +166,7 @@ export async function connectStore(
   };
   try {
     await assertOwnSessions(connection);
-    await migrate(pools.administration, log);
+    await migrate(pools.administration, log, options);
     await createDaysAtStart({ pool: pools.administration });
     await monitor.start({ requireSynchronousStandby });
     // Records the server, so that a later start on another server is noticed.
