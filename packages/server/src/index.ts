@@ -46,7 +46,7 @@ export {
   type KeyTermsJson,
 } from "./model/keyTerms.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
-export type { NetworkOptions, NetworksOptions } from "./model/networkOptions.js";
+export { type NetworkOptions, type NetworksOptions, SHARED_OPTIONS } from "./model/networkOptions.js";
 export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
 export { isKeyOrigin, isOrigin } from "./model/origins.js";
 export { certificateProblems, certificateWarning, type TlsCertificate } from "./model/tlsCertificate.js";

@@ -10,12 +10,15 @@ export const NETWORK_PLACE = {
     fileKey: "name",
     help: "Name of the network: lower-case letters, digits and hyphens.",
     required: true,
-    parse: matching(/^[a-z0-9][a-z0-9-]{0,62}$/, "is not a name of lower-case letters, digits and hyphens"),
+    parse: matching(
+      /^[a-z](?:[a-z0-9-]{0,30}[a-z0-9])?$/,
+      "is not a name of up to 32 lower-case letters, digits and hyphens",
+    ),
   },
   path: {
     fileKey: "path",
-    help: "Path in front of the network's API: with /mainnet it is at /mainnet/v1/…. Default: / and the name.",
-    parse: matching(/^(?:\/[a-z0-9][a-z0-9._-]*)+$/, "is not a path such as /mainnet"),
+    help: "Path in front of the network's API: with /mainnet it is at /mainnet/v1/…; / has all paths of no other network. Default: / and the name.",
+    parse: matching(/^\/$|^(?:\/[a-z0-9][a-z0-9._-]*)+$/, "is not a path such as /mainnet"),
   },
   host: {
     fileKey: "host",

@@ -6,6 +6,7 @@ import {
   logLevel,
   path,
   retention,
+  schemaName,
   switchedOn,
 } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
@@ -22,6 +23,18 @@ import {
 } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
 import { problemsOfTransport, TRANSPORT_SETTINGS } from "./transportSettings.js";
+
+/** Several services, or several networks, may have their tables in one database. */
+const SCHEMA_SETTING = {
+  schema: {
+    flag: "schema",
+    env: "GAS_WAIVER_SCHEMA",
+    placeholder: "NAME",
+    help: "PostgreSQL schema of the tables, which the service makes.",
+    defaultText: "public; of a network among several gas_waiver_ and its name",
+    parse: schemaName,
+  },
+} as const;
 
 /** All settings of `gas-waiver serve`, in the order of its help. */
 export const SERVE_SETTINGS = {
@@ -56,6 +69,7 @@ export const SERVE_SETTINGS = {
     help: "File with the URL of a PostgreSQL for the submissions, as in DATABASE_URL.",
     parse: secretFileOf(databaseUrl),
   },
+  ...SCHEMA_SETTING,
   ...LISTEN_SETTINGS,
   ...TRANSPORT_SETTINGS,
   ...REQUEST_LIMITS,
@@ -116,6 +130,7 @@ export const SERVE_SETTINGS = {
 export const NETWORK_SETTINGS = {
   ...CHAIN_SETTINGS,
   ...CUSTODY_FLAGS,
+  ...SCHEMA_SETTING,
   ...NETWORK_LIMITS,
   ...CUSTODY_VARIABLES,
 } as const;

@@ -73,13 +73,15 @@ export function orNone<T>(parse: (value: string) => T): (value: string) => T | n
   return (value) => (value === "none" ? null : parse(value));
 }
 
+const SCHEMA_NAME = /^(?!pg_)[a-z_][a-z0-9_]{0,46}$/;
+
 /** Parses the name of a schema of PostgreSQL that needs no quotes. */
-export function schemaName(value: string): string {
-  if (/^(?!pg_)[a-z_][a-z0-9_]{0,46}$/.test(value)) return value;
+export const schemaName = withForm({ kind: "text", pattern: SCHEMA_NAME.source }, (value) => {
+  if (SCHEMA_NAME.test(value)) return value;
   throw new InvalidValueError(
     "is not a name of lower-case letters, digits and _, with 47 at most and not pg_ in front",
   );
-}
+});
 
 /** Parses a TCP port; 0 stands for any free port. */
 export const port = wholeNumber(0, 65_535);

@@ -22,11 +22,19 @@ export interface ServerOpening {
   readonly signal: AbortSignal;
 }
 
-export interface OpenServer {
-  readonly server: Server;
+/** The ports of a service, with one network or several. */
+interface ServicePorts extends Pick<Server, "listen" | "listenMetrics" | "listenAdmin" | "close"> {}
+
+export interface OpenServer<S = Server> {
+  readonly server: S;
   readonly url: string;
   readonly metricsUrl: string | undefined;
   readonly adminUrl: string | undefined;
+}
+
+/** Starts a service with one network, as {@link openService} does. */
+export function openServer(options: ServerOptions, opening: ServerOpening): Promise<OpenServer> {
+  return openService((signal) => createServer(options, { signal }), opening);
 }
 
 /**
@@ -48,12 +56,15 @@ async function assertPortsFree(
  * @throws {@link UsageError} for wrong options, {@link CommandFailedError} if the service cannot start, or the signal's
  * reason.
  */
-export async function openServer(options: ServerOptions, opening: ServerOpening): Promise<OpenServer> {
+export async function openService<S extends ServicePorts>(
+  create: (signal: AbortSignal) => Promise<S>,
+  opening: ServerOpening,
+): Promise<OpenServer<S>> {
   const { host, port, metrics, admin, closeStack, signal } = opening;
   try {
     signal.throwIfAborted();
     await assertPortsFree([{ host, port }, metrics, admin]);
-    const server = closeStack.add(await createServer(options, { signal }));
+    const server = closeStack.add(await create(signal));
     signal.throwIfAborted();
     const { url } = await server.listen({ host, port });
     const metricsAddress = metrics && (await server.listenMetrics(metrics));

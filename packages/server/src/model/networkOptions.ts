@@ -4,7 +4,7 @@ import type { ResolvedOptions, ServerOptions } from "./options.js";
 import { resolveOptions } from "./resolveOptions.js";
 
 /** The options of the process and its ports, which all of its networks share. */
-const SHARED_OPTIONS = [
+export const SHARED_OPTIONS = [
   "databaseUrl",
   "dataDir",
   "adminTokens",

@@ -1,0 +1,127 @@
+// `gas-waiver serve` with a file of several networks, in a process of its own: a devnet in another process, a chain of another id,
+// and one whose node is down.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createConnection } from "../packages/server/src/store/database.js";
+import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
+import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { Program } from "./support/program.js";
+import { submit } from "./support/submit.js";
+import { API_KEY, account, CHAIN_ID, TOKEN, transferOf } from "./support/user.js";
+
+const OTHER_CHAIN_ID = 988;
+const INCLUDED = { query: "?wait=included" };
+const folder = freshFolder();
+const file = join(folder, "gas-waiver.yaml");
+const keyFile = join(folder, "waiver.key");
+const postgres = new TestPostgres();
+let other: ScriptedNode;
+let late: ScriptedNode;
+let databaseUrl = "";
+let devnet: Program;
+let service: Program;
+let url = "";
+
+beforeAll(async () => {
+  devnet = Program.gasWaiver(["devnet", "--port", "0", "--block-time", "0"]);
+  const [{ url: devnetUrl }] = await Promise.all([devnet.ready(), postgres.start()]);
+  databaseUrl = await postgres.createDatabase();
+  [other, late] = [await ScriptedNode.start(), await ScriptedNode.start()];
+  other.chain.chainId = OTHER_CHAIN_ID;
+  late.chain.chainId = 77;
+  await late.close();
+  writeFileSync(keyFile, account(10).privateKey, { mode: 0o600 });
+  const network = (name: string, chainId: number, rpcUrl: string, place = "") => `
+  - name: ${name}
+    chain-id: ${chainId}
+    rpc-url: ${rpcUrl}
+    waiver-key-file: waiver.key
+    allowed-targets: [{ address: "${TOKEN}", selectors: ["0xa9059cbb"] }]${place}`;
+  const networks = [
+    network("dev", CHAIN_ID, devnetUrl, "\n    path: /"),
+    network("other", OTHER_CHAIN_ID, other.url),
+    network("late", 77, late.url, "\n    host: late.test"),
+  ];
+  writeFileSync(file, `port: 0\nmetrics-port: 0\nlog-level: info\nnetworks:${networks.join("")}\n`);
+  service = Program.gasWaiver(["serve", "--config", file], {
+    DATABASE_URL: databaseUrl,
+    GAS_WAIVER_API_KEYS: API_KEY,
+  });
+  ({ url } = await service.ready());
+});
+afterAll(async () => {
+  await service?.end("SIGKILL");
+  await devnet?.end("SIGKILL");
+  await other?.close();
+  await late?.close();
+  await postgres.end();
+});
+
+const sign = (user: number, chainId: number, nonce = 0) =>
+  account(user).signTransaction(transferOf(account(9).address, 1n, nonce, { chainId }));
+
+it("serves each network of the file at its place, says which does not run, and logs with their names", async () => {
+  expect(await submit(url, [await sign(0, CHAIN_ID)], INCLUDED)).toMatchObject([{ success: true }]);
+  expect(await submit(`${url}/other`, [await sign(0, OTHER_CHAIN_ID)], INCLUDED)).toMatchObject([
+    { success: true },
+  ]);
+  expect(service.stdout).toContain(
+    `network other (chain ${OTHER_CHAIN_ID}) at ${url}/other: 0 earlier submission(s)`,
+  );
+  expect(service.stdout).toMatch(
+    /network late \(chain 77\) for late\.test: does not run, and is tried again: .*node/,
+  );
+  const logged = service.stderr
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(logged).toContainEqual(expect.objectContaining({ network: "other", msg: "the network runs" }));
+  expect(logged).toContainEqual(expect.objectContaining({ network: "late", level: 50 }));
+});
+
+it("shows the lanes of one network to commands beside it, by its schema", async () => {
+  const list = Program.gasWaiver(["lanes", "list", "--schema", "gas_waiver_other"], {
+    DATABASE_URL: databaseUrl,
+  });
+  expect((await list.ended).status).toBe(0);
+  expect(list.stdout).toContain(account(10).address.toLowerCase());
+  const mistyped = Program.gasWaiver(["lanes", "list", "--schema", "gas_waiver_otter"], {
+    DATABASE_URL: databaseUrl,
+  });
+  expect((await mistyped.ended).status).toBe(1);
+  expect(mistyped.stderr).toContain("no schema gas_waiver_otter");
+});
+
+it("goes on after its end, with what each network had accepted", async () => {
+  await other.close();
+  const waiting = submit(`${url}/other`, [await sign(1, OTHER_CHAIN_ID)]).catch(() => []);
+  await until(async () => (await rows()) > 1);
+  expect((await service.end("SIGTERM")).status).toBe(0);
+  await waiting;
+  await other.open();
+  service = Program.gasWaiver(["serve", "--config", file], {
+    DATABASE_URL: databaseUrl,
+    GAS_WAIVER_API_KEYS: API_KEY,
+  });
+  ({ url } = await service.ready());
+  expect(await submit(`${url}/other`, [await sign(1, OTHER_CHAIN_ID)], INCLUDED)).toMatchObject([
+    { success: true },
+  ]);
+  expect(other.chain.executed).toHaveLength(2);
+});
+
+/** Counts the submissions of the other chain. */
+async function rows(): Promise<number> {
+  const connection = createConnection({ connectionString: databaseUrl });
+  await connection.connect();
+  const counted = await connection.query("select from gas_waiver_other.submissions");
+  await connection.end();
+  return counted.rows.length;
+}
+
+/** Polls until the condition holds; the time limit of the test bounds it. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
