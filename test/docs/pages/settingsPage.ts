@@ -32,6 +32,7 @@ const SUBJECTS = {
     "databaseUrl",
     "databaseUrlFile",
     "dataDir",
+    "schema",
     "requireSynchronousStandby",
     "retentionMs",
     "dropExportedOnly",
