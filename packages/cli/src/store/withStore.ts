@@ -49,7 +49,7 @@ export interface StoreValues {
   readonly dataDir: string | undefined;
   readonly databaseUrlFile: string | undefined;
   readonly databaseUrl: string | undefined;
-  readonly schema: string | undefined;
+  readonly schema?: string | undefined;
 }
 
 /** The place of a store's tables. */
