@@ -90,6 +90,8 @@ function networks(): NetworkOptions[] {
     allowedTargets: [{ address: hexToBytes(TOKEN), selectors: [hexToBytes("0xa9059cbb")] }],
     pollIntervalMs: 20,
     leaseMs: 1_000,
+    // Three networks of two replicas have to fit in the 100 connections of the server.
+    ...{ laneConnections: 2, acceptConnections: 2, readConnections: 2, adminConnections: 1 },
     rpcTimeoutMs: 10_000,
     requestTimeoutMs: 60_000,
   };
@@ -357,8 +359,7 @@ describe("a network that is down", () => {
   });
 
   it("leaves no connection to the database behind, however often it was tried", async () => {
-    const third = await startReplica();
-    await Promise.all([first, second, third].map(({ server }) => server.close()));
+    await Promise.all([first, second].map(({ server }) => server.close()));
     const ofService =
       "select from pg_stat_activity where datname = current_database() and application_name = 'gas-waiver'";
     await until(async () => (await sql(ofService)).length === 0);

@@ -85,7 +85,7 @@ export async function createNetworks(
   reportCrypto(await useNativeCrypto(), log);
   warnOfTransport(options, log);
   const version = await readVersion();
-  const database = await openDatabase(options, log, signal);
+  const database = await openDatabase(options, log, signal, networks.length);
   const leaving = new AbortController();
   const registry = new Registry();
   const metrics = createProcessMetrics(registry);

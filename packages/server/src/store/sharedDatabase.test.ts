@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { deferred } from "../../test/support/deferred.js";
 import { silent } from "../../test/support/testPostgres.js";
@@ -8,7 +11,7 @@ import { inKeyTransaction, keysChannel } from "./keys/apiKeys.js";
 import { listen } from "./notifications.js";
 import { withPartitionsLock } from "./outcomes/partitionsLock.js";
 import { advisoryLock } from "./sharedDatabase.js";
-import { type OpenStore, openRunningStore, openStore } from "./store.js";
+import { type OpenStore, openDatabase, openRunningStore, openStore } from "./store.js";
 
 const postgres = useTestPostgres();
 const SCHEMAS = ["gas_waiver_first", "gas_waiver_second"];
@@ -110,6 +113,18 @@ it("refuses a schema that it may not make, with the remedy, and uses one that wa
 it("makes no schema for a command that names one which is not there", async () => {
   const opened = openRunningStore({ databaseUrl, schema: "mistyped" }, silent);
   await expect(opened).rejects.toThrow("the database has no schema mistyped");
+});
+
+it("has connections for all stores, if it is embedded", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "gas-waiver-test-"));
+  const database = await openDatabase({ dataDir }, silent, undefined, 3);
+  const connection = createConnection(database.address);
+  await connection.connect();
+  const { rows } = await connection.query<{ max_connections: string }>("show max_connections");
+  await connection.end();
+  await database.stop();
+  await rm(dataDir, { recursive: true });
+  expect(Number(rows[0]?.max_connections)).toBe(120);
 });
 
 function open(schema: string | undefined): Promise<OpenStore> {

@@ -104,19 +104,21 @@ export async function openStore(
 
 /**
  * Finds the database of a service. With `dataDir`, it starts the embedded PostgreSQL.
+ * @param stores the number of stores in it, for which an embedded one has connections.
  * @throws {@link StartError} if the embedded PostgreSQL does not start.
  */
 export async function openDatabase(
   { databaseUrl, dataDir }: DatabaseLocation,
   log: Logger,
   signal?: AbortSignal,
+  stores = 1,
 ): Promise<Database> {
   if (databaseUrl !== undefined) return { address: { connectionString: databaseUrl }, stop: async () => {} };
   if (dataDir === undefined) throw new StartError(NO_LOCATION);
   await makeFolder(dataDir).catch((error: Error) => {
     throw new StartError(`the data folder ${dataDir} cannot be made: ${error.message}`);
   });
-  const embedded = await startEmbeddedPostgres(dataDir, log, signal);
+  const embedded = await startEmbeddedPostgres(dataDir, log, signal, stores);
   return { address: embedded.connection, stop: () => embedded.stop() };
 }
 

@@ -30,18 +30,25 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
+/** The connections that the server takes: those of a store, and room for commands beside the service. */
+const CONNECTIONS = 60;
+const CONNECTIONS_OF_FURTHER_STORE = 30;
+
 /**
  * Runs the PostgreSQL that npm installed, with its data in `<dataDir>/postgres`, which the first start makes. The server
  * lives as long as this process: a shell reads from a pipe that this process holds, and stops the server when the pipe
  * closes, also after SIGKILL.
  * @param signal aborts the first start's `initdb`.
+ * @param stores the number of stores that it has connections for: one for each network of a service.
  * @throws {@link StartError} if the binaries are missing, the folder is in use, or PostgreSQL does not start.
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
   log: Logger,
   signal?: AbortSignal,
+  stores = 1,
 ): Promise<EmbeddedPostgres> {
+  const maxConnections = CONNECTIONS + (stores - 1) * CONNECTIONS_OF_FURTHER_STORE;
   const installed = await findBinaries();
   const cluster = resolve(dataDir, "postgres");
   const users = await databaseUsers(cluster);
@@ -55,7 +62,7 @@ export async function startEmbeddedPostgres(
   const owner = users?.own;
   const sockets = await socketFolder(cluster, owner);
   // A failed start leaves the socket folder, because another service on this data may have its socket there.
-  const server = await superviseServer({ home, cluster, sockets, owner, log });
+  const server = await superviseServer({ home, cluster, sockets, owner, log, maxConnections });
   return {
     connection: { host: sockets, user: SERVICE_ROLE, password, database: "postgres" },
     async stop() {
@@ -126,6 +133,7 @@ interface ServerConfig {
   readonly cluster: string;
   readonly sockets: string;
   readonly owner: User | undefined;
+  readonly maxConnections: number;
   readonly log: Logger;
 }
 
@@ -184,7 +192,11 @@ const READY = /database system is ready to accept (read-only )?connections/;
 
 /** Starts the server once. Resolves when it accepts connections, or with its output when it has ended instead. */
 async function spawnServer(config: ServerConfig): Promise<{ server: RunningServer } | { output: string }> {
-  const settings = ["listen_addresses=", "unix_socket_permissions=0700", "max_connections=60"];
+  const settings = [
+    "listen_addresses=",
+    "unix_socket_permissions=0700",
+    `max_connections=${config.maxConnections}`,
+  ];
   const command = clusterCommand(config.owner, config.cluster, [
     join(config.home, "bin", "postgres"),
     ...["-k", config.sockets],
