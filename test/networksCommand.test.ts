@@ -94,6 +94,12 @@ it("shows the lanes of one network to commands beside it, by its schema", async 
   expect(mistyped.stderr).toContain("no schema gas_waiver_otter");
 });
 
+it("reads the keys of a network again when an operator asks for it, and of no other", async () => {
+  await ofOther("notify gas_waiver_reload_gas_waiver_other, 'waivers'");
+  await service.line(/^network other: 1 waiver key\(s\) read again$/);
+  expect(service.stdout).not.toContain("network dev: 1 waiver key(s) read again");
+});
+
 it("goes on after its end, with what each network had accepted", async () => {
   await other.close();
   const waiting = submit(`${url}/other`, [await sign(1, OTHER_CHAIN_ID)]).catch(() => []);
@@ -114,11 +120,15 @@ it("goes on after its end, with what each network had accepted", async () => {
 
 /** Counts the submissions of the other chain. */
 async function rows(): Promise<number> {
+  return (await ofOther("select from gas_waiver_other.submissions")).length;
+}
+
+async function ofOther(sql: string): Promise<unknown[]> {
   const connection = createConnection({ connectionString: databaseUrl });
   await connection.connect();
-  const counted = await connection.query("select from gas_waiver_other.submissions");
+  const { rows: found } = await connection.query(sql);
   await connection.end();
-  return counted.rows.length;
+  return found;
 }
 
 /** Polls until the condition holds; the time limit of the test bounds it. */

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
@@ -47,6 +48,8 @@ export interface NetworksServer {
    * @throws {@link InvalidOptionsError} if the list is empty or not valid, or if there is no such network. Then nothing changes.
    */
   setWaivers(network: string, accounts: readonly WaiverAccount[]): Promise<void>;
+  /** Calls the listener with the name of a network whose waivers an operator asks all replicas to read again. */
+  onReloadRequested(listener: (network: string) => void): void;
   /**
    * Uses another certificate for new connections; those that are open go on.
    * @throws {@link InvalidOptionsError} if it is not valid, or if the service started without one. Then nothing changes.
@@ -89,14 +92,24 @@ export async function createNetworks(
   const leaving = new AbortController();
   const registry = new Registry();
   const metrics = createProcessMetrics(registry);
+  const reloadRequests = new EventEmitter<{ request: [network: string] }>().setMaxListeners(0);
+  const onReloadRequested = (network: string) => void reloadRequests.emit("request", network);
   const slots = networks.map((network) => {
     const { name } = network;
     const labels = { name, chainId: network.options.chainId, process: metrics };
     const ofNetwork = log.child({ network: name });
-    return new NetworkSlot({ network, database, version, log: ofNetwork, labels, leaving: leaving.signal });
+    return new NetworkSlot({
+      network,
+      database,
+      version,
+      log: ofNetwork,
+      labels,
+      leaving: leaving.signal,
+      onReloadRequested,
+    });
   });
   const built = createNetworksPorts({ slots, log, version, metrics, registry, leaving: leaving.signal });
-  const service: Service = { slots, database, ...built, leaving };
+  const service: Service = { slots, database, ...built, leaving, reloadRequests };
   await Promise.all(slots.map((slot) => slot.start(built.ports)));
   if (signal?.aborted || slots.every(({ running }) => running === undefined)) {
     await shutDown(service, 0);
@@ -117,6 +130,7 @@ interface Service extends NetworksPorts {
   readonly slots: readonly NetworkSlot[];
   readonly database: Database;
   readonly leaving: AbortController;
+  readonly reloadRequests: EventEmitter<{ request: [network: string] }>;
 }
 
 function serverOf(
@@ -126,7 +140,7 @@ function serverOf(
     log,
   }: { readonly options: NetworkSlot["place"]["options"]; readonly log: ReturnType<typeof createLog> },
 ): NetworksServer {
-  const { slots, apps } = service;
+  const { slots, apps, reloadRequests } = service;
   let closed: Promise<void> | undefined;
   return {
     get networks() {
@@ -139,6 +153,7 @@ function serverOf(
       return listen(apps.admin, address, options);
     },
     setWaivers: (network, accounts) => setWaivers(slots, network, accounts),
+    onReloadRequested: (listener) => void reloadRequests.on("request", listener),
     setCertificate: (tls) => replaceCertificates(Object.values(apps), options, tls, log),
     close() {
       closed ??= shutDown(service, options.shutdownDelayMs);

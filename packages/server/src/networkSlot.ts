@@ -21,6 +21,8 @@ export interface NetworkSlotOptions {
   readonly labels: NetworkLabels;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
+  /** Called when an operator asks the replicas of the network to read its waivers again. */
+  readonly onReloadRequested: (network: string) => void;
 }
 
 /** A running network with its apps. */
@@ -137,12 +139,13 @@ export class NetworkSlot {
   }
 
   async #open(ports: SharedPorts): Promise<RunningNetwork> {
-    const { network, database, version, log, labels, leaving } = this.#options;
+    const { network, database, version, log, labels, leaving, onReloadRequested } = this.#options;
     const options = { ...network.options, waivers: this.#waivers };
     const store = await connectStore(database.address, options, log);
     const opened = await openNetwork({ options, store, log, labels, leaving });
     const apps = createHttpApps(opened.parts, version, ports);
     await Promise.all(appsOf(apps).map((app) => app.ready()));
+    opened.parts.relay.onReloadRequested(() => onReloadRequested(network.name));
     return { network: opened, apps };
   }
 }

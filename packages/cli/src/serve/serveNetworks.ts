@@ -88,7 +88,7 @@ function describeNetwork(network: NetworkState, url: string): string {
   return `network ${name} (chain ${chainId}) ${place}: ${state}`;
 }
 
-/** Replaces a network's waiver keys by those in its files at each SIGHUP. An unusable file changes nothing. */
+/** Replaces a network's waiver keys by those in its files at each SIGHUP, and when an operator asks for it. An unusable file changes nothing. */
 function rereadOnHangup(
   name: string,
   open: NonNullable<OpenWaivers["reread"]>,
@@ -100,9 +100,13 @@ function rereadOnHangup(
     await server.setWaivers(name, waivers);
     print(`network ${name}: ${waivers.length} waiver key(s) read again`);
   };
-  onHangup?.(() => {
+  const readAgain = () => {
     reread().catch((error: Error) =>
       print(`network ${name}: the waiver keys stay as they were: ${error.message}`),
     );
+  };
+  onHangup?.(readAgain);
+  server.onReloadRequested((network) => {
+    if (network === name) readAgain();
   });
 }
