@@ -57,7 +57,8 @@ async function submit(
 ): Promise<string> {
   const tokens = await rateLimiter.take(caller, 1);
   const lines = await intake.submit(caller, [raw], options.gatewayWait, { refund: () => tokens.refund() });
-  for await (const line of lines) {
+  for await (const [line] of lines) {
+    if (line === undefined) continue;
     if (line.success) return line.txHash;
     const { error, id } = line;
     // The service has accepted a lone transaction before its first line, so after a time-out the submission goes on. One

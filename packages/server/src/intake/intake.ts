@@ -1,4 +1,4 @@
-import { ProtocolError, type ResultLine, type Wait } from "@gas-waiver/protocol";
+import { ProtocolError, type Wait } from "@gas-waiver/protocol";
 import type { ExpectedSenders } from "../lane/expectedSenders.js";
 import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
@@ -10,6 +10,7 @@ import type { PolicySource } from "../policy/source.js";
 import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";
 import { OpenRequests } from "../results/openRequests.js";
 import type { Refusals } from "../results/refusals.js";
+import type { LineGroup } from "../results/resultLine.js";
 import type { Results } from "../results/results.js";
 import { resumeLines } from "../results/resume.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
@@ -39,13 +40,13 @@ export interface Intake {
     transactions: readonly string[],
     wait: Wait,
     terms?: SubmitTerms,
-  ): Promise<AsyncIterable<ResultLine>>;
+  ): Promise<AsyncIterable<LineGroup>>;
   /**
    * Gives the lines of earlier submissions of this key (D23), and those that were refused.
    * @param names ids, or hashes of transactions.
    * @throws {@link ProtocolError} of code `UNAVAILABLE`.
    */
-  watch(caller: Caller, names: readonly string[], wait: Wait): Promise<AsyncIterable<ResultLine>>;
+  watch(caller: Caller, names: readonly string[], wait: Wait): Promise<AsyncIterable<LineGroup>>;
   /** Refuses all further requests. */
   stopAccepting(): void;
   readonly isStopping: boolean;

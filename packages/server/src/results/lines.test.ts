@@ -9,7 +9,7 @@ import { createMetrics } from "../model/metrics.js";
 import type { Store } from "../store/store.js";
 import { awaitLines } from "./lines.js";
 import { OpenRequests } from "./openRequests.js";
-import type { LineSource } from "./resultLine.js";
+import type { LineGroup, LineSource } from "./resultLine.js";
 import { createResults, type Results } from "./results.js";
 
 let store: Store;
@@ -66,9 +66,9 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
   return { results, openRequests, closing, lines, entries, ids, moved };
 }
 
-async function all(lines: AsyncIterable<ResultLine>): Promise<ResultLine[]> {
+async function all(lines: AsyncIterable<LineGroup>): Promise<ResultLine[]> {
   const received: ResultLine[] = [];
-  for await (const line of lines) received.push(line);
+  for await (const group of lines) received.push(...group);
   return received;
 }
 
@@ -77,14 +77,29 @@ describe("the result lines of a request", () => {
     const { results, lines, moved } = request();
     results.publish(moved.slice(2), () => ({ state: "broadcast" }));
     const stream = lines.stream()[Symbol.asyncIterator]();
-    expect((await stream.next()).value).toMatchObject({ index: 2 });
+    expect((await stream.next()).value).toMatchObject([{ index: 2 }]);
     const next = stream.next();
     results.publish(moved.slice(1, 2), () => ({ state: "broadcast" }));
-    expect((await next).value).toMatchObject({ index: 1 });
+    expect((await next).value).toMatchObject([{ index: 1 }]);
     results.publish(moved, () => ({ state: "broadcast" }));
-    expect((await stream.next()).value).toMatchObject({ index: 0 });
+    expect((await stream.next()).value).toMatchObject([{ index: 0 }]);
     expect((await stream.next()).done).toBe(true);
     expect(results.listening()).toBe(0);
+    results.close();
+  });
+
+  it("come together if they are known together, at most a hundred at a time", async () => {
+    const { results, lines, moved } = request();
+    const refused = (index: number) => ({
+      index,
+      id: uuidv7(),
+      error: new ProtocolError("NONCE_GAP", "gap"),
+    });
+    lines.add(Array.from({ length: 100 }, (_, i) => refused(3 + i)));
+    results.publish(moved, () => ({ state: "broadcast" }));
+    const groups: number[] = [];
+    for await (const group of lines.stream()) groups.push(group.length);
+    expect(groups).toEqual([100, 3]);
     results.close();
   });
 

@@ -4,11 +4,13 @@ import type { ResolvedOptions } from "../model/options.js";
 import type { Submission } from "../model/submission.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
+import { chunk } from "../util/chunk.js";
 import { onAbort } from "../util/onAbort.js";
 import type { OpenRequests } from "./openRequests.js";
 import {
   type AwaitedSource,
   isFinal,
+  type LineGroup,
   type LineSource,
   type RefusedSource,
   refusedLine,
@@ -37,13 +39,16 @@ export interface ResultLines {
   /** Marks the request as complete: nothing more is added. */
   complete(): void;
   /**
-   * Yields the lines of all transactions, those that are added later too. A consumer that leaves ends the listening, never
-   * the work (D19).
+   * Yields the lines of all transactions, those that are added later too, and together those that are known at the same time.
+   * A consumer that leaves ends the listening, never the work (D19).
    */
-  stream(): AsyncIterable<ResultLine>;
+  stream(): AsyncIterable<LineGroup>;
   /** Ends the listening. */
   cancel(): void;
 }
+
+/** The largest group of lines. A client that does not read makes the service hold one for each request. */
+const LINES_OF_GROUP = 100;
 
 /** Collects the lines of one request. */
 export function awaitLines(request: ResultLinesOptions): ResultLines {
@@ -54,7 +59,7 @@ export function awaitLines(request: ResultLinesOptions): ResultLines {
 export function linesOf(
   request: ResultLinesOptions,
   entries: readonly LineSource[],
-): AsyncIterable<ResultLine> {
+): AsyncIterable<LineGroup> {
   const lines = awaitLines(request);
   lines.add(entries);
   lines.complete();
@@ -120,7 +125,7 @@ class RequestLines implements ResultLines {
     this.#wakeUp();
   }
 
-  stream(): AsyncIterable<ResultLine> {
+  stream(): AsyncIterable<LineGroup> {
     const lines = this.#generate();
     const leave = lines.return.bind(lines);
     // A generator whose consumer leaves before the first line does not run its `finally`.
@@ -167,23 +172,29 @@ class RequestLines implements ResultLines {
     };
   }
 
-  /** Counts a line that is about to be sent. */
-  #count(line: ResultLine): ResultLine {
-    const seconds = (performance.now() - this.#startedAt) / 1_000;
-    this.#request.metrics.answered(line.success ? "OK" : line.error.code, seconds);
-    return line;
+  /** Counts the lines, which are about to be sent. */
+  *#groupsOf(lines: readonly ResultLine[]): Generator<LineGroup> {
+    for (const group of chunk(lines, LINES_OF_GROUP)) {
+      const seconds = (performance.now() - this.#startedAt) / 1_000;
+      for (const line of group)
+        this.#request.metrics.answered(line.success ? "OK" : line.error.code, seconds);
+      yield group;
+    }
   }
 
-  async *#generate(): AsyncGenerator<ResultLine> {
+  async *#generate(): AsyncGenerator<LineGroup> {
     const unwatch = this.#watchDeadline();
     try {
       while (!this.#hasLeft) {
-        const refused = this.#refused.splice(0);
-        for (const entry of refused) yield this.#count(refusedLine(entry, entry.error));
-        const known = this.#takeKnown();
-        for (const [entry, update] of known) yield this.#count(resultLine(entry, update, this.#request.wait));
-        // More results may have arrived while the consumer took these lines.
-        if (refused.length + known.length > 0) continue;
+        const refused = this.#refused.splice(0).map((entry) => refusedLine(entry, entry.error));
+        const known = this.#takeKnown().map(([entry, update]) =>
+          resultLine(entry, update, this.#request.wait),
+        );
+        const lines = [...refused, ...known];
+        for (const group of this.#groupsOf(lines)) yield group;
+        // More results may have arrived while the consumer took these lines. Nothing may be awaited between the last look and
+        // the wait, or an update in between would be missed: `yield*` would, even without a line.
+        if (lines.length > 0) continue;
         if (this.#waiting.length === 0 && this.#complete) return;
         if (this.#waiting.length > 0 && this.#deadlinePassed) yield* this.#timedOut();
         else await this.#nextUpdate();
@@ -211,14 +222,14 @@ class RequestLines implements ResultLines {
   }
 
   /** Yields the lines of the submissions without a result at the time-out, from their stored records (D17). */
-  async *#timedOut(): AsyncGenerator<ResultLine> {
+  async *#timedOut(): AsyncGenerator<LineGroup> {
     const overdue = this.#waiting.splice(0);
     const records = await this.#lookUp(overdue.map(({ id }) => id)).catch(() => []);
     const byId = new Map(records.map((record) => [record.id, record]));
-    for (const entry of overdue) {
-      const record = this.#withBroadcast(byId.get(entry.id));
-      yield this.#count(timeoutLine(entry, record, this.#request));
-    }
+    const lines = overdue.map((entry) =>
+      timeoutLine(entry, this.#withBroadcast(byId.get(entry.id)), this.#request),
+    );
+    for (const group of this.#groupsOf(lines)) yield group;
   }
 
   /** The store may learn of a broadcast later than the lines do. */

@@ -23,6 +23,9 @@ export type LineSource = { readonly index: number; readonly id: string } & (
   | { readonly innerHash: Uint8Array; readonly earlier: boolean }
 );
 
+/** Lines that are known at the same time, at least one. They leave together: each write costs more than a line. */
+export type LineGroup = readonly ResultLine[];
+
 export type RefusedSource = Extract<LineSource, { error: ProtocolError }>;
 export type AwaitedSource = Extract<LineSource, { innerHash: Uint8Array }>;
 

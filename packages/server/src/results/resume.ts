@@ -4,7 +4,6 @@ import {
   isReason,
   ProtocolError,
   type RefusedRecord,
-  type ResultLine,
 } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
 import type { Caller } from "../model/caller.js";
@@ -12,7 +11,7 @@ import type { Submission } from "../model/submission.js";
 import { findReadableSubmissions } from "../store/accept/readAccess.js";
 import { linesOf, type ResultLinesOptions } from "./lines.js";
 import type { Refusals } from "./refusals.js";
-import type { LineSource } from "./resultLine.js";
+import type { LineGroup, LineSource } from "./resultLine.js";
 import type { SubmissionsByHash } from "./submissionsByHash.js";
 
 export interface ResumeDependencies {
@@ -30,7 +29,7 @@ export async function resumeLines(
   caller: Caller,
   names: readonly string[],
   dependencies: ResumeDependencies,
-): Promise<AsyncIterable<ResultLine>> {
+): Promise<AsyncIterable<LineGroup>> {
   const ids = caller.publishable ? [] : names.filter(isUuid);
   const hashes = [...new Set(names.filter(isHash).map((name) => name.toLowerCase()))];
   const byId = ids.length === 0 ? [] : await findReadableSubmissions(request.store, caller.keyId, ids);

@@ -5,9 +5,9 @@ import {
   parseIdempotencyKey,
   parseSubmitRequest,
   parseWait,
-  type ResultLine,
 } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
+import type { LineGroup } from "../../results/resultLine.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
 import { sendChunks } from "../body/sendChunks.js";
@@ -34,7 +34,7 @@ export function serveSubmit({ intake, rateLimiter }: Pick<RouteServices, "intake
       // D14: never compressed, by proxies neither. An inflater cuts lines in the middle.
       reply.type(NDJSON).header("cache-control", "no-store, no-transform");
       // D25: when the key stops being valid, the stream ends after a whole line.
-      await sendChunks(reply, lines, { encode: encodeLine, signal });
+      await sendChunks(reply, lines, { encode: encodeLines, signal });
     },
   };
 }
@@ -49,7 +49,7 @@ function readSubmit({ query, body }: AuthenticatedRequest, maxBatchSize: number)
   });
 }
 
-/** A chunk is a whole line, so a cut stream ends at the end of a line (D14). */
-function encodeLine(line: ResultLine): Buffer {
-  return Buffer.from(`${encodeResultLine(line)}\n`);
+/** A chunk is whole lines, so a cut stream ends at the end of a line (D14). */
+function encodeLines(lines: LineGroup): Buffer {
+  return Buffer.from(lines.map((line) => `${encodeResultLine(line)}\n`).join(""));
 }

@@ -1,7 +1,7 @@
 // The WebSocket, with a stub in place of the intake.
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
-import { CLOSE_CODES, ProtocolError, type ResultLine } from "@gas-waiver/protocol";
+import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -10,6 +10,7 @@ import { deferred } from "../../../test/support/deferred.js";
 import type { Intake } from "../../intake/intake.js";
 import { createLog } from "../../model/log.js";
 import { createMetrics } from "../../model/metrics.js";
+import type { LineGroup } from "../../results/resultLine.js";
 import type { AddressedRequest } from "../clientAddress.js";
 import { createErrorHandler } from "../errors.js";
 import { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
@@ -86,7 +87,7 @@ async function appWith(submit: Intake["submit"]) {
   return { open, revoke };
 }
 
-async function* none(): AsyncGenerator<ResultLine> {}
+async function* none(): AsyncGenerator<LineGroup> {}
 
 const request = (id: number) => JSON.stringify({ id, transactions: ["0x"] });
 
@@ -102,10 +103,10 @@ describe("a client that does not read", () => {
     let submitted = 0;
     const message = "x".repeat(100_000);
     // Endless: a loop that pulled without sending would never end.
-    async function* endless(): AsyncGenerator<ResultLine> {
+    async function* endless(): AsyncGenerator<LineGroup> {
       for (let index = 0; ; index++) {
         pulled++;
-        yield { index, id: "i", success: false, error: { code: "TIMEOUT", message } };
+        yield [{ index, id: "i", success: false, error: { code: "TIMEOUT", message } }];
       }
     }
     const { open } = await appWith(async () => {
@@ -141,9 +142,9 @@ describe("a client that does not read", () => {
 
 describe("a client", () => {
   it("gets the frames of one turn of the event loop in one packet", async () => {
-    async function* twoLines(): AsyncGenerator<ResultLine> {
-      yield { index: 0, id: "i", success: true, txHash: "0x" };
-      yield { index: 1, id: "j", success: true, txHash: "0x" };
+    async function* twoLines(): AsyncGenerator<LineGroup> {
+      yield [{ index: 0, id: "i", success: true, txHash: "0x" }];
+      yield [{ index: 1, id: "j", success: true, txHash: "0x" }];
     }
     const { open } = await appWith(async () => twoLines());
     const socket = await open();
@@ -162,7 +163,7 @@ describe("a client", () => {
 
   it("that leaves ends its streams", async () => {
     const streamEnd = deferred();
-    const waiting: AsyncIterable<ResultLine> = {
+    const waiting: AsyncIterable<LineGroup> = {
       [Symbol.asyncIterator]: () => ({
         next: () => new Promise(() => {}),
         return: async () => {
@@ -217,7 +218,7 @@ describe("a client that does not read when its key is revoked", () => {
     const streamEnd = deferred();
     let submitted = 0;
     const end = { done: true, value: undefined } as const;
-    const waiting: AsyncIterator<ResultLine> = {
+    const waiting: AsyncIterator<LineGroup> = {
       next: () => streamEnd.promise.then(() => end),
       async return() {
         streamEnd.resolve();

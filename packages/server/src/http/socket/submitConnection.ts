@@ -6,13 +6,13 @@ import {
   ProtocolError,
   type ReceivedFrame,
   type RequestId,
-  type ResultLine,
   readClientFrame,
 } from "@gas-waiver/protocol";
 import type { Intake } from "../../intake/intake.js";
 import type { Logger } from "../../model/log.js";
 import type { Metrics } from "../../model/metrics.js";
 import type { ResolvedOptions } from "../../model/options.js";
+import type { LineGroup } from "../../results/resultLine.js";
 import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
@@ -28,16 +28,16 @@ export interface SubmitDependencies extends ConnectionDependencies {
 }
 
 /**
- * A WebSocket for submissions (D23). Each request runs a loop that pulls a line, sends it, and pulls the next one. While more
- * than `MAX_UNREAD_BYTES` wait for the client, it pulls the next one only when the bytes of its own have left. A client
- * that does not read therefore holds these bytes and one line for each request in memory, and lines that nobody pulls cost
- * nothing.
+ * A WebSocket for submissions (D23). Each request runs a loop that pulls lines, sends them, and pulls the next ones. While more
+ * than `MAX_UNREAD_BYTES` wait for the client, it goes on only when the bytes of its own line have left. A client
+ * that does not read therefore holds these bytes and a group of lines for each request in memory, and lines that nobody pulls
+ * cost nothing.
  */
 export class SubmitConnection extends SocketConnection {
   readonly #dependencies: SubmitDependencies;
   /** The requests by their ids; null is the one without an id. */
   readonly #inFlight = new Set<RequestId | null>();
-  readonly #streams = new Set<AsyncIterator<ResultLine>>();
+  readonly #streams = new Set<AsyncIterator<LineGroup>>();
 
   constructor(accepted: AcceptedSocket, dependencies: SubmitDependencies) {
     super(accepted, dependencies);
@@ -57,14 +57,14 @@ export class SubmitConnection extends SocketConnection {
     const received = isBinary ? binaryFrame() : readClientFrame(data.toString());
     const { request } = received;
     let isInFlight = false;
-    let stream: AsyncIterator<ResultLine> | undefined;
+    let stream: AsyncIterator<LineGroup> | undefined;
     try {
       const lines = await this.#admit(received, onStored);
       isInFlight = true;
       stream = lines[Symbol.asyncIterator]();
       this.#streams.add(stream);
       for (let next = await stream.next(); !next.done; next = await stream.next()) {
-        await this.send(encodeLineFrame(request, next.value));
+        for (const line of next.value) await this.send(encodeLineFrame(request, line));
       }
       // Before the done frame, because the client may use the id again at once.
       isInFlight = !this.#inFlight.delete(request);
@@ -81,7 +81,7 @@ export class SubmitConnection extends SocketConnection {
   }
 
   /** Accepts a request as a whole, which is in flight from then on. @throws {@link ProtocolError} to refuse it. */
-  async #admit({ request, parse }: ReceivedFrame, onStored: () => void): Promise<AsyncIterable<ResultLine>> {
+  async #admit({ request, parse }: ReceivedFrame, onStored: () => void): Promise<AsyncIterable<LineGroup>> {
     const { maxSocketRequests } = this.#dependencies.options;
     try {
       if (request !== null && this.#inFlight.has(request)) throw duplicateId(request);
@@ -99,7 +99,7 @@ export class SubmitConnection extends SocketConnection {
     }
   }
 
-  async #start(frame: ClientFrame): Promise<AsyncIterable<ResultLine>> {
+  async #start(frame: ClientFrame): Promise<AsyncIterable<LineGroup>> {
     const { intake, rateLimiter, readLimiter } = this.#dependencies;
     const { wait = "broadcast" } = frame;
     const { caller } = this;
