@@ -130,13 +130,13 @@ describe("gas-waiver config check", () => {
 describe("gas-waiver config print", () => {
   it("shows each value and its origin, without secrets", async () => {
     const secret = "2dd2f5e1b3c94b7f86a0e3d15c7790ab";
-    const url = "https://user:pass-word@node.example/v2/node-secret";
+    const url = '["https://user:pass-word@node.example/v2/node-secret", " HTTPS:b.example?node-secret"]';
     const file = join(folder, "print.yaml");
     writeFileSync(file, `${network(CHAIN_ID).replace(rpcUrl, url)}api-keys: [${secret}]\n`, { mode: 0o600 });
     const { out } = await call("config", "print", "--config", file, "--port", "1", "--json");
     const settings = JSON.parse(out);
     expect(settings).toMatchObject({
-      "rpc-url": { value: "https://***@node.example/***", origin: `${file}:1:10` },
+      "rpc-url": { value: "https://***@node.example/***, HTTPS:b.example/***", origin: `${file}:1:10` },
       "api-keys": { value: "***", origin: `${file}:4:11` },
       port: { value: "1", origin: "--port" },
       "log-level": { value: "info", origin: "default" },

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { checkCustody, checkNodes, DEFAULTS } from "@gas-waiver/server";
 import type { Context } from "../command.js";
-import { waiverAddresses } from "../serve/custodySettings.js";
+import { CUSTODIES, waiverAddresses } from "../serve/custodySettings.js";
 import { type OpenWaivers, openWaivers } from "../serve/openWaivers.js";
 import type { NetworkConfig } from "../serve/serveConfig.js";
 import type { NetworkValues } from "../serve/serveSettings.js";
@@ -25,10 +25,8 @@ type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
 async function checkWaivers(values: Partly<NetworkValues>, context: Context): Promise<ConfigFinding[]> {
   const base = { area: "custody", check: "signature" } as const;
-  const { waiverKeystore, waiverKms, web3signerUrl, waiverKeyFile, waiverKeys } = values;
-  const given = [waiverKeystore, waiverKms, web3signerUrl, waiverKeyFile, waiverKeys];
   // Without any, the settings have said so.
-  if (given.every((custody) => custody === undefined)) return [];
+  if (CUSTODIES.keys.every((custody) => values[custody] === undefined)) return [];
   const findings: ConfigFinding[] = [];
   const warn = (found: string) =>
     findings.push({ ...base, subject: "keys", verdict: "warning", found: found.replace(/^warning: /, "") });

@@ -1,9 +1,9 @@
 import type { ServeConfig } from "../serve/serveConfig.js";
 import { NETWORK_PLACE } from "../serve/serveFile.js";
 import { NETWORK_SETTINGS, SHARED_SETTINGS } from "../serve/serveSettings.js";
-import { entriesOf } from "../settings/parsers.js";
-import { fileKeyOf, nameOf, type Setting, type Settings } from "../settings/setting.js";
+import { fileKeyOf, nameOf, type Settings } from "../settings/setting.js";
 import { placeIn, type Source } from "../settings/source.js";
+import { MASK, withoutUrlSecrets } from "../settings/withoutUrlSecrets.js";
 
 /** A setting in force. */
 export interface EffectiveSetting {
@@ -34,28 +34,12 @@ function settingsOf(settings: Settings, sources: ReadonlyMap<string, Source>, pr
       return { key, value: defaultText, origin: "default" };
     }
     const text = typeof source.text === "string" ? source.text : "";
-    return { key, value: masked(setting, text), origin: originOf(source) };
+    return { key, value: setting.secret ? MASK : withoutUrlSecrets(text), origin: originOf(source) };
   });
 }
 
 function originOf({ origin, name, file, place }: Source): string {
   return origin === "file" && file !== undefined && place ? placeIn(file, place) : name;
-}
-
-const MASK = "***";
-
-/** Nodes and signers take keys in the path, query or login of their URLs. */
-function masked({ secret }: Setting<unknown>, text: string): string {
-  if (secret) return MASK;
-  if (!/^(https?|wss?):\/\//.test(text)) return text;
-  return entriesOf(text).map(maskedUrl).join(",");
-}
-
-function maskedUrl(text: string): string {
-  if (!URL.canParse(text)) return MASK;
-  const { protocol, host, username, password, pathname, search } = new URL(text);
-  const login = username === "" && password === "" ? "" : `${MASK}@`;
-  return `${protocol}//${login}${host}${pathname === "/" && search === "" ? "" : `/${MASK}`}`;
 }
 
 /** The settings in columns: key, value, origin. */

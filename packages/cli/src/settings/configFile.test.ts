@@ -126,6 +126,21 @@ admin-port:
     expect(open).toMatch(/:5:1: database-url is a secret, and the file can be read/);
     expect(`${open}${problems}`).not.toMatch(/short-secret|hidden/);
     expect(problemsOf(`api-keys: {a: top-secret}\n"top-secret: b\n`).join()).not.toContain("top-secret");
+    expect(problemsOf(`${KEY}: a\n`)[0]).toContain("there is a key that is no setting");
+  });
+
+  it("is named with its mistakes without the keys in its URLs", () => {
+    const login = "HTTPS://user:hidden@node/hidden?hidden";
+    for (const urls of [
+      `[${login}, https//typo/hidden]`,
+      `["${login}", 5]`,
+      `{${login}: 1}`,
+      `" ${login},x"`,
+    ]) {
+      const problems = problemsOf(`rpc-url: ${urls}\n`).join();
+      expect(problems).toContain("rpc-url");
+      expect(problems).not.toContain("hidden");
+    }
   });
 
   it("is refused where it is no YAML, is not there, or can be written by everybody", () => {

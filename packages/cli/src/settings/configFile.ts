@@ -6,6 +6,7 @@ import { type Form, formOf } from "./form.js";
 import { canAllWrite, secretProblem } from "./secretFile.js";
 import { fileKeyOf, InvalidValueError, type Setting, type Settings } from "./setting.js";
 import { type Place, UNREADABLE } from "./source.js";
+import { withoutUrlSecrets } from "./withoutUrlSecrets.js";
 
 /** A mistake in a configuration file. */
 export interface FileProblem extends Place {
@@ -226,8 +227,8 @@ function settingsByKey(settings: Settings): Map<string, Setting<unknown>> {
 }
 
 function unknownKey(key: string, known: readonly string[]): string {
-  // A key of another form may be a part of something else, and so of a secret.
-  if (!/^[\w.-]{1,64}$/.test(key)) return "there is a key that is no setting";
+  // A key of another form may be a part of something else, and so of a secret. Secrets are longer than names.
+  if (!/^[\w.-]{1,40}$/.test(key)) return "there is a key that is no setting";
   const closest = closestWord(key, known);
   return `${key} is not a setting${closest === undefined ? "" : `; there is ${closest}`}`;
 }
@@ -276,6 +277,6 @@ function quoted(node: unknown): string {
     : isSeq(node) || isMap(node)
       ? node.toJSON()
       : "";
-  const text = JSON.stringify(value) ?? "";
+  const text = withoutUrlSecrets(JSON.stringify(value) ?? "");
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

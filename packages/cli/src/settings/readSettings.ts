@@ -11,6 +11,7 @@ import {
   type Values,
 } from "./setting.js";
 import { type Place, placeIn, type Source, UNREADABLE } from "./source.js";
+import { withoutUrlSecrets } from "./withoutUrlSecrets.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -170,7 +171,8 @@ function parseOne(
     return { value: setting.parse(text) };
   } catch (error) {
     if (!(error instanceof InvalidValueError)) throw error;
-    return { problem: `${name}${setting.secret ? "" : ` ${JSON.stringify(text)}`} ${error.message}` };
+    const shown = setting.secret ? "" : ` ${JSON.stringify(withoutUrlSecrets(text))}`;
+    return { problem: `${name}${shown} ${error.message}` };
   }
 }
 
