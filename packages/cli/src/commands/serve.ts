@@ -1,10 +1,11 @@
-import { ADMIN_ROUTES, type Server } from "@gas-waiver/server";
+import { ADMIN_ROUTES } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import type { Command } from "../command.js";
 import { aborted } from "../interruption.js";
 import { splitCustody } from "../serve/custodySettings.js";
-import { type OpenWaivers, openWaivers } from "../serve/openWaivers.js";
+import { openWaivers } from "../serve/openWaivers.js";
 import { operatorsPorts, rereadCertificateOnHangup } from "../serve/ports.js";
+import { rereadWaivers } from "../serve/rereadWaivers.js";
 import { readServeConfig, SERVE_COMMAND_SETTINGS } from "../serve/serveConfig.js";
 import { serveNetworks } from "../serve/serveNetworks.js";
 import { serverOptions } from "../serve/serverOptions.js";
@@ -44,7 +45,7 @@ export const serve: Command = {
       if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
       if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
       if (reread) {
-        const readAgain = () => rereadKeys(reread, server, print);
+        const readAgain = rereadWaivers({ read: reread, use: (all) => server.setWaivers(all), print });
         onHangup?.(readAgain);
         server.onReloadRequested(readAgain);
       }
@@ -56,17 +57,3 @@ export const serve: Command = {
     }
   },
 };
-
-/** Replaces the service's waiver keys by those in the files. An unusable file changes nothing. */
-function rereadKeys(
-  open: NonNullable<OpenWaivers["reread"]>,
-  server: Server,
-  print: (line: string) => void,
-): void {
-  const reread = async () => {
-    const waivers = await open();
-    await server.setWaivers(waivers);
-    print(`${waivers.length} waiver key(s) read again`);
-  };
-  reread().catch((error: Error) => print(`the waiver keys stay as they were: ${error.message}`));
-}

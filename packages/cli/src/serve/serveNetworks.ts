@@ -15,6 +15,7 @@ import { openService } from "../startup/openServer.js";
 import { splitCustody } from "./custodySettings.js";
 import { type OpenWaivers, openWaivers } from "./openWaivers.js";
 import { operatorsPorts, rereadCertificateOnHangup } from "./ports.js";
+import { rereadWaivers } from "./rereadWaivers.js";
 import type { NetworkConfig, ServeConfig } from "./serveConfig.js";
 import { serverOptions } from "./serverOptions.js";
 import type { ServeValues, SharedValues } from "./serveSettings.js";
@@ -95,16 +96,11 @@ function rereadOnHangup(
   server: NetworksServer,
   { print, onHangup }: Context,
 ): void {
-  const reread = async () => {
-    const waivers = await open();
-    await server.setWaivers(name, waivers);
-    print(`network ${name}: ${waivers.length} waiver key(s) read again`);
-  };
-  const readAgain = () => {
-    reread().catch((error: Error) =>
-      print(`network ${name}: the waiver keys stay as they were: ${error.message}`),
-    );
-  };
+  const readAgain = rereadWaivers({
+    read: open,
+    use: (waivers) => server.setWaivers(name, waivers),
+    print: (line) => print(`network ${name}: ${line}`),
+  });
   onHangup?.(readAgain);
   server.onReloadRequested((network) => {
     if (network === name) readAgain();
