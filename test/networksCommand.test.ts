@@ -95,7 +95,7 @@ it("shows the lanes of one network to commands beside it, by its schema", async 
 });
 
 it("reads the keys of a network again when an operator asks for it, and of no other", async () => {
-  await ofOther("notify gas_waiver_reload_gas_waiver_other, 'waivers'");
+  await ofOther("notify gas_waiver_read_gas_waiver_other, 'waivers'");
   await service.line(/^network other: 1 waiver key\(s\) read again$/);
   expect(service.stdout).not.toContain("network dev: 1 waiver key(s) read again");
 });

@@ -189,6 +189,17 @@ describe("notifications between replicas", () => {
     await Promise.all(notified);
   });
 
+  it("that no replica sent are of no effect", async () => {
+    const [first, second] = [await replica(), await replica()];
+    for (const payload of ["", "{}", "[null]", '[{"work":true,"waivers":["0x"]'])
+      await store.pool.query("select pg_notify($1, $2)", [
+        `gas_waiver_${second.name.replaceAll("-", "")}`,
+        payload,
+      ]);
+    first.notifications.announceWork([laneOf(second.name, 3)]);
+    expect(await second.until(1)).toEqual([workFor(3)]);
+  });
+
   it("end at once, even if the connection is still being made", async () => {
     const notifications = openReplicaNotifications({ store, log: silent, replica: randomUUID() });
     notifications.listen({

@@ -109,7 +109,14 @@ function listenForReplica(store: Store, log: Logger, channel: string, handlers: 
     onNotification(notified: string, payload: string) {
       if (notified === keys) handlers.onKeysChanged(false);
       else if (notified === reload) handlers.onReloadRequested();
-      else receive(payload, handlers);
+      else {
+        try {
+          receive(payload, handlers);
+        } catch (error) {
+          // Every role of the database may notify, and none may end the service by that.
+          log.warn({ err: (error as Error).message }, "a notification between replicas cannot be read");
+        }
+      }
     },
   };
   return listen(store, [keys, reload, channel], events, log);

@@ -8,6 +8,7 @@ import { useTestPostgres } from "../../test/support/testStore.js";
 import { adoptChain, lastChain } from "./chains.js";
 import { createConnection } from "./database.js";
 import { inKeyTransaction, keysChannel } from "./keys/apiKeys.js";
+import { reloadChannel } from "./lanes/requestReload.js";
 import { listen } from "./notifications.js";
 import { withPartitionsLock } from "./outcomes/partitionsLock.js";
 import { advisoryLock } from "./sharedDatabase.js";
@@ -38,6 +39,11 @@ it("keeps the tables of stores in other schemas apart, each with every migration
   );
   expect(rows.map(({ schema }) => schema)).toEqual([...SCHEMAS, "public"]);
   expect(new Set(rows.map(({ tables }) => tables)).size).toBe(1);
+});
+
+it("names channels that PostgreSQL takes with the longest name of a schema", () => {
+  const pool = { schema: "s".repeat(47) };
+  for (const channel of [keysChannel(pool), reloadChannel(pool)]) expect(channel.length).toBeLessThan(64);
 });
 
 it("lets one store work on its partitions while another does, and none of the same schema", async () => {

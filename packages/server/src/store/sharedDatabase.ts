@@ -20,7 +20,10 @@ export function advisoryLock(pool: Pick<Pool, "schema">, lock: number): string {
   return String((BigInt(space) << 32n) | BigInt(lock));
 }
 
-/** Returns the name of a store's channel for notifications. */
+/**
+ * Returns the name of a store's channel for notifications. PostgreSQL takes 63 bytes, so with the longest schema a channel has
+ * 15 of its own.
+ */
 export function channelName(pool: Pick<Pool, "schema">, channel: string): string {
   const schema = namedSchema(pool);
   return schema === undefined ? channel : `${channel}_${schema}`;

@@ -4,7 +4,7 @@ import { channelName } from "../sharedDatabase.js";
 import type { Store } from "../store.js";
 
 /** The channel by which an operator asks every replica to read its waivers' keys again. */
-export const reloadChannel = (pool: Pick<Pool, "schema">) => channelName(pool, "gas_waiver_reload");
+export const reloadChannel = (pool: Pick<Pool, "schema">) => channelName(pool, "gas_waiver_read");
 
 /** Asks every replica to read its waivers' keys again. One that does not listen just then misses it. */
 export async function requestReload(store: Store): Promise<void> {
