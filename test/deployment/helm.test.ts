@@ -88,6 +88,10 @@ describe.runIf(hasHelm)("the chart", () => {
       "988, 2201",
     );
     expect(() => helm("template", CHART, ...flags, "--set", SECRET, "--set", "replcas=3")).toThrow("replcas");
+    const keys = "settings.GAS_WAIVER_KEYS=0x1";
+    expect(() => helm("template", CHART, ...flags, "--set", SECRET, "--set", keys)).toThrow(
+      "GAS_WAIVER_KEYS",
+    );
   });
 
   it("gives manifests of which Kubernetes knows each field, with all values and with few", () => {
