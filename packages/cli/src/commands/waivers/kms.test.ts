@@ -38,7 +38,7 @@ async function gasWaiver(...argv: readonly string[]) {
 
 /** After the custody has been opened, the service finds no database, where nothing listens. */
 const DATABASE_URL = "postgres://nobody@127.0.0.1:1/none";
-const SERVE = ["serve", "--rpc-url", "http://127.0.0.1:1", "--chain-id", "2201"];
+const SERVE = ["serve", "--port", "0", "--rpc-url", "http://127.0.0.1:1", "--chain-id", "2201"];
 const NO_DATABASE = /database .*ECONNREFUSED/;
 
 describe("a keystore that a key management service seals", () => {

@@ -71,7 +71,7 @@ describe("gas-waiver waivers", () => {
 });
 
 describe("gas-waiver serve", () => {
-  const SERVE = ["serve", "--rpc-url", "http://127.0.0.1:1", "--chain-id", "2201"];
+  const SERVE = ["serve", "--port", "0", "--rpc-url", "http://127.0.0.1:1", "--chain-id", "2201"];
   const refused = async (...flags: string[]) => (await gasWaiver([...SERVE, ...flags])).err;
 
   it("refuses a damaged keystore and a wrong passphrase before it starts anything", async () => {
