@@ -7,18 +7,24 @@ describe("the progress of a submit", () => {
     [2_500, 0, 100, "[############------------] 2,500 of 5,000, 100 a second, 25 s left"],
     [4_998, 2, 98.6, "[########################] 5,000 of 5,000, 2 failed, 99 a second"],
   ])("of %i and %i is a bar with counts", (succeeded, failed, perSecond, line) => {
-    expect(progressLine({ total: 5_000, succeeded, failed }, perSecond)).toBe(line);
+    expect(progressLine({ total: 5_000, succeeded, failed, rateRefusals: 0 }, perSecond)).toBe(line);
+  });
+
+  it("says how often the key's rate was used up", () => {
+    const line = progressLine({ total: 10, succeeded: 5, failed: 0, rateRefusals: 3 }, 5);
+    expect(line).toMatch(/5 a second, 1 s left; the key's rate was used up 3 time\(s\)$/);
   });
 
   it("is shown a few times a second, and at the end, and never where there is no terminal", () => {
     const lines: string[] = [];
     const shown = submitProgress((line) => lines.push(line));
-    for (let succeeded = 0; succeeded <= 50; succeeded++) shown.update({ total: 50, succeeded, failed: 0 });
+    const rest = { failed: 0, rateRefusals: 0 };
+    for (let succeeded = 0; succeeded <= 50; succeeded++) shown.update({ total: 50, succeeded, ...rest });
     shown.end();
     expect(lines[0]).toContain("0 of 50");
     expect(lines.at(-2)).toContain("50 of 50");
     expect(lines.at(-1)).toBe("");
     expect(lines.length).toBeLessThan(20);
-    submitProgress(undefined).update({ total: 1, succeeded: 1, failed: 0 });
+    submitProgress(undefined).update({ total: 1, succeeded: 1, ...rest });
   });
 });

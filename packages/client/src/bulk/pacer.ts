@@ -1,26 +1,62 @@
 import { pause } from "../http/pause.js";
 
-/** Keeps a rate: a bucket of tokens that is full at the start. */
+/** A batch that waits for its tokens. */
+interface Waiter {
+  readonly count: number;
+  readonly position: number;
+}
+
+/** Keeps a rate: a bucket of tokens that is full at the start. The batch of the lowest position takes first. */
 export class Pacer {
   readonly #perMs: number;
   readonly #most: number;
-  readonly #now: () => number;
+  readonly #waiters = new Set<Waiter>();
   #tokens: number;
-  #at: number;
+  #at = performance.now();
 
-  constructor(perSecond: number, burst: number, now: () => number = () => performance.now()) {
+  constructor(perSecond: number, burst: number) {
     this.#perMs = perSecond / 1_000;
     this.#most = burst;
-    this.#now = now;
     this.#tokens = burst;
-    this.#at = now();
   }
 
-  /** Waits until so many tokens are there, and takes them. */
-  async take(count: number, signal: AbortSignal): Promise<void> {
-    const now = this.#now();
-    this.#tokens = Math.min(this.#most, this.#tokens + (now - this.#at) * this.#perMs) - count;
+  /** Waits until so many tokens are there beside those of the batches before this one, and takes them. */
+  async take(count: number, position: number, signal: AbortSignal): Promise<void> {
+    const own = { count, position };
+    this.#waiters.add(own);
+    try {
+      for (;;) {
+        this.#refill();
+        const lacking = this.#countUpTo(position) - this.#tokens;
+        if (lacking <= 0) break;
+        // By then an earlier batch may have joined, which waits again after a refusal.
+        await pause(Math.ceil(lacking / this.#perMs), signal);
+      }
+      this.#tokens -= count;
+    } finally {
+      this.#waiters.delete(own);
+    }
+  }
+
+  /**
+   * Follows a refusal of the service: so many tokens are there again after its pause at the earliest, and after a random time
+   * on top, or of several programs with one key and one rhythm always the same one would be refused.
+   */
+  slowDown(count: number, pauseMs: number): void {
+    this.#refill();
+    const tokens = Math.min(0, count - pauseMs * this.#perMs) - Math.random() * count;
+    this.#tokens = Math.min(this.#tokens, tokens);
+  }
+
+  #refill(): void {
+    const now = performance.now();
+    this.#tokens = Math.min(this.#most, this.#tokens + (now - this.#at) * this.#perMs);
     this.#at = now;
-    if (this.#tokens < 0) await pause(Math.ceil(-this.#tokens / this.#perMs), signal);
+  }
+
+  #countUpTo(position: number): number {
+    let sum = 0;
+    for (const waiter of this.#waiters) if (waiter.position <= position) sum += waiter.count;
+    return sum;
   }
 }

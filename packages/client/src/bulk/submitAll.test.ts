@@ -8,8 +8,7 @@ import { JournalError, RequestRefusedError } from "../errors.js";
 import { fileJournal } from "../node.js";
 import { batchesOf } from "./batches.js";
 import type { Journal } from "./journal.js";
-import { Pacer } from "./pacer.js";
-import type { SubmitAllOptions, SubmitAllTransactions } from "./submitAll.js";
+import type { SubmitAllOptions, SubmitAllProgress, SubmitAllTransactions } from "./submitAll.js";
 
 const folder = mkdtempSync(join(tmpdir(), "gas-waiver-test-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,7 +27,8 @@ class FakeService {
   mostOpen = 0;
   answerOf: (transaction: string, time: number) => Answer = () => undefined;
   /** Called before each request is answered; its response goes out in the place of the lines. */
-  before: (request: number) => Response | undefined | Promise<Response | undefined> = () => undefined;
+  before: (request: number, count: number) => Response | undefined | Promise<Response | undefined> = () =>
+    undefined;
 
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     init?.signal?.throwIfAborted();
@@ -37,7 +37,7 @@ class FakeService {
     this.requests.push(transactions.length);
     this.mostOpen = Math.max(this.mostOpen, ++this.open);
     try {
-      const instead = await this.before(this.requests.length);
+      const instead = await this.before(this.requests.length, transactions.length);
       init?.signal?.throwIfAborted();
       if (instead) return instead;
       return new Response(transactions.map((one, index) => this.#line(one, index)).join(""));
@@ -77,6 +77,13 @@ let service: FakeService;
 beforeEach(() => {
   service = new FakeService();
 });
+
+/** The answer to a request when the key's rate is used up. */
+function rateRefusal({ asked, burst }: { asked: number; burst: number }): Response {
+  const details = { asked: String(asked), burst, ratePerSecond: 1_000, unit: "transactions", remaining: 0 };
+  const error = { code: "RATE_LIMITED", message: "slow", reason: "RATE_EXCEEDED", details };
+  return Response.json({ error }, { status: 429 });
+}
 
 const transactions = (count: number) =>
   Array.from({ length: count }, (_, i) => `0x${(i + 4_096).toString(16)}`);
@@ -128,6 +135,42 @@ describe("submitAll", () => {
     expect([succeeded, failed]).toEqual([9, 1]);
     expect(outcomes[5]).toMatchObject({ success: false, error: { reason: "TARGET_NOT_ALLOWED" } });
     expect([service.received.get("0x1003"), service.received.get("0x1005")]).toEqual([2, 1]);
+  });
+
+  it("sends again what the key's rate refuses, however often, also beside another call with the key", async () => {
+    service.limits = { ratePerSecond: 2_000, rateBurst: 100 };
+    // The process before has used up the burst.
+    const key = { tokens: 0, at: performance.now() };
+    service.before = (request, asked) => {
+      const now = performance.now();
+      key.tokens = Math.min(100, key.tokens + (now - key.at) * 2);
+      key.at = now;
+      if (asked > key.tokens || request <= 8) return rateRefusal({ asked, burst: 100 });
+      key.tokens -= asked;
+      return undefined;
+    };
+    const seen: number[] = [];
+    const onProgress = ({ rateRefusals }: SubmitAllProgress) => seen.push(rateRefusals);
+    const all = transactions(1_000);
+    const both = [submitAll(all.slice(0, 500), { onProgress }), submitAll(all.slice(500))];
+    const [first, second] = await Promise.all(both);
+    expect([first?.succeeded, second?.succeeded, doubled()]).toEqual([500, 500, 0]);
+    const refusals = (first?.rateRefusals ?? 0) + (second?.rateRefusals ?? 0);
+    expect(service.requests.length).toBe(10 + refusals);
+    expect(refusals).toBeGreaterThanOrEqual(8);
+    expect(seen).toContain(first?.rateRefusals);
+  });
+
+  it("ends while the key's rate is used up if it is aborted, or if the rate would never allow the request", async () => {
+    const ending = new AbortController();
+    service.before = (request) => {
+      if (request === 7) ending.abort(new Error("enough"));
+      return rateRefusal({ asked: 1, burst: 1 });
+    };
+    await expect(submitAll(["0x1000"], { signal: ending.signal })).rejects.toThrow("enough");
+    service.before = () => rateRefusal({ asked: 2, burst: 1 });
+    const error = await submitAll(transactions(2)).catch((thrown: unknown) => thrown);
+    expect([error instanceof RequestRefusedError, service.requests.length]).toEqual([true, 7 + 3]);
   });
 
   it("ends at a refusal that no retry mends, with its error", async () => {
@@ -252,22 +295,5 @@ describe("the parts of submitAll", () => {
     const bounds = { maxTransactions: 2, maxBytes: 200 };
     expect(batchesOf([0, 1, 2, 3], texts, bounds)).toEqual([[0], [1], [2, 3]]);
     expect(batchesOf([3, 2, 0], texts, bounds)).toEqual([[3, 2], [0]]);
-  });
-
-  it("pace by the rate behind the burst", async () => {
-    let now = 0;
-    const pacer = new Pacer(1_000, 100, () => now);
-    const { signal } = new AbortController();
-    await pacer.take(100, signal);
-    const started = performance.now();
-    await pacer.take(20, signal);
-    expect(performance.now() - started).toBeGreaterThanOrEqual(18);
-    now = 1_000;
-    // As much as the burst is there again, and no more.
-    await pacer.take(100, signal);
-    const ending = new AbortController();
-    const waiting = pacer.take(1_000_000, ending.signal);
-    ending.abort(new Error("ended"));
-    await expect(waiting).rejects.toThrow("ended");
   });
 });

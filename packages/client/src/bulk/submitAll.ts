@@ -8,6 +8,7 @@ import type { RetryOptions } from "../http/retry.js";
 import { type BatchBounds, batchesOf } from "./batches.js";
 import { decodeJournal, encodeJournal, type Journal, type JournalContent } from "./journal.js";
 import { OutcomeLog } from "./outcomeLog.js";
+import { pacedConnection } from "./pacedConnection.js";
 import { Pacer } from "./pacer.js";
 
 export type { Journal } from "./journal.js";
@@ -16,7 +17,7 @@ export type { Journal } from "./journal.js";
 export interface SubmitAllOptions {
   /** Makes the work resumable: `fileJournal("airdrop.journal")` of `@gas-waiver/client/node`, or a place of your own. */
   readonly journal?: Journal;
-  /** Is called at the start, and with each outcome. */
+  /** Is called at the start, with each outcome, and with each refusal for the key's rate. */
   readonly onProgress?: (progress: SubmitAllProgress) => void;
   /** Ends the work. With a journal, the next call goes on. */
   readonly signal?: AbortSignal;
@@ -25,7 +26,10 @@ export interface SubmitAllOptions {
    * count as they are, so give each call the same.
    */
   readonly wait?: Wait;
-  /** Attempts for each request while the service is away or busy; 10 by default, more than half a minute. */
+  /**
+   * Attempts for each request while the service is away or busy; 10 by default, more than half a minute. A request that is refused
+   * because the key's rate is used up goes out again until it passes, or `signal` is aborted.
+   */
   readonly retry?: RetryOptions;
 }
 
@@ -35,6 +39,8 @@ export interface SubmitAllProgress {
   /** Those of earlier calls included, as the journal has them. */
   readonly succeeded: number;
   readonly failed: number;
+  /** The requests of this call that were refused because others with the key, or an earlier call, had used up its rate. */
+  readonly rateRefusals: number;
 }
 
 /** The result of {@link submitAll}. */
@@ -133,6 +139,7 @@ class Run {
   readonly #ending = new AbortController();
   #succeeded = 0;
   #failed = 0;
+  #rateRefusals = 0;
 
   constructor(
     connection: Connection,
@@ -152,7 +159,7 @@ class Run {
     const maxTransactions = Math.max(1, Math.min(maxBatchSize, rateBurst, maxQueued));
     this.#bounds = { maxTransactions, maxBytes: maxBodyBytes };
     this.#maxOpen = Math.max(1, Math.min(MAX_OPEN_REQUESTS, Math.floor(maxQueued / maxTransactions)));
-    this.#pacer = new Pacer(Math.max(1, ratePerSecond), rateBurst);
+    this.#pacer = new Pacer(Math.max(1, ratePerSecond), Math.max(1, rateBurst));
   }
 
   async complete(): Promise<SubmitAllResult> {
@@ -198,7 +205,7 @@ class Run {
     try {
       for (const batch of batchesOf(indexes, this.#transactions, this.#bounds)) {
         while (open.size >= this.#maxOpen) await Promise.race(open);
-        await this.#pacer.take(batch.length, signal);
+        await this.#pacer.take(batch.length, positionOf(batch), signal);
         const request = this.#sendBatch(batch, repeatable).finally(() => open.delete(request));
         open.add(request);
         // The loop may be waiting for something else when it fails.
@@ -217,7 +224,7 @@ class Run {
     const { wait, retry = { attempts: 10 } } = this.#options;
     const texts = batch.map((index) => this.#transactions[index] ?? "");
     const options = { retry, signal: this.#ending.signal, ...(wait && { wait }) };
-    for await (const line of submit(this.#connection, texts, options)) {
+    for await (const line of submit(this.#connectionFor(batch), texts, options)) {
       const own = { ...line, index: batch[line.index] ?? line.index };
       if (!own.success && mayPassLater(own)) repeatable.push(own);
       else {
@@ -226,6 +233,16 @@ class Run {
       }
     }
     await this.#log.flush();
+  }
+
+  #connectionFor(batch: readonly number[]): Connection {
+    const onRefusal = () => {
+      this.#rateRefusals++;
+      this.#showProgress();
+    };
+    const { signal } = this.#ending;
+    const paced = { count: batch.length, position: positionOf(batch), signal, onRefusal };
+    return pacedConnection(this.#connection, this.#pacer, paced);
   }
 
   #settle(line: ResultLine): void {
@@ -240,12 +257,21 @@ class Run {
   }
 
   #progress(): SubmitAllProgress {
-    return { total: this.#transactions.length, succeeded: this.#succeeded, failed: this.#failed };
+    return {
+      total: this.#transactions.length,
+      succeeded: this.#succeeded,
+      failed: this.#failed,
+      rateRefusals: this.#rateRefusals,
+    };
   }
 
   #showProgress(): void {
     this.#options.onProgress?.(this.#progress());
   }
+}
+
+function positionOf([first = 0]: readonly number[]): number {
+  return first;
 }
 
 /** Tells whether the very same transaction may succeed when it is sent again. */
