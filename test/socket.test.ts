@@ -46,6 +46,12 @@ describe.each([
     ]);
     expect(await tokensOf(chain, recipient)).toBe(before + 15n);
     expect(await chain.getTransactionCount(sender.address)).toBe(3);
+    const [line] = await lines;
+    const watched = [];
+    const names = line?.success ? [line.id, line.txHash] : [];
+    for await (const { id, success } of client.watch(names, { wait: "included" }))
+      watched.push({ id, success });
+    expect(watched).toEqual(names.map(() => ({ id: line?.id, success: true })));
     client.close();
     expect(await second.end()).toEqual({ status: 0, signal: null });
   });
