@@ -63,7 +63,8 @@ describe("gas-waiver explain", () => {
       });
     }
     const { out } = await explain(id);
-    expect(out).toMatch(/^It is in block .*\n {2}→ Correct the call/);
+    expect(out).toMatch(/^It is in block .*\n {2}→ Decode the revert data with .*\n {2}→ Correct the call/);
+    expect(out).toMatch(/ {2}revert data {3}0x[0-9a-f]{200}\n/);
     expect(out).toMatch(/ {2}trace\n {4}CALL 0x\w{40} 0xa9059cbb {2}✗ execution reverted/);
   });
 
@@ -76,7 +77,19 @@ describe("gas-waiver explain", () => {
     expect(service.record).toMatchObject({ id, refused: true, sender: BOB.address.toLowerCase() });
     const { out } = await explain(id);
     expect(out).toMatch(/ {2}record {8}[0-9a-f-]{36}, refused, certainty not_broadcast\n {2}refused /);
+    expect(out).toContain(`  sender        ${BOB.address.toLowerCase()}, nonce 0\n`);
     await expect(client().wait(id)).rejects.toMatchObject({ reason: "TARGET_NOT_ALLOWED", record: { id } });
+  });
+
+  it("tells of a submission that failed for a missing nonce whose it is, and which nonce comes next", async () => {
+    const id = await idOf(await BOB.signTransaction(transferOf(RECIPIENT, 1n, 3)));
+    await expect(client().wait(id)).rejects.toMatchObject({ reason: "NONCE_GAP" });
+    const { next, node } = await explained(id);
+    expect(node.sender).toEqual({ nextNonce: "0", balance: "0" });
+    expect(next[0]).toBe("Send the sender's transaction with nonce 0, which the service does not have.");
+    const { out } = await explain(id);
+    expect(out).toContain(`  sender        ${BOB.address.toLowerCase()}, nonce 3\n`);
+    expect(out).toContain(`  call          method 0xa9059cbb, to ${TOKEN.toLowerCase()}\n`);
   });
 
   it("makes a dry run of what was never submitted: the rule that refuses it, or the nonce that is missing", async () => {

@@ -75,6 +75,8 @@ describe("gas-waiver check", () => {
     expect((await gasWaiver(["check", raw])).err).toContain("give --url, --rpc-url or --chain-id");
     expect((await gasWaiver(["check", "--url", started().url, raw])).err).toContain("API key is missing");
     expect((await gasWaiver(["check", "--chain-id", "1", "0x1"])).err).toContain("no transaction as 0x hex");
+    const many = ["check", "--url", started().url, ...Array<string>(101).fill(raw)];
+    expect((await gasWaiver(many, withKey)).err).toMatch(/at most 100 .*; check fewer, or give --rpc-url/);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type CheckLine, WaiverClientError } from "@gas-waiver/client";
+import { type CheckLine, RequestRefusedError, WaiverClientError } from "@gas-waiver/client";
 import { checkLines, checkSummary } from "../check/checkOutput.js";
 import { checkLocally } from "../check/localCheck.js";
 import { type Context, defineCommand } from "../command.js";
@@ -104,7 +104,14 @@ async function linesOf(values: CheckValues, { signal }: Context): Promise<CheckL
   try {
     return await serviceClient({ ...values, url: address }).check(transactions, { simulate, signal });
   } catch (error) {
-    if (error instanceof WaiverClientError) throw new CommandFailedError(error.message, { cause: error });
+    if (error instanceof WaiverClientError)
+      throw new CommandFailedError(refusalText(error), { cause: error });
     throw error;
   }
+}
+
+/** The command does not split a file: the lines of a request count on those before them. */
+function refusalText(error: WaiverClientError): string {
+  const isTooLarge = error instanceof RequestRefusedError && error.reason === "BATCH_TOO_LARGE";
+  return isTooLarge ? `${error.message}; check fewer, or give --rpc-url in place of --url` : error.message;
 }

@@ -20,12 +20,16 @@ type RecordOf = NonNullable<Explanation["service"]["record"]>;
 function ofRecord(facts: Facts, record: RecordOf): Conclusion {
   if ("refused" in record) return refused("The service refused it, and accepted nothing", record.error);
   const name = `submission ${record.id}`;
-  if (record.state === "failed" && record.error) return refused(`The service failed ${name}`, record.error);
+  if (record.state === "failed" && record.error) {
+    const { summary, next } = refused(`The service failed ${name}`, record.error);
+    return { summary, next: [...(record.error.reason === "NONCE_GAP" ? waitsFor(facts) : []), ...next] };
+  }
   if (record.state === "included") {
     if (record.reverted !== true) {
       return { summary: `It is in block ${record.blockNumber} and worked: ${name} is done.`, next: [] };
     }
-    return reverted(record.blockNumber, record.error?.details?.causeMessage ?? facts.node.failure?.message);
+    const { failure } = facts.node;
+    return reverted(record.blockNumber, record.error?.details?.causeMessage ?? failure?.message, failure);
   }
   const behind = waitsFor(facts);
   return {
@@ -40,25 +44,29 @@ function ofRecord(facts: Facts, record: RecordOf): Conclusion {
 /** The earlier nonces of the sender that the service does not hold. */
 function waitsFor({ transaction, service, node }: Facts): string[] {
   const next = node.sender?.nextNonce;
-  if (transaction === undefined || next === undefined) return [];
+  const own = transaction?.nonce ?? service.record?.nonce;
+  if (own === undefined || next === undefined) return [];
   const held = new Set(service.unfinished?.map(({ nonce }) => nonce));
-  if (BigInt(transaction.nonce) <= BigInt(next) || held.has(next)) return [];
+  if (BigInt(own) <= BigInt(next) || held.has(next)) return [];
   return [`Send the sender's transaction with nonce ${next}, which the service does not have.`];
 }
 
 function inBlock({ node }: Facts): Conclusion {
-  if (node.reverted) return reverted(node.blockNumber, node.failure?.message);
+  if (node.reverted) return reverted(node.blockNumber, node.failure?.message, node.failure);
   return {
     summary: `It is in block ${node.blockNumber} and worked; this key has no submission of it.`,
     next: [],
   };
 }
 
-function reverted(block: string | undefined, cause: unknown): Conclusion {
+function reverted(block: string | undefined, cause: unknown, failure: Facts["node"]["failure"]): Conclusion {
   const why = typeof cause === "string" ? cause : "the cause is not known";
   return {
     summary: `It is in block ${block}, and reverted: ${why}.`,
     next: [
+      ...(failure?.kind === "custom"
+        ? ["Decode the revert data with the contract's ABI: `revertOf` of the SDK, or `cast decode-error`."]
+        : []),
       "Correct the call, then sign it with the account's next nonce: this nonce is used.",
       ...(typeof cause === "string"
         ? []

@@ -32,7 +32,7 @@ export async function explain(
     subject,
     ...(transaction && { transaction }),
     ...(unreadable && { unreadable }),
-    node: await node.facts(hash, transaction, wrapperHash),
+    node: await node.facts({ hash, transaction, wrapperHash, sender: transaction?.from ?? record?.sender }),
     service: await service.facts(record, transaction, isDryRun ? subject.raw : undefined),
   };
   return { ...facts, ...conclude(facts) };

@@ -10,7 +10,7 @@ export function explanationLines({ summary, next, transaction, service, node }: 
     ...(transaction ? ["", "transaction", ...transactionLines(transaction)] : []),
     "",
     `service ${service.url}`,
-    ...serviceLines(service),
+    ...serviceLines(service, transaction),
     "",
     `node ${node.url}`,
     ...nodeLines(node),
@@ -34,28 +34,40 @@ function transactionLines(tx: DecodedTransaction): string[] {
   ];
 }
 
-function serviceLines({ trouble, record, unfinished, policy, check }: ServiceFacts): string[] {
+function serviceLines(
+  { trouble, record, unfinished, policy, check }: ServiceFacts,
+  transaction: DecodedTransaction | undefined,
+): string[] {
   return [
     ...line("trouble", trouble),
     ...(record ? recordLines(record) : line("record", "this key has none")),
+    // The record alone tells these where neither the caller nor the node has the transaction.
+    ...(record && !transaction ? callLines(record) : []),
+    ...line("error", record?.error && errorText(record.error)),
     ...line("policy", policy && policyText(policy)),
     ...(unfinished ?? []).flatMap(({ nonce, id, state }) => line("holds", `nonce ${nonce}, ${state}: ${id}`)),
     ...line("dry run", check && checkText(check)),
   ];
 }
 
-function recordLines(record: NonNullable<ServiceFacts["record"]>): string[] {
-  const { id, state, certainty, error } = record;
-  const errorText = error && `${error.reason ?? error.code}: ${error.message}`;
+type RecordFacts = NonNullable<ServiceFacts["record"]>;
+
+function errorText({ reason, code, message }: NonNullable<RecordFacts["error"]>): string {
+  return `${reason ?? code}: ${message}`;
+}
+
+function callLines({ sender, nonce, target, selector }: RecordFacts): string[] {
+  const method = selector === undefined ? "without a method" : `method ${selector}`;
+  return [
+    ...line("sender", sender && `${sender}, nonce ${nonce}`),
+    ...line("call", target && `${method}, to ${target}`),
+  ];
+}
+
+function recordLines(record: RecordFacts): string[] {
+  const { id, state, certainty } = record;
   if ("refused" in record) {
-    const { sender, nonce, target, selector, failedAt } = record;
-    return [
-      ...line("record", `${id}, refused, certainty ${certainty}`),
-      ...line("refused", failedAt),
-      ...line("sender", sender && `${sender}, nonce ${nonce}`),
-      ...line("call", target && `method ${selector ?? "none"} of ${target}`),
-      ...line("error", errorText),
-    ];
+    return [...line("record", `${id}, refused, certainty ${certainty}`), ...line("refused", record.failedAt)];
   }
   const { wrapperHash, waiver, waiverNonce } = record;
   const steps = [
@@ -70,7 +82,6 @@ function recordLines(record: NonNullable<ServiceFacts["record"]>): string[] {
     ...line("record", `${id}, ${state}, certainty ${certainty}`),
     ...steps.flatMap(([step, time]) => line(step, time)),
     ...line("wrapper", wrapperHash && `${wrapperHash}, nonce ${waiverNonce} of waiver ${waiver}`),
-    ...line("error", errorText),
   ];
 }
 
@@ -97,6 +108,7 @@ function nodeLines(node: NodeFacts): string[] {
     ...line("target", node.targetHasCode === false ? "has no code: calls of it do nothing" : undefined),
     ...line("transaction", place === "in a block" ? `in block ${blockNumber}, ${outcome}` : place),
     ...line("gas used", gasUsed),
+    ...line("revert data", failure?.data),
     ...line("wrapper", wrapper && `${wrapper.place}`),
     ...(node.trace ? ["  trace", ...traceLines(node.trace)] : []),
   ];

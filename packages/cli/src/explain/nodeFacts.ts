@@ -20,6 +20,15 @@ export interface TraceFrame {
   readonly calls?: readonly TraceFrame[];
 }
 
+/** The names under which a node may know something of the transaction. */
+export interface NodeQuestion {
+  readonly hash: string | undefined;
+  readonly transaction: DecodedTransaction | undefined;
+  readonly wrapperHash: string | undefined;
+  /** The sender by the transaction or by the service's record: a node does not know what was never sent to it. */
+  readonly sender: string | undefined;
+}
+
 /** Asks the node for all that concerns the transaction. Only reads are sent. */
 export class NodeReader {
   readonly #url: string;
@@ -36,18 +45,14 @@ export class NodeReader {
     return found ? decodeNodeTransaction(found) : undefined;
   }
 
-  async facts(
-    hash: string | undefined,
-    transaction: DecodedTransaction | undefined,
-    wrapperHash: string | undefined,
-  ): Promise<NodeFacts> {
+  async facts({ hash, transaction, wrapperHash, sender }: NodeQuestion): Promise<NodeFacts> {
     const url = new URL(this.#url).host;
     try {
       return {
         url,
         chainId: (await this.#rpc.quantity("eth_chainId")).toString(),
         head: (await this.#rpc.quantity("eth_blockNumber")).toString(),
-        ...(transaction?.from && { sender: await this.#sender(transaction.from) }),
+        ...(sender !== undefined && { sender: await this.#sender(sender) }),
         ...(transaction?.to && { targetHasCode: await this.#hasCode(transaction.to) }),
         ...(hash !== undefined && (await this.#outcome(hash, transaction))),
         ...(wrapperHash !== undefined && {
