@@ -62,7 +62,7 @@ it(
     }
     const last = startAirdrop();
     expect(await last.ended, last.output).toEqual({ status: 0, signal: null });
-    expect(last.stdout).toContain(`\n${RECIPIENTS} of ${RECIPIENTS} sent, 0 failed\n`);
+    expect(last.stdout).toContain(`\n${RECIPIENTS} of ${RECIPIENTS} in blocks, 0 failed\n`);
     const counts = await transfersByRecipient();
     const recipients = Array.from({ length: RECIPIENTS }, (_, i) => (0x1000 + i).toString(16));
     expect([...counts.keys()].sort()).toEqual(recipients.sort());

@@ -7,7 +7,8 @@ const WORDS: Readonly<Record<string, string>> = {
   SELECTOR_NOT_ALLOWED: "This app does not pay for that kind of call.",
   INSUFFICIENT_BALANCE: "Your account does not hold the amount that this would send.",
   NONCE_TOO_LOW: "Your wallet has sent something else in between. Try again.",
-  RATE_LIMITED: "Too much at once. Try again in a minute.",
+  RATE_EXCEEDED: "Too much at once. Try again in a minute.",
+  CAP_EXCEEDED: "You have used today's free transactions. Tomorrow there are new ones.",
 };
 
 /** Says in plain words why sending failed. */
