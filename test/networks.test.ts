@@ -16,6 +16,7 @@ import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { createConnection } from "../packages/server/src/store/database.js";
+import { deferred } from "../packages/server/test/support/deferred.js";
 import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
 import { submit } from "./support/submit.js";
@@ -349,11 +350,22 @@ describe("a network that is down", () => {
     expect(await waiting).toMatchObject([{ success: true }]);
   });
 
-  it("runs as soon as it can, if it could not at the start", async () => {
+  it("runs as soon as it can, with the latest keys, if it could not at the start", async () => {
     expect(stateOf("late").trouble).toContain("node");
     expect(stateOf("newer").trouble).toContain("newer program");
+    const beforeAnswers = deferred<void>();
+    late.script = () => ({ kind: "later", after: beforeAnswers.promise });
     await late.open();
+    await late.until(({ requests }) => requests.all > 0);
+    // The attempt of one replica is under way.
+    const { address, privateKey } = account(11);
+    for (const { server } of [first, second])
+      await server.setWaivers("late", [privateKeyWaiver(hexToBytes(privateKey))]);
+    late.script = undefined;
+    beforeAnswers.resolve();
     await until(async () => stateOf("late").trouble === undefined);
+    const withKey = `select from gas_waiver_late.replicas where alive_until > now() and waivers = array['\\x${address.slice(2)}'::bytea]`;
+    await until(async () => (await sql(withKey)).length === 2);
     const health = await createWaiverClient({ url: `${first.url}/late` }).health();
     expect(health.chainId).toBe(LATE_CHAIN_ID);
   });

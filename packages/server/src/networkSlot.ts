@@ -120,8 +120,9 @@ export class NetworkSlot {
 
   async #attempt(ports: SharedPorts): Promise<void> {
     const { log } = this.#options;
+    const waivers = this.#waivers;
     try {
-      const running = await this.#open(ports);
+      const running = await this.#open(ports, waivers);
       if (this.#isClosed) {
         await running.network.drain();
         await running.network.close();
@@ -129,6 +130,7 @@ export class NetworkSlot {
       }
       this.#running = running;
       log.info({ chainId: this.place.options.chainId }, "the network runs");
+      if (this.#waivers !== waivers) this.#useLatestWaivers(running);
     } catch (error) {
       const { message } = error as Error;
       // Every attempt of a network that stays down would log the same.
@@ -138,9 +140,16 @@ export class NetworkSlot {
     }
   }
 
-  async #open(ports: SharedPorts): Promise<RunningNetwork> {
+  /** The waivers were replaced during the attempt, and a key that was taken away must not sign. */
+  #useLatestWaivers({ network }: RunningNetwork): void {
+    network.setWaivers(this.#waivers).catch((error: Error) => {
+      this.#options.log.error({ err: error.message }, "the waivers of the network stay as they were");
+    });
+  }
+
+  async #open(ports: SharedPorts, waivers: readonly WaiverAccount[]): Promise<RunningNetwork> {
     const { network, database, version, log, labels, leaving, onReloadRequested } = this.#options;
-    const options = { ...network.options, waivers: this.#waivers };
+    const options = { ...network.options, waivers };
     const store = await connectStore(database.address, options, log);
     const opened = await openNetwork({ options, store, log, labels, leaving });
     const apps = createHttpApps(opened.parts, version, ports);
