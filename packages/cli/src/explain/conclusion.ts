@@ -28,8 +28,10 @@ function ofRecord(facts: Facts, record: RecordOf): Conclusion {
     if (record.reverted !== true) {
       return { summary: `It is in block ${record.blockNumber} and worked: ${name} is done.`, next: [] };
     }
+    // Nodes forget old states; the record keeps the cause.
+    const { cause, causeMessage } = record.error?.details ?? {};
     const { failure } = facts.node;
-    return reverted(record.blockNumber, record.error?.details?.causeMessage ?? failure?.message, failure);
+    return reverted(record.blockNumber, causeMessage ?? failure?.message, cause ?? failure?.kind);
   }
   const behind = waitsFor(facts);
   return {
@@ -52,19 +54,19 @@ function waitsFor({ transaction, service, node }: Facts): string[] {
 }
 
 function inBlock({ node }: Facts): Conclusion {
-  if (node.reverted) return reverted(node.blockNumber, node.failure?.message, node.failure);
+  if (node.reverted) return reverted(node.blockNumber, node.failure?.message, node.failure?.kind);
   return {
     summary: `It is in block ${node.blockNumber} and worked; this key has no submission of it.`,
     next: [],
   };
 }
 
-function reverted(block: string | undefined, cause: unknown, failure: Facts["node"]["failure"]): Conclusion {
+function reverted(block: string | undefined, cause: unknown, kind: unknown): Conclusion {
   const why = typeof cause === "string" ? cause : "the cause is not known";
   return {
     summary: `It is in block ${block}, and reverted: ${why}.`,
     next: [
-      ...(failure?.kind === "custom"
+      ...(kind === "custom"
         ? ["Decode the revert data with the contract's ABI: `revertOf` of the SDK, or `cast decode-error`."]
         : []),
       "Correct the call, then sign it with the account's next nonce: this nonce is used.",

@@ -7,6 +7,7 @@ export function explanationLines({ summary, next, transaction, service, node }: 
   return [
     summary,
     ...next.map((step) => `  → ${step}`),
+    ...line("revert data", revertData(service, node)),
     ...(transaction ? ["", "transaction", ...transactionLines(transaction)] : []),
     "",
     `service ${service.url}`,
@@ -19,6 +20,12 @@ export function explanationLines({ summary, next, transaction, service, node }: 
 
 function line(name: string, value: string | undefined): string[] {
   return value === undefined ? [] : [`  ${name.padEnd(14)}${value}`];
+}
+
+/** The data of a contract's own error: of the record, because nodes forget old states, or of the node. */
+function revertData({ record }: ServiceFacts, { failure }: NodeFacts): string | undefined {
+  const kept = record?.error?.details?.revertData;
+  return typeof kept === "string" ? kept : failure?.data;
 }
 
 function transactionLines(tx: DecodedTransaction): string[] {
@@ -108,7 +115,6 @@ function nodeLines(node: NodeFacts): string[] {
     ...line("target", node.targetHasCode === false ? "has no code: calls of it do nothing" : undefined),
     ...line("transaction", place === "in a block" ? `in block ${blockNumber}, ${outcome}` : place),
     ...line("gas used", gasUsed),
-    ...line("revert data", failure?.data),
     ...line("wrapper", wrapper && `${wrapper.place}`),
     ...(node.trace ? ["  trace", ...traceLines(node.trace)] : []),
   ];
