@@ -98,6 +98,16 @@ admin-tokens: [aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]
 });
 
 describe("gas-waiver config check", () => {
+  it("finds a key that a custody has twice, as the start does", async () => {
+    const key = account(10).privateKey;
+    writeFileSync(join(folder, "twice"), `${key}\n${key}\n`, { mode: 0o600 });
+    const file = join(folder, "twice.yaml");
+    writeFileSync(file, network(CHAIN_ID).replace("file: key", "file: twice"));
+    const { status, out } = await call("config", "check", "--config", file);
+    expect(status).toBe(1);
+    expect(out).toMatch(/^ {2}refuses +signature +0x[0-9a-f]{40}: the custody has its key twice$/m);
+  });
+
   it("finds all troubles at once, in each part of the service", async () => {
     const troubles = `port: ${busyPort}\ntls-cert: cert.pem\ntls-key: key.pem\nprot: 1\ndata-dir: data\n`;
     writeFileSync(path, `${network(988)}${troubles}`);
@@ -128,6 +138,15 @@ describe("gas-waiver config check", () => {
 });
 
 describe("gas-waiver config print", () => {
+  it("shows where a network of a list is, and its schema", async () => {
+    const file = join(folder, "networks.yaml");
+    const entry = `name: main-net\n${network(CHAIN_ID)}`.trim().replaceAll("\n", "\n    ");
+    writeFileSync(file, `networks:\n  - ${entry}\n`);
+    const { out } = await call("config", "print", "--config", file);
+    expect(out).toMatch(/^networks\.main-net\.path +\/main-net +default$/m);
+    expect(out).toMatch(/^networks\.main-net\.schema +gas_waiver_main_net +default$/m);
+  });
+
   it("shows each value and its origin, without secrets", async () => {
     const secret = "2dd2f5e1b3c94b7f86a0e3d15c7790ab";
     const url = '["https://user:pass-word@node.example/v2/node-secret", " HTTPS:b.example?node-secret"]';

@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { run } from "../packages/cli/src/run.js";
 import { createConnection } from "../packages/server/src/store/database.js";
 import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
@@ -92,6 +93,19 @@ it("shows the lanes of one network to commands beside it, by its schema", async 
   });
   expect((await mistyped.ended).status).toBe(1);
   expect(mistyped.stderr).toContain("no schema gas_waiver_otter");
+  const said: string[] = [];
+  const status = await run(["keys", "create", "--label", "Shop", "--config", file], {
+    env: { DATABASE_URL: databaseUrl },
+    signal: new AbortController().signal,
+    print: (line) => said.push(line),
+    printError: (line) => said.push(line),
+    write: async () => {},
+  });
+  expect({ status, said: said.join() }).toEqual({
+    status: 2,
+    said: expect.stringContaining("--schema (gas_waiver_dev, gas_waiver_other, gas_waiver_late)"),
+  });
+  expect(await ofOther("select from pg_class where oid = to_regclass('public.migrations')")).toEqual([]);
 });
 
 it("reads the keys of a network again when an operator asks for it, and of no other", async () => {

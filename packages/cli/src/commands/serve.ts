@@ -3,6 +3,7 @@ import { CloseStack } from "../closeStack.js";
 import type { Command } from "../command.js";
 import { aborted } from "../interruption.js";
 import { splitCustody } from "../serve/custodySettings.js";
+import { explainHangup } from "../serve/hangup.js";
 import { openWaivers } from "../serve/openWaivers.js";
 import { operatorsPorts, rereadCertificateOnHangup } from "../serve/ports.js";
 import { rereadWaivers } from "../serve/rereadWaivers.js";
@@ -26,6 +27,7 @@ export const serve: Command = {
   async run(argv, context) {
     const { print, signal, onHangup, delayShutdown } = context;
     const config = readServeConfig(argv, context.env);
+    explainHangup(context);
     if (config.networks.some(({ place }) => place !== undefined)) return await serveNetworks(config, context);
     const given = { ...config.shared, ...config.networks[0]?.values } as ServeValues;
     const closeStack = new CloseStack();

@@ -61,8 +61,8 @@ export const status = defineCommand({
 });
 
 async function showService(values: StatusValues, { print, terminal, signal }: Context): Promise<void> {
-  const { url, rpcUrl: rpcUrls = [], dataDir, databaseUrlFile, databaseUrl, schema, json } = values;
-  const store = { dataDir, databaseUrlFile, databaseUrl, schema };
+  const { url, rpcUrl: rpcUrls = [], config, dataDir, databaseUrlFile, databaseUrl, schema, json } = values;
+  const store = { config, dataDir, databaseUrlFile, databaseUrl, schema };
   const hasKey = (values.apiKeyFile ?? values.apiKey) !== undefined;
   const client = serviceClient(values);
   const found = await readServiceStatus({ url, client, hasKey, store, rpcUrls, signal });

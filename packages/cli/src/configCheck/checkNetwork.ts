@@ -49,7 +49,11 @@ async function checkWaivers(values: Partly<NetworkValues>, context: Context): Pr
       return { ...base, subject, verdict: "refuses", found: (error as Error).message };
     }
   });
-  return [...findings, ...(await Promise.all(tries))];
+  const addresses = open.waivers.map(({ address }) => bytesToHex(address));
+  const twice = addresses.filter((subject, i) => addresses.indexOf(subject) !== i);
+  const found = "the custody has its key twice";
+  const repeated = twice.map((subject): ConfigFinding => ({ ...base, subject, verdict: "refuses", found }));
+  return [...findings, ...repeated, ...(await Promise.all(tries))];
 }
 
 async function checkNodesOf(values: Partly<NetworkValues>, signal: AbortSignal): Promise<ConfigFinding[]> {

@@ -1,7 +1,8 @@
+import { usualSchema } from "../serve/networkSchema.js";
 import type { ServeConfig } from "../serve/serveConfig.js";
 import { NETWORK_PLACE } from "../serve/serveFile.js";
 import { NETWORK_SETTINGS, SHARED_SETTINGS } from "../serve/serveSettings.js";
-import { fileKeyOf, nameOf, type Settings } from "../settings/setting.js";
+import { fileKeyOf, nameOf, type Settings, type Values } from "../settings/setting.js";
 import { placeIn, type Source } from "../settings/source.js";
 import { MASK, withoutUrlSecrets } from "../settings/withoutUrlSecrets.js";
 
@@ -20,9 +21,16 @@ export function effectiveSettings({ shared: _, sources, networks }: ServeConfig)
   const ofNetworks = networks.flatMap(({ place, sources: own }) =>
     place === undefined
       ? settingsOf(NETWORK_SETTINGS, own, "")
-      : settingsOf({ ...NETWORK_PLACE, ...NETWORK_SETTINGS }, own, `networks.${place.name}.`),
+      : settingsOf(settingsOfEntry(place), own, `networks.${place.name}.`),
   );
   return [...ofNetworks, ...settingsOf(SHARED_SETTINGS, sources, "")];
+}
+
+/** The settings of an entry of `networks`. The defaults of two follow from its name. */
+function settingsOfEntry({ name = "", host }: Values<typeof NETWORK_PLACE>): Settings {
+  const path = { ...NETWORK_PLACE.path, ...(host === undefined && { defaultText: `/${name}` }) };
+  const schema = { ...NETWORK_SETTINGS.schema, defaultText: usualSchema(name) };
+  return { ...NETWORK_PLACE, path, ...NETWORK_SETTINGS, schema };
 }
 
 function settingsOf(settings: Settings, sources: ReadonlyMap<string, Source>, prefix: string) {
@@ -48,5 +56,7 @@ export function configLines(settings: readonly EffectiveSetting[]): string[] {
   const width = (column: "key" | "value", most: number) =>
     Math.min(most, Math.max(...given.map((setting) => setting[column].length))) + 2;
   const [keys, values] = [width("key", 60), width("value", 50)];
-  return given.map(({ key, value, origin }) => `${key.padEnd(keys)}${value.padEnd(values)}${origin}`);
+  return given.map(
+    ({ key, value, origin }) => `${key.padEnd(keys - 1)} ${value.padEnd(values - 1)} ${origin}`,
+  );
 }

@@ -40,7 +40,8 @@ const DEFAULT_DATA_DIR = ".gas-waiver";
 /** Asks the service, its store and the nodes, as far as they are named. One that gives no answer hides none of the others. */
 export async function readServiceStatus(sources: StatusSources): Promise<ServiceStatus> {
   const { url, client, hasKey, store, rpcUrls, signal } = sources;
-  const isNamed = Object.values(store).some((place) => place !== undefined);
+  const { config: _, ...places } = store;
+  const isNamed = Object.values(places).some((place) => place !== undefined);
   const hasStore = isNamed || existsSync(DEFAULT_DATA_DIR);
   const [health, readiness, policy, lanes, nodes] = await Promise.all([
     answerOf(client.health({ signal })),

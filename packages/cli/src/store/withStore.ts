@@ -1,7 +1,10 @@
 import { StartError } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
+import { schemasOf } from "../serve/networkSchema.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
+import type { ConfigFile } from "../settings/configFile.js";
 import { databaseUrl, path, schemaName, switchedOn } from "../settings/parsers.js";
+import { UsageError } from "../settings/readSettings.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives } from "../settings/setting.js";
 
@@ -46,6 +49,7 @@ export const STORE_ALTERNATIVES: readonly Alternatives<"dataDir" | "databaseUrlF
 ];
 
 export interface StoreValues {
+  readonly config?: ConfigFile | undefined;
   readonly dataDir: string | undefined;
   readonly databaseUrlFile: string | undefined;
   readonly databaseUrl: string | undefined;
@@ -59,13 +63,14 @@ export type StorePlace = ({ readonly dataDir: string } | { readonly databaseUrl:
 
 /**
  * Opens the store for administration, calls `use`, and closes it.
- * @throws {@link CommandFailedError} if the store cannot be opened.
+ * @throws {@link CommandFailedError} if the store cannot be opened, {@link UsageError} if it could be that of several networks.
  */
 export async function withStore<A extends { close(): Promise<void> }, T>(
-  { dataDir = ".gas-waiver", databaseUrlFile, databaseUrl = databaseUrlFile, schema }: StoreValues,
+  { config, dataDir = ".gas-waiver", databaseUrlFile, databaseUrl = databaseUrlFile, schema }: StoreValues,
   open: (place: StorePlace) => Promise<A>,
   use: (admin: A) => Promise<T>,
 ): Promise<T> {
+  assertOneNetwork(config, schema);
   let admin: A | undefined;
   try {
     const database = databaseUrl === undefined ? { dataDir } : { databaseUrl };
@@ -77,4 +82,14 @@ export async function withStore<A extends { close(): Promise<void> }, T>(
   } finally {
     await admin?.close();
   }
+}
+
+/** The tables outside of the networks' schemas are of no network: a key that is made there opens nothing. */
+function assertOneNetwork(config: ConfigFile | undefined, schema: string | undefined): void {
+  const schemas = config && schemasOf(config);
+  if (config === undefined || schemas === undefined || schema !== undefined) return;
+  const choice = schemas.join(", ");
+  throw new UsageError([
+    `${config.path} has a list of networks: name the schema of one with --schema (${choice})`,
+  ]);
 }

@@ -54,6 +54,9 @@ const SETTINGS = {
 /** The pause between two looks at the chain and the service, in ms. */
 const POLL_MS = 500;
 
+/** The shortest pause between two requests to read the keys: a replica works for a second on each keystore. */
+const RELOAD_EVERY_MS = 5_000;
+
 export const rotate = defineCommand({
   description:
     "The command makes a key (or takes --to), has governance register it with the targets of the old one, has all replicas read\n" +
@@ -86,7 +89,7 @@ async function rotateWith(lanes: LaneAdmin, values: RotateValues, context: Conte
     const validators = validatorsOf(values);
     const governance = new DecisionMaker({ rpcUrl: values.rpcUrl, validators, signal });
     const output = new RotationOutput(rotation, values.json === true, context);
-    await walkThrough(rotation, { lanes, governance }, output, {
+    await walkThrough(rotation, { lanes: rarelyReloading(lanes), governance }, output, {
       signal,
       hasValidator: validators.length > 0,
     });
@@ -116,6 +119,16 @@ async function walkThrough(
   } finally {
     output.clear();
   }
+}
+
+function rarelyReloading(lanes: LaneAdmin): LaneAdmin {
+  let nextAt = 0;
+  const reload = async () => {
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + RELOAD_EVERY_MS;
+    await lanes.reload();
+  };
+  return { ...lanes, reload };
 }
 
 /** Returns the waiver that takes the place: the given one, that of an earlier run, or a new one. Records it in the audit. */
