@@ -12,7 +12,7 @@ import { SeededRandom } from "./support/seededRandom.js";
 import { account, TOKEN, token } from "./support/user.js";
 
 /** Set AIRDROP_RECIPIENTS=5000 AIRDROP_KILLS=12 AIRDROP_SEED=7 for the recipe's own size and other moments. */
-const { AIRDROP_RECIPIENTS = "400", AIRDROP_KILLS = "3", AIRDROP_SEED = "1" } = process.env;
+const { AIRDROP_RECIPIENTS = "200", AIRDROP_KILLS = "2", AIRDROP_SEED = "1" } = process.env;
 const RECIPIENTS = Number(AIRDROP_RECIPIENTS);
 const KILLS = Number(AIRDROP_KILLS);
 const SENDER = account(7).address;
