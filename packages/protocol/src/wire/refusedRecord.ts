@@ -4,20 +4,12 @@ import { TX_HASH_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, defineSchema } from "./schema.js";
 import {
   INCLUDED_SAMPLE,
+  innerTxProperties,
   parseSubmissionRecord,
   SUBMISSION_RECORD_SCHEMA,
   type SubmissionRecord,
 } from "./submissionRecord.js";
-import {
-  ADDRESS,
-  DECIMAL,
-  isOptionalText,
-  isText,
-  membersOf,
-  SUBMISSION_ID,
-  TIME,
-  TX_HASH,
-} from "./values.js";
+import { isOptionalText, isText, membersOf, SUBMISSION_ID, TIME } from "./values.js";
 import { WireError } from "./wireError.js";
 
 /**
@@ -98,15 +90,7 @@ const REFUSED_RECORD_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
     certainty: { type: "string", const: "not_broadcast" },
     // The error of the line.
     error: ERROR_SCHEMA,
-    txHash: TX_HASH,
-    sender: { ...ADDRESS, description: "The user who signed the InnerTx." },
-    nonce: { ...DECIMAL, description: "The sender's nonce." },
-    target: { ...ADDRESS, description: "The contract that the InnerTx calls." },
-    selector: {
-      type: "string",
-      pattern: "^0x[0-9a-f]{8}$",
-      description: "The method that the InnerTx calls. Absent if its calldata is shorter than 4 bytes.",
-    },
+    ...innerTxProperties(),
     failedAt: { ...TIME, description: "When it was refused." },
   },
   required: ["id", "state", "refused", "certainty", "error", "failedAt"],

@@ -97,6 +97,19 @@ export function parseSubmissionRecord(value: unknown): SubmissionRecord {
   return value as SubmissionRecord;
 }
 
+/** The members of a record that tell its InnerTx. A function, so that bundles without schemas leave it out. */
+export const innerTxProperties = () => ({
+  txHash: TX_HASH,
+  sender: { ...ADDRESS, description: "The user who signed the InnerTx." },
+  nonce: { ...DECIMAL, description: "The sender's nonce." },
+  target: { ...ADDRESS, description: "The contract that the InnerTx calls." },
+  selector: {
+    type: "string" as const,
+    pattern: "^0x[0-9a-f]{8}$",
+    description: "The method that the InnerTx calls. Absent if its calldata is shorter than 4 bytes.",
+  },
+});
+
 export const SUBMISSION_RECORD_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
   type: "object",
   description: "The record of a submission: its state, its place on the chain, and the times of its steps.",
@@ -109,15 +122,7 @@ export const SUBMISSION_RECORD_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
       description:
         "Whether the submission's present wrapper reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back.",
     },
-    txHash: TX_HASH,
-    sender: { ...ADDRESS, description: "The user who signed the InnerTx." },
-    nonce: { ...DECIMAL, description: "The sender's nonce." },
-    target: { ...ADDRESS, description: "The contract that the InnerTx calls." },
-    selector: {
-      type: "string",
-      pattern: "^0x[0-9a-f]{8}$",
-      description: "The method that the InnerTx calls. Absent if its calldata is shorter than 4 bytes.",
-    },
+    ...innerTxProperties(),
     acceptedAt: { ...TIME, description: "When the service accepted the submission." },
     wrapperHash: { ...HASH, description: "The wrapper's hash, from `signed` on." },
     waiver: { ...ADDRESS, description: "The waiver that signed the wrapper." },

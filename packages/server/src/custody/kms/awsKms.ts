@@ -1,6 +1,7 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
 import { compactOfDer, otherCurve, pointOfPublicKey } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
+import { createCalls } from "./abortableCall.js";
 import { type KmsKey, type KmsOptions, MAX_SOCKETS } from "./kmsKey.js";
 import type { AwsKeyName } from "./kmsKeyName.js";
 
@@ -20,15 +21,7 @@ export async function openAwsKey(
     ...(endpoint && { endpoint }),
     requestHandler: { httpsAgent: { maxSockets: MAX_SOCKETS }, httpAgent: { maxSockets: MAX_SOCKETS } },
   });
-  const call = async <T>(send: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> => {
-    const abortSignal = AbortSignal.timeout(timeoutMs);
-    try {
-      return await send({ abortSignal });
-    } catch (error) {
-      if (abortSignal.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
-      throw translate(error as AwsError);
-    }
-  };
+  const call = createCalls(timeoutMs, translate);
   const signing = { KeyId: id, MessageType: "DIGEST", SigningAlgorithm: "ECDSA_SHA_256" } as const;
   return {
     async readPublicKey() {

@@ -1,6 +1,7 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
 import { otherCurve } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
+import { createCalls } from "./abortableCall.js";
 import type { KmsKey, KmsOptions } from "./kmsKey.js";
 import type { AzureKeyName } from "./kmsKeyName.js";
 
@@ -22,15 +23,7 @@ export async function openAzureKey(
   const options = { retryOptions: { maxRetries: 0 }, ...(agent && { agent }) };
   const credential = new DefaultAzureCredential(options);
   const keys = new KeyClient(vaultUrl, credential, options);
-  const call = async <T>(send: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> => {
-    const abortSignal = AbortSignal.timeout(timeoutMs);
-    try {
-      return await send({ abortSignal });
-    } catch (error) {
-      if (abortSignal.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
-      throw translate(error as AzureError);
-    }
-  };
+  const call = createCalls(timeoutMs, translate);
   const readKey = () => call((given) => keys.getKey(name, { ...given, ...(version && { version }) }));
   let cryptography: Promise<InstanceType<typeof CryptographyClient>> | undefined;
   /** The key is read once; a key without a version is the newest one of that time. */
