@@ -1,9 +1,13 @@
 // A service with a configuration file: its start, `config check` and `config print`.
 import { writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import { type HDNodeWallet, keccak256 } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { checkDisk, verdictOfRoom } from "../packages/cli/src/configCheck/checkPlace.js";
 import { run } from "../packages/cli/src/run.js";
 import { makeCertificate } from "../packages/server/test/support/certificate.js";
 import { freshFolder } from "./support/freshFolder.js";
@@ -46,6 +50,18 @@ async function call(...argv: string[]) {
     write: async () => {},
   });
   return { status, out: out.join("\n"), err: err.join("\n") };
+}
+
+/** A Web3Signer that lists the keys of some accounts, and signs for all of them with one. */
+async function startSigner({ lists, signsWith }: { lists: HDNodeWallet[]; signsWith: HDNodeWallet }) {
+  const server = createHttpServer(async (request, response) => {
+    const publicKeyOf = ({ signingKey }: HDNodeWallet) => `0x${signingKey.publicKey.slice(4)}`;
+    if (request.url?.endsWith("/publicKeys")) return response.end(JSON.stringify(lists.map(publicKeyOf)));
+    const { data } = JSON.parse(await text(request)) as { data: string };
+    return response.end(signsWith.signingKey.sign(keccak256(data)).serialized);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
 }
 
 let files = 0;
@@ -98,6 +114,67 @@ admin-tokens: [aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]
 });
 
 describe("gas-waiver config check", () => {
+  it("finds the troubles of each network, and those between them, at once", async () => {
+    const signer = await startSigner({ lists: [account(10), account(11)], signsWith: account(11) });
+    const entry = (name: string, rest: string) => `  - {name: ${name}, rpc-url: "${rpcUrl}", ${rest}}\n`;
+    const addresses = [10, 11, 12].map((i) => `"${account(i).address}"`).join(", ");
+    const remote = `web3signer-url: "${signer.url}", web3signer-waivers: [${addresses}]`;
+    writeFileSync(join(folder, "open-url"), "postgres://127.0.0.1:1/relay", { mode: 0o644 });
+    const file = join(folder, "troubled.yaml");
+    writeFileSync(
+      file,
+      `port: 18080
+metrics-port: 18080
+database-url-file: open-url
+networks:
+${entry("one", `chain-id: ${CHAIN_ID}, schema: same, path: /rpc/one, ${remote}`)}\
+${entry("two", `chain-id: 988, schema: same, path: /v1, passphrase-file: open-url, waiver-keystore: key`)}\
+${entry("docs", `chain-id: 3, waiver-key-file: key`)}`,
+    );
+    const { out } = await call("config", "check", "--config", file, "--json");
+    const { findings } = JSON.parse(out) as { findings: Record<string, string>[] };
+    signer.close();
+    const troubles = findings
+      .filter(({ verdict, area }) => verdict !== "ok" && area !== "nodes")
+      .map(({ network, verdict, area, found }) => `${network ?? ""} ${area} ${verdict}: ${found}`);
+    for (const [i, trouble] of [
+      /yaml:2:15: --metrics-port and --port are both 18080: each needs a port of its own$/,
+      /yaml:3:20: database-url-file .* can be read or written by other users/,
+      /yaml:5:\d+: path "\/rpc\/one" is a path of the service itself$/,
+      /yaml:6:\d+: path "\/v1" is a path of the service itself$/,
+      /yaml:6:\d+: passphrase-file .* can be read or written by other users/,
+      /yaml:6:\d+: waiver-keystore .* is not a keystore: it is not JSON$/,
+      /yaml:7:\d+: name "docs" is a path of the service itself$/,
+      /yaml:6:5: two networks have the schema same$/,
+      /^ database not proven: the setting of its place cannot be used, so no database was tried$/,
+      /^one custody refuses: the Web3Signer at \S+ has no key of the waiver 0x/,
+      /^one custody refuses: the custody of 0x\w+ is of no use: .*signature/,
+      /^two custody not proven: the settings of the custody cannot be used, so no key was tried$/,
+    ].entries())
+      expect(troubles[i]).toMatch(trouble);
+    expect(troubles).toHaveLength(12);
+    const waivers = findings.filter(({ network, check }) => network === "one" && check === "waivers");
+    expect(waivers.map(({ found }) => found)).toEqual([
+      expect.stringContaining("is registered with"),
+      expect.stringContaining("is registered with"),
+      expect.stringContaining("is not registered"),
+    ]);
+  });
+
+  it("refuses a data folder that cannot be made, and a disk without room", async () => {
+    const [inFile] = await checkDisk({ dataDir: join(folder, "key", "data") });
+    expect(inFile).toMatchObject({
+      check: "rights",
+      verdict: "refuses",
+      found: expect.stringMatching(/key is not a folder$/),
+    });
+    expect((await checkDisk({ dataDir: "/proc/data" }))[0]).toMatchObject({
+      check: "rights",
+      verdict: "refuses",
+    });
+    expect(verdictOfRoom(2 ** 20)).toMatchObject({ verdict: "refuses", found: "the disk is full" });
+  });
+
   it("finds a key that a custody has twice, as the start does", async () => {
     const key = account(10).privateKey;
     writeFileSync(join(folder, "twice"), `${key}\n${key}\n`, { mode: 0o600 });

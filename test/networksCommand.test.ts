@@ -1,6 +1,6 @@
 // `gas-waiver serve` with a file of several networks, in a process of its own: a devnet in another process, a chain of another id,
 // and one whose node is down.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { run } from "../packages/cli/src/run.js";
@@ -80,6 +80,48 @@ it("serves each network of the file at its place, says which does not run, and l
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(logged).toContainEqual(expect.objectContaining({ network: "other", msg: "the network runs" }));
   expect(logged).toContainEqual(expect.objectContaining({ network: "late", level: 50 }));
+});
+
+it("checks the schema of each network: its number, its chain, and the right to make one that is not there", async () => {
+  const checked = join(folder, "checked.yaml");
+  const other = readFileSync(file, "utf8").replace(
+    `chain-id: 77`,
+    "chain-id: 78\n    schema: gas_waiver_other",
+  );
+  writeFileSync(checked, other.replace("name: other", "name: renamed"));
+  const stores = async (databaseUrl: string) => {
+    const out: string[] = [];
+    await run(["config", "check", "--config", checked, "--json"], {
+      env: { DATABASE_URL: databaseUrl },
+      signal: new AbortController().signal,
+      print: (line) => out.push(line),
+      printError: () => {},
+      write: async () => {},
+    });
+    const findings: Record<string, string>[] = JSON.parse(out.join("")).findings;
+    return findings
+      .filter(({ check, area }) => area === "database" && ["schema", "rights"].includes(String(check)))
+      .map(({ network, check, verdict, found }) => `${network} ${check} ${verdict}: ${found}`);
+  };
+  expect(await stores(databaseUrl)).toEqual([
+    expect.stringMatching(/^dev schema ok: number \d+, as this program$/),
+    "dev rights ok: the role may make tables in the schema gas_waiver_dev",
+    "renamed schema ok: there is no store yet; the start makes it",
+    "renamed rights ok: the role may make the schema gas_waiver_renamed",
+    "late schema refuses: the store belongs to chain 988, the service is for chain 78",
+    "late rights ok: the role may make tables in the schema gas_waiver_other",
+  ]);
+  const connection = createConnection({ connectionString: databaseUrl });
+  await connection.connect();
+  await connection.query("create role stranger login");
+  await connection.end();
+  const asStranger = new URL(databaseUrl);
+  asStranger.username = "stranger";
+  expect(await stores(asStranger.href)).toEqual([
+    "dev rights refuses: the role may make no tables in the schema gas_waiver_dev",
+    "renamed rights refuses: there is no schema gas_waiver_renamed, and the role may make none",
+    "late rights refuses: the role may make no tables in the schema gas_waiver_other",
+  ]);
 });
 
 it("shows the lanes of one network to commands beside it, by its schema", async () => {

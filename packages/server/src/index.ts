@@ -46,11 +46,18 @@ export {
   type KeyTermsJson,
 } from "./model/keyTerms.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
-export { type NetworkOptions, type NetworksOptions, SHARED_OPTIONS } from "./model/networkOptions.js";
+export {
+  isServicePath,
+  type NetworkOptions,
+  type NetworksOptions,
+  SHARED_OPTIONS,
+} from "./model/networkOptions.js";
 export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
 export { isKeyOrigin, isOrigin } from "./model/origins.js";
 export { certificateProblems, certificateWarning, type TlsCertificate } from "./model/tlsCertificate.js";
-export { checkDatabase, type DatabaseCheck, type DatabaseFinding } from "./preflight/checkDatabase.js";
+export { checkDatabase } from "./preflight/checkDatabase.js";
+export type { ExpectedStore } from "./preflight/checkStore.js";
+export type { DatabaseCheck, DatabaseFinding } from "./preflight/databaseFinding.js";
 export type { NodeCheck, NodeFinding, NodeVerdict } from "./preflight/finding.js";
 export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
 export { CustodyThrottledError } from "./signing/custodyErrors.js";

@@ -1,73 +1,95 @@
-import { bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
 import { checkCustody, checkNodes, DEFAULTS } from "@gas-waiver/server";
 import type { Context } from "../command.js";
-import { CUSTODIES, waiverAddresses } from "../serve/custodySettings.js";
-import { type OpenWaivers, openWaivers } from "../serve/openWaivers.js";
+import { CUSTODIES, CUSTODY_KEYS, problemsOfCustody, waiverAddresses } from "../serve/custodySettings.js";
+import { problemsIn, tryToOpenWaivers } from "../serve/openWaivers.js";
 import type { NetworkConfig } from "../serve/serveConfig.js";
 import type { NetworkValues } from "../serve/serveSettings.js";
-import { UsageError } from "../settings/readSettings.js";
 import type { ConfigFinding } from "./finding.js";
+import { unusableSettings } from "./unusableSettings.js";
 
 /** Has each custody sign once, and checks the nodes with the registration of the waivers. */
-export async function checkNetwork(
-  { place, values }: NetworkConfig,
-  context: Context,
-): Promise<ConfigFinding[]> {
-  const network = place?.name === undefined ? {} : { network: place.name };
-  const [custody, nodes] = await Promise.all([
-    checkWaivers(values, context),
-    checkNodesOf(values, context.signal),
-  ]);
-  return [...custody, ...nodes].map((finding) => ({ ...finding, ...network }));
+export async function checkNetwork(config: NetworkConfig, context: Context): Promise<ConfigFinding[]> {
+  const { name } = config.place ?? {};
+  const { waivers, findings } = await checkWaivers(config, context);
+  const nodes = await checkNodesOf(config.values, waivers, context.signal);
+  return [...findings, ...nodes].map((finding) =>
+    name === undefined ? finding : { ...finding, network: name },
+  );
 }
 
 type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
-async function checkWaivers(values: Partly<NetworkValues>, context: Context): Promise<ConfigFinding[]> {
-  const base = { area: "custody", check: "signature" } as const;
-  // Without any, the settings have said so.
-  if (CUSTODIES.keys.every((custody) => values[custody] === undefined)) return [];
-  const findings: ConfigFinding[] = [];
-  const warn = (found: string) =>
-    findings.push({ ...base, subject: "keys", verdict: "warning", found: found.replace(/^warning: /, "") });
-  let open: OpenWaivers;
-  try {
-    open = await openWaivers({ chainId: 0, ...values } as Parameters<typeof openWaivers>[0], {
-      ...context,
-      print: warn,
-    });
-  } catch (error) {
-    const all = error instanceof UsageError ? error.problems : [(error as Error).message];
-    return all.map((found) => ({ ...base, subject: "keys", verdict: "refuses", found }));
-  }
-  const tries = open.waivers.map(async (waiver): Promise<ConfigFinding> => {
-    const subject = bytesToHex(waiver.address);
-    try {
-      await checkCustody(waiver, values.custodyTimeoutMs);
-      return { ...base, subject, verdict: "ok", found: "it signs with the key of its address" };
-    } catch (error) {
-      return { ...base, subject, verdict: "refuses", found: (error as Error).message };
-    }
-  });
-  const addresses = open.waivers.map(({ address }) => bytesToHex(address));
-  const twice = addresses.filter((subject, i) => addresses.indexOf(subject) !== i);
-  const found = "the custody has its key twice";
-  const repeated = twice.map((subject): ConfigFinding => ({ ...base, subject, verdict: "refuses", found }));
-  return [...findings, ...repeated, ...(await Promise.all(tries))];
+interface CheckedWaivers {
+  readonly waivers: readonly WaiverAccount[];
+  readonly findings: readonly ConfigFinding[];
 }
 
-async function checkNodesOf(values: Partly<NetworkValues>, signal: AbortSignal): Promise<ConfigFinding[]> {
+const SIGNATURE = { area: "custody", check: "signature" } as const;
+
+async function checkWaivers(config: NetworkConfig, context: Context): Promise<CheckedWaivers> {
+  const values: Partly<NetworkValues> = config.values;
+  const findings: ConfigFinding[] = [];
+  const add = (verdict: ConfigFinding["verdict"], found: string, subject = "keys") =>
+    findings.push({ ...SIGNATURE, subject, verdict, found });
+  const unusable = unusableSettings(config, CUSTODY_KEYS);
+  // Opened without its passphrase or PIN, a custody would ask for one, or a token would count a wrong one.
+  if (unusable.length > 0 || problemsOfCustody(values).length > 0) {
+    add("not proven", "the settings of the custody cannot be used, so no key was tried");
+    return { waivers: [], findings };
+  }
+  // Without any, the settings have said so.
+  if (CUSTODIES.keys.every((custody) => values[custody] === undefined)) return { waivers: [], findings };
+  const warn = (line: string) => add("warning", line.replace(/^warning: /, ""));
+  const { waivers, failures } = await tryToOpenWaivers(
+    { chainId: 0, ...values } as Parameters<typeof tryToOpenWaivers>[0],
+    { ...context, print: warn },
+  );
+  for (const problem of failures.flatMap(problemsIn)) add("refuses", problem);
+  const addresses = waivers.map(({ address }) => bytesToHex(address));
+  for (const twice of addresses.filter((address, i) => addresses.indexOf(address) !== i))
+    add("refuses", "the custody has its key twice", twice);
+  const signatures = waivers.map((waiver) => checkSignature(waiver, values.custodyTimeoutMs));
+  return { waivers, findings: [...findings, ...(await Promise.all(signatures))] };
+}
+
+async function checkSignature(waiver: WaiverAccount, timeoutMs: number | undefined): Promise<ConfigFinding> {
+  const subject = bytesToHex(waiver.address);
+  try {
+    await checkCustody(waiver, timeoutMs);
+    return { ...SIGNATURE, subject, verdict: "ok", found: "it signs with the key of its address" };
+  } catch (error) {
+    return { ...SIGNATURE, subject, verdict: "refuses", found: (error as Error).message };
+  }
+}
+
+async function checkNodesOf(
+  values: Partly<NetworkValues>,
+  opened: readonly WaiverAccount[],
+  signal: AbortSignal,
+): Promise<ConfigFinding[]> {
   const { rpcUrl, chainId, reorgDepth = DEFAULTS.reorgDepth, policySource, allowedTargets } = values;
   if (rpcUrl === undefined) return [];
+  // Some custodies name their waivers only when they are open, others also when they cannot be opened.
+  const named = [...opened.map(({ address }) => address), ...waiverAddresses(values as NetworkValues)];
+  const waivers = [...new Set(named.map((address) => bytesToHex(address)))].map((address) =>
+    hexToBytes(address),
+  );
   const findings = await checkNodes({
     rpcUrls: rpcUrl,
     chainId,
     reorgDepth,
-    waivers: waiverAddresses(values as NetworkValues),
+    waivers,
     readsRegistry: (policySource ?? (allowedTargets ? "config" : "registry")) !== "config",
     maxWrapperBytes: values.maxWrapperBytes ?? DEFAULTS.maxWrapperBytes,
     rpcTimeoutMs: DEFAULTS.rpcTimeoutMs,
     signal,
   });
-  return findings.map(({ node, mayPass: _, ...finding }) => ({ ...finding, area: "nodes", subject: node }));
+  return findings.map(({ node, mayPass: _, ...finding }) => {
+    const isSkipped = values.skipNodeCheck && finding.verdict === "refuses" && !NEEDED.has(finding.check);
+    return { ...finding, ...(isSkipped && { verdict: "warning" }), area: "nodes", subject: node };
+  });
 }
+
+/** A service starts on no other chain, whatever its settings skip. */
+const NEEDED: ReadonlySet<string> = new Set(["answers", "chain"]);

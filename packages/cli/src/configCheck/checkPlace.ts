@@ -1,7 +1,7 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { certificateProblems, certificateWarning } from "@gas-waiver/server";
 import type { SharedValues } from "../serve/serveSettings.js";
 import type { ConfigFinding } from "./finding.js";
@@ -10,6 +10,8 @@ type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
 /** Less free room than this lasts for hours, not for days. */
 const LITTLE_ROOM_BYTES = 2 ** 30;
+/** A new PostgreSQL has about 40 MiB of files, and writes segments of 16 MiB. */
+const LEAST_ROOM_BYTES = 2 ** 26;
 
 /** Checks the certificate and its key. */
 export function checkTls({ tlsCert, tlsKey }: Partly<SharedValues>): ConfigFinding[] {
@@ -73,18 +75,37 @@ export async function checkDisk(values: Partly<SharedValues>): Promise<ConfigFin
   const folder = resolve(values.dataDir ?? ".gas-waiver");
   const existing = closestFolder(folder);
   const base = { area: "disk", subject: folder } as const;
-  try {
-    accessSync(existing, constants.W_OK | constants.X_OK);
-  } catch {
-    const found = `this user cannot write to ${existing}`;
-    return [{ ...base, check: "rights", verdict: "refuses", found, means: "the store cannot be made" }];
+  const problem = writeProblem(existing);
+  if (problem !== undefined) {
+    const means = "the store cannot be made";
+    return [{ ...base, check: "rights", verdict: "refuses", found: problem, means }];
   }
   const { bavail, bsize } = await statfs(existing);
-  const free = bavail * bsize;
-  const found = `${(free / 2 ** 30).toFixed(1)} GiB are free`;
-  if (free >= LITTLE_ROOM_BYTES) return [{ ...base, check: "room", verdict: "ok", found }];
-  const means = "the store stops accepting when the disk is full";
-  return [{ ...base, check: "room", verdict: "warning", found, means }];
+  return [{ ...base, check: "room", ...verdictOfRoom(bavail * bsize) }];
+}
+
+/** Judges the free room of the data folder's disk. */
+export function verdictOfRoom(freeBytes: number): Pick<ConfigFinding, "verdict" | "found" | "means"> {
+  const found = `${(freeBytes / 2 ** 30).toFixed(1)} GiB are free`;
+  if (freeBytes >= LITTLE_ROOM_BYTES) return { verdict: "ok", found };
+  if (freeBytes >= LEAST_ROOM_BYTES)
+    return { verdict: "warning", found, means: "the store stops accepting when the disk is full" };
+  return { verdict: "refuses", found: "the disk is full", means: "the store cannot be made or opened" };
+}
+
+/** Makes a folder for a moment. Rights alone do not show a file system that takes none. */
+function writeProblem(existing: string): string | undefined {
+  try {
+    rmdirSync(mkdtempSync(join(existing, ".gas-waiver-check-")));
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EACCES" || code === "EPERM") return `this user cannot write to ${existing}`;
+    if (code === "EROFS") return `${existing} is on a file system that is read-only`;
+    if (code === "ENOSPC" || code === "EDQUOT") return `the disk of ${existing} is full`;
+    if (code === "ENOTDIR") return `${existing} is not a folder`;
+    return `nothing can be written to ${existing}: ${message}`;
+  }
 }
 
 function closestFolder(folder: string): string {

@@ -146,6 +146,9 @@ const ALL = { ...CUSTODY_FLAGS, ...CUSTODY_VARIABLES } as const;
 
 export type CustodyValues = Values<typeof ALL>;
 
+/** The names of all settings of custodies. */
+export const CUSTODY_KEYS: readonly string[] = Object.keys(ALL);
+
 /** Separates the settings of custodies from the others. */
 export function splitCustody<V extends CustodyValues>(values: V) {
   const { waiverKeystore, passphraseFile, passphraseFd, waiverKms, waiverKeyFile, waiverKeys, ...rest } =

@@ -5,8 +5,10 @@ import {
   openPkcs11Waivers,
   openWeb3Signer,
   privateKeyWaiver,
+  StartError,
 } from "@gas-waiver/server";
 import type { Context } from "../command.js";
+import { CommandFailedError } from "../errorMessage.js";
 import { keyFile } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 import { type KeystoreFile, keystorePath } from "../waivers/keystoreFiles.js";
@@ -29,28 +31,51 @@ type OpenValues = CustodyValues & {
 };
 type OpenContext = Pick<Context, "print" | "promptSecret">;
 
+/** The waivers that could be opened, and one reason for each other one. */
+export interface WaiverOpening extends OpenWaivers {
+  readonly failures: readonly Error[];
+}
+
 /**
  * Opens the custody that the settings name.
- * @throws {@link UsageError} for a keystore that cannot be opened, {@link CommandFailedError} for a custody that is of no use.
+ * @throws {@link UsageError} for a keystore that cannot be opened, {@link CommandFailedError} for a custody that is of no use;
+ * either names all that is wrong.
  */
 export async function openWaivers(values: OpenValues, context: OpenContext): Promise<OpenWaivers> {
-  const { waiverKeystore, waiverKms, web3signerUrl, waiverKeyFile, waiverKeys, chainId, custodyTimeoutMs } =
-    values;
+  const { failures, ...opened } = await tryToOpenWaivers(values, context);
+  const [first, ...others] = failures;
+  if (first === undefined) return opened;
+  if (failures.every((failure) => failure instanceof UsageError))
+    throw new UsageError(failures.flatMap(({ problems }) => problems));
+  if (others.length === 0) throw first;
+  const problems = failures.flatMap(problemsIn).map((problem) => `\n  - ${problem}`);
+  throw new CommandFailedError(`the waivers' keys cannot be used:${problems.join("")}`);
+}
+
+/** Opens what can be opened of the custody that the settings name. */
+export async function tryToOpenWaivers(values: OpenValues, context: OpenContext): Promise<WaiverOpening> {
+  const { waiverKeystore, waiverKms, web3signerUrl, pkcs11Library, waiverKeyFile, chainId } = values;
   if (waiverKeystore) return await openKeystores(waiverKeystore, values, context);
-  if (waiverKms) return { waivers: await openKmsWaivers(waiverKms, custodyTimeoutMs), reread: undefined };
-  if (values.pkcs11Library !== undefined)
-    return { waivers: await openToken(values, values.pkcs11Library), reread: undefined };
-  if (web3signerUrl !== undefined)
-    return { waivers: await openRemote(values, web3signerUrl, custodyTimeoutMs), reread: undefined };
+  if (waiverKms) return await openKmsWaivers(waiverKms, values.custodyTimeoutMs);
+  if (pkcs11Library !== undefined) return await openToken(values, pkcs11Library);
+  if (web3signerUrl !== undefined) return await openRemote(values, web3signerUrl);
   if (chainId === MAINNET) {
     const place = waiverKeyFile?.path ?? "the environment";
     context.print(
       `warning: the waivers' private keys lie unencrypted in ${place}; on mainnet, keep them in a keystore (\`gas-waiver waivers import\`) or in another custody`,
     );
   }
-  const waivers = (waiverKeyFile?.keys ?? waiverKeys ?? []).map(privateKeyWaiver);
+  const waivers = (waiverKeyFile?.keys ?? values.waiverKeys ?? []).map(privateKeyWaiver);
   const path = waiverKeyFile?.path;
-  return { waivers, reread: path === undefined ? undefined : async () => rereadKeyFile(path) };
+  const reread = path === undefined ? undefined : async () => rereadKeyFile(path);
+  return { waivers, failures: [], reread };
+}
+
+/** Lists what an error says, one sentence each. */
+export function problemsIn(error: Error): readonly string[] {
+  const { cause } = error;
+  if (error instanceof UsageError) return error.problems;
+  return cause instanceof StartError ? cause.problems : [error.message];
 }
 
 function rereadKeyFile(path: string): WaiverAccount[] {
@@ -65,40 +90,77 @@ async function openKeystores(
   files: readonly KeystoreFile[],
   values: CustodyValues,
   context: OpenContext,
-): Promise<OpenWaivers> {
+): Promise<WaiverOpening> {
   let read: Promise<string> | undefined;
   const passphrase = () => {
     read ??= readPassphrase(values, context);
     return read;
   };
-  const open = async (all: readonly KeystoreFile[]) => {
-    const waivers: WaiverAccount[] = [];
+  const open = (all: readonly KeystoreFile[]) =>
     // One after the other: each takes 256 MiB for a moment.
-    for (const file of all) {
+    inTurns(all, async (file) => {
       const fail = (reason: string) => new UsageError([`--waiver-keystore "${file.path}" ${reason}`]);
-      waivers.push(privateKeyWaiver(await openKeystore(file, passphrase, fail)));
-    }
+      return privateKeyWaiver(await openKeystore(file, passphrase, fail));
+    });
+  const reread = async () => {
+    const given = files.map((file) => file.given).filter(isFirst);
+    const { waivers, failures } = await open(given.flatMap(keystorePath));
+    if (failures[0]) throw failures[0];
     return waivers;
   };
-  const reread = () =>
-    open(
-      files
-        .map(({ given }) => given)
-        .filter(isFirst)
-        .flatMap(keystorePath),
-    );
-  return { waivers: await open(files), reread };
+  return { ...(await open(files)), reread };
+}
+
+/** Opens one key after the other, also after one that cannot be used. */
+async function inTurns<T>(keys: readonly T[], open: (key: T) => Promise<WaiverAccount>) {
+  const waivers: WaiverAccount[] = [];
+  const failures: Error[] = [];
+  for (const key of keys) {
+    try {
+      waivers.push(await open(key));
+    } catch (error) {
+      // A passphrase that is missing is missing once.
+      if (!failures.includes(asFailure(error))) failures.push(asFailure(error));
+    }
+  }
+  return { waivers, failures };
+}
+
+/** Returns the error if it is about a key that cannot be used. @throws the others. */
+function asFailure(error: unknown): Error {
+  if (error instanceof UsageError || error instanceof CommandFailedError) return error;
+  throw error;
 }
 
 const isFirst = (one: string, i: number, all: readonly string[]) => all.indexOf(one) === i;
 
-async function openKmsWaivers(keys: readonly KmsWaiver[], timeoutMs?: number): Promise<WaiverAccount[]> {
-  const open = ({ key, ...waiver }: KmsWaiver) =>
-    openKmsWaiver(key, { ...waiver, ...(timeoutMs && { timeoutMs }) });
-  return await usable(() => Promise.all(keys.map(open)));
+/** The services answer many at once. */
+async function openKmsWaivers(keys: readonly KmsWaiver[], timeoutMs?: number): Promise<WaiverOpening> {
+  const opened = await Promise.all(
+    keys.map(({ key, ...waiver }) =>
+      inTurns([key], (name) =>
+        usable(() => openKmsWaiver(name, { ...waiver, ...(timeoutMs && { timeoutMs }) })),
+      ),
+    ),
+  );
+  return together(opened);
 }
 
-async function openToken(values: OpenValues, library: string): Promise<WaiverAccount[]> {
+type Part = Pick<WaiverOpening, "waivers" | "failures">;
+
+/** A signer that is away says so once. */
+function together(parts: readonly Part[]): WaiverOpening {
+  const failures = new Map(
+    parts.flatMap((part) => part.failures).map((failure) => [failure.message, failure]),
+  );
+  return {
+    waivers: parts.flatMap(({ waivers }) => waivers),
+    failures: [...failures.values()],
+    reread: undefined,
+  };
+}
+
+async function openToken(values: OpenValues, library: string): Promise<WaiverOpening> {
   const {
     pkcs11Token: token = "",
     pkcs11PinFile: pin = "",
@@ -106,20 +168,32 @@ async function openToken(values: OpenValues, library: string): Promise<WaiverAcc
     custodyTimeoutMs,
   } = values;
   const timeout = custodyTimeoutMs && { timeoutMs: custodyTimeoutMs };
-  return await usable(() => openPkcs11Waivers({ library, token, pin, keys, ...timeout }));
+  return together([await allOrNone(() => openPkcs11Waivers({ library, token, pin, keys, ...timeout }))]);
 }
 
-async function openRemote(values: CustodyValues, url: string, timeoutMs?: number): Promise<WaiverAccount[]> {
+async function openRemote(values: OpenValues, url: string): Promise<WaiverOpening> {
   const { web3signerWaivers = [], web3signerCa: ca, web3signerCert: cert, web3signerKey: key } = values;
+  const { custodyTimeoutMs: timeoutMs } = values;
   const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-  return await usable(async () => {
-    const waivers = await openWeb3Signer({
-      url,
-      waivers: web3signerWaivers,
-      tls,
-      ...(timeoutMs && { timeoutMs }),
-    });
-    await Promise.all(waivers.map((waiver) => checkCustody(waiver)));
-    return waivers;
-  });
+  const open = (waivers: readonly Uint8Array[]) =>
+    allOrNone(() => openWeb3Signer({ url, waivers, tls, ...(timeoutMs && { timeoutMs }) }));
+  let opened = await open(web3signerWaivers);
+  // The signer is asked for each alone only where one is missing, because each opening has connections of its own.
+  if (opened.failures.length > 0 && web3signerWaivers.length > 1)
+    opened = together(await Promise.all(web3signerWaivers.map((waiver) => open([waiver]))));
+  const checked = opened.waivers.map((waiver) =>
+    inTurns([waiver], async () => {
+      await usable(() => checkCustody(waiver, timeoutMs));
+      return waiver;
+    }),
+  );
+  return together([{ waivers: [], failures: opened.failures }, ...(await Promise.all(checked))]);
+}
+
+async function allOrNone(open: () => Promise<readonly WaiverAccount[]>): Promise<Part> {
+  try {
+    return { waivers: await usable(open), failures: [] };
+  } catch (error) {
+    return { waivers: [], failures: [asFailure(error)] };
+  }
 }

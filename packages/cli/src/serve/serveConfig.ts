@@ -8,6 +8,7 @@ import {
 } from "../settings/readSettings.js";
 import type { Setting, Settings, Values } from "../settings/setting.js";
 import { placeIn, type Source } from "../settings/source.js";
+import { usualSchema } from "./networkSchema.js";
 import { CONFIG_SETTING, NETWORK_PLACE } from "./serveFile.js";
 import {
   NETWORK_RULES,
@@ -152,6 +153,7 @@ const UNIQUE: Readonly<Record<string, (values: EntryReading["values"]) => string
     host === undefined && name !== undefined ? (path ?? `/${name}`) : undefined,
   host: ({ host }) => host,
   "chain-id": ({ chainId }) => chainId?.toString(),
+  schema: ({ name, schema }) => schema ?? (name === undefined ? undefined : usualSchema(name)),
 };
 
 function problemsBetween(

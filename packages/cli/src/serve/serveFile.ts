@@ -1,3 +1,4 @@
+import { isServicePath } from "@gas-waiver/server";
 import { readConfigFile } from "../settings/configFile.js";
 import { withForm } from "../settings/form.js";
 import { text } from "../settings/parsers.js";
@@ -10,7 +11,7 @@ export const NETWORK_PLACE = {
     fileKey: "name",
     help: "Name of the network: lower-case letters, digits and hyphens.",
     required: true,
-    parse: matching(
+    parse: placed(
       /^[a-z](?:[a-z0-9-]{0,30}[a-z0-9])?$/,
       "is not a name of up to 32 lower-case letters, digits and hyphens",
     ),
@@ -18,7 +19,7 @@ export const NETWORK_PLACE = {
   path: {
     fileKey: "path",
     help: "Path in front of the network's API: with /mainnet it is at /mainnet/v1/…; / has all paths of no other network. Default: / and the name.",
-    parse: matching(/^\/$|^(?:\/[a-z0-9][a-z0-9._-]*)+$/, "is not a path such as /mainnet"),
+    parse: placed(/^\/$|^(?:\/[a-z0-9][a-z0-9._-]*)+$/, "is not a path such as /mainnet"),
   },
   host: {
     fileKey: "host",
@@ -26,6 +27,17 @@ export const NETWORK_PLACE = {
     parse: matching(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, "is not a host name in lower case"),
   },
 } as const;
+
+/** Takes a name or path that is none of the service's own, which the network would hide. */
+function placed(pattern: RegExp, otherwise: string) {
+  const parse = matching(pattern, otherwise);
+  return withForm({ kind: "text", pattern: pattern.source }, (value) => {
+    const path = parse(value);
+    if (isServicePath(path.startsWith("/") ? path : `/${path}`))
+      throw new InvalidValueError("is a path of the service itself");
+    return path;
+  });
+}
 
 function matching(pattern: RegExp, otherwise: string) {
   return withForm({ kind: "text", pattern: pattern.source }, (value) => {

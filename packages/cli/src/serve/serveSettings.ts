@@ -171,6 +171,26 @@ function problemsOfAdmin({ adminPort, adminTokensFile, adminTokens }: Partial<Sh
   return ["--admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN"];
 }
 
+/** Addresses that stand for every address of the machine. */
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+/** Two ports cannot be opened with one number, unless on different addresses. */
+function problemsOfPorts(values: Partial<SharedValues>): string[] {
+  const { host = "", port, metricsHost = "", metricsPort, adminHost = "", adminPort } = values;
+  const ports = [
+    { flag: "--port", number: port, host },
+    { flag: "--metrics-port", number: metricsPort, host: metricsHost },
+    { flag: "--admin-port", number: adminPort, host: adminHost },
+  ].filter(({ number }) => number !== undefined && number !== 0);
+  return ports.flatMap((one, i) =>
+    ports.slice(i + 1).flatMap((other) => {
+      const meet = one.host === other.host || [one, other].some(({ host: own }) => EVERY_ADDRESS.has(own));
+      if (one.number !== other.number || !meet) return [];
+      return `${other.flag} and ${one.flag} are both ${one.number}: each needs a port of its own`;
+    }),
+  );
+}
+
 /** Only the addresses of ports that are opened count. */
 function problemsOfAddresses(values: Partial<SharedValues>): string[] {
   const { host, metricsPort, metricsHost, adminPort, adminHost } = values;
@@ -189,6 +209,7 @@ const problemsOfNetwork = (values: Partial<NetworkValues>) => [
 const problemsOfService = (values: Partial<SharedValues>) => [
   ...problemsOfLimits(values),
   ...problemsOfAddresses(values),
+  ...problemsOfPorts(values),
   ...problemsOfAdmin(values),
 ];
 

@@ -68,6 +68,19 @@ const OWN_SEGMENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * Tells whether a path begins as one of the service's own does, so that no network may have it.
+ * @example
+ * ```ts
+ * isServicePath("/v1/mainnet"); // true
+ * isServicePath("/mainnet"); // false
+ * ```
+ */
+export function isServicePath(path: string): boolean {
+  const [, first = ""] = path.split("/");
+  return OWN_SEGMENTS.has(first);
+}
+
+/**
  * Fills in the defaults of all networks, and checks all options.
  * @throws {@link InvalidOptionsError} with every problem. Secrets are never part of a message.
  */
@@ -102,9 +115,8 @@ function placeProblems({ name, path, hosts }: Place): string[] {
   const problems: string[] = [];
   if (!NAME.test(name))
     problems.push("name has other characters than lower-case letters, digits and hyphens, or more than 32");
-  if (OWN_SEGMENTS.has(name)) problems.push("name is a path of the service");
-  const [, first = ""] = path?.split("/") ?? [];
-  if (path !== undefined && (!PATH.test(path) || OWN_SEGMENTS.has(first)))
+  if (isServicePath(`/${name}`)) problems.push("name is a path of the service");
+  if (path !== undefined && (!PATH.test(path) || isServicePath(path)))
     problems.push("path is not of the form /name, or is a path of the service");
   if (hosts.some((host) => !HOST.test(host)))
     problems.push("hosts has an entry that is no name of a host without a port");

@@ -1,33 +1,12 @@
 import { type Connection, createConnection, type DatabaseAddress, databaseRoute } from "../store/database.js";
 import { databaseTlsWarning } from "../store/databaseTls.js";
-import { newestMigration } from "../store/migrate.js";
 import { readServerFacts, type StoreRequirements, troubleIn, weaknessesIn } from "../store/primary/facts.js";
 import { assertOwnSessions } from "../store/primary/pooler.js";
 import { embeddedConnection } from "../store/server/embedded.js";
-import type { StoreLocation } from "../store/store.js";
+import type { DatabaseLocation } from "../store/store.js";
 import { StoreUnavailableError, troubleOf } from "../store/storeTrouble.js";
-import type { NodeVerdict } from "./finding.js";
-
-/** The subjects of the checks of a database. */
-export type DatabaseCheck =
-  | "answers"
-  | "encryption"
-  | "version"
-  | "schema"
-  | "rights"
-  | "sessions"
-  | "durability"
-  | "clock";
-
-/** The outcome of one check of the database. No text names a password. */
-export interface DatabaseFinding {
-  readonly check: DatabaseCheck;
-  readonly verdict: NodeVerdict;
-  readonly found: string;
-  /** The consequence for the service; absent if the verdict is `ok`. */
-  readonly means?: string;
-  readonly remedy?: string;
-}
+import { checkStore, type ExpectedStore } from "./checkStore.js";
+import type { DatabaseFinding } from "./databaseFinding.js";
 
 /** The oldest major version of PostgreSQL whose features the store uses. */
 const OLDEST_VERSION = 15;
@@ -36,16 +15,19 @@ const CONNECT_MS = 3_000;
 const MAX_SKEW_MS = 2_000;
 
 /**
- * Checks the database that a service would use, by reads alone. An embedded PostgreSQL is checked where a service runs it.
+ * Checks the database that a service would use and the stores in it, by reads alone. An embedded PostgreSQL is checked where
+ * a service runs it.
+ * @param stores the stores of the service's networks.
  * @example
  * ```ts
- * const findings = await checkDatabase({ databaseUrl }, { requireSynchronousStandby: false });
+ * const findings = await checkDatabase({ databaseUrl }, { requireSynchronousStandby: false }, [{ chainId: 988 }]);
  * const starts = findings.every(({ verdict }) => verdict !== "refuses");
  * ```
  */
 export async function checkDatabase(
-  { databaseUrl, dataDir }: StoreLocation,
+  { databaseUrl, dataDir }: DatabaseLocation,
   requirements: StoreRequirements,
+  stores: readonly ExpectedStore[] = [{}],
 ): Promise<DatabaseFinding[]> {
   let address: DatabaseAddress;
   let connection: Connection;
@@ -74,6 +56,7 @@ export async function checkDatabase(
         ? []
         : [{ check: "encryption", verdict: "warning", found: warning } as const]),
       ...(await checkServer(connection)),
+      ...(await checkStores(connection, stores)),
       await checkSessions(address),
       ...(await checkDurability(connection, requirements)),
     ];
@@ -107,18 +90,11 @@ function unreachable(error: Error): DatabaseFinding {
 interface ServerRow {
   readonly version: number;
   readonly now: number;
-  readonly schema: string | null;
-  readonly mayCreate: boolean | null;
-  readonly hasStore: boolean;
-  readonly ownsStore: boolean | null;
 }
 
 const SERVER = `
   select current_setting('server_version_num')::int as version,
-         (extract(epoch from clock_timestamp()) * 1000)::float8 as now,
-         current_schema() as schema, has_schema_privilege(current_schema(), 'CREATE') as "mayCreate",
-         to_regclass('migrations') is not null as "hasStore",
-         (select pg_has_role(relowner, 'USAGE') from pg_class where oid = to_regclass('migrations')) as "ownsStore"`;
+         (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
 
 async function checkServer(connection: Connection): Promise<DatabaseFinding[]> {
   const before = Date.now();
@@ -126,12 +102,17 @@ async function checkServer(connection: Connection): Promise<DatabaseFinding[]> {
   const after = Date.now();
   const [row] = rows;
   if (row === undefined) throw new Error("the database did not describe itself");
-  return [
-    checkVersion(row.version),
-    await checkSchema(connection, row),
-    checkRights(row),
-    checkClock(row.now, before, after),
-  ];
+  return [checkVersion(row.version), checkClock(row.now, before, after)];
+}
+
+/** One after the other, because a connection runs one query at a time. */
+async function checkStores(
+  connection: Connection,
+  stores: readonly ExpectedStore[],
+): Promise<DatabaseFinding[]> {
+  const findings: DatabaseFinding[] = [];
+  for (const store of stores) findings.push(...(await checkStore(connection, store)));
+  return findings;
 }
 
 function checkVersion(number: number): DatabaseFinding {
@@ -144,44 +125,6 @@ function checkVersion(number: number): DatabaseFinding {
     found,
     means: "the store's tables need features of newer versions",
     remedy: `use PostgreSQL ${OLDEST_VERSION} or newer`,
-  };
-}
-
-async function checkSchema(connection: Connection, { hasStore }: ServerRow): Promise<DatabaseFinding> {
-  const newest = await newestMigration();
-  if (!hasStore)
-    return { check: "schema", verdict: "ok", found: "there is no store yet; the start makes it" };
-  const { rows } = await connection.query<{ number: number }>(
-    "select coalesce(max(number), 0) as number from migrations",
-  );
-  const number = rows[0]?.number ?? 0;
-  if (number === newest)
-    return { check: "schema", verdict: "ok", found: `number ${number}, as this program` };
-  if (number < newest) {
-    return { check: "schema", verdict: "ok", found: `number ${number}; the start brings it to ${newest}` };
-  }
-  return {
-    check: "schema",
-    verdict: "refuses",
-    found: `number ${number}; this program knows ${newest}`,
-    means: "a newer program has changed the store",
-    remedy: "use that program, or a newer one",
-  };
-}
-
-function checkRights({ schema, mayCreate, hasStore, ownsStore }: ServerRow): DatabaseFinding {
-  if (mayCreate && (!hasStore || ownsStore)) {
-    return { check: "rights", verdict: "ok", found: `the role may make tables in the schema ${schema}` };
-  }
-  const found = mayCreate
-    ? "the tables of the store belong to another role"
-    : `the role may make no tables in the schema ${schema ?? "of the search path, which is not there"}`;
-  return {
-    check: "rights",
-    verdict: "refuses",
-    found,
-    means: "the store cannot be made or brought up to date",
-    remedy: "let the service's role own its schema and tables",
   };
 }
 

@@ -68,6 +68,23 @@ describe.skipIf(missing)(`PKCS#11${missing ? ` (skipped: ${missing} is not insta
       expect(waivers.map(({ address }) => bytesToHex(address))).toEqual([WAIVER, SECOND_WAIVER]);
     });
 
+    it("refuses another PIN than the one that the process has logged in with", async () => {
+      await openOne();
+      await expect(open({ pin: "87654321" })).rejects.toThrow(
+        "cannot be used: this process has logged in to it with another PIN",
+      );
+      await openOne();
+    });
+
+    it("names each key that cannot be used", async () => {
+      const refused = await open({ keys: ["waiver-3", "waiver-1", "other"] }).catch((error: Error) => error);
+      const problems = [
+        expect.stringContaining("there is no private key"),
+        expect.stringContaining("the curve"),
+      ];
+      expect(refused).toMatchObject({ name: "StartError", problems });
+    });
+
     it("is refused at the start, with one reason, where no waiver can use it", async () => {
       for (const [changes, reason] of [
         [

@@ -1,7 +1,7 @@
-import { checkDatabase } from "@gas-waiver/server";
 import type { Command } from "../../command.js";
 import { checkNetwork } from "../../configCheck/checkNetwork.js";
-import { checkDisk, checkPorts, checkTls } from "../../configCheck/checkPlace.js";
+import { checkPorts, checkTls } from "../../configCheck/checkPlace.js";
+import { checkPlaceOfStore } from "../../configCheck/checkPlaceOfStore.js";
 import { findingLines } from "../../configCheck/configCheckOutput.js";
 import { type ConfigFinding, isRefusal } from "../../configCheck/finding.js";
 import { CommandFailedError } from "../../errorMessage.js";
@@ -40,20 +40,14 @@ export const check: Command = {
 };
 
 async function findingsOf(
-  { shared, networks }: ServeConfig,
+  config: ServeConfig,
   context: Parameters<Command["run"]>[1],
 ): Promise<ConfigFinding[]> {
-  const { databaseUrl: url, databaseUrlFile, dataDir = ".gas-waiver" } = shared;
-  const databaseUrl = url ?? databaseUrlFile;
-  const { requireSynchronousStandby = false } = shared;
-  const [ports, disk, database, ...ofNetworks] = await Promise.all([
+  const { shared, networks } = config;
+  const [ports, store, ...ofNetworks] = await Promise.all([
     checkPorts(shared),
-    checkDisk(shared),
-    checkDatabase(databaseUrl === undefined ? { dataDir } : { databaseUrl }, { requireSynchronousStandby }),
+    checkPlaceOfStore(config),
     ...networks.map((network) => checkNetwork(network, context)),
   ]);
-  const ofDatabase = database.map(
-    (finding): ConfigFinding => ({ ...finding, area: "database", subject: "" }),
-  );
-  return [...checkTls(shared), ...ports, ...disk, ...ofDatabase, ...ofNetworks.flat()];
+  return [...checkTls(shared), ...ports, ...store, ...ofNetworks.flat()];
 }

@@ -50,28 +50,39 @@ export async function openPkcs11Waivers(options: Pkcs11Options): Promise<WaiverA
   const { library, token, keys, sessions = 4 } = options;
   const graphene = await importGraphene();
   const pool = new SessionPool(() => openSession(graphene, options), sessions);
+  const place = `token "${token}" (${library})`;
+  // A wrong PIN is tried once, not for each key: tokens lock after a few.
+  await pool
+    .use(async () => {})
+    .catch((cause: Error) => {
+      throw new StartError(`the ${place} cannot be used: ${cause.message}`, { cause });
+    });
   const waivers: WaiverAccount[] = [];
+  const problems: string[] = [];
   for (const label of keys) {
     try {
-      const { address, key } = await pool.use(async (session) => findKey(graphene, session, label));
-      const sign = (hash: Uint8Array) => pool.use(async (session) => await signWith(session, key, hash));
-      const account = {
-        address,
-        sign: async (hash: Uint8Array) => waiverSignature(await sign(hash), hash, address),
-      };
-      await checkCustody(account, options.timeoutMs);
-      waivers.push(account);
+      waivers.push(await openKey(graphene, pool, { label, timeoutMs: options.timeoutMs }));
     } catch (error) {
-      const reason = (error as Error).message;
-      throw new StartError(
-        `the key "${label}" of the token "${token}" (${library}) cannot be used: ${reason}`,
-        {
-          cause: error,
-        },
-      );
+      problems.push(`the key "${label}" of the ${place} cannot be used: ${(error as Error).message}`);
     }
   }
+  if (problems.length > 0) throw new StartError(problems);
   return waivers;
+}
+
+async function openKey(
+  graphene: Graphene,
+  pool: SessionPool,
+  { label, timeoutMs }: { readonly label: string; readonly timeoutMs: number | undefined },
+): Promise<WaiverAccount> {
+  const { address, key } = await pool.use(async (session) => findKey(graphene, session, label));
+  const sign = (hash: Uint8Array) => pool.use(async (session) => await signWith(session, key, hash));
+  const account = {
+    address,
+    sign: async (hash: Uint8Array) => waiverSignature(await sign(hash), hash, address),
+  };
+  await checkCustody(account, timeoutMs);
+  return account;
 }
 
 function openSession(graphene: Graphene, { library, token, pin }: Pkcs11Options): Session {
@@ -83,7 +94,7 @@ function openSession(graphene: Graphene, { library, token, pin }: Pkcs11Options)
     const label = slot.getToken().label.trim();
     labels.push(`"${label}"`);
     if (label !== token) continue;
-    return loggedIn(slot.open(), pin);
+    return loggedIn(slot.open(), pin, `${library} ${token}`);
   }
   throw new Error(`there is no such token; there are ${labels.join(", ") || "none"}`);
 }
@@ -95,15 +106,21 @@ function loadModule(graphene: Graphene, library: string): GrapheneModule {
   return module;
 }
 
-/** All sessions of a token are logged in with the first one. */
-function loggedIn(session: Session, pin: string): Session {
+/** The PINs by which this process has logged in, by library and token. */
+const pins = new Map<string, string>();
+
+/** All sessions of a token are logged in with the first one. From then on it asks for no PIN, and would take any. */
+function loggedIn(session: Session, pin: string, token: string): Session {
   try {
     session.login(pin);
+    pins.set(token, pin);
     return session;
   } catch (error) {
     const { message } = error as Error;
-    if (message.includes("CKR_USER_ALREADY_LOGGED_IN")) return session;
+    const isLoggedIn = message.includes("CKR_USER_ALREADY_LOGGED_IN");
+    if (isLoggedIn && pins.get(token) === pin) return session;
     session.close();
+    if (isLoggedIn) throw new Error("this process has logged in to it with another PIN");
     if (message.includes("CKR_PIN_INCORRECT")) throw new Error("the PIN is wrong");
     if (message.includes("CKR_PIN_LOCKED")) throw new Error("the PIN is locked after too many wrong ones");
     throw error;
