@@ -27,7 +27,7 @@ beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const { url: rpcUrl } = await devnet.listen({ port: 0 });
   postgres = await new TestPostgres().start();
-  databaseUrl = await postgres.createDatabase();
+  databaseUrl = await postgres.createEmptyDatabase();
   // The replicas' configuration has no API keys. They start in turn, because the first creates the schema.
   const adminToken = `tests:${ADMIN_TOKEN}`;
   const flags = ["--admin-port", "0"];

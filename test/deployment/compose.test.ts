@@ -118,7 +118,11 @@ describe("the replicas of compose.yaml", () => {
     const keystore = encryptKeystoreJsonSync({ address, privateKey }, "of a test", {
       scrypt: { N: 2 ** 12 },
     });
-    const contents = { "database-url": await postgres.createDatabase(), keystore, passphrase: "of a test" };
+    const contents = {
+      "database-url": await postgres.createEmptyDatabase(),
+      keystore,
+      passphrase: "of a test",
+    };
     for (const [name, content] of Object.entries(contents))
       writeFileSync(join(secrets, name), `${content}\n`, { mode: 0o600 });
   });

@@ -68,7 +68,7 @@ describe.runIf(canIsolate)("the image, in namespaces", () => {
     const { url } = await devnet.listen({ port: 0 });
     image = new LocalImage(freshFolder(), stages);
     env = {
-      DATABASE_URL: await postgres.createDatabase(),
+      DATABASE_URL: await postgres.createEmptyDatabase(),
       GAS_WAIVER_RPC_URL: url,
       GAS_WAIVER_CHAIN_ID: String(CHAIN_ID),
       GAS_WAIVER_KEYS: account(10).privateKey,

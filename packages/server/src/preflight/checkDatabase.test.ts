@@ -9,7 +9,7 @@ const postgres = useTestPostgres();
 
 describe("the check of a database", () => {
   it("finds version, rights, durability and clock as they are, and refuses what a start would refuse", async () => {
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await postgres.createEmptyDatabase();
     const check = async (requireSynchronousStandby = false) => {
       const findings = await checkDatabase({ databaseUrl }, { requireSynchronousStandby });
       // The first finding of a subject weighs most.

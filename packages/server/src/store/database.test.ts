@@ -6,7 +6,7 @@ import { isStoreUnavailable } from "./storeTrouble.js";
 const postgres = useTestPostgres();
 let pool: Pool;
 beforeEach(async () => {
-  const connectionString = await postgres.createDatabase();
+  const connectionString = await postgres.createEmptyDatabase();
   pool = openPool({ connectionString, maxConnections: 1, answerTimeoutMs: 50 });
 });
 afterEach(() => pool.end());

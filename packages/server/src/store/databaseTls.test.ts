@@ -68,7 +68,7 @@ describe("a database off loopback", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "gas-waiver-tls-"));
     await postgres.start();
-    database = await postgres.createDatabase();
+    database = await postgres.createEmptyDatabase();
     await writeFile(join(folder, "ca.pem"), cert);
     await writeFile(join(folder, "foreign.pem"), foreign.cert);
     await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));

@@ -10,7 +10,7 @@ import { openStore } from "./store.js";
 const postgres = useTestPostgres();
 
 async function onNewDatabase(run: (pool: Pool, databaseUrl: string) => Promise<void>): Promise<void> {
-  const databaseUrl = await postgres.createDatabase();
+  const databaseUrl = await postgres.createEmptyDatabase();
   const pool = openPool({ connectionString: databaseUrl, maxConnections: 10 });
   try {
     await run(pool, databaseUrl);

@@ -17,7 +17,7 @@ it("upgrades a store while PostgreSQL vacuums its outcomes by itself", async () 
     "alter system set autovacuum_vacuum_cost_limit = 1",
     "select pg_reload_conf()",
   );
-  const pool = openPool({ connectionString: await postgres.createDatabase(), maxConnections: 2 });
+  const pool = openPool({ connectionString: await postgres.createEmptyDatabase(), maxConnections: 2 });
   await pool.query(
     "create table migrations (number integer primary key, applied_at timestamptz default now())",
   );

@@ -65,7 +65,10 @@ class Worker {
 }
 
 it("puts the columns of unfinished submissions into a new order while the version before works on them", async () => {
-  const pool = openPool({ connectionString: await postgres.createDatabase(), maxConnections: WORKERS + 2 });
+  const pool = openPool({
+    connectionString: await postgres.createEmptyDatabase(),
+    maxConnections: WORKERS + 2,
+  });
   await pool.query(
     "create table migrations (number integer primary key, applied_at timestamptz default now())",
   );

@@ -20,7 +20,7 @@ let databaseUrl = "";
 let stores: OpenStore[] = [];
 
 beforeAll(async () => {
-  databaseUrl = await postgres.createDatabase();
+  databaseUrl = await postgres.createEmptyDatabase();
   // All at once, as the networks of a service start.
   stores = await Promise.all([...SCHEMAS, undefined].map((schema) => open(schema)));
 });

@@ -8,9 +8,9 @@ import { innerOf } from "../support/user.js";
 
 const services = testServices();
 
-/** Creates a database with a role of its own, whose connections a test can limit. A superuser's cannot be limited. */
+/** Creates an empty database with a role of its own, whose connections a test can limit. A superuser's cannot be limited. */
 async function databaseWithRole(): Promise<{ url: string; limit(connections: number): Promise<void> }> {
-  const url = new URL(await services.postgres.createDatabase());
+  const url = new URL(await services.postgres.createEmptyDatabase());
   const name = url.pathname.slice(1);
   const { primary } = services.postgres;
   url.username = `user_${name}`;

@@ -19,7 +19,7 @@ async function query<Row>(url: string, text: string): Promise<Row[]> {
 describe("a PostgreSQL with a standby", () => {
   it("loses at a failover what was committed while an asynchronous standby was behind, and goes on at the same address", async () => {
     postgres = await new TestPostgres().start();
-    const url = await postgres.createDatabase();
+    const url = await postgres.createEmptyDatabase();
     await query(url, "create table kept as select 1 as number");
     await postgres.addStandby("asynchronous");
     postgres.stallReplication();

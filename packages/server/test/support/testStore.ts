@@ -11,7 +11,7 @@ export function useTestPostgres(): TestPostgres {
 }
 
 /**
- * Runs a PostgreSQL for the file or block, and opens a store on an empty database: a new one before each test
+ * Runs a PostgreSQL for the file or block, and opens a store that has nothing in it: a new one before each test
  * (`perTest`), or one for all tests of the block (`shared`). The store closes after the hooks that the test file
  * registers later.
  * @param prepare receives the open store; its promise is awaited before a test runs.

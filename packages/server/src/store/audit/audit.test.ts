@@ -77,7 +77,7 @@ describe("the audit with an owner of its own, as the hardening guide sets it up"
   const [, statements = ""] = /```sql\n([^`]*gas_waiver_audit[^`]*)```/.exec(guide) ?? [];
 
   it("takes entries from the service, whose role can change, remove or replace nothing", async () => {
-    const url = await postgres.createDatabase();
+    const url = await postgres.createEmptyDatabase();
     const superuser = createConnection({ connectionString: url });
     await superuser.connect();
     // The guide's role of the service has the name of this server's superuser.

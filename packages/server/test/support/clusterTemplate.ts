@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { openStore } from "../../src/store/store.js";
+import { PostgresNode, silent } from "./postgresNode.js";
+
+const run = promisify(execFile);
+
+/** The database of each cluster that has the tables of the service and nothing in them. */
+export const TABLES_TEMPLATE = "template_of_tests";
+
+/**
+ * Makes the cluster of a test in this folder. Making one and its tables takes most of a second of processor time, so the
+ * first test of a run makes one, and the others copy it.
+ */
+export async function prepareCluster(folder: string): Promise<void> {
+  // scripts/testRunFolder.mjs sets it; programs other than the tests make each cluster.
+  const runFolder = process.env.GAS_WAIVER_TEST_RUN;
+  if (runFolder === undefined) return makeCluster(folder);
+  const template = join(runFolder, "cluster");
+  if (!existsSync(template)) await makeTemplate(template);
+  await run("cp", ["-a", template, folder]);
+}
+
+/** Where several processes make the template at the same time, the first one counts. */
+async function makeTemplate(template: string): Promise<void> {
+  const draft = `${template}-${randomUUID()}`;
+  await makeCluster(draft);
+  await rename(draft, template).catch(async (error) => {
+    if (!existsSync(template)) throw error;
+    await rm(draft, { recursive: true });
+  });
+}
+
+async function makeCluster(folder: string): Promise<void> {
+  const node = new PostgresNode(folder);
+  await node.start();
+  try {
+    // No test cuts the machine's power, and without fsync PostgreSQL creates a database ten times as fast.
+    await node.query(
+      "alter system set fsync = off",
+      "select pg_reload_conf()",
+      `create database ${TABLES_TEMPLATE}`,
+    );
+    const { host, user } = node.superuser;
+    const databaseUrl = `postgres://${user}@localhost/${TABLES_TEMPLATE}?host=${encodeURIComponent(host)}`;
+    await (await openStore({ databaseUrl }, silent)).close();
+  } finally {
+    await node.stop();
+  }
+}
