@@ -66,14 +66,17 @@ class MethodGateway implements Gateway {
 
   async #answerBatch(calls: readonly unknown[], client: Client): Promise<string | undefined> {
     const { countReads, maxBatchCalls, maxAnswerBytes } = this.#dependencies;
-    const requests = calls.map(readRequest);
-    const cost = requests.reduce((sum, request) => sum + this.#costOf(request), 0);
-    // A batch that is refused was read as well.
-    countReads(client.caller, Math.max(1, cost));
     if (calls.length === 0 || calls.length > maxBatchCalls) {
+      // Each call counts, but none is read: to refuse 100,000 of them one by one would hold up everybody else.
+      countReads(client.caller, Math.max(1, calls.length));
       const message = calls.length === 0 ? "empty batch" : `batch too large: at most ${maxBatchCalls} calls`;
       return encodeRefusal(null, new GatewayRefusal(RPC_CODES.invalidRequest, message));
     }
+    const requests = calls.map(readRequest);
+    countReads(
+      client.caller,
+      requests.reduce((sum, request) => sum + this.#costOf(request), 0),
+    );
     let room = maxAnswerBytes;
     const answerWithinRoom = async (request: ReadRequest) => {
       const answer = await this.#answerOne(request, client);

@@ -92,7 +92,9 @@ export interface UnreadableRequest {
 /** Reads one request object. */
 export function readRequest(value: unknown): RpcRequest | UnreadableRequest {
   if (!isObject(value) || Array.isArray(value)) return unreadable(null, "a request is a JSON object");
-  const { jsonrpc, id, method, params = [] } = value;
+  const { jsonrpc, id, method } = value;
+  // Nodes take null for no parameters, and some clients write it.
+  const params = value.params ?? [];
   if (id !== undefined && !isId(id)) return unreadable(null, "the id is a string, a number or null");
   const answeredId = id ?? null;
   if (jsonrpc !== "2.0") return unreadable(answeredId, 'a request has "jsonrpc": "2.0"');

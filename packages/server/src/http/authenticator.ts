@@ -67,7 +67,7 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
     authenticate(request) {
       const key = presentedKey(request);
       if (key === undefined) {
-        throw new ProtocolError("MISSING_KEY", "the request has no header `Authorization: Bearer <API key>`");
+        throw new ProtocolError("MISSING_KEY", missingKeyMessage(request));
       }
       const hash = hashOnce(request, key);
       // Compares every key, so that the duration does not tell which one came close.
@@ -128,6 +128,13 @@ export function presentedKey({ headers, url }: PresentedRequest): string | undef
     KEY_IN_PATH.exec(url ?? "")?.[1] ??
     KEY_IN_SUBPROTOCOL.exec(headers["sec-websocket-protocol"] ?? "")?.[1]
   );
+}
+
+/** Whoever gave a wallet the URL of the gateway sees this message, and can set no header. */
+function missingKeyMessage({ url = "" }: PresentedRequest): string {
+  return url.startsWith("/rpc/")
+    ? "the URL has no publishable key: it ends in `/rpc/gwp_…`"
+    : "the request has no header `Authorization: Bearer <API key>`";
 }
 
 type PresentedRequest = Pick<IncomingMessage, "headers"> & { readonly url?: string | undefined };

@@ -66,6 +66,11 @@ describe("JSON-RPC", () => {
     expect((await client().post(JSON.stringify([call(undefined, "eth_chainId")]))).status).toBe(204);
   });
 
+  it("takes null for no parameters, as nodes do", async () => {
+    const { json } = await client().post('{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null}');
+    expect(json).toEqual({ jsonrpc: "2.0", id: 1, result: "0x899" });
+  });
+
   it("answers with the very bytes of an id that JavaScript would round", async () => {
     const idsIn = async (body: string) => {
       const answer = await fetch(client().url, {
@@ -99,7 +104,11 @@ describe("JSON-RPC", () => {
     const { url } = service();
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId" });
     const inUrl = await new GatewayClient(url, API_KEY).post(body);
-    expect([inUrl.status, inUrl.json]).toMatchObject([401, { error: { data: { reason: "MISSING_KEY" } } }]);
+    const error = {
+      message: "unauthorized: the URL has no publishable key: it ends in `/rpc/gwp_…`",
+      data: { reason: "MISSING_KEY" },
+    };
+    expect([inUrl.status, inUrl.json]).toMatchObject([401, { error }]);
     const elsewhere = await client().post(body, { origin: "https://other.example" });
     expect([elsewhere.status, elsewhere.json]).toMatchObject([
       403,
@@ -499,6 +508,7 @@ describe("the WebSocket", () => {
     ];
     const socket = await GatewaySocket.open(socketUrl());
     expect(await socket.call("eth_chainId")).toEqual({ result: "0x899" });
+    expect(await socket.callInBinary("eth_chainId")).toEqual({ result: "0x899" });
     expect(await socket.call("eth_newFilter")).toMatchObject({ error: { code: -32_601 } });
     expect(await socket.call("eth_subscribe", "newPendingTransactions")).toMatchObject({
       error: { code: -32_601 },

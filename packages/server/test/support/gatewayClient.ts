@@ -86,8 +86,17 @@ export class GatewaySocket {
   }
 
   call(method: string, ...params: unknown[]): Promise<SocketAnswer> {
+    return this.#send(method, params, false);
+  }
+
+  /** Makes a call in a binary frame, as some clients do. */
+  callInBinary(method: string, ...params: unknown[]): Promise<SocketAnswer> {
+    return this.#send(method, params, true);
+  }
+
+  #send(method: string, params: readonly unknown[], binary: boolean): Promise<SocketAnswer> {
     const id = ++this.#lastId;
-    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }), { binary });
     return new Promise((resolve) => this.#answers.set(id, resolve));
   }
 

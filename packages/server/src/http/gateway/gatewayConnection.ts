@@ -45,10 +45,10 @@ export class GatewayConnection extends SocketConnection {
     this.#waiting = [];
   }
 
-  protected override async respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void> {
+  protected override async respond(data: Buffer, _isBinary: boolean, onStored: () => void): Promise<void> {
     this.#inFlight++;
     try {
-      const answer = await this.#answer(data, isBinary);
+      const answer = await this.#answer(data);
       if (answer !== undefined && this.isOpen) await this.send(answer).catch(() => {});
     } finally {
       this.#inFlight--;
@@ -56,7 +56,7 @@ export class GatewayConnection extends SocketConnection {
     }
   }
 
-  async #answer(data: Buffer, isBinary: boolean): Promise<string | undefined> {
+  async #answer(data: Buffer): Promise<string | undefined> {
     const { gateway, options } = this.#dependencies;
     try {
       if (this.#inFlight > options.maxSocketRequests) {
@@ -65,7 +65,7 @@ export class GatewayConnection extends SocketConnection {
           "this connection has as many calls in flight as it may",
         );
       }
-      return await gateway.answer(messageOf(data, isBinary), this.caller, this.#subscriptions);
+      return await gateway.answer(messageOf(data), this.caller, this.#subscriptions);
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;
       if (!(refusal instanceof GatewayRefusal)) throw refusal;
@@ -118,9 +118,11 @@ function notificationOf(subscription: string, result: string): string {
   return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${result}}}`;
 }
 
-/** @throws {@link GatewayRefusal} "parse error". */
-function messageOf(data: Buffer, isBinary: boolean): unknown {
-  if (isBinary) throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is binary");
+/**
+ * Reads a frame of text or a binary one, as nodes do: web3.py sends binary frames unless it is told otherwise.
+ * @throws {@link GatewayRefusal} "parse error".
+ */
+function messageOf(data: Buffer): unknown {
   const text = data.toString();
   assertFewValues(text);
   try {
