@@ -1,6 +1,8 @@
 // The same requests to the node and to the gateway have the same answers, but for the prices: for each method that the
 // gateway knows, shaped as the tests of ethereum/execution-apis.
 import { beforeAll, describe, expect, it } from "vitest";
+import { GatewaySocket } from "../packages/server/test/support/gatewayClient.js";
+import { expectReadable } from "../packages/server/test/support/requiredFields.js";
 import { createMethods } from "../packages/server/src/gateway/methods.js";
 import { registryService } from "./support/registryService.js";
 import { account, CHAIN_ID, TOKEN, transferData, transferOf } from "./support/user.js";
@@ -248,5 +250,27 @@ describe("the gateway", () => {
       ]);
       expect.soft({ params, code: ofGateway.error?.code }).toEqual({ params, code: ofNode.error?.code });
     }
+  });
+
+  it("answers and announces all that clients' libraries require", async () => {
+    const ask = async (method: string, ...params: Params) =>
+      (await answerOf(urls.gateway, method, params)).result as Record<string, unknown>;
+    const socket = await GatewaySocket.open(urls.gateway.replace("http", "ws"));
+    for (const kind of ["newHeads", "logs"]) await socket.call("eth_subscribe", kind);
+    const fees = { type: 2, gasPrice: null, maxFeePerGas: 0, maxPriorityFeePerGas: 0 };
+    const raw = await account(1).signTransaction(transferOf(UNKNOWN, 1n, 0, fees));
+    const { result: hash } = await answerOf(urls.gateway, "eth_sendRawTransaction", [raw]);
+    const [header, log] = [await socket.next(), await socket.next()].map(({ params }) => params.result);
+    await socket.close();
+    expectReadable("header", header);
+    expectReadable("log", log);
+    const receipt = await ask("eth_getTransactionReceipt", hash);
+    expectReadable("receipt", receipt);
+    expectReadable("log", (receipt.logs as readonly unknown[])[0]);
+    expectReadable("typedTransaction", await ask("eth_getTransactionByHash", hash));
+    const block = await ask("eth_getBlockByHash", receipt.blockHash, true);
+    expectReadable("block", block);
+    expectReadable("transaction", (block.transactions as readonly unknown[])[0]);
+    expectReadable("feeHistory", await ask("eth_feeHistory", "0x4", "latest", [50]));
   });
 });

@@ -3,6 +3,7 @@ import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { GATEWAY_KEY, GatewayClient, GatewaySocket } from "../support/gatewayClient.js";
 import { RefusedByNode } from "../support/modelChain.js";
+import { expectReadable } from "../support/requiredFields.js";
 import { API_KEY, testServices } from "../support/testService.js";
 import { innerOf, TOKEN, TRANSFER, userAddress } from "../support/user.js";
 
@@ -326,7 +327,9 @@ describe("what the service holds", () => {
     expect(await client.call("eth_getTransactionCount", sender, "pending")).toBe("0x3");
     expect(await client.call("eth_getTransactionCount", sender, "latest")).toBe("0x0");
     const hash = hashOf(raws[1] as Hex);
-    expect(await client.call("eth_getTransactionByHash", hash)).toMatchObject({
+    const held = await client.call("eth_getTransactionByHash", hash);
+    expectReadable("transaction", held);
+    expect(held).toMatchObject({
       hash,
       from: sender,
       to: bytesToHex(TOKEN),
