@@ -1,9 +1,9 @@
 // The same requests to the node and to the gateway have the same answers, but for the prices: for each method that the
 // gateway knows, shaped as the tests of ethereum/execution-apis.
 import { beforeAll, describe, expect, it } from "vitest";
+import { createMethods } from "../packages/server/src/gateway/methods.js";
 import { GatewaySocket } from "../packages/server/test/support/gatewayClient.js";
 import { expectReadable } from "../packages/server/test/support/requiredFields.js";
-import { createMethods } from "../packages/server/src/gateway/methods.js";
 import { registryService } from "./support/registryService.js";
 import { account, CHAIN_ID, TOKEN, transferData, transferOf } from "./support/user.js";
 
