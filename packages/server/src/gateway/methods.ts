@@ -23,7 +23,7 @@ export type GatewayMethods = ReadonlyMap<string, GatewayMethod>;
 
 export type MethodDependencies = HeldTransactionDependencies &
   RecordDependencies &
-  RawTransactionDependencies &
+  Omit<RawTransactionDependencies, "transactionCount"> &
   SponsorshipDependencies & {
     readonly node: NodeReader;
     readonly options: Pick<ResolvedOptions, "gatewayLogBlocks">;
@@ -83,6 +83,7 @@ function ownMethods(dependencies: MethodDependencies): [string, GatewayMethod][]
   const held = createHeldTransactions(dependencies);
   const records = createRecords(dependencies);
   const sponsorship = createSponsorship(dependencies);
+  const send = createRawTransactionSender({ ...dependencies, ...held });
   const always = (result: unknown): GatewayMethod => ({ cost: 1, answer: () => result });
   return [
     ["eth_chainId", always(toQuantity(BigInt(chainId)))],
@@ -94,7 +95,7 @@ function ownMethods(dependencies: MethodDependencies): [string, GatewayMethod][]
     ["eth_maxPriorityFeePerGas", always(NO_PRICE)],
     ["eth_getTransactionCount", { cost: 1, answer: held.transactionCount }],
     ["eth_getTransactionByHash", { cost: 1, answer: held.transactionByHash }],
-    ["eth_sendRawTransaction", { cost: 1, answer: createRawTransactionSender(dependencies) }],
+    ["eth_sendRawTransaction", { cost: 1, answer: send }],
     ["pm_isSponsorable", { cost: 1, answer: sponsorship.isSponsorable }],
     ["pm_health", { cost: 1, answer: sponsorship.health }],
     ["pm_getSubmission", { cost: 1, answer: records.submission }],

@@ -1,23 +1,29 @@
 import {
   bytesToHex,
+  type Hex,
   hashTransaction,
   highestGasPrice,
   ProtocolError,
   parseInnerTx,
+  type ResultLine,
+  recoverSender,
 } from "@gas-waiver/protocol";
 import type { Intake } from "../intake/intake.js";
 import type { Caller } from "../model/caller.js";
 import type { ResolvedOptions } from "../model/options.js";
+import type { LineGroup } from "../results/resultLine.js";
 import { invalidParams } from "./jsonRpc.js";
 import type { NodeReader } from "./nodeReader.js";
 import { refusalFor } from "./words.js";
 
 export interface RawTransactionDependencies {
-  readonly intake: Pick<Intake, "submit">;
+  readonly intake: Pick<Intake, "submit" | "watch">;
   readonly node: Pick<NodeReader, "send">;
   /** Takes the tokens of submissions from the key's rate (D22). */
   readonly rateLimiter: SubmissionRate;
   readonly options: Pick<ResolvedOptions, "gatewayWait" | "gatewayPaid">;
+  /** `eth_getTransactionCount`. */
+  transactionCount(params: readonly unknown[], caller: Caller): Promise<unknown>;
 }
 
 export interface SubmissionRate {
@@ -47,25 +53,56 @@ function isPaid(raw: string): boolean {
 }
 
 /**
+ * The time within which a client has its answer. viem and web3j give up after 10 s, and whoever then sends once more sends
+ * another transaction, because the pending nonce counts the first.
+ */
+const ANSWER_WITHIN_MS = 8_000;
+
+/**
  * @returns the hash as soon as the node has the transaction, or, with `gatewayWait` "included", when a block has it.
  * @throws {@link GatewayRefusal} if the transaction is refused or fails.
  */
 async function submit(
   raw: string,
   caller: Caller,
-  { intake, rateLimiter, options }: RawTransactionDependencies,
+  dependencies: RawTransactionDependencies,
 ): Promise<string> {
+  const { intake, rateLimiter, options } = dependencies;
   const tokens = await rateLimiter.take(caller, 1);
-  const lines = await intake.submit(caller, [raw], options.gatewayWait, { refund: () => tokens.refund() });
-  for await (const [line] of lines) {
-    if (line === undefined) continue;
-    if (line.success) return line.txHash;
-    const { error, id } = line;
-    // The service has accepted a lone transaction before its first line, so after a time-out the submission goes on. One
-    // that reverted is in a block. In both cases the hash is what a wallet needs.
-    if (error.code === "TIMEOUT" || error.reason === "REVERTED")
-      return bytesToHex(hashTransaction(parseInnerTx(raw)));
-    throw refusalFor(error, id);
-  }
+  // Who asked for the block waits for it.
+  const timeoutMs = options.gatewayWait === "broadcast" ? ANSWER_WITHIN_MS : undefined;
+  const terms = { refund: () => tokens.refund(), timeoutMs };
+  let line = await firstLineOf(intake.submit(caller, [raw], options.gatewayWait, terms));
+  if (isTimeout(line) && timeoutMs !== undefined && (await hasNonceGap(raw, caller, dependencies)))
+    line = await firstLineOf(intake.watch(caller, [hashOf(raw)], options.gatewayWait));
+  if (line.success) return line.txHash;
+  // The service has accepted a lone transaction before its first line, so after a time-out the submission goes on. One that
+  // reverted is in a block. In both cases the hash is what a wallet needs.
+  if (isTimeout(line) || line.error.reason === "REVERTED") return hashOf(raw);
+  throw refusalFor(line.error, line.id);
+}
+
+async function firstLineOf(lines: Promise<AsyncIterable<LineGroup>>): Promise<ResultLine> {
+  for await (const [line] of await lines) if (line !== undefined) return line;
   throw new Error("the request has no line");
+}
+
+function isTimeout(line: ResultLine): boolean {
+  return !line.success && line.error.code === "TIMEOUT";
+}
+
+function hashOf(raw: string): Hex {
+  return bytesToHex(hashTransaction(parseInnerTx(raw)));
+}
+
+/** Tells whether an earlier nonce of the sender is missing, so that the transaction may fail soon. Unknown is no. */
+async function hasNonceGap(
+  raw: string,
+  caller: Caller,
+  { transactionCount }: RawTransactionDependencies,
+): Promise<boolean> {
+  const tx = parseInnerTx(raw);
+  const sender = bytesToHex(recoverSender(tx));
+  const next = await transactionCount([sender, "pending"], caller).catch(() => undefined);
+  return typeof next === "string" && BigInt(next) <= tx.nonce;
 }

@@ -65,6 +65,8 @@ export interface SubmitTerms {
    * transaction costs a signature's recovery, whatever becomes of the request. Not called for a reused idempotency key.
    */
   refund?(): void;
+  /** The most ms that lines wait for their results, where that is less than the service's own limit. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface IntakeDependencies {
@@ -134,7 +136,7 @@ class SubmissionIntake implements Intake {
     caller: Caller,
     transactions: readonly string[],
     wait: Wait,
-    { idempotencyKey, refund = () => {} }: SubmitTerms = {},
+    { idempotencyKey, refund = () => {}, timeoutMs }: SubmitTerms = {},
   ) {
     const { options, policies, chainRef } = this.#dependencies;
     const keyed =
@@ -146,9 +148,9 @@ class SubmissionIntake implements Intake {
       if (!(error instanceof ProtocolError && error.reason === "IDEMPOTENCY_KEY_REUSED")) refund();
       throw error;
     });
-    if ("earlier" in entered) return linesOf(this.#linesOptions(wait), entered.earlier);
+    if ("earlier" in entered) return linesOf(this.#linesOptions(wait, timeoutMs), entered.earlier);
     const { admitted } = entered;
-    const lines = awaitLines(this.#linesOptions(wait));
+    const lines = awaitLines(this.#linesOptions(wait, timeoutMs));
     try {
       const rules = rulesFor(caller, { ...options, policies: policies.current() });
       const request = { caller, rules, lines, keyed, onDecided: admitted.leave };
@@ -192,8 +194,9 @@ class SubmissionIntake implements Intake {
     this.#closing.abort();
   }
 
-  #linesOptions(wait: Wait): ResultLinesOptions {
-    const { reading, results, metrics, options } = this.#dependencies;
+  #linesOptions(wait: Wait, timeoutMs = Number.POSITIVE_INFINITY): ResultLinesOptions {
+    const { reading, results, metrics, options: own } = this.#dependencies;
+    const options = { requestTimeoutMs: Math.min(timeoutMs, own.requestTimeoutMs) };
     const waiting = { wait, openRequests: this.#openRequests, closing: this.#closing.signal };
     return { store: reading, results, metrics, options, ...waiting };
   }
