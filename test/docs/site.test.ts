@@ -22,7 +22,8 @@ const TYPES: Readonly<Record<string, string>> = {
 
 beforeAll(async () => {
   await run(process.execPath, ["scripts/docs.mjs", "build", "--outDir", site], { cwd: root });
-});
+  // The build takes a quarter of a minute by itself, and many times that on a machine with much to do.
+}, 600_000);
 
 const filesOf = (ending: string) =>
   readdirSync(site, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(ending));
@@ -58,7 +59,7 @@ describe("the documents' site", () => {
   });
 });
 
-describe.skipIf(!hasBrowser)("the documents' site in a browser", () => {
+describe.skipIf(!hasBrowser)("the documents' site in a browser", { timeout: 300_000 }, () => {
   let server: Server;
   let url: string;
   let browser: Browser;
@@ -80,6 +81,7 @@ describe.skipIf(!hasBrowser)("the documents' site in a browser", () => {
     url = `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
     browser = await launchBrowser();
     page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    page.setDefaultTimeout(300_000);
     page.on("console", (message) => {
       if (message.type() === "error") problems.push(message.text());
     });
@@ -88,7 +90,7 @@ describe.skipIf(!hasBrowser)("the documents' site in a browser", () => {
       if (!/^(?:data|blob):/.test(request.url()) && !request.url().startsWith(url))
         problems.push(request.url());
     });
-  });
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     server?.close();

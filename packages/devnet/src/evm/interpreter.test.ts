@@ -139,4 +139,4 @@ it("the tuned interpreter gives the state roots, gas and logs of EthereumJS for 
     expect(kindCounts.get(`wrapped type ${type} status 1`)).toBeGreaterThan(5);
   }
   await node.devnet.close();
-}, 120_000);
+}, 600_000);
