@@ -19,6 +19,8 @@ type Send = (announced: readonly Announcement[]) => void;
 /** The subscriptions that one connection may have. */
 const MAX_SUBSCRIPTIONS = 100;
 
+const MAX_SHOWN_KIND = 64;
+
 /** The connection to a client. */
 export interface SubscribedClient {
   /** Sends notifications, the results of which are JSON. */
@@ -50,10 +52,8 @@ export function createSubscriptions(feed: BlockFeed, client: SubscribedClient): 
   const listen = (kind: unknown, filter: unknown, send: Send): (() => void) => {
     if (kind === "newHeads") return feed.onHead((header) => send([header]));
     if (kind === "logs") return listenForLogs(filter, send);
-    throw new GatewayRefusal(
-      RPC_CODES.methodNotFound,
-      `no ${JSON.stringify(kind)} subscription in eth namespace`,
-    );
+    const shown = String(JSON.stringify(kind)).slice(0, MAX_SHOWN_KIND);
+    throw new GatewayRefusal(RPC_CODES.methodNotFound, `no ${shown} subscription in eth namespace`);
   };
   return {
     subscribe([kind, filter]) {
