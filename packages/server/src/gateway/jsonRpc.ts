@@ -53,6 +53,9 @@ export interface RpcRequest {
   readonly params: readonly unknown[];
 }
 
+/** The calls of one batch, as geth takes them from a browser's wallet and more. */
+export const MAX_BATCH_CALLS = 100;
+
 /** The error codes of JSON-RPC, of EIP-1474, and of nodes. */
 export const RPC_CODES = {
   parseError: -32_700,
@@ -129,4 +132,17 @@ export function encodeRefusal(id: RpcId, { code, message, data }: GatewayRefusal
 function encodeAnswer(id: RpcId, member: "result" | "error", content: unknown): string {
   const idText = id instanceof ExactNumber ? id.text : JSON.stringify(id);
   return `{"jsonrpc":"2.0","id":${idText},"${member}":${JSON.stringify(content)}}`;
+}
+
+/**
+ * Writes the refusal of a message as a whole, with an answer for each of its calls. Clients of a WebSocket know an answer by
+ * its id alone, and would wait for it forever.
+ * @param message parsed; undefined if it cannot be.
+ */
+export function encodeRefusalOf(message: unknown, refusal: GatewayRefusal): string {
+  if (!Array.isArray(message)) return encodeRefusal(readRequest(message).id ?? null, refusal);
+  const isAnswerable = message.length > 0 && message.length <= MAX_BATCH_CALLS;
+  const ids = isAnswerable ? message.map((call) => readRequest(call).id ?? null) : [];
+  if (ids.length === 0) return encodeRefusal(null, refusal);
+  return `[${ids.map((id) => encodeRefusal(id, refusal)).join(",")}]`;
 }

@@ -430,6 +430,12 @@ describe("a client that asks too much", () => {
     expect(json).toMatchObject({ error: { code: -32_005, data: { reason: "RATE_EXCEEDED" } } });
     const tooLarge = JSON.stringify(Array(101).fill(batch[0]));
     expect((await client.post(tooLarge)).status).toBe(429);
+    // Clients of a WebSocket have the id alone to tell which call is refused.
+    const socket = await GatewaySocket.open(client.url.replace("http", "ws"));
+    const answers = await Promise.all(Array.from({ length: 200 }, () => socket.call("eth_chainId")));
+    const codes = answers.map(({ error }) => error?.code);
+    expect(codes).toContain(-32_005);
+    await socket.close();
   });
 });
 

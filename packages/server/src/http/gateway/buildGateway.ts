@@ -1,14 +1,12 @@
 import { createAnswerCache } from "../../gateway/answerCache.js";
 import { type BlockFeed, createBlockFeed, type NewBlocks } from "../../gateway/blockFeed.js";
 import { createGateway, type Gateway } from "../../gateway/gateway.js";
+import { MAX_BATCH_CALLS } from "../../gateway/jsonRpc.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
 import type { Caller, RateLimits } from "../../model/caller.js";
 import { createLocalRateLimiter } from "../limits/localRateLimiter.js";
 import type { RouteServices } from "../routes/routeHandler.js";
-
-/** The calls of one batch, as geth takes them from a browser's wallet and more. */
-const MAX_BATCH_CALLS = 100;
 
 export type GatewayServices = Pick<
   RouteServices,

@@ -1,7 +1,7 @@
 import { assertFewValues, CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
 import type { BlockFeed } from "../../gateway/blockFeed.js";
 import type { Gateway } from "../../gateway/gateway.js";
-import { encodeRefusal, GatewayRefusal, RPC_CODES, restoreExactIds } from "../../gateway/jsonRpc.js";
+import { encodeRefusalOf, GatewayRefusal, RPC_CODES, restoreExactIds } from "../../gateway/jsonRpc.js";
 import { createSubscriptions, type Subscriptions } from "../../gateway/subscriptions.js";
 import { refusalFor } from "../../gateway/words.js";
 import type { ResolvedOptions } from "../../model/options.js";
@@ -58,19 +58,21 @@ export class GatewayConnection extends SocketConnection {
 
   async #answer(data: Buffer): Promise<string | undefined> {
     const { gateway, options } = this.#dependencies;
+    let message: unknown;
     try {
+      message = messageOf(data);
       if (this.#inFlight > options.maxSocketRequests) {
         throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
           "this connection has as many calls in flight as it may",
         );
       }
-      return await gateway.answer(messageOf(data), this.caller, this.#subscriptions);
+      return await gateway.answer(message, this.caller, this.#subscriptions);
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;
       if (!(refusal instanceof GatewayRefusal)) throw refusal;
       this.chargeRefusal();
-      return encodeRefusal(null, refusal);
+      return encodeRefusalOf(message, refusal);
     }
   }
 
