@@ -69,7 +69,7 @@ async function submit(
 ): Promise<string> {
   const { intake, rateLimiter, options } = dependencies;
   const tokens = await rateLimiter.take(caller, 1);
-  // Who asked for the block waits for it.
+  // An operator who wants the answer after the block accepts that clients wait for it.
   const timeoutMs = options.gatewayWait === "broadcast" ? ANSWER_WITHIN_MS : undefined;
   const terms = { refund: () => tokens.refund(), timeoutMs };
   let line = await firstLineOf(intake.submit(caller, [raw], options.gatewayWait, terms));
