@@ -222,6 +222,7 @@ describe("gas-waiver config print", () => {
     const { out } = await call("config", "print", "--config", file);
     expect(out).toMatch(/^networks\.main-net\.path +\/main-net +default$/m);
     expect(out).toMatch(/^networks\.main-net\.schema +gas_waiver_main_net +default$/m);
+    expect(out).toMatch(/^rate +100 +default \(reloadable\)$/m);
   });
 
   it("shows each value and its origin, without secrets", async () => {

@@ -68,9 +68,9 @@ describe.each([
       expect(lines.map(({ success }) => success)).toEqual([true, true, true, true]);
       expect(await tokensOf(chain, recipient)).toBe(tokensBefore + 20n);
       expect(await chain.getTransactionCount(waiver)).toBe(wrappersBefore + 4);
-      // It has no files to read again, and goes on.
+      // It has no file to read again, and goes on.
       second.signal("SIGHUP");
-      await second.line(/^SIGHUP: .*; other settings need a restart$/);
+      await second.line(/^the settings are those in force$/);
       expect(await second.end()).toEqual({ status: 0, signal: null });
     });
   },

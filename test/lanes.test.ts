@@ -120,18 +120,32 @@ describe("gas-waiver lanes, beside a running service", () => {
 });
 
 describe("a service on SIGHUP", () => {
-  it("reads its waiver keys again: lanes of new keys work, lanes of removed keys have no owner", async () => {
+  it("takes over new waiver keys and other settings, names those that need a restart, and changes nothing after a mistake", async () => {
     const dataDir = freshFolder();
-    const keyFile = join(freshFolder(), "keys");
+    const folder = freshFolder();
+    const keyFile = join(folder, "keys");
+    const config = join(folder, "gas-waiver.yaml");
+    writeFileSync(config, "max-batch-size: 50\n");
     const write = (...keys: string[]) => writeFileSync(keyFile, `${keys.join("\n")}\n`, { mode: 0o600 });
     write(FIRST.privateKey);
-    const service = startService({ rpcUrl, dataDir, keyFile, flags: ["--metrics-port", "0"] });
+    const service = startService({
+      rpcUrl,
+      dataDir,
+      keyFile,
+      flags: ["--metrics-port", "0", "--config", config],
+    });
     const { url } = await service.ready();
     const [, metrics = ""] = await service.line(/^metrics at (\S+)/);
 
     write(FIRST.privateKey, SECOND.privateKey);
+    writeFileSync(config, "max-batch-size: 1\nlog-level: info\nmax-sockets: 7\nmax-key-sockets: 5000\n");
     service.signal("SIGHUP");
     await service.line(/^2 waiver key\(s\) read again/);
+    expect(service.stdout).toMatch(/^these settings need a restart: max-sockets$/m);
+    // The flag --log-level wins over the file.
+    expect(service.stdout).toMatch(/^these settings are taken over: max-batch-size$/m);
+    const tooMany = await submit(url, ["0x", "0x"]).catch((error: Error) => error.message);
+    expect(tooMany).toContain("413");
     write(SECOND.privateKey);
     service.signal("SIGHUP");
     await service.line(/^1 waiver key\(s\) read again/);
@@ -142,10 +156,12 @@ describe("a service on SIGHUP", () => {
     expect(byWaiver.get(second)?.owner).toBeDefined();
 
     write("this is not a key");
+    writeFileSync(config, "max-batch-size: 5\nrate: fast\n");
     service.signal("SIGHUP");
-    const [warning] = await service.line(/^the waiver keys stay as they were.*/);
-    expect(warning).toContain(keyFile);
-    expect(warning).not.toContain("this is not a key");
+    await service.line(/^ {2}- .*gas-waiver\.yaml:2:7: rate /);
+    await service.line(/^ {2}- --waiver-key-file .*\/keys" /);
+    expect(service.stdout).toMatch(/^the settings have mistakes, and those in force stay:$/m);
+    expect(service.stdout).not.toContain("this is not a key");
     const [afterWarning] = await submit(url, [await transfer(3)], { query: "?wait=included" });
     expect(afterWarning).toMatchObject({ success: true });
 

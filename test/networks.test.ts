@@ -370,6 +370,37 @@ describe("a network that is down", () => {
     expect(health.chainId).toBe(LATE_CHAIN_ID);
   });
 
+  it("keeps no port closed while its start hangs, and runs with the latest options when it can", async () => {
+    const holder = createConnection({ connectionString: databaseUrl });
+    await holder.connect();
+    await holder.query("begin; create schema gas_waiver_locked");
+    const [dev, of] = [networks()[0] as NetworkOptions, networks()[2] as NetworkOptions];
+    const locked = { ...of, name: "locked" };
+    const server = await createNetworks({ databaseUrl, logLevel: "silent", networks: [dev, locked] });
+    try {
+      const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+      expect(server.networks.map(({ trouble }) => trouble)).toEqual([undefined, "it has not started yet"]);
+      const answers = await Promise.all(
+        ["/chains/dev/v1/health", "/locked/v1/health"].map((path) => fetch(`${url}${path}`)),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 503]);
+      expect(answers[1]?.headers.get("retry-after")).toMatch(/^\d+$/);
+      await expect(server.setOptions("locked", { apiKeys: ["short"] })).rejects.toThrow(/apiKeys/);
+      await server.setOptions("locked", { ...locked, maxBatchSize: 1 });
+      await holder.query("rollback");
+      await until(async () => server.networks[1]?.trouble === undefined);
+      await until(() =>
+        submit(`${url}/locked`, ["0x", "0x"]).then(
+          () => false,
+          ({ message }: Error) => message.includes("413"),
+        ),
+      );
+    } finally {
+      await holder.end();
+      await server.close();
+    }
+  });
+
   it("leaves no connection to the database behind, however often it was tried", async () => {
     await Promise.all([first, second].map(({ server }) => server.close()));
     const ofService =

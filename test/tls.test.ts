@@ -51,7 +51,7 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
 
     write(makeCertificate());
     service.signal("SIGHUP");
-    await service.line(/^the TLS certificate is read again$/);
+    await service.line(/^these settings are taken over: tls-cert, tls-key$/);
     const local = `https://127.0.0.1:${new URL(url).port}`;
     const args = [local, API_KEY, await transfer(0), await transfer(1)];
     const client = new Program(["--input-type=module", "-e", CLIENT, ...args], { NODE_EXTRA_CA_CERTS: cert });
@@ -60,7 +60,7 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
 
     writeFileSync(cert, "not a certificate");
     service.signal("SIGHUP");
-    const [line] = await service.line(/^the TLS certificate stays as it was: .*/);
+    const [line] = await service.line(/^these settings stay as they were: tls-cert: .*/);
     expect(line).toContain("tls.cert is no certificate as PEM");
     expect(await service.end()).toEqual({ status: 0, signal: null });
   });

@@ -18,7 +18,7 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Gives the command this time on top, in ms, when it is told to end: it goes on working on purpose before it shuts down. */
   readonly delayShutdown?: (ms: number) => void;
-  /** Calls the listener at each SIGHUP, which asks a running program to read its key file and its certificate again. */
+  /** Calls the listener at each SIGHUP, which asks a running program to read its settings again. */
   readonly onHangup?: (listener: () => void) => void;
 }
 

@@ -8,14 +8,17 @@ import { type ListenAddress, listen } from "./http/listen.js";
 import { replaceCertificates, warnOfTransport } from "./http/transport.js";
 import { readVersion } from "./httpApps.js";
 import { InvalidOptionsError, StartError } from "./model/errors.js";
-import { createLog } from "./model/log.js";
+import { createLog, setLogLevel } from "./model/log.js";
 import { type NetworksOptions, resolveNetworks, waiversOf } from "./model/networkOptions.js";
 import { createProcessMetrics } from "./model/processMetrics.js";
+import type { ReloadableOptions } from "./model/reloadableOptions.js";
 import type { TlsCertificate } from "./model/tlsCertificate.js";
 import { NetworkSlot } from "./networkSlot.js";
 import { createNetworksPorts, type NetworksPorts } from "./networksPorts.js";
 import { reportCrypto } from "./signing/reportCrypto.js";
 import { type Database, openDatabase } from "./store/store.js";
+import { onAbort } from "./util/onAbort.js";
+import { sleepUnless } from "./util/wakeableTimer.js";
 
 /** A network of a running service. */
 export interface NetworkState {
@@ -48,6 +51,12 @@ export interface NetworksServer {
    * @throws {@link InvalidOptionsError} if the list is empty or not valid, or if there is no such network. Then nothing changes.
    */
   setWaivers(network: string, accounts: readonly WaiverAccount[]): Promise<void>;
+  /**
+   * Changes options of a network while it runs, or before it is tried again: those of {@link ReloadableOptions}. Those that are
+   * absent get their defaults, but for those of the process: the admin tokens and the lowest level of the log, which counts for all.
+   * @throws {@link InvalidOptionsError} with every problem, or the store's error. Then nothing changes.
+   */
+  setOptions(network: string, changed: ReloadableOptions): Promise<void>;
   /** Calls the listener with the name of a network whose waivers an operator asks all replicas to read again. */
   onReloadRequested(listener: (network: string) => void): void;
   /**
@@ -92,7 +101,7 @@ export async function buildNetworks(
   });
   const built = createNetworksPorts({ slots, log, version, metrics, registry, leaving: leaving.signal });
   const service: Service = { slots, database, ...built, leaving, reloadRequests };
-  await Promise.all(slots.map((slot) => slot.start(built.ports)));
+  await firstAttempts(slots, built.ports, signal);
   if (signal?.aborted || slots.every(({ running }) => running === undefined)) {
     await shutDown(service, 0);
     signal?.throwIfAborted();
@@ -106,6 +115,35 @@ export async function buildNetworks(
     "the service is built",
   );
   return serverOf(service, { options, log });
+}
+
+/** The time that networks have for their start while another one runs already. */
+const START_MS = 3_000;
+
+/**
+ * Tries to start all networks at the same time. Resolves when each runs or has failed. Once one runs, it waits for the others for
+ * {@link START_MS} at most: a start may hang, as behind a lock in the database, and must not keep the ports closed.
+ */
+async function firstAttempts(
+  slots: readonly NetworkSlot[],
+  ports: NetworksPorts["ports"],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const isOver = new AbortController();
+  const attempts = slots.map((slot) => slot.start(ports));
+  const all = Promise.all(attempts);
+  const running = attempts.map(async (attempt) => {
+    if (!(await attempt)) throw new Error("the network does not run");
+  });
+  const oneForLong = Promise.any(running).then(
+    () => sleepUnless(START_MS, isOver.signal),
+    () => all,
+  );
+  const aborted = new Promise<void>((resolve) => {
+    if (signal) onAbort(signal, resolve);
+  });
+  await Promise.race([all, oneForLong, aborted]);
+  isOver.abort();
 }
 
 interface Service extends NetworksPorts {
@@ -135,6 +173,10 @@ function serverOf(
       return listen(apps.admin, address, options);
     },
     setWaivers: (network, accounts) => setWaivers(slots, network, accounts),
+    async setOptions(network, changed) {
+      const { logLevel } = await slotOf(slots, network).setOptions(changed);
+      setLogLevel(log, logLevel);
+    },
     onReloadRequested: (listener) => void reloadRequests.on("request", listener),
     setCertificate: (tls) => replaceCertificates(Object.values(apps), options, tls, log),
     close() {
@@ -150,14 +192,20 @@ function stateOf({ place, trouble, running }: NetworkSlot): NetworkState {
   return { name, chainId: options.chainId, path, hosts, trouble, earlierSubmissions };
 }
 
+/** @throws {@link InvalidOptionsError} if there is no such network. */
+function slotOf(slots: readonly NetworkSlot[], name: string): NetworkSlot {
+  const slot = slots.find(({ place }) => place.name === name);
+  if (slot === undefined) throw new InvalidOptionsError([`there is no network ${name}`]);
+  return slot;
+}
+
 /** @throws {@link InvalidOptionsError} */
 async function setWaivers(
   slots: readonly NetworkSlot[],
   name: string,
   accounts: readonly WaiverAccount[],
 ): Promise<void> {
-  const slot = slots.find(({ place }) => place.name === name);
-  if (slot === undefined) throw new InvalidOptionsError([`there is no network ${name}`]);
+  const slot = slotOf(slots, name);
   const { chainId } = slot.place.options;
   const changed = new Set(waiversOf(chainId, accounts));
   const others = slots.filter((other) => other !== slot && other.place.options.chainId === chainId);

@@ -7,8 +7,9 @@ import { type ListenAddress, listen } from "./http/listen.js";
 import { replaceCertificates, warnOfTransport } from "./http/transport.js";
 import { createHttpApps, readVersion } from "./httpApps.js";
 import { StartError } from "./model/errors.js";
-import { createLog } from "./model/log.js";
+import { createLog, setLogLevel } from "./model/log.js";
 import type { ServerOptions } from "./model/options.js";
+import type { ReloadableOptions } from "./model/reloadableOptions.js";
 import { resolveOptions } from "./model/resolveOptions.js";
 import type { TlsCertificate } from "./model/tlsCertificate.js";
 import { type Network, openNetwork } from "./network.js";
@@ -33,6 +34,12 @@ export interface Server {
    * @throws {@link InvalidOptionsError} if the list is empty or not valid. Then nothing changes.
    */
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  /**
+   * Changes options while the service runs: limits, API keys, admin tokens, targets and others of {@link ReloadableOptions}. Those
+   * that are absent get their defaults. Streams and connections of an API key that is gone end.
+   * @throws {@link InvalidOptionsError} with every problem, or the store's error. Then nothing changes.
+   */
+  setOptions(changed: ReloadableOptions): Promise<void>;
   /** Calls the listener whenever an operator asks all replicas to read their waivers' keys again (`LaneAdmin.reload`). */
   onReloadRequested(listener: () => void): void;
   /**
@@ -83,10 +90,14 @@ export async function buildServer(given: ServerOptions, signal: AbortSignal | un
     listen: (address) => listen(apps.api, address, options),
     listenMetrics: (address) => listen(apps.operators, address, options),
     async listenAdmin(address) {
-      if (options.adminTokens.length === 0) throw new StartError("the admin API needs a token");
+      if (network.parts.options.adminTokens.length === 0) throw new StartError("the admin API needs a token");
       return listen(apps.admin, address, options);
     },
     setWaivers: network.setWaivers,
+    async setOptions(changed) {
+      await network.setOptions(changed);
+      setLogLevel(log, network.parts.options.logLevel);
+    },
     onReloadRequested: network.parts.relay.onReloadRequested,
     rewind: network.rewind,
     rereadPolicies: network.parts.relay.policies.reread,

@@ -75,7 +75,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports?: Sha
     admin: createAdminApp({
       ...{ log, failures, metrics, options },
       keys: createKeyAdmin(store),
-      tokens: adminTokens,
+      tokens: () => adminTokens.current,
       clientAddress: createClientAddress(options),
       port: ports?.admin,
     }),

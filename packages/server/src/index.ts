@@ -54,6 +54,7 @@ export {
 } from "./model/networkOptions.js";
 export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
 export { isKeyOrigin, isOrigin } from "./model/origins.js";
+export { RELOADABLE_OPTIONS, type ReloadableOptions } from "./model/reloadableOptions.js";
 export { certificateProblems, certificateWarning, type TlsCertificate } from "./model/tlsCertificate.js";
 export { checkDatabase } from "./preflight/checkDatabase.js";
 export type { ExpectedStore } from "./preflight/checkStore.js";

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import { findChainDifference } from "./chain/compareChain.js";
 import { EndpointHeads } from "./chain/endpointHeads.js";
@@ -10,12 +11,8 @@ import { observeReadiness } from "./health/observeReadiness.js";
 import type { ReadinessProbe } from "./health/readiness.js";
 import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
 import { recordSecretsRead } from "./keys/auditSecrets.js";
-import {
-  type ConfiguredKey,
-  type IdentifiedToken,
-  identifyKeys,
-  identifyTokens,
-} from "./keys/configuredKeys.js";
+import { ConfiguredGrants, type ConfiguredRights } from "./keys/configuredGrants.js";
+import { type IdentifiedToken, identifyKeys, identifyTokens } from "./keys/configuredKeys.js";
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { startLanes } from "./lane/startLanes.js";
 import { startAuditingFailures } from "./maintenance/auditFailures.js";
@@ -23,7 +20,8 @@ import { limitsOfService } from "./model/caller.js";
 import type { Logger } from "./model/log.js";
 import { addNodeGauges, type NetworkLabels } from "./model/metrics.js";
 import type { ResolvedOptions } from "./model/options.js";
-import { resolveOptions } from "./model/resolveOptions.js";
+import { WALLETS } from "./model/origins.js";
+import { type ReloadableOptions, reload, resolveAgain, withReloaded } from "./model/reloadableOptions.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
@@ -50,8 +48,8 @@ export interface NetworkFoundations {
 /** The parts that are built before the first call to a node. */
 interface KeyedFoundations extends NetworkFoundations {
   readonly keys: KeyDirectory;
-  readonly configuredKeys: readonly ConfiguredKey[];
-  readonly adminTokens: readonly IdentifiedToken[];
+  readonly configuredKeys: ConfiguredGrants;
+  readonly adminTokens: { current: readonly IdentifiedToken[] };
   /** Aborts every call that leaves this process. */
   readonly ending: AbortController;
 }
@@ -77,6 +75,7 @@ export interface NetworkParts extends KeyedFoundations {
 export interface Network {
   readonly parts: NetworkParts;
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  setOptions(changed: ReloadableOptions): Promise<void>;
   rewind(goBack: () => Promise<boolean>): Promise<boolean>;
   /**
    * Accepts nothing more, waits for the open lines, finishes what is signed, releases the lanes, and answers the lines that
@@ -92,21 +91,25 @@ export interface Network {
  * @throws {@link StartError}. Then everything of it is closed, the store as well.
  */
 export async function openNetwork(foundations: NetworkFoundations): Promise<Network> {
-  const { options, store, log } = foundations;
+  const { store, log } = foundations;
+  // A copy, which changes while the network runs. All parts hold this one.
+  const options = { ...foundations.options };
   const ending = new AbortController();
   let keys: KeyDirectory | undefined;
   try {
-    const { queueCapacity } = options;
-    keys = await openKeyDirectory({ store, log, limits: limitsOfService(options), queueCapacity });
-    const configuredKeys = await identifyKeys(store, [...options.apiKeys, ...options.publicApiKeys]);
-    if (configuredKeys.length === 0 && keys.size === 0) log.warn("there is no API key: nobody can submit");
-    const adminTokens = await identifyTokens(store, options.adminTokens);
-    await recordSecretsRead(store, { waivers: options.waivers, configuredKeys, adminTokens });
-    const parts = await startParts({ ...foundations, keys, configuredKeys, adminTokens, ending });
+    keys = await openKeyDirectory({ store, log, options });
+    const secrets = await identifySecrets(store, options);
+    if (secrets.configuredKeys.length === 0 && keys.size === 0)
+      log.warn("there is no API key: nobody can submit");
+    await recordSecretsRead(store, { waivers: options.waivers, ...secrets });
+    const configuredKeys = new ConfiguredGrants(secrets.configuredKeys, rightsIn(options));
+    const adminTokens = { current: secrets.adminTokens };
+    const parts = await startParts({ ...foundations, options, keys, configuredKeys, adminTokens, ending });
     const lanes = beginLanes(parts);
     return {
       parts,
       setWaivers: lanes.setWaivers,
+      setOptions: (changed) => setOptions(parts, changed),
       rewind: (goBack) => rewind(parts, lanes.started, goBack),
       drain: () => drain(parts, lanes.started),
       close: () => close(parts),
@@ -117,6 +120,39 @@ export async function openNetwork(foundations: NetworkFoundations): Promise<Netw
     await store.close();
     throw error;
   }
+}
+
+async function identifySecrets(store: OpenStore, options: ResolvedOptions) {
+  return {
+    configuredKeys: await identifyKeys(store, [...options.apiKeys, ...options.publicApiKeys]),
+    adminTokens: await identifyTokens(store, options.adminTokens),
+  };
+}
+
+/** The rights of the keys of the configuration. */
+function rightsIn(options: ResolvedOptions): ConfiguredRights {
+  return { limits: limitsOfService(options), publicKeyOrigins: [...options.corsOrigins, WALLETS] };
+}
+
+/** Changes options while the network runs. An error changes nothing. */
+async function setOptions(
+  { options, store, keys, configuredKeys, adminTokens, relay }: NetworkParts,
+  changed: ReloadableOptions,
+): Promise<void> {
+  const resolved = withReloaded(options, changed);
+  const secrets = await identifySecrets(store, resolved);
+  const areSecretsSame = isDeepStrictEqual(
+    [resolved.apiKeys, resolved.adminTokens],
+    [options.apiKeys, options.adminTokens],
+  );
+  if (!areSecretsSame) await recordSecretsRead(store, secrets);
+  const areTargetsSame = isDeepStrictEqual(resolved.allowedTargets, options.allowedTargets);
+  reload(options, resolved);
+  configuredKeys.set(secrets.configuredKeys, rightsIn(options));
+  adminTokens.current = secrets.adminTokens;
+  if (!areTargetsSame) relay.policies.applyConfigured();
+  // While the store is away, the directory itself goes on trying.
+  await keys.refresh(true).catch(() => {});
 }
 
 async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> {
@@ -171,7 +207,7 @@ function beginLanes({ options, store, log, chain, served, relay, ending }: Netwo
   return {
     started,
     async setWaivers(changed: readonly WaiverAccount[]): Promise<void> {
-      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waivers: changed });
+      resolveAgain({ ...options, waivers: changed });
       waivers = changed;
       await started;
       // The store is closed after the end, and nothing reads the waivers any more.

@@ -3,7 +3,8 @@ import { createHttpApps, type HttpApps, type SharedPorts } from "./httpApps.js";
 import type { Logger } from "./model/log.js";
 import type { NetworkLabels } from "./model/metrics.js";
 import type { ResolvedNetwork } from "./model/networkOptions.js";
-import { resolveOptions } from "./model/resolveOptions.js";
+import type { ResolvedOptions } from "./model/options.js";
+import { type ReloadableOptions, resolveAgain, withReloaded } from "./model/reloadableOptions.js";
 import { type Network, openNetwork } from "./network.js";
 import { connectStore, type Database } from "./store/store.js";
 import { sleepUnless } from "./util/wakeableTimer.js";
@@ -47,6 +48,8 @@ export class NetworkSlot {
   readonly #options: NetworkSlotOptions;
   #ports: SharedPorts | undefined;
   #waivers: readonly WaiverAccount[];
+  /** The last change of options. */
+  #changed: ReloadableOptions | undefined;
   #running: RunningNetwork | undefined;
   #trouble: string | undefined;
   #isClosed = false;
@@ -74,23 +77,33 @@ export class NetworkSlot {
   /** Tries to start the network once. Never rejects. @returns whether it runs. */
   async start(ports: SharedPorts): Promise<boolean> {
     this.#ports = ports;
-    await this.#attempt(ports);
+    this.#attempts = this.#attempt(ports);
+    await this.#attempts;
     return this.#running !== undefined;
   }
 
-  /** Tries again until the network runs or the service shuts down, if {@link start} has failed. */
+  /** Tries again until the network runs or the service shuts down, if {@link start} fails or has failed. */
   keepTrying(): void {
-    if (this.#running === undefined) this.#attempts = this.#tryAgain();
+    this.#attempts = this.#attempts.then(() => this.#tryAgain());
   }
 
   async setWaivers(accounts: readonly WaiverAccount[]): Promise<void> {
     if (this.#running) {
       await this.#running.network.setWaivers(accounts);
     } else {
-      const { options } = this.place;
-      resolveOptions({ ...options, rpcUrl: options.rpcUrls, waivers: accounts });
+      resolveAgain({ ...this.place.options, waivers: accounts });
     }
     this.#waivers = accounts;
+  }
+
+  /** The options of the process, which a network's own options do not have, stay as they are where they are absent. */
+  async setOptions(given: ReloadableOptions): Promise<ResolvedOptions> {
+    const { adminTokens, logLevel } = { ...this.place.options, ...this.#changed };
+    const changed = { adminTokens, logLevel, ...given };
+    const resolved = withReloaded(this.place.options, changed);
+    await this.#running?.network.setOptions(changed);
+    this.#changed = changed;
+    return resolved;
   }
 
   /** See {@link Network.drain}. An attempt to start that takes longer than that may is left behind, and undone at its end. */
@@ -120,9 +133,9 @@ export class NetworkSlot {
 
   async #attempt(ports: SharedPorts): Promise<void> {
     const { log } = this.#options;
-    const waivers = this.#waivers;
+    const [waivers, changed] = [this.#waivers, this.#changed];
     try {
-      const running = await this.#open(ports, waivers);
+      const running = await this.#open(ports);
       if (this.#isClosed) {
         await running.network.drain();
         await running.network.close();
@@ -130,7 +143,9 @@ export class NetworkSlot {
       }
       this.#running = running;
       log.info({ chainId: this.place.options.chainId }, "the network runs");
-      if (this.#waivers !== waivers) this.#useLatestWaivers(running);
+      if (this.#waivers !== waivers) this.#useLatest("waivers", running.network.setWaivers(this.#waivers));
+      if (this.#changed && this.#changed !== changed)
+        this.#useLatest("options", running.network.setOptions(this.#changed));
     } catch (error) {
       const { message } = error as Error;
       // Every attempt of a network that stays down would log the same.
@@ -140,16 +155,17 @@ export class NetworkSlot {
     }
   }
 
-  /** The waivers were replaced during the attempt, and a key that was taken away must not sign. */
-  #useLatestWaivers({ network }: RunningNetwork): void {
-    network.setWaivers(this.#waivers).catch((error: Error) => {
-      this.#options.log.error({ err: error.message }, "the waivers of the network stay as they were");
+  /** They were replaced during the attempt, and a key that was taken away must not sign. */
+  #useLatest(kind: "waivers" | "options", change: Promise<void>): void {
+    change.catch((error: Error) => {
+      this.#options.log.error({ err: error.message }, `the ${kind} of the network stay as they were`);
     });
   }
 
-  async #open(ports: SharedPorts, waivers: readonly WaiverAccount[]): Promise<RunningNetwork> {
+  async #open(ports: SharedPorts): Promise<RunningNetwork> {
     const { network, database, version, log, labels, leaving, onReloadRequested } = this.#options;
-    const options = { ...network.options, waivers };
+    const ofStart = { ...network.options, waivers: this.#waivers };
+    const options = this.#changed ? withReloaded(ofStart, this.#changed) : ofStart;
     const store = await connectStore(database.address, options, log);
     const opened = await openNetwork({ options, store, log, labels, leaving });
     const apps = createHttpApps(opened.parts, version, ports);

@@ -108,7 +108,7 @@ export function settingsPage(): string {
     "packages/cli/src/serve",
     "Settings",
     "These are the settings of `gas-waiver serve`. Each can be given as the flag, as the variable below it, or in a [configuration file](../guides/configuration.md) under the name of the flag. The flag wins over the variable, and the variable over the file. Secrets have no flag, since arguments can be seen by others. Times are milliseconds.",
-    "A setting that is wrong, or two that contradict each other, keep the service from starting; it names all of them at once, with status 2. [Limits](../limits.md) tells what happens beyond each limit.",
+    "A setting that is wrong, or two that contradict each other, keep the service from starting; it names all of them at once, with status 2. [Limits](../limits.md) tells what happens beyond each limit. A running service takes over another value of those marked *Reloadable* when it [reads its settings again](../guides/configuration.md#change-it).",
     ...sections,
   );
 }

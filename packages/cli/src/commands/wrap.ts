@@ -92,7 +92,7 @@ export const wrap = defineCommand({
     const { rpcUrl, print: printOnly, wait, json } = values;
     const node = rpcUrl === undefined ? undefined : new JsonRpcClient(rpcUrl, context.signal);
     const chainId = values.chainId ?? (await nodeOf(node).quantity("eth_chainId"));
-    const { waivers } = await openWaivers({ ...custody, chainId: Number(chainId) }, context);
+    const waivers = await openWaivers({ ...custody, chainId: Number(chainId) }, context);
     const waiver = chosenWaiver(waivers, values);
     const from = bytesToHex(waiver.address);
     const firstNonce =

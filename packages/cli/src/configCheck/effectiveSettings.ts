@@ -14,6 +14,8 @@ export interface EffectiveSetting {
   readonly value: string | null;
   /** The place that the value came from: `default`, a flag, a variable, or file, line and column. */
   readonly origin: string;
+  /** Whether a running service takes over another value at SIGHUP. */
+  readonly reloadable: boolean;
 }
 
 /** Lists all settings of a service with their origins. */
@@ -37,12 +39,14 @@ function settingsOf(settings: Settings, sources: ReadonlyMap<string, Source>, pr
   return Object.entries(settings).map(([name, setting]): EffectiveSetting => {
     const source = sources.get(name);
     const key = `${prefix}${fileKeyOf(setting) ?? nameOf(setting)}`;
+    const reloadable = setting.reload !== undefined;
     if (source === undefined) {
       const { defaultValue, defaultText = defaultValue ?? null } = setting;
-      return { key, value: defaultText, origin: "default" };
+      return { key, value: defaultText, origin: "default", reloadable };
     }
     const text = typeof source.text === "string" ? source.text : "";
-    return { key, value: setting.secret ? MASK : withoutUrlSecrets(text), origin: originOf(source) };
+    const value = setting.secret ? MASK : withoutUrlSecrets(text);
+    return { key, value, origin: originOf(source), reloadable };
   });
 }
 
@@ -50,9 +54,13 @@ function originOf({ origin, name, file, place }: Source): string {
   return origin === "file" && file !== undefined && place ? placeIn(file, place) : name;
 }
 
-/** The settings in columns: key, value, origin. */
+/** The settings in columns: key, value, origin; those that a running service takes over are marked. */
 export function configLines(settings: readonly EffectiveSetting[]): string[] {
-  const given = settings.map(({ key, value, origin }) => ({ key, value: value ?? "-", origin }));
+  const given = settings.map(({ key, value, origin, reloadable }) => ({
+    key,
+    value: value ?? "-",
+    origin: reloadable ? `${origin} (reloadable)` : origin,
+  }));
   const width = (column: "key" | "value", most: number) =>
     Math.min(most, Math.max(...given.map((setting) => setting[column].length))) + 2;
   const [keys, values] = [width("key", 60), width("value", 50)];

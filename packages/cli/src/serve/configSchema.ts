@@ -1,5 +1,5 @@
 import { type Form, formOf } from "../settings/form.js";
-import { fileKeyOf, type Setting, type Settings } from "../settings/setting.js";
+import { fileKeyOf, RELOADABLE, type Setting, type Settings } from "../settings/setting.js";
 import { FILE_SETTINGS } from "./serveFile.js";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -47,8 +47,12 @@ function properties(settings: Settings): Record<string, Schema> {
 }
 
 function propertyOf(setting: Setting<unknown>): Schema {
-  const { help, defaultValue, defaultText = defaultValue } = setting;
-  const description = defaultText === undefined ? help : `${help} Default: ${defaultText}.`;
+  const { help, defaultValue, defaultText = defaultValue, reload } = setting;
+  const notes = [
+    ...(defaultText === undefined ? [] : [`Default: ${defaultText}.`]),
+    ...(reload ? [RELOADABLE] : []),
+  ];
+  const description = [help, ...notes].join(" ");
   return { description, ...schemaOf(formOf(setting)) };
 }
 

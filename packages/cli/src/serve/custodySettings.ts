@@ -120,7 +120,7 @@ export const CUSTODY_FLAGS = {
     flag: "waiver-key-file",
     env: "GAS_WAIVER_KEY_FILE",
     placeholder: "FILE",
-    help: "File of the waivers' private keys, unencrypted, as hex, one a line: for tests. SIGHUP makes the service read it again.",
+    help: "File of the waivers' private keys, unencrypted, as hex, one a line: for tests.",
     parse: keyFile,
   },
 } as const;
@@ -148,6 +148,9 @@ export type CustodyValues = Values<typeof ALL>;
 
 /** The names of all settings of custodies. */
 export const CUSTODY_KEYS: readonly string[] = Object.keys(ALL);
+
+/** Tells whether a setting is one of a custody. */
+export const isOfCustody = (name: string) => Object.hasOwn(ALL, name);
 
 /** Separates the settings of custodies from the others. */
 export function splitCustody<V extends CustodyValues>(values: V) {

@@ -9,21 +9,14 @@ import {
 } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { keyFile } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
-import { type KeystoreFile, keystorePath } from "../waivers/keystoreFiles.js";
+import type { KeystoreFile } from "../waivers/keystoreFiles.js";
 import { openKeystore } from "../waivers/openKeystore.js";
 import { readPassphrase } from "../waivers/passphrase.js";
 import { usable } from "../waivers/usable.js";
 import type { CustodyValues, KmsWaiver } from "./custodySettings.js";
 
 const MAINNET = 988;
-
-export interface OpenWaivers {
-  readonly waivers: readonly WaiverAccount[];
-  /** Reads the files of keys again; undefined where there are none. */
-  readonly reread: (() => Promise<readonly WaiverAccount[]>) | undefined;
-}
 
 type OpenValues = CustodyValues & {
   readonly chainId: number;
@@ -32,7 +25,8 @@ type OpenValues = CustodyValues & {
 type OpenContext = Pick<Context, "print" | "promptSecret">;
 
 /** The waivers that could be opened, and one reason for each other one. */
-export interface WaiverOpening extends OpenWaivers {
+export interface WaiverOpening {
+  readonly waivers: readonly WaiverAccount[];
   readonly failures: readonly Error[];
 }
 
@@ -41,10 +35,27 @@ export interface WaiverOpening extends OpenWaivers {
  * @throws {@link UsageError} for a keystore that cannot be opened, {@link CommandFailedError} for a custody that is of no use;
  * either names all that is wrong.
  */
-export async function openWaivers(values: OpenValues, context: OpenContext): Promise<OpenWaivers> {
-  const { failures, ...opened } = await tryToOpenWaivers(values, context);
+export type OpenWaivers = (values: OpenValues, context: OpenContext) => Promise<readonly WaiverAccount[]>;
+
+/** Opens the custody that the settings name, once. */
+export const openWaivers: OpenWaivers = (values, context) => createOpener()(values, context);
+
+/** Returns a function that opens the custody of a network, now and again later. It remembers a passphrase without a file. */
+export function createOpener(): OpenWaivers {
+  let known: string | undefined;
+  const passphrase: ReadPassphrase = async (values, context) => {
+    if (values.passphraseFile !== undefined) return values.passphraseFile;
+    known ??= await readPassphrase(values, context);
+    return known;
+  };
+  return async (values, context) => allOf(await tryToOpenWaivers(values, context, passphrase));
+}
+
+type ReadPassphrase = (values: OpenValues, context: OpenContext) => Promise<string>;
+
+function allOf({ waivers, failures }: WaiverOpening): readonly WaiverAccount[] {
   const [first, ...others] = failures;
-  if (first === undefined) return opened;
+  if (first === undefined) return waivers;
   if (failures.every((failure) => failure instanceof UsageError))
     throw new UsageError(failures.flatMap(({ problems }) => problems));
   if (others.length === 0) throw first;
@@ -53,9 +64,13 @@ export async function openWaivers(values: OpenValues, context: OpenContext): Pro
 }
 
 /** Opens what can be opened of the custody that the settings name. */
-export async function tryToOpenWaivers(values: OpenValues, context: OpenContext): Promise<WaiverOpening> {
+export async function tryToOpenWaivers(
+  values: OpenValues,
+  context: OpenContext,
+  passphrase: ReadPassphrase = readPassphrase,
+): Promise<WaiverOpening> {
   const { waiverKeystore, waiverKms, web3signerUrl, pkcs11Library, waiverKeyFile, chainId } = values;
-  if (waiverKeystore) return await openKeystores(waiverKeystore, values, context);
+  if (waiverKeystore) return await openKeystores(waiverKeystore, () => passphrase(values, context));
   if (waiverKms) return await openKmsWaivers(waiverKms, values.custodyTimeoutMs);
   if (pkcs11Library !== undefined) return await openToken(values, pkcs11Library);
   if (web3signerUrl !== undefined) return await openRemote(values, web3signerUrl);
@@ -66,9 +81,7 @@ export async function tryToOpenWaivers(values: OpenValues, context: OpenContext)
     );
   }
   const waivers = (waiverKeyFile?.keys ?? values.waiverKeys ?? []).map(privateKeyWaiver);
-  const path = waiverKeyFile?.path;
-  const reread = path === undefined ? undefined : async () => rereadKeyFile(path);
-  return { waivers, failures: [], reread };
+  return { waivers, failures: [] };
 }
 
 /** Lists what an error says, one sentence each. */
@@ -78,37 +91,20 @@ export function problemsIn(error: Error): readonly string[] {
   return cause instanceof StartError ? cause.problems : [error.message];
 }
 
-function rereadKeyFile(path: string): WaiverAccount[] {
-  try {
-    return keyFile(path).keys.map(privateKeyWaiver);
-  } catch (error) {
-    throw new Error(`${path} ${(error as Error).message}`, { cause: error });
-  }
-}
-
 async function openKeystores(
   files: readonly KeystoreFile[],
-  values: CustodyValues,
-  context: OpenContext,
+  readOnce: () => Promise<string>,
 ): Promise<WaiverOpening> {
   let read: Promise<string> | undefined;
   const passphrase = () => {
-    read ??= readPassphrase(values, context);
+    read ??= readOnce();
     return read;
   };
-  const open = (all: readonly KeystoreFile[]) =>
-    // One after the other: each takes 256 MiB for a moment.
-    inTurns(all, async (file) => {
-      const fail = (reason: string) => new UsageError([`--waiver-keystore "${file.path}" ${reason}`]);
-      return privateKeyWaiver(await openKeystore(file, passphrase, fail));
-    });
-  const reread = async () => {
-    const given = files.map((file) => file.given).filter(isFirst);
-    const { waivers, failures } = await open(given.flatMap(keystorePath));
-    if (failures[0]) throw failures[0];
-    return waivers;
-  };
-  return { ...(await open(files)), reread };
+  // One after the other: each takes 256 MiB for a moment.
+  return await inTurns(files, async (file) => {
+    const fail = (reason: string) => new UsageError([`--waiver-keystore "${file.path}" ${reason}`]);
+    return privateKeyWaiver(await openKeystore(file, passphrase, fail));
+  });
 }
 
 /** Opens one key after the other, also after one that cannot be used. */
@@ -132,8 +128,6 @@ function asFailure(error: unknown): Error {
   throw error;
 }
 
-const isFirst = (one: string, i: number, all: readonly string[]) => all.indexOf(one) === i;
-
 /** The services answer many at once. */
 async function openKmsWaivers(keys: readonly KmsWaiver[], timeoutMs?: number): Promise<WaiverOpening> {
   const opened = await Promise.all(
@@ -156,7 +150,6 @@ function together(parts: readonly Part[]): WaiverOpening {
   return {
     waivers: parts.flatMap(({ waivers }) => waivers),
     failures: [...failures.values()],
-    reread: undefined,
   };
 }
 

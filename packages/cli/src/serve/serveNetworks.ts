@@ -4,7 +4,6 @@ import {
   type NetworkOptions,
   type NetworkState,
   type NetworksOptions,
-  type NetworksServer,
   SHARED_OPTIONS,
 } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
@@ -12,16 +11,20 @@ import type { Context } from "../command.js";
 import { aborted } from "../interruption.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { openService } from "../startup/openServer.js";
+import type { ConfigReload } from "./configReload.js";
 import { splitCustody } from "./custodySettings.js";
-import { type OpenWaivers, openWaivers } from "./openWaivers.js";
-import { operatorsPorts, rereadCertificateOnHangup } from "./ports.js";
-import { rereadWaivers } from "./rereadWaivers.js";
+import { createOpener, type OpenWaivers } from "./openWaivers.js";
+import { operatorsPorts } from "./ports.js";
 import type { NetworkConfig, ServeConfig } from "./serveConfig.js";
 import { serverOptions } from "./serverOptions.js";
 import type { ServeValues, SharedValues } from "./serveSettings.js";
 
 /** Runs a service with the networks of a configuration file, until the signal ends it. */
-export async function serveNetworks({ shared, networks }: ServeConfig, context: Context): Promise<void> {
+export async function serveNetworks(
+  { shared, networks }: ServeConfig,
+  context: Context,
+  reload: ConfigReload,
+): Promise<void> {
   const { print, signal, delayShutdown } = context;
   const closeStack = new CloseStack();
   try {
@@ -35,9 +38,9 @@ export async function serveNetworks({ shared, networks }: ServeConfig, context: 
     for (const network of server.networks) print(describeNetwork(network, url));
     if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
     if (adminUrl !== undefined) print(`admin API at ${adminUrl}/NETWORK${ADMIN_ROUTES.list.path}`);
-    for (const { name, reread } of opened) if (reread) rereadOnHangup(name, reread, server, context);
-    rereadCertificateOnHangup(shared, server, context);
     print(`ready: service at ${url} for ${networks.length} network(s)`);
+    server.onReloadRequested(reload.waivers);
+    reload.begin(server, new Map(opened.map(({ name, open }) => [name, open])));
     await aborted(signal);
   } finally {
     await closeStack.close();
@@ -45,8 +48,9 @@ export async function serveNetworks({ shared, networks }: ServeConfig, context: 
 }
 
 /** A network whose custody is open. */
-interface OpenedNetwork extends Pick<OpenWaivers, "reread"> {
+interface OpenedNetwork {
   readonly name: string;
+  readonly open: OpenWaivers;
   readonly place: Pick<NetworkOptions, "name" | "path" | "hosts">;
   readonly options: ReturnType<typeof serverOptions>;
 }
@@ -59,12 +63,13 @@ async function openNetwork(
   const { name = "", path, host } = place ?? {};
   const { custody, otherValues } = splitCustody({ ...shared, ...values } as ServeValues);
   const { chainId, custodyTimeoutMs } = otherValues;
-  const { waivers, reread } = await openWaivers({ ...custody, chainId, custodyTimeoutMs }, context);
+  const open = createOpener();
+  const waivers = await open({ ...custody, chainId, custodyTimeoutMs }, context);
   return {
     name,
     place: { name, ...(path !== undefined && { path }), ...(host !== undefined && { hosts: [host] }) },
     options: serverOptions(otherValues, waivers),
-    reread,
+    open,
   };
 }
 
@@ -87,22 +92,4 @@ function describeNetwork(network: NetworkState, url: string): string {
       ? `does not run, and is tried again: ${trouble}`
       : `${earlierSubmissions({ earlierSubmissions: count })} found in the store`;
   return `network ${name} (chain ${chainId}) ${place}: ${state}`;
-}
-
-/** Replaces a network's waiver keys by those in its files at each SIGHUP, and when an operator asks for it. An unusable file changes nothing. */
-function rereadOnHangup(
-  name: string,
-  open: NonNullable<OpenWaivers["reread"]>,
-  server: NetworksServer,
-  { print, onHangup }: Context,
-): void {
-  const readAgain = rereadWaivers({
-    read: open,
-    use: (waivers) => server.setWaivers(name, waivers),
-    print: (line) => print(`network ${name}: ${line}`),
-  });
-  onHangup?.(readAgain);
-  server.onReloadRequested((network) => {
-    if (network === name) readAgain();
-  });
 }

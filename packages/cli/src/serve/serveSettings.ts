@@ -22,6 +22,7 @@ import {
   STORE_LIMITS,
 } from "./limitSettings.js";
 import { LISTEN_SETTINGS } from "./listenSettings.js";
+import { markReloaded } from "./reloadedSettings.js";
 import { problemsOfTransport, TRANSPORT_SETTINGS } from "./transportSettings.js";
 
 /** Several services, or several networks, may have their tables in one database. */
@@ -37,7 +38,7 @@ const SCHEMA_SETTING = {
 } as const;
 
 /** All settings of `gas-waiver serve`, in the order of its help. */
-export const SERVE_SETTINGS = {
+export const SERVE_SETTINGS = markReloaded({
   ...CHAIN_SETTINGS,
   ...CUSTODY_FLAGS,
   apiKeysFile: {
@@ -124,16 +125,16 @@ export const SERVE_SETTINGS = {
     secret: true,
     parse: databaseUrl,
   },
-} as const;
+} as const);
 
 /** The settings that belong to a chain: each network of a service has its own. */
-export const NETWORK_SETTINGS = {
+export const NETWORK_SETTINGS = markReloaded({
   ...CHAIN_SETTINGS,
   ...CUSTODY_FLAGS,
   ...SCHEMA_SETTING,
   ...NETWORK_LIMITS,
   ...CUSTODY_VARIABLES,
-} as const;
+} as const);
 
 type NetworkKey = keyof typeof NETWORK_SETTINGS;
 

@@ -1,4 +1,4 @@
-import { isLoopbackHost, type TlsCertificate } from "@gas-waiver/server";
+import { isLoopbackHost } from "@gas-waiver/server";
 import { withForm } from "../settings/form.js";
 import { fileOf, switchedOn, text } from "../settings/parsers.js";
 import { readSecretFile } from "../settings/secretFile.js";
@@ -10,7 +10,7 @@ export const TRANSPORT_SETTINGS = {
     flag: "tls-cert",
     env: "GAS_WAIVER_TLS_CERT",
     placeholder: "FILE",
-    help: "Certificate of the service as PEM, with its issuers' behind it; all ports then serve HTTPS. SIGHUP makes the service read it again.",
+    help: "Certificate of the service as PEM, with its issuers' behind it; all ports then serve HTTPS.",
     defaultText: "none; the ports serve HTTP",
     parse: withForm({ kind: "path" }, (path) => ({ path, pem: fileOf(text)(path) })),
   },
@@ -31,27 +31,11 @@ export const TRANSPORT_SETTINGS = {
 
 type TransportValues = Values<typeof TRANSPORT_SETTINGS>;
 
-/** The paths of a certificate and its key. */
-export interface CertificateFiles {
-  readonly cert: string;
-  readonly key: string;
-}
-
 /** Separates the settings of the certificate from the others. */
 export function splitCertificate<V extends TransportValues>(values: V) {
   const { tlsCert, tlsKey, ...otherValues } = values;
   const tls = tlsCert && tlsKey && { cert: tlsCert.pem, key: tlsKey.pem };
   return { tls, otherValues };
-}
-
-/** @returns the files to read again at SIGHUP. */
-export function certificateFiles({ tlsCert, tlsKey }: TransportValues): CertificateFiles | undefined {
-  return tlsCert && tlsKey && { cert: tlsCert.path, key: tlsKey.path };
-}
-
-/** @throws an `InvalidValueError` if one of the files cannot be used. */
-export function readCertificate({ cert, key }: CertificateFiles): TlsCertificate {
-  return { cert: TRANSPORT_SETTINGS.tlsCert.parse(cert).pem, key: TRANSPORT_SETTINGS.tlsKey.parse(key).pem };
 }
 
 /** The addresses of the ports. A port that is not opened has none. */

@@ -23,11 +23,19 @@ export interface Setting<T> {
   readonly required?: boolean;
   /** True if the flag may come several times. Its values are then joined with commas. */
   readonly repeatable?: boolean;
+  /**
+   * Present if a running service takes over another value when it reads its settings again: always, or only where there was a
+   * value and still is one.
+   */
+  readonly reload?: "always" | "while given";
   /** True for what is given as arguments without a flag. */
   readonly positional?: boolean;
   /** Throws an {@link InvalidValueError} if the text is wrong. */
   readonly parse: Parser<T>;
 }
+
+/** The note in help, schema and tables for a setting that a running service takes over. */
+export const RELOADABLE = "Reloadable.";
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 

@@ -1,4 +1,4 @@
-import type { Setting, Settings } from "./setting.js";
+import { RELOADABLE, type Setting, type Settings } from "./setting.js";
 
 const FLAG_COLUMN = 30;
 const LINE_WIDTH = 100;
@@ -27,10 +27,11 @@ function flagOf({ flag, placeholder }: Setting<unknown>): string {
 }
 
 function entry(name: string, setting: Partial<Setting<unknown>>): string {
-  const { help = "", defaultValue, defaultText = defaultValue, env, required } = setting;
+  const { help = "", defaultValue, defaultText = defaultValue, env, required, reload } = setting;
   const notes = [
     ...(required ? ["Required."] : []),
     ...(defaultText === undefined ? [] : [`Default: ${defaultText}.`]),
+    ...(reload ? [RELOADABLE] : []),
     ...(env ? [`[${env}]`] : []),
   ];
   const lines = wrap([help, ...notes].join(" "), LINE_WIDTH - FLAG_COLUMN);

@@ -18,7 +18,8 @@ import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
 
 export interface AdminAppDependencies {
   readonly keys: KeyAdmin;
-  readonly tokens: readonly IdentifiedToken[];
+  /** Returns the tokens, which may change while the service runs. */
+  readonly tokens: () => readonly IdentifiedToken[];
   readonly log: Logger;
   readonly clientAddress: ClientAddress;
   readonly failures: FailedAuthentications;

@@ -9,7 +9,8 @@ import { type AdminRole, includesRole } from "../model/adminToken.js";
 import type { Actor } from "../model/auditRecord.js";
 
 export interface AdminAuthenticatorDependencies {
-  readonly tokens: readonly IdentifiedToken[];
+  /** Returns the tokens, which may change while the service runs. */
+  readonly tokens: () => readonly IdentifiedToken[];
   readonly clientAddress: ClientAddress;
   readonly failures: FailedAuthentications;
   /** Returns the time now. */
@@ -22,7 +23,6 @@ export interface AdminAuthenticatorDependencies {
  */
 export function createAdminAuthenticator(dependencies: AdminAuthenticatorDependencies) {
   const { tokens, clientAddress, failures, now = () => new Date() } = dependencies;
-  const known = tokens.map((token) => ({ ...token, hash: hashOfKey(token.token) }));
   const find = (authorization: string | undefined, address: string) => {
     const text = bearerOf(authorization);
     if (text === undefined) {
@@ -32,7 +32,7 @@ export function createAdminAuthenticator(dependencies: AdminAuthenticatorDepende
       );
     }
     const hash = hashOfKey(text);
-    const [match] = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
+    const [match] = tokens().filter(({ token }) => timingSafeEqual(hashOfKey(token), hash));
     failures.assertMayGuess("admin", address, match?.id);
     if (match === undefined) throw new ProtocolError("UNKNOWN_KEY", "the admin token is not known");
     failures.addValid("admin", address, match.id);

@@ -1,10 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import type { GatewayRpc } from "../gateway/nodeReader.js";
-import type { ConfiguredKey } from "../keys/configuredKeys.js";
+import type { ConfiguredGrants } from "../keys/configuredGrants.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import { limitsOfService } from "../model/caller.js";
-import { WALLETS } from "../model/origins.js";
 import type { TokenStore } from "../store/keys/tokenStore.js";
 import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
@@ -45,7 +43,7 @@ export interface AppDependencies
     | "server"
   > {
   readonly keys: KeyDirectory;
-  readonly configuredKeys: readonly ConfiguredKey[];
+  readonly configuredKeys: ConfiguredGrants;
   readonly failures: FailedAuthentications;
   /** The tokens that all replicas share. */
   readonly tokenStore: TokenStore;
@@ -98,11 +96,7 @@ export function createApp(dependencies: AppDependencies): PublicApp {
   const { maxBodyBytes } = options;
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const clientAddress = createClientAddress(options);
-  const limits = limitsOfService(options);
-  const authenticator = createAuthenticator({
-    ...{ configuredKeys, limits, directory, clientAddress, failures },
-    publicKeyOrigins: [...options.corsOrigins, WALLETS],
-  });
+  const authenticator = createAuthenticator({ configuredKeys, directory, clientAddress, failures });
   const parties = port?.parties ?? new PartyTurns();
   const partyOf = (request: IncomingMessage) => {
     const party = partyOfRequest(request, { authenticator, clientAddress, failures });

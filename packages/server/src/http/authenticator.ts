@@ -4,9 +4,9 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { hashOfKey, keyIdIn } from "../keys/apiKey.js";
 import type { Grant } from "../keys/cachedKey.js";
-import type { ConfiguredKey } from "../keys/configuredKeys.js";
+import type { ConfiguredGrants } from "../keys/configuredGrants.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import { type Caller, type KeyLimits, type LimitedCaller, partyOf } from "../model/caller.js";
+import { type Caller, type LimitedCaller, partyOf } from "../model/caller.js";
 import { addressGroup } from "../model/networkAddress.js";
 import { isOriginOfKey } from "../model/origins.js";
 import type { AddressedRequest, ClientAddress } from "./clientAddress.js";
@@ -39,11 +39,8 @@ interface RequestKey {
 }
 
 export interface AuthenticatorDependencies {
-  /** The keys of the configuration, which have the service's limits. */
-  readonly configuredKeys: readonly ConfiguredKey[];
-  readonly limits: KeyLimits;
-  /** The origins that may use the publishable keys of the configuration. */
-  readonly publicKeyOrigins: readonly string[];
+  /** The keys of the configuration. */
+  readonly configuredKeys: Pick<ConfiguredGrants, "all">;
   /** The keys of the store. */
   readonly directory: Pick<KeyDirectory, "authenticate">;
   readonly clientAddress: ClientAddress;
@@ -52,16 +49,7 @@ export interface AuthenticatorDependencies {
 
 /** Accepts the keys of the configuration and of the store. Keys are compared by their hashes, in constant time. */
 export function createAuthenticator(dependencies: AuthenticatorDependencies): Authenticator {
-  const { configuredKeys, limits, directory, clientAddress, failures } = dependencies;
-  const publishable = { origins: dependencies.publicKeyOrigins, addressRate: limits };
-  const configured = configuredKeys.map(({ keyId, hash, isPublishable }) => {
-    const rights = isPublishable ? { publishable } : {};
-    const caller: Caller = { keyId, limits, allowedTargets: undefined, caps: undefined, ...rights };
-    // A configured key is valid as long as the process runs, so this signal never fires.
-    const { signal } = new AbortController();
-    const grant: Grant = { caller, signal };
-    return { hash, grant };
-  });
+  const { configuredKeys, directory, clientAddress, failures } = dependencies;
   const hashOnce = hashOncePerRequest();
   return {
     authenticate(request) {
@@ -71,11 +59,11 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
       }
       const hash = hashOnce(request, key);
       // Compares every key, so that the duration does not tell which one came close.
-      const [match] = configured.filter((candidate) => timingSafeEqual(candidate.hash, hash));
+      const [match] = configuredKeys.all.filter((candidate) => timingSafeEqual(candidate.hash, hash));
       // The secrets of the store's keys are too long for guesses, so those keys need not wait for a guesser at the same address.
       if (keyIdIn(key) === undefined) {
         const address = clientAddress(request);
-        const keyId = match?.grant.caller.keyId;
+        const keyId = match?.keyId;
         failures.assertMayGuess("api", address, keyId);
         if (keyId !== undefined) failures.addValid("api", address, keyId);
       }

@@ -33,11 +33,12 @@ export type KeyOrigins = () => ReadonlySet<string>;
  */
 export function registerCors(
   app: FastifyInstance,
-  { corsOrigins }: CorsOptions,
+  options: CorsOptions,
   keyOrigins: KeyOrigins = () => new Set(),
 ): void {
-  const isAny = corsOrigins.includes(ANY_ORIGIN);
   app.addHook("onRequest", async (request, reply) => {
+    const { corsOrigins } = options;
+    const isAny = corsOrigins.includes(ANY_ORIGIN);
     const { origin } = request.headers;
     const ofKeys = keyOrigins();
     if (corsOrigins.length === 0 && ofKeys.size === 0) return;

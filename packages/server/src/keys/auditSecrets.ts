@@ -6,7 +6,7 @@ import type { ConfiguredKey, IdentifiedToken } from "./configuredKeys.js";
 
 /** The secrets that the service has read, at its start or when it reads a file again. */
 export interface ReadSecrets {
-  readonly waivers: readonly Pick<WaiverAccount, "address">[];
+  readonly waivers?: readonly Pick<WaiverAccount, "address">[];
   readonly configuredKeys?: readonly ConfiguredKey[];
   readonly adminTokens?: readonly IdentifiedToken[];
 }
@@ -23,7 +23,7 @@ export async function recordSecretsRead(
     expiresAt,
   }));
   const changes = {
-    waivers: { to: waivers.map(({ address }) => bytesToHex(address)) },
+    ...(waivers && { waivers: { to: waivers.map(({ address }) => bytesToHex(address)) } }),
     ...(configuredKeys && { apiKeys: { to: configuredKeys.map(({ keyId }) => keyId) } }),
     ...(tokens && { adminTokens: { to: tokens } }),
   };

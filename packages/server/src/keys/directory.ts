@@ -1,7 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Caller, KeyLimits, PublishableRights } from "../model/caller.js";
+import { type Caller, type KeyLimits, limitsOfService, type PublishableRights } from "../model/caller.js";
 import { DEFAULT_ADDRESS_LIMITS, type KeyTerms } from "../model/keyTerms.js";
 import type { Logger } from "../model/log.js";
+import type { ResolvedOptions } from "../model/options.js";
 import { findKeysChangedSince, type StoredKey } from "../store/keys/apiKeys.js";
 import type { Store } from "../store/store.js";
 import { isStoreUnavailable } from "../store/storeTrouble.js";
@@ -19,7 +20,8 @@ export interface KeyDirectory {
   authenticate(text: string, hash: Buffer): Grant;
   /**
    * Reads the changes from the store. The promise resolves after a read that started after this call.
-   * @param full reads all keys instead, because the store may be another one now: a backup that was restored.
+   * @param full reads all keys instead, because the service's limits have changed, or the store may be another one now: a backup
+   * that was restored.
    */
   refresh(full?: boolean): Promise<void>;
   readonly size: number;
@@ -28,13 +30,13 @@ export interface KeyDirectory {
   close(): void;
 }
 
+type ServiceLimits = Parameters<typeof limitsOfService>[0] & Pick<ResolvedOptions, "queueCapacity">;
+
 export interface KeyDirectoryDependencies {
   readonly store: Pick<Store, "pool">;
   readonly log: Logger;
-  /** The service's limits, for keys without limits of their own. */
-  readonly limits: KeyLimits;
-  /** Submissions that may wait for a broadcast. A key's batches must fit into its share of them. */
-  readonly queueCapacity: number;
+  /** The options, whose limits are for keys without limits of their own. After a change of them, {@link KeyDirectory.refresh} reads all keys. */
+  readonly options: ServiceLimits;
   /** Returns the time in ms of a monotonic clock. */
   readonly now?: () => number;
 }
@@ -143,8 +145,8 @@ class CachedKeys implements KeyDirectory {
   #apply(key: StoredKey): void {
     // Each change has a version of its own, so this one was applied already.
     if (key.version <= this.#version) return;
-    const { limits, queueCapacity, log } = this.#dependencies;
-    const caller = callerOf(key, limits, queueCapacity);
+    const { options, log } = this.#dependencies;
+    const caller = callerOf(key, options);
     const known = this.#keys.get(key.id);
     if (key.notUnderstood && !known?.isNotUnderstood) {
       const details = { keyId: key.id, err: key.notUnderstood.why };
@@ -162,11 +164,12 @@ class CachedKeys implements KeyDirectory {
  * Limits of body, gas and data only narrow them, because they protect the service. The batch size is capped, so that a
  * batch that could never pass is refused as too large, rather than as too fast each time.
  */
-function callerOf({ id, terms }: StoredKey, service: KeyLimits, queueCapacity: number): Caller {
+function callerOf({ id, terms }: StoredKey, options: ServiceLimits): Caller {
+  const service = limitsOfService(options);
   const { addressRatePerSecond: _rate, addressRateBurst: _burst, ...own } = terms.limits;
   const publishable = publishableRightsOf(terms);
   const limits = { ...service, ...(publishable && PUBLISHABLE_LIMITS), ...own };
-  const share = Math.ceil(queueCapacity * limits.queueShare);
+  const share = Math.ceil(options.queueCapacity * limits.queueShare);
   return {
     keyId: id,
     limits: {

@@ -21,14 +21,10 @@ afterEach(async () => {
   for (const directory of directories.splice(0)) directory.close();
 });
 
-async function directory(now?: () => number): Promise<KeyDirectory> {
-  const opened = await openKeyDirectory({
-    store,
-    log: silent,
-    limits: LIMITS,
-    queueCapacity: 1_000,
-    ...(now && { now }),
-  });
+const OPTIONS = { ...LIMITS, keyQueueShare: LIMITS.queueShare, queueCapacity: 1_000 };
+
+async function directory(now?: () => number, options = OPTIONS): Promise<KeyDirectory> {
+  const opened = await openKeyDirectory({ store, log: silent, options, ...(now && { now }) });
   directories.push(opened);
   return opened;
 }
@@ -85,7 +81,8 @@ describe("a key that is created", () => {
     };
     const { key, record } = await admin.create("tests", { label: "narrow", ...terms });
     expect(record).toMatchObject({ ...terms, caps: { gas: "5" } });
-    const keys = await directory();
+    const options = { ...OPTIONS };
+    const keys = await directory(undefined, options);
     const { caller } = keys.authenticate(key, hashOfKey(key));
     expect(caller).toMatchObject({ keyId: record.id, allowedTargets: undefined, caps: { gas: 5n } });
     expect(caller.limits).toEqual({
@@ -98,7 +95,11 @@ describe("a key that is created", () => {
     });
     await admin.update("tests", record.id, { limits: { queueShare: 0.002 } });
     await keys.refresh();
-    expect(keys.authenticate(key, hashOfKey(key)).caller.limits.maxBatchSize).toBe(2);
+    const limits = () => keys.authenticate(key, hashOfKey(key)).caller.limits;
+    expect(limits().maxBatchSize).toBe(2);
+    Object.assign(options, { ratePerSecond: 7, queueCapacity: 500 });
+    await keys.refresh(true);
+    expect(limits()).toMatchObject({ ratePerSecond: 7, maxBatchSize: 1 });
   });
 
   it("caps each sender by default, unless its input says otherwise; keys without caps stay as they are", async () => {

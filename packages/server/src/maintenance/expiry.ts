@@ -30,8 +30,8 @@ export interface ExpiryDependencies {
 /** Ends submissions that waited longer than `maxQueueMs` without a broadcast, and notifies their result lines. */
 export function startExpiry(dependencies: ExpiryDependencies): { close(): void } {
   const { store, options, chainRef, results, log, since } = dependencies;
-  const { maxQueueMs } = options;
   const expireOverdue = async () => {
+    const { maxQueueMs } = options;
     const overdue = await findOverdueQueued(store, chainRef, {
       maxQueueMs,
       since,
@@ -49,7 +49,7 @@ export function startExpiry(dependencies: ExpiryDependencies): { close(): void }
     }));
   };
   const timer = setInterval(() => {
-    if (dependencies.unfinished().oldestQueuedMs < maxQueueMs) return;
+    if (dependencies.unfinished().oldestQueuedMs < options.maxQueueMs) return;
     expireOverdue().catch((error: Error) =>
       log.debug({ err: error.message }, "overdue submissions could not be given up"),
     );

@@ -63,7 +63,9 @@ export interface KeyCaps {
 }
 
 /** @returns the service's limits, for keys without limits of their own. */
-export function limitsOfService(options: ResolvedOptions): KeyLimits {
+export function limitsOfService(
+  options: Pick<ResolvedOptions, Exclude<keyof KeyLimits, "queueShare" | "maxBodyBytes"> | "keyQueueShare">,
+): KeyLimits {
   const { ratePerSecond, rateBurst, keyQueueShare, maxBatchSize, maxGasLimit, maxDataLength } = options;
   return {
     ratePerSecond,

@@ -33,8 +33,7 @@ export interface ServerOptions {
    */
   readonly waivers: readonly WaiverAccount[];
   /**
-   * API keys that the configuration sets, beside those of the store: 32 random characters or more. They stay the same while
-   * the service runs.
+   * API keys that the configuration sets, beside those of the store: 32 random characters or more.
    */
   readonly apiKeys: readonly string[];
   /**
@@ -233,6 +232,6 @@ export interface ServerOptions {
 
 type Defaulted = { readonly [K in keyof typeof DEFAULTS]: NonNullable<ServerOptions[K]> };
 
-/** The options with all defaults filled in. */
+/** The options with all defaults filled in. Those of `RELOADABLE_OPTIONS` may change while a service runs, and are read at each use. */
 export type ResolvedOptions = Omit<ServerOptions, keyof Defaulted | "rpcUrl" | "policySource"> &
   Defaulted & { readonly rpcUrls: readonly string[]; readonly policySource: PolicySourceKind };

@@ -4,7 +4,7 @@ import { StartError } from "../model/errors.js";
 import type { Logger } from "../model/log.js";
 import type { ResolvedOptions } from "../model/options.js";
 import { followRegistry } from "./followRegistry.js";
-import { configuredPolicies, type PolicySet, registryPolicies } from "./policySet.js";
+import { configuredPolicies, type PolicySet, registryPolicies, type WaiverTargets } from "./policySet.js";
 import { type Registry, RegistryUnreadableError } from "./registry.js";
 
 /** Knows what the waivers may send: from the chain's registry, from the configuration, or from both. */
@@ -28,6 +28,8 @@ export interface PolicySource {
   refresh(height?: bigint): void;
   /** Reads the registry again, if it is a source, whatever blocks show. Resolves also if no node answers. */
   reread(): Promise<void>;
+  /** Applies the option `allowedTargets` after a change of it. */
+  applyConfigured(): void;
   close(): Promise<void>;
 }
 
@@ -52,8 +54,9 @@ export function createPolicySource({
   waivers,
   onChange,
 }: PolicySourceDependencies): PolicySource {
-  const configured = options.allowedTargets;
-  let policies = configured && configuredPolicies(configured);
+  const fromConfiguration = () => options.allowedTargets && configuredPolicies(options.allowedTargets);
+  let policies = fromConfiguration();
+  let lastReading: readonly WaiverTargets[] | undefined;
   const whyUnusable = (waiver: Uint8Array) => policies?.whyUnusable(waiver);
   const set = (fresh: PolicySet, affected: readonly Uint8Array[]) => {
     for (const waiver of affected) {
@@ -74,15 +77,12 @@ export function createPolicySource({
       ...(signal && { signal }),
       waivers,
       onReading: (affected, { targets }) => {
-        const found = affected.map((waiver, i) => ({ waiver, targets: targets[i] }));
-        set(registryPolicies(found, configured), affected);
+        lastReading = affected.map((waiver, i) => ({ waiver, targets: targets[i] }));
+        set(registryPolicies(lastReading, options.allowedTargets), affected);
       },
     });
   return {
-    current() {
-      if (policies === undefined) throw policiesUnknown();
-      return policies;
-    },
+    current: () => policies ?? throwUnknown(),
     get isKnown() {
       return policies !== undefined;
     },
@@ -95,6 +95,10 @@ export function createPolicySource({
     async reread() {
       // The follower goes on trying until the node is back.
       await follower?.reread().catch(() => {});
+    },
+    applyConfigured() {
+      policies = lastReading ? registryPolicies(lastReading, options.allowedTargets) : fromConfiguration();
+      onChange();
     },
     async close() {
       await follower?.close();
@@ -124,7 +128,7 @@ export async function assertRegistryReadable(
   }
 }
 
-function policiesUnknown(): ProtocolError {
+function throwUnknown(): never {
   const message = "the policies could not be read from the chain's node yet; nothing was accepted";
-  return new ProtocolError("CHAIN_UNAVAILABLE", message);
+  throw new ProtocolError("CHAIN_UNAVAILABLE", message);
 }

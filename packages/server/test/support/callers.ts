@@ -4,6 +4,7 @@ import { connectionAddress } from "../../src/http/clientAddress.js";
 import { FailedAuthentications } from "../../src/http/limits/failedAuthentications.js";
 import { hashOfKey } from "../../src/keys/apiKey.js";
 import { unknownKey } from "../../src/keys/cachedKey.js";
+import { ConfiguredGrants } from "../../src/keys/configuredGrants.js";
 import { type Caller, limitsOfService } from "../../src/model/caller.js";
 import { createLog } from "../../src/model/log.js";
 import { createMetrics } from "../../src/model/metrics.js";
@@ -35,14 +36,13 @@ export function noFailures(now?: () => number): FailedAuthentications {
 
 /** An authenticator of configured keys alone. The id of each is its place. */
 export function authenticatorOf(keys: readonly string[], failures = noFailures()): Authenticator {
-  const configuredKeys = keys.map((key, i) => ({
+  const identified = keys.map((key, i) => ({
     keyId: `key ${i}`,
     hash: hashOfKey(key),
     isPublishable: key.startsWith(PUBLISHABLE_PREFIX),
   }));
   const clientAddress = connectionAddress;
-  return createAuthenticator({
-    ...{ configuredKeys, limits: LIMITS, directory: NO_KEYS, clientAddress, failures },
-    publicKeyOrigins: ["loopback", "wallets"],
-  });
+  const rights = { limits: LIMITS, publicKeyOrigins: ["loopback", "wallets"] };
+  const configuredKeys = new ConfiguredGrants(identified, rights);
+  return createAuthenticator({ configuredKeys, directory: NO_KEYS, clientAddress, failures });
 }

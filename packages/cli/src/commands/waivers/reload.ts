@@ -10,9 +10,9 @@ const HEARD_WITHIN_MS = 3_000;
 
 export const reload = defineCommand({
   description:
-    "Every replica reads its keystores or its file of keys again, as at SIGHUP: new keys get lanes, and keys that are gone lose\n" +
-    "them. A replica whose files cannot be read keeps its keys and says so in its output. The command shows the keys of each\n" +
-    "replica some seconds later.",
+    "Every replica reads its settings again, as at SIGHUP, and takes over the waivers' keys alone: new keys get lanes, and keys\n" +
+    "that are gone lose them. A replica that finds a mistake or cannot open a custody keeps its keys and says so in its output.\n" +
+    "The command shows the keys of each replica some seconds later.",
   examples: ["gas-waiver waivers reload"],
   settings: STORE_SETTINGS,
   rules: { alternatives: STORE_ALTERNATIVES },

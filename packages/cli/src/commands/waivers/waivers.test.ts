@@ -119,7 +119,7 @@ describe("gas-waiver serve", () => {
     const waiverKeyFile = keyFile(secretFile("raw key", KEY));
     const warningsOn = async (chainId: number) => {
       const printed: string[] = [];
-      const { waivers } = await openWaivers(
+      const waivers = await openWaivers(
         { ...custody, waiverKeyFile, chainId },
         { print: (line) => printed.push(line) },
       );

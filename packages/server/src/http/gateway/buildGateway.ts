@@ -5,6 +5,7 @@ import { MAX_BATCH_CALLS } from "../../gateway/jsonRpc.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
 import type { Caller, RateLimits } from "../../model/caller.js";
+import type { ResolvedOptions } from "../../model/options.js";
 import { createLocalRateLimiter } from "../limits/localRateLimiter.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
@@ -51,10 +52,7 @@ export function buildGateway(services: GatewayServices): {
     storeTurns: readLimiter,
     version: health.version,
   });
-  const countReads = countReadsBy(
-    rateLimits(options.gatewayRatePerSecond),
-    rateLimits(options.gatewayAddressRatePerSecond),
-  );
+  const countReads = countReadsBy(options);
   const gateway = createGateway({
     ...{ methods, countReads, log },
     maxBatchCalls: MAX_BATCH_CALLS,
@@ -68,10 +66,14 @@ function rateLimits(ratePerSecond: number): RateLimits {
 }
 
 /** Counts for the address under a publishable key, and for the whole key: a page that runs wild costs its address alone. */
-function countReadsBy(ofKey: RateLimits, ofAddress: RateLimits) {
+function countReadsBy(
+  options: Pick<ResolvedOptions, "gatewayRatePerSecond" | "gatewayAddressRatePerSecond">,
+) {
   const keys = createLocalRateLimiter(undefined, "reads");
   const addresses = createLocalRateLimiter(undefined, "reads");
   return ({ keyId, address }: Caller, reads: number) => {
+    const ofKey = rateLimits(options.gatewayRatePerSecond);
+    const ofAddress = rateLimits(options.gatewayAddressRatePerSecond);
     // A message that costs more than the burst could never pass.
     const count = Math.min(reads, ofAddress.rateBurst, ofKey.rateBurst);
     const atAddress = { keyId, ...(address !== undefined && { address }), limits: ofAddress };

@@ -64,8 +64,6 @@ export function createReadLimiter({
   hasOthers = () => false,
   now = () => performance.now(),
 }: ReadLimiterDependencies): ReadLimiter {
-  const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
-  const limits = { ratePerSecond, rateBurst };
   const rates = createLocalRateLimiter(now, "reads");
   const turns = (maxWaitingOfParty: number) =>
     createFairSemaphore(
@@ -95,9 +93,10 @@ export function createReadLimiter({
     return caller.address === undefined ? run() : ofAddresses.run(run, partyOf(caller));
   };
   const count = (caller: LimitedCaller, records: number) => {
+    const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
     // A page that costs more than the burst could never be read.
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
-    rates.take({ ...caller, limits }, cost);
+    rates.take({ ...caller, limits: { ratePerSecond, rateBurst } }, cost);
   };
   const readOn: ReadLimiter["readOn"] = async (caller, work) => {
     try {

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from "node:util";
+import { DEFAULTS } from "@gas-waiver/server";
+import { fileKeyOf, nameOf, type Settings } from "../settings/setting.js";
+import { takesOver } from "./reloadedSettings.js";
+import type { NetworkConfig, ServeConfig } from "./serveConfig.js";
+import { NETWORK_PLACE } from "./serveFile.js";
+import { NETWORK_SETTINGS, SHARED_SETTINGS } from "./serveSettings.js";
+
+/** A setting of a running service whose value is another one now. */
+export interface ChangedSetting {
+  /** The key in the file; in a file with several networks, behind the network's name. */
+  readonly key: string;
+  /** The name among the settings; `networks` for a network that is new or gone. */
+  readonly name: string;
+  /** The name of its network; empty for the one network without a name, undefined for a setting of the whole service. */
+  readonly network: string | undefined;
+  readonly needsRestart: boolean;
+}
+
+export const networkName = ({ place }: NetworkConfig) => place?.name ?? "";
+
+/** Lists the settings that differ between what is in force and what was read now. Their values may be secret, and stay out. */
+export function changedSettings(inForce: ServeConfig, fresh: ServeConfig): ChangedSetting[] {
+  const before = new Map(inForce.networks.map((network) => [networkName(network), network]));
+  const changed: ChangedSetting[] = [];
+  for (const network of fresh.networks) {
+    const name = networkName(network);
+    const known = before.get(name);
+    before.delete(name);
+    if (known === undefined) changed.push(listChange(name));
+    else changed.push(...changesOfNetwork(name, known, network));
+  }
+  changed.push(...[...before.keys()].map(listChange));
+  changed.push(
+    ...changesIn(SHARED_SETTINGS, inForce.shared, fresh.shared, { prefix: "", network: undefined }),
+  );
+  return changed;
+}
+
+function listChange(network: string): ChangedSetting {
+  const key = network === "" ? "networks" : `networks.${network}`;
+  return { key, name: "networks", network, needsRestart: true };
+}
+
+function changesOfNetwork(network: string, before: NetworkConfig, now: NetworkConfig): ChangedSetting[] {
+  const place = { prefix: now.place === undefined ? "" : `networks.${network}.`, network };
+  return [
+    ...changesIn(NETWORK_PLACE, before.place ?? {}, now.place ?? {}, place),
+    ...changesIn(NETWORK_SETTINGS, before.values, now.values, place),
+  ];
+}
+
+function changesIn(
+  settings: Settings,
+  before: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+  { prefix, network }: { readonly prefix: string; readonly network: string | undefined },
+): ChangedSetting[] {
+  return Object.entries(settings).flatMap(([name, setting]) => {
+    if (isDeepStrictEqual(inUse(name, before), inUse(name, now))) return [];
+    const key = `${prefix}${fileKeyOf(setting) ?? nameOf(setting)}`;
+    return [{ key, name, network, needsRestart: !takesOver(setting, before[name], now[name]) }];
+  });
+}
+
+/** The default counts as given: a setting that is written down with its default has not changed. */
+function inUse(name: string, values: Readonly<Record<string, unknown>>): unknown {
+  return values[name] ?? (DEFAULTS as Readonly<Record<string, unknown>>)[name];
+}
+
+/** Returns the values in force after a reload: those that it takes over are new. */
+export function reloadedValues<V extends object>(settings: Settings, before: V, now: V): V {
+  const [old, fresh] = [before, now] as unknown as Readonly<Record<string, unknown>>[];
+  const entries = Object.entries(settings).map(([name, setting]) => {
+    const isFresh = takesOver(setting, old?.[name], fresh?.[name]);
+    return [name, isFresh ? fresh?.[name] : old?.[name]];
+  });
+  return Object.fromEntries(entries) as V;
+}

@@ -1,0 +1,156 @@
+import { EventEmitter, once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { WaiverAccount } from "@gas-waiver/protocol";
+import { privateKeyWaiver, type ReloadableOptions } from "@gas-waiver/server";
+import { afterEach, expect, it } from "vitest";
+import { ConfigReload } from "./configReload.js";
+import type { OpenWaivers } from "./openWaivers.js";
+import { readServeConfig } from "./serveConfig.js";
+
+const [FIRST, SECOND] = [1, 2].map((byte) => privateKeyWaiver(new Uint8Array(32).fill(byte))) as [
+  WaiverAccount,
+  WaiverAccount,
+];
+const NETWORK = "chain-id: 988\nrpc-url: http://127.0.0.1:1\n";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+/** A service that runs with the settings of a file, and whose custodies a test opens. */
+function setUp(content: string) {
+  const folder = mkdtempSync(join(tmpdir(), "gas-waiver-reload-"));
+  folders.push(folder);
+  const file = join(folder, "gas-waiver.yaml");
+  const write = (text: string) => writeFileSync(file, text, { mode: 0o600 });
+  write(content);
+  const output = new EventEmitter<{ line: [string] }>();
+  const lines: string[] = [];
+  const argv = ["--config", file];
+  const print = (line: string) => {
+    lines.push(line);
+    output.emit("line", line);
+  };
+  const reload = new ConfigReload({ argv, config: readServeConfig(argv, {}), context: { env: {}, print } });
+  const openings: {
+    readonly values: Parameters<OpenWaivers>[0];
+    resolve(waivers: readonly WaiverAccount[]): void;
+    reject(error: Error): void;
+  }[] = [];
+  const open: OpenWaivers = (values) =>
+    new Promise((resolve, reject) => openings.push({ values, resolve, reject }));
+  const applied: [network: string, ReloadableOptions][] = [];
+  const used: [network: string, readonly WaiverAccount[]][] = [];
+  const target = {
+    setOptions: async (network: string, changed: ReloadableOptions) => void applied.push([network, changed]),
+    setWaivers: async (network: string, waivers: readonly WaiverAccount[]) =>
+      void used.push([network, waivers]),
+    setCertificate: () => {},
+  };
+  let read = 0;
+  /** The next line that the test has not read yet. */
+  const line = async () => {
+    if (read === lines.length) await once(output, "line");
+    return lines[read++];
+  };
+  return { write, reload, open, openings, target, applied, used, line, lines };
+}
+
+it("takes over keys of a cloud that are added, once they can be used, and tries again what failed", async () => {
+  const { write, reload, open, openings, target, used, line } = setUp(`${NETWORK}waiver-kms: [alias/one]\n`);
+  reload.begin(target, new Map([["", open]]));
+  write(`${NETWORK}waiver-kms: [alias/one, alias/two]\n`);
+  reload.all();
+  await new Promise(setImmediate);
+  openings[0]?.reject(new Error("alias/two is away"));
+  expect(await line()).toBe("the waiver keys stay as they were: alias/two is away");
+  await new Promise(setImmediate);
+  reload.all();
+  await new Promise(setImmediate);
+  expect(openings[1]?.values).toMatchObject({
+    chainId: 988,
+    waiverKms: [{ key: "alias/one" }, { key: "alias/two" }],
+  });
+  openings[1]?.resolve([FIRST, SECOND]);
+  expect(await line()).toBe("2 waiver key(s) read again");
+  expect(used).toEqual([["", [FIRST, SECOND]]]);
+  await new Promise(setImmediate);
+  reload.all();
+  expect(await line()).toBe("the settings are those in force");
+  expect(openings).toHaveLength(2);
+});
+
+it("reads keys once for many requests, after the reading before, and those of the network that is asked for", async () => {
+  const entry = (name: string, chainId: number) =>
+    `  - { name: ${name}, chain-id: ${chainId}, rpc-url: "http://127.0.0.1:1", waiver-kms: alias/${name} }\n`;
+  const { reload, open, openings, target, used, line } = setUp(
+    `networks:\n${entry("one", 988)}${entry("two", 2201)}`,
+  );
+  for (let i = 0; i < 5; i++) reload.waivers("two");
+  expect(openings).toHaveLength(0);
+  reload.begin(
+    target,
+    new Map([
+      ["one", open],
+      ["two", open],
+    ]),
+  );
+  for (let i = 0; i < 5; i++) reload.waivers("two");
+  expect(openings).toHaveLength(1);
+  openings[0]?.resolve([FIRST, SECOND]);
+  expect(await line()).toBe("network two: 2 waiver key(s) read again");
+  await new Promise(setImmediate);
+  expect(openings).toHaveLength(2);
+  openings[1]?.resolve([FIRST]);
+  await line();
+  await new Promise(setImmediate);
+  expect(openings).toHaveLength(2);
+  expect(used).toEqual([
+    ["two", [FIRST, SECOND]],
+    ["two", [FIRST]],
+  ]);
+});
+
+it("names what needs a restart each time, by its network, and applies the rest; secrets are named alone", async () => {
+  const list = (rate: number, more: string, ofNetwork: string) =>
+    `rate: ${rate}\n${more}\nnetworks:\n  - { name: one, waiver-kms: alias/one, ${ofNetwork} }\n`;
+  const ofNetwork = 'chain-id: 988, rpc-url: "http://127.0.0.1:1"';
+  const { write, reload, open, target, applied, line, lines } = setUp(list(100, "port: 0", ofNetwork));
+  reload.begin(target, new Map([["one", open]]));
+  const other = 'chain-id: 988, rpc-url: "http://127.0.0.1:2", max-in-flight: 7';
+  write(list(200, `port: 1\napi-keys: [2dd2f5e1b3c94b7f86a0e3d15c7790ab]`, other));
+  reload.all();
+  await line();
+  await line();
+  await new Promise(setImmediate);
+  reload.all();
+  await line();
+  const restart = "these settings need a restart: networks.one.rpc-url, port";
+  expect(lines).toEqual([
+    restart,
+    "these settings are taken over: networks.one.max-in-flight, rate, api-keys",
+    restart,
+  ]);
+  expect(applied).toEqual([["one", expect.objectContaining({ ratePerSecond: 200, maxInFlight: 7 })]]);
+});
+
+it("takes over no certificate and no targets where there were none, and none of what a file with a mistake says", async () => {
+  const { write, reload, open, target, applied, line, lines } = setUp(`${NETWORK}waiver-kms: alias/one\n`);
+  reload.begin(target, new Map([["", open]]));
+  const targets = 'allowed-targets: [{ address: "*" }]\n';
+  write(`${NETWORK}waiver-kms: alias/one\n${targets}`);
+  reload.all();
+  expect(await line()).toBe("these settings need a restart: allowed-targets");
+  await new Promise(setImmediate);
+  write(`${NETWORK}waiver-kms: alias/two\nrate: 5\nrate-burst: 1\n`);
+  reload.all();
+  await new Promise(setImmediate);
+  expect(lines.slice(1)).toEqual([
+    "the settings have mistakes, and those in force stay:",
+    expect.stringContaining("rate-burst is 1"),
+  ]);
+  expect(applied).toEqual([]);
+});

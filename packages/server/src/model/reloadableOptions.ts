@@ -1,0 +1,77 @@
+import type { ResolvedOptions, ServerOptions } from "./options.js";
+import { resolveOptions } from "./resolveOptions.js";
+
+/** The options that can change while a service runs. Its parts read them in {@link ResolvedOptions} at each use. */
+export const RELOADABLE_OPTIONS = [
+  "apiKeys",
+  "adminTokens",
+  "allowedTargets",
+  "retentionMs",
+  "dropExportedOnly",
+  "corsOrigins",
+  "maxBatchSize",
+  "ratePerSecond",
+  "rateBurst",
+  "readRatePerSecond",
+  "readBurst",
+  "queueCapacity",
+  "nonceGapTimeoutMs",
+  "maxInFlight",
+  "maxQueueMs",
+  "resendAfterMs",
+  "gatewayWait",
+  "gatewayPaid",
+  "gatewayRatePerSecond",
+  "gatewayAddressRatePerSecond",
+  "gatewayLogBlocks",
+  "logLevel",
+] as const satisfies readonly (keyof ServerOptions)[];
+
+/** New values of the options that can change while a service runs. One that is absent gets its default. */
+export type ReloadableOptions = Pick<ServerOptions, (typeof RELOADABLE_OPTIONS)[number]>;
+
+/**
+ * Returns the options with other values of those that can change.
+ * @throws {@link InvalidOptionsError} with every problem.
+ */
+export function withReloaded(options: ResolvedOptions, changed: ReloadableOptions): ResolvedOptions {
+  const { policySource } = options;
+  const resolved = resolveAgain({
+    ...without(options, RELOADABLE_OPTIONS),
+    ...picked(changed),
+    policySource,
+  });
+  return { ...options, ...allPicked(resolved) };
+}
+
+/** Puts the values of another set of options that can change into options that parts of a running service hold. */
+export function reload(options: ResolvedOptions, resolved: ResolvedOptions): void {
+  Object.assign(options, allPicked(resolved));
+}
+
+/**
+ * Checks options of a running service with changes. Its certificate is left out: the one of the start may have been replaced
+ * and have expired.
+ * @throws {@link InvalidOptionsError} with every problem.
+ */
+export function resolveAgain({
+  rpcUrls,
+  tls: _,
+  ...options
+}: Partial<ServerOptions> & Pick<ResolvedOptions, "rpcUrls">): ResolvedOptions {
+  return resolveOptions({ ...options, rpcUrl: rpcUrls } as ServerOptions);
+}
+
+function picked(options: ReloadableOptions): ReloadableOptions {
+  const entries = RELOADABLE_OPTIONS.map((name) => [name, options[name]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as ReloadableOptions;
+}
+
+function allPicked(options: ResolvedOptions) {
+  return Object.fromEntries(RELOADABLE_OPTIONS.map((name) => [name, options[name]]));
+}
+
+function without<T extends object, K extends keyof T>(object: T, keys: readonly K[]): Omit<T, K> {
+  const entries = Object.entries(object).filter(([key]) => !keys.includes(key as K));
+  return Object.fromEntries(entries) as Omit<T, K>;
+}
