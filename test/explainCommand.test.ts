@@ -1,9 +1,12 @@
 // `gas-waiver explain` against a service and its chain, and the address that belongs to the other of the two.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createWaiverClient, MalformedAnswerError } from "@gas-waiver/client";
 import { describe, expect, it } from "vitest";
 import { run } from "../packages/cli/src/run.js";
 import { useDevService } from "./support/devService.js";
-import { account, DEV_API_KEY, TOKEN, transferData, transferOf } from "./support/user.js";
+import { freshFolder } from "./support/freshFolder.js";
+import { account, DEV_API_KEY, TOKEN, token, transferData, transferOf } from "./support/user.js";
 
 const started = useDevService();
 const ALICE = account(2);
@@ -38,6 +41,17 @@ async function idOf(signed: string): Promise<string> {
 }
 
 describe("gas-waiver explain", () => {
+  it("decodes the call by the ABI of the contract, whose file may be a compiler's output", async () => {
+    const file = join(freshFolder(), "Token.json");
+    writeFileSync(file, `{"abi": ${token.formatJson()}}`);
+    const signed = await ALICE.signTransaction(transferOf(RECIPIENT, 7n, 0));
+    const { out } = await explain(signed, "--abi", file);
+    expect(out).toMatch(/decoded +transfer\(address,uint256\)\n +to: 0x\w{40}\n +amount: 7\n/);
+    const { call } = JSON.parse((await explain(signed, "--abi", file, "--json")).out);
+    expect(call.arguments).toContainEqual({ name: "amount", value: "7" });
+    expect(await explain(signed, "--abi", join(file, "none"))).toMatchObject({ status: 2 });
+  });
+
   it("tells of a transaction that reverted its cause, its trace and the remedy, by id, hash and bytes", async () => {
     const tooMuch = transferData(RECIPIENT, 10n ** 30n);
     const signed = await ALICE.signTransaction({ ...transferOf(RECIPIENT, 1n, 0), data: tooMuch });

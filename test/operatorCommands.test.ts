@@ -55,6 +55,16 @@ describe("gas-waiver check", () => {
     expect(alone.err).toBe("gas-waiver: 2 of 3 transaction(s) would be refused");
   });
 
+  it("asks in several requests for more than one takes, and keeps a sender's transactions together", async () => {
+    const [first, later, other] = [await signed(3), await signed(3, 1), await signed(4)];
+    const unreadable = Array<string>(99).fill("0x01");
+    const given = [first, ...unreadable, other, later];
+    const { out } = await gasWaiver(["check", "--url", started().url, "--json", ...given], withKey);
+    const lines = out.map((line) => JSON.parse(line));
+    expect(lines.map(({ index }) => index)).toEqual([...given.keys()]);
+    expect([0, 1, 100, 101].map((i) => lines[i].success)).toEqual([true, false, true, true]);
+  });
+
   it("simulates, reads a file, and fits the terminal", async () => {
     const file = join(folder, "transactions");
     writeFileSync(file, `${await signed(3)}\n${await signed(3, 1, 10n ** 30n)} # more than anybody owns\n`);

@@ -4,6 +4,7 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Deployment } from "kubernetes-types/apps/v1.js";
 import type { Service } from "kubernetes-types/core/v1.js";
+import type { NetworkPolicy } from "kubernetes-types/networking/v1.js";
 import { describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
@@ -139,6 +140,20 @@ describe.runIf(hasHelm)("the chart", () => {
     expect(probes.map((probe) => [probe?.httpGet?.port, probe?.httpGet?.scheme])).toEqual(
       Array(3).fill(["operators", "HTTPS"]),
     );
+  });
+
+  it("opens the operators' port to those alone whom its values name", () => {
+    const ingressOf = (...values: string[]) =>
+      oneOf<NetworkPolicy>(render(...values), "NetworkPolicy").spec?.ingress?.map(({ ports, from }) => [
+        ports?.map(({ port }) => port).join(),
+        from?.length ?? "everybody",
+      ]);
+    expect(ingressOf()).toEqual([["api", "everybody"]]);
+    expect(ingressOf(...EVERYTHING)).toEqual([
+      ["api", 1],
+      ["operators", 1],
+    ]);
+    expect(() => render("serviceMonitor.enabled=true")).toThrow("networkPolicy.operators names nobody");
   });
 
   it("selects its pods alone, and has Prometheus read the operators' port", () => {

@@ -1,5 +1,6 @@
 // The Dockerfile: its facts, and its last stage run as a container would, where Linux gives namespaces.
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,6 +15,11 @@ import { canIsolate, LocalImage } from "./localContainer.js";
 const { args, stages } = readDockerfile();
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const last = stages.at(-1);
+const manifestsIn = (folder: string) =>
+  readdirSync(join(root, folder)).flatMap((name) => {
+    const file = join(folder, name, "package.json");
+    return existsSync(join(root, file)) ? [file] : [];
+  });
 
 describe("the Dockerfile", () => {
   it("begins each stage with a slim Debian and a Node that the packages accept", () => {
@@ -48,6 +54,24 @@ describe("the Dockerfile", () => {
       copied.some((source) => source === `${path}/package.json` || path.startsWith(`${source}/`));
     expect(workspaces.filter((path) => !isCopied(path))).toEqual([]);
     expect(build).toEqual(expect.arrayContaining([...(dependencies ?? [])]));
+  });
+
+  it("installs the clouds' SDKs, and none of the libraries of wallets and pages", () => {
+    const folder = freshFolder();
+    const { copies = [], runs = [] } = stages.find(({ name }) => name === "dependencies") ?? {};
+    for (const file of copies.flatMap(({ source }) =>
+      source.endsWith(".json") ? [source] : manifestsIn(source),
+    ))
+      cpSync(join(root, file), join(folder, file));
+    const env = { ...process.env, npm_config_offline: "true" };
+    for (const command of runs.filter((one) => !one.includes("npm ci")))
+      execFileSync("sh", ["-c", command], { cwd: folder, env, stdio: "ignore" });
+    const { packages }: { packages: Record<string, { dev?: boolean }> } = JSON.parse(
+      readFileSync(join(folder, "package-lock.json"), "utf8"),
+    );
+    const isInstalled = (name: string) => packages[`node_modules/${name}`]?.dev !== true;
+    const names = ["@aws-sdk/client-kms", "fastify", "viem", "ethers", "wagmi", "react", "typescript"];
+    expect(names.filter(isInstalled)).toEqual(["@aws-sdk/client-kms", "fastify"]);
   });
 
   it("has the compiled output and the files of each package that the command line loads", () => {

@@ -1,5 +1,11 @@
-import { type CheckLine, RequestRefusedError, WaiverClientError } from "@gas-waiver/client";
+import {
+  type CheckLine,
+  RequestRefusedError,
+  type WaiverClient,
+  WaiverClientError,
+} from "@gas-waiver/client";
 import { checkLines, checkSummary } from "../check/checkOutput.js";
+import { partsOf } from "../check/checkParts.js";
 import { checkLocally } from "../check/localCheck.js";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
@@ -102,7 +108,10 @@ async function linesOf(values: CheckValues, { signal }: Context): Promise<CheckL
     return await checkLocally(transactions, { rpcUrl, chainId, allowedTargets: targets, simulate, signal });
   }
   try {
-    return await serviceClient({ ...values, url: address }).check(transactions, { simulate, signal });
+    return await checkAtService(serviceClient({ ...values, url: address }), transactions, {
+      simulate,
+      signal,
+    });
   } catch (error) {
     if (error instanceof WaiverClientError)
       throw new CommandFailedError(refusalText(error), { cause: error });
@@ -110,8 +119,30 @@ async function linesOf(values: CheckValues, { signal }: Context): Promise<CheckL
   }
 }
 
-/** The command does not split a file: the lines of a request count on those before them. */
+/** The service's rate lasts longer than a pause or two when there are many requests. */
+const RETRY = { attempts: 10 };
+
+/** Asks in as many requests as the limits of the key make of the transactions. */
+async function checkAtService(
+  client: WaiverClient,
+  transactions: readonly string[],
+  options: { readonly simulate: boolean; readonly signal: AbortSignal },
+): Promise<CheckLine[]> {
+  const { limits } = await client.policy({ signal: options.signal, retry: RETRY });
+  const maxTransactions = Math.min(limits.maxBatchSize, limits.rateBurst);
+  const lines: CheckLine[] = [];
+  for (const part of partsOf(transactions, { maxTransactions, maxBytes: limits.maxBodyBytes })) {
+    const texts = part.map((index) => transactions[index] ?? "");
+    const checked = await client.check(texts, { ...options, retry: RETRY });
+    lines.push(...checked.map((line) => ({ ...line, index: part[line.index] ?? line.index })));
+  }
+  return lines.sort((a, b) => a.index - b.index);
+}
+
+/** The lines of one sender are not split: each counts those before it. */
 function refusalText(error: WaiverClientError): string {
   const isTooLarge = error instanceof RequestRefusedError && error.reason === "BATCH_TOO_LARGE";
-  return isTooLarge ? `${error.message}; check fewer, or give --rpc-url in place of --url` : error.message;
+  return isTooLarge
+    ? `${error.message}: a sender has more of them; check fewer, or give --rpc-url in place of --url`
+    : error.message;
 }

@@ -1,6 +1,7 @@
 import { bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
-import { checkCustody, checkNodes, DEFAULTS } from "@gas-waiver/server";
+import { checkCustody, checkNodes } from "@gas-waiver/server";
 import type { Context } from "../command.js";
+import { nodeCheckOf } from "../node/nodesOfNetworks.js";
 import { CUSTODIES, CUSTODY_KEYS, problemsOfCustody, waiverAddresses } from "../serve/custodySettings.js";
 import { problemsIn, tryToOpenWaivers } from "../serve/openWaivers.js";
 import type { NetworkConfig } from "../serve/serveConfig.js";
@@ -68,23 +69,14 @@ async function checkNodesOf(
   opened: readonly WaiverAccount[],
   signal: AbortSignal,
 ): Promise<ConfigFinding[]> {
-  const { rpcUrl, chainId, reorgDepth = DEFAULTS.reorgDepth, policySource, allowedTargets } = values;
+  const { rpcUrl } = values;
   if (rpcUrl === undefined) return [];
   // Some custodies name their waivers only when they are open, others also when they cannot be opened.
   const named = [...opened.map(({ address }) => address), ...waiverAddresses(values as NetworkValues)];
   const waivers = [...new Set(named.map((address) => bytesToHex(address)))].map((address) =>
     hexToBytes(address),
   );
-  const findings = await checkNodes({
-    rpcUrls: rpcUrl,
-    chainId,
-    reorgDepth,
-    waivers,
-    readsRegistry: (policySource ?? (allowedTargets ? "config" : "registry")) !== "config",
-    maxWrapperBytes: values.maxWrapperBytes ?? DEFAULTS.maxWrapperBytes,
-    rpcTimeoutMs: DEFAULTS.rpcTimeoutMs,
-    signal,
-  });
+  const findings = await checkNodes({ ...nodeCheckOf({ ...values, rpcUrl }, waivers), signal });
   return findings.map(({ node, mayPass: _, ...finding }) => {
     const isSkipped = values.skipNodeCheck && finding.verdict === "refuses" && !NEEDED.has(finding.check);
     return { ...finding, ...(isSkipped && { verdict: "warning" }), area: "nodes", subject: node };

@@ -1,5 +1,6 @@
 import { type ErrorBody, isReason } from "@gas-waiver/protocol";
 import { REASON_NOTES } from "@gas-waiver/protocol/description";
+import { decodedText } from "./abi.js";
 import type { Explanation } from "./explanation.js";
 
 type Facts = Omit<Explanation, "summary" | "next">;
@@ -31,7 +32,7 @@ function ofRecord(facts: Facts, record: RecordOf): Conclusion {
     // Nodes forget old states; the record keeps the cause.
     const { cause, causeMessage } = record.error?.details ?? {};
     const { failure } = facts.node;
-    return reverted(record.blockNumber, causeMessage ?? failure?.message, cause ?? failure?.kind);
+    return reverted(facts, record.blockNumber, causeMessage ?? failure?.message, cause ?? failure?.kind);
   }
   const behind = waitsFor(facts);
   return {
@@ -53,21 +54,23 @@ function waitsFor({ transaction, service, node }: Facts): string[] {
   return [`Send the sender's transaction with nonce ${next}, which the service does not have.`];
 }
 
-function inBlock({ node }: Facts): Conclusion {
-  if (node.reverted) return reverted(node.blockNumber, node.failure?.message, node.failure?.kind);
+function inBlock(facts: Facts): Conclusion {
+  const { node } = facts;
+  if (node.reverted) return reverted(facts, node.blockNumber, node.failure?.message, node.failure?.kind);
   return {
     summary: `It is in block ${node.blockNumber} and worked; this key has no submission of it.`,
     next: [],
   };
 }
 
-function reverted(block: string | undefined, cause: unknown, kind: unknown): Conclusion {
-  const why = typeof cause === "string" ? cause : "the cause is not known";
+function reverted({ revert }: Facts, block: string | undefined, cause: unknown, kind: unknown): Conclusion {
+  const known = typeof cause === "string" ? cause : "the cause is not known";
+  const why = revert ? decodedText(revert) : known;
   return {
     summary: `It is in block ${block}, and reverted: ${why}.`,
     next: [
-      ...(kind === "custom"
-        ? ["Decode the revert data with the contract's ABI: `revertOf` of the SDK, or `cast decode-error`."]
+      ...(kind === "custom" && !revert
+        ? ["Decode the revert data with the contract's ABI: --abi FILE, or `revertOf` of the SDK."]
         : []),
       "Correct the call, then sign it with the account's next nonce: this nonce is used.",
       ...(typeof cause === "string"
@@ -84,7 +87,7 @@ function ofCheck(facts: Facts): Conclusion {
   const { simulation } = check;
   if (simulation?.success === false) {
     return {
-      summary: `The service does not have it. It would accept it, but the call would fail: ${simulation.message}.`,
+      summary: `The service does not have it. It would accept it, but the call would fail: ${facts.revert ? decodedText(facts.revert) : simulation.message}.`,
       next: ["Correct the call, then sign and submit it."],
     };
   }

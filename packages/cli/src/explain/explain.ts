@@ -1,8 +1,9 @@
 import type { WaiverClient } from "@gas-waiver/client";
 import { type ErrorBody, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
+import type { Abi } from "./abi.js";
 import { conclude } from "./conclusion.js";
 import { type DecodedTransaction, decodeRaw } from "./decodedTransaction.js";
-import type { Explanation } from "./explanation.js";
+import { type Explanation, revertDataOf } from "./explanation.js";
 import { NodeReader } from "./nodeFacts.js";
 import { ServiceReader } from "./serviceFacts.js";
 import type { Subject } from "./subject.js";
@@ -11,13 +12,15 @@ export interface ExplainOptions {
   readonly client: WaiverClient;
   readonly url: string;
   readonly rpcUrl: string;
+  /** Decodes calldata and revert data. */
+  readonly abi?: Abi | undefined;
   readonly signal: AbortSignal;
 }
 
 /** Collects what service and node tell of a transaction, and concludes. It only reads. */
 export async function explain(
   subject: Subject,
-  { client, url, rpcUrl, signal }: ExplainOptions,
+  { client, url, rpcUrl, abi, signal }: ExplainOptions,
 ): Promise<Explanation> {
   const service = new ServiceReader(url, client, signal);
   const node = new NodeReader(rpcUrl, signal);
@@ -35,7 +38,11 @@ export async function explain(
     node: await node.facts({ hash, transaction, wrapperHash, sender: transaction?.from ?? record?.sender }),
     service: await service.facts(record, transaction, isDryRun ? subject.raw : undefined),
   };
-  return { ...facts, ...conclude(facts) };
+  const data = revertDataOf(facts);
+  const call = transaction && abi?.decode("function", transaction.data);
+  const revert = data === undefined ? undefined : abi?.decode("error", data);
+  const all = { ...facts, ...(call && { call }), ...(revert && { revert }) };
+  return { ...all, ...conclude(all) };
 }
 
 /** A node that gives no answer is told of by its facts. */

@@ -1,14 +1,17 @@
+import { type DecodedData, valueText } from "./abi.js";
 import type { DecodedTransaction } from "./decodedTransaction.js";
-import type { Explanation, NodeFacts, ServiceFacts } from "./explanation.js";
+import { type Explanation, type NodeFacts, revertDataOf, type ServiceFacts } from "./explanation.js";
 import type { TraceFrame } from "./nodeFacts.js";
 
 /** The explanation as lines for a person: the conclusion first, then the facts. */
-export function explanationLines({ summary, next, transaction, service, node }: Explanation): string[] {
+export function explanationLines(explanation: Explanation): string[] {
+  const { summary, next, transaction, call, revert, service, node } = explanation;
   return [
     summary,
     ...next.map((step) => `  → ${step}`),
-    ...line("revert data", revertData(service, node)),
-    ...(transaction ? ["", "transaction", ...transactionLines(transaction)] : []),
+    ...line("revert data", revertDataOf(explanation)),
+    ...argumentLines(revert),
+    ...(transaction ? ["", "transaction", ...transactionLines(transaction), ...argumentLines(call)] : []),
     "",
     `service ${service.url}`,
     ...serviceLines(service, transaction),
@@ -22,10 +25,11 @@ function line(name: string, value: string | undefined): string[] {
   return value === undefined ? [] : [`  ${name.padEnd(14)}${value}`];
 }
 
-/** The data of a contract's own error: of the record, because nodes forget old states, or of the node. */
-function revertData({ record }: ServiceFacts, { failure }: NodeFacts): string | undefined {
-  const kept = record?.error?.details?.revertData;
-  return typeof kept === "string" ? kept : failure?.data;
+/** The decoded call or error: its signature, then a line for each argument. */
+function argumentLines(decoded: DecodedData | undefined): string[] {
+  if (decoded === undefined) return [];
+  const values = decoded.arguments.map(({ name, value }) => `${name}: ${valueText(value)}`);
+  return [...line("decoded", decoded.signature), ...values.flatMap((value) => line("", value))];
 }
 
 function transactionLines(tx: DecodedTransaction): string[] {

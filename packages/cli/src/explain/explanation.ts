@@ -1,5 +1,6 @@
 import type { AnySubmissionRecord, CheckLine, ErrorBody, SubmissionRecord } from "@gas-waiver/client";
 import type { CallFailure, Hex } from "@gas-waiver/protocol";
+import type { DecodedData } from "./abi.js";
 import type { DecodedTransaction } from "./decodedTransaction.js";
 import type { TraceFrame } from "./nodeFacts.js";
 import type { Subject } from "./subject.js";
@@ -8,6 +9,9 @@ import type { Subject } from "./subject.js";
 export interface Explanation {
   readonly subject: Subject;
   readonly transaction?: DecodedTransaction;
+  /** The call and the contract's own error, as far as the given ABIs know them. */
+  readonly call?: DecodedData;
+  readonly revert?: DecodedData;
   /** The decoder's refusal, for bytes that are no transaction. */
   readonly unreadable?: ErrorBody;
   readonly service: ServiceFacts;
@@ -61,4 +65,15 @@ export interface NodeFacts {
   /** Why it reverted, by the trace or by a call on the block before. */
   readonly failure?: CallFailure;
   readonly wrapper?: { readonly hash: Hex; readonly place: "in a block" | "in the pool" | "unknown" };
+}
+
+/** Returns the data of a contract's own error: of the record, because nodes forget old states, of the node, or of the dry run. */
+export function revertDataOf({ service, node }: Pick<Explanation, "service" | "node">): Hex | undefined {
+  const { record, check } = service;
+  const kept = record?.error?.details?.revertData;
+  if (typeof kept === "string" && kept.startsWith("0x")) return kept as Hex;
+  const simulation = check?.success ? check.simulation : undefined;
+  return (
+    node.failure?.data ?? (simulation?.success === false ? (simulation.data as Hex | undefined) : undefined)
+  );
 }

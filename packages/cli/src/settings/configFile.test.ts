@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
@@ -113,6 +113,18 @@ admin-port:
     ]);
   });
 
+  it("is refused with its secrets behind a link into a folder where others can replace it", () => {
+    const shared = join(folder, "shared");
+    mkdirSync(shared);
+    const file = join(shared, "real.yaml");
+    writeFileSync(file, `${MINIMAL}api-keys: [${GOOD_API_KEY}]\n`, { mode: 0o600 });
+    chmodSync(shared, 0o777);
+    const link = join(folder, "link.yaml");
+    symlinkSync(file, link);
+    const { problems } = resolveServeConfig(["--config", link], {});
+    expect(problems).toEqual([expect.stringContaining(`run \`chmod go-w ${shared}\``)]);
+  });
+
   it("is refused with its secrets if others can read it, and never shows them", () => {
     const content = `${MINIMAL}api-keys: [${GOOD_API_KEY}, short-secret]\ndatabase-url: http://user:hidden@db\n`;
     const problems = problemsOf(content);
@@ -188,6 +200,7 @@ describe("a configuration file with several networks", () => {
       "8:5: two networks have the name main",
       "8:5: two networks have the path /main",
       "8:5: two networks have the chain-id 988",
+      "8:5: two networks have the schema gas_waiver_main",
     ]);
   });
 });

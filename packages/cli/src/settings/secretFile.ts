@@ -23,10 +23,7 @@ export function readSecretFile(path: string): string {
     const file = openSync(path, "r");
     try {
       // The status is that of the opened file, so that nobody can put another one in its place in between.
-      const problem =
-        fileProblem(path, fstatSync(file)) ??
-        folderProblem(dirname(path)) ??
-        folderProblem(dirname(behindLinks(path)));
+      const problem = fileProblem(path, fstatSync(file)) ?? folderProblems(path);
       if (problem !== undefined) throw new InvalidValueError(problem);
       return readFileSync(file, "utf8");
     } finally {
@@ -41,7 +38,12 @@ export function readSecretFile(path: string): string {
 
 /** Describes who else can read a file that holds secrets, or replace it; undefined if nobody can. */
 export function secretProblem(path: string): string | undefined {
-  return fileProblem(path, statSync(path)) ?? folderProblem(dirname(path));
+  return fileProblem(path, statSync(path)) ?? folderProblems(path);
+}
+
+/** Checks the folder of the file and, behind a link, the one that the link leads to. */
+function folderProblems(path: string): string | undefined {
+  return folderProblem(dirname(path)) ?? folderProblem(dirname(behindLinks(path)));
 }
 
 /** True if every user of the machine can change the file. */

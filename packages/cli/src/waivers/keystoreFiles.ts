@@ -41,6 +41,19 @@ function filesOf(folder: string): string[] {
   return names.map(({ name }) => join(folder, name)).sort();
 }
 
+/** Finds the keystore of an address in a folder, as far as the files there say whose they are. */
+export function findKeystore(folder: string, address: string): string | undefined {
+  if (!isFolder(folder)) return undefined;
+  return filesOf(folder).find((path) => {
+    try {
+      return fileOf(parseKeystore)(path).address === address;
+    } catch (error) {
+      if (error instanceof KeystoreError || error instanceof InvalidValueError) return false;
+      throw error;
+    }
+  });
+}
+
 /**
  * Writes a keystore under the name that geth gives it, for its owner alone.
  * @returns the path.

@@ -23,6 +23,8 @@ class FakeService {
   /** Requests, by the number of transactions in each. */
   readonly requests: number[] = [];
   readonly received = new Map<string, number>();
+  /** The first readings of the policy that a proxy refuses. */
+  policyRefusals = 0;
   open = 0;
   mostOpen = 0;
   answerOf: (transaction: string, time: number) => Answer = () => undefined;
@@ -32,7 +34,11 @@ class FakeService {
 
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     init?.signal?.throwIfAborted();
-    if (String(input).endsWith("/v1/policy")) return Response.json(this.#policy());
+    if (String(input).endsWith("/v1/policy")) {
+      return this.policyRefusals-- > 0
+        ? new Response("away", { status: 502 })
+        : Response.json(this.#policy());
+    }
     const { transactions } = JSON.parse(String(init?.body)) as { transactions: string[] };
     this.requests.push(transactions.length);
     this.mostOpen = Math.max(this.mostOpen, ++this.open);
@@ -135,6 +141,14 @@ describe("submitAll", () => {
     expect([succeeded, failed]).toEqual([9, 1]);
     expect(outcomes[5]).toMatchObject({ success: false, error: { reason: "TARGET_NOT_ALLOWED" } });
     expect([service.received.get("0x1003"), service.received.get("0x1005")]).toEqual([2, 1]);
+  });
+
+  it("asks for the key's limits as often as it sends a request", async () => {
+    service.policyRefusals = 4;
+    const options = { retry: { attempts: 5, minDelayMs: 1 } };
+    expect(await submitAll(transactions(1), options)).toMatchObject({ succeeded: 1 });
+    service.policyRefusals = 4;
+    await expect(submitAll(transactions(1))).rejects.toMatchObject({ status: 502 });
   });
 
   it("sends again what the key's rate refuses, however often, also beside another call with the key", async () => {

@@ -54,6 +54,8 @@ export type SubmitAllTransactions =
   | readonly string[]
   | (() => readonly string[] | Promise<readonly string[]>);
 
+/** The attempts for each request, the reading of the key's limits included. */
+const RETRY: RetryOptions = { attempts: 10 };
 /** The requests that may be open at once. */
 const MAX_OPEN_REQUESTS = 4;
 /** The rounds in a row without a success, after which failures that a retry might mend count as failed. */
@@ -87,7 +89,8 @@ export async function submitAll(
   options: SubmitAllOptions = {},
 ): Promise<SubmitAllResult> {
   const { signal, journal } = options;
-  const key = await policy(connection, signal && { signal });
+  const { retry = RETRY } = options;
+  const key = await policy(connection, { retry, ...(signal && { signal }) });
   const content = await openJournal(journal, transactions, key.chainId);
   const run = new Run(connection, content, new OutcomeLog(journal, content.isTorn), key, options);
   return await run.complete();
@@ -221,7 +224,7 @@ class Run {
   }
 
   async #sendBatch(batch: readonly number[], repeatable: ResultLine[]): Promise<void> {
-    const { wait, retry = { attempts: 10 } } = this.#options;
+    const { wait, retry = RETRY } = this.#options;
     const texts = batch.map((index) => this.#transactions[index] ?? "");
     const options = { retry, signal: this.#ending.signal, ...(wait && { wait }) };
     for await (const line of submit(this.#connectionFor(batch), texts, options)) {

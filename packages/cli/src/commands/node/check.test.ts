@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { accountsOf, createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../run.js";
@@ -55,6 +58,24 @@ describe("gas-waiver node check", () => {
         remedy: expect.stringContaining("--chain-id"),
       },
     ]);
+  });
+
+  it("checks the nodes of each network of a file", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "gas-waiver-test-")), "gas-waiver.yaml");
+    const keys = "waiver-kms: alias/none";
+    const network = (name: string, id: number) =>
+      `  - {name: ${name}, chain-id: ${id}, rpc-url: "${url}", ${keys}}\n`;
+    writeFileSync(file, `networks:\n${network("here", 2201)}${network("other", 988)}`);
+    const { status, out } = await check("--config", file);
+    expect(status).toBe(1);
+    expect(out).toMatch(
+      /^network here\nnode 1 .*\n {2}ok +answers[\s\S]*\nnetwork other\nnode 1 [\s\S]*refuses +chain +chain 2201/,
+    );
+    expect(out).toMatch(/gas-waiver serve would refuse to start: 1 reason\(s\)/);
+    const { findings } = JSON.parse((await check("--config", file, "--json")).out);
+    expect(findings).toContainEqual(expect.objectContaining({ network: "other", verdict: "refuses" }));
+    expect(await check("--config", file, "--chain-id", "988")).toMatchObject({ status: 2 });
+    rmSync(dirname(file), { recursive: true });
   });
 
   it("refuses a node URL that is invalid or missing", async () => {

@@ -1,7 +1,8 @@
-import { checkNodes, DEFAULTS } from "@gas-waiver/server";
+import { checkNodes } from "@gas-waiver/server";
 import { defineCommand } from "../../command.js";
 import { CommandFailedError } from "../../errorMessage.js";
 import { findingLines, refusesStart, summaryOf } from "../../node/nodeOutput.js";
+import { nodeCheckOf, nodesOfNetworks } from "../../node/nodesOfNetworks.js";
 import { CHAIN_SETTINGS } from "../../serve/chainSettings.js";
 import {
   CUSTODIES,
@@ -18,12 +19,15 @@ export const check = defineCommand({
   description:
     "The command checks what the service needs of each node, and compares the nodes. It only reads: nothing is sent.\n" +
     "It takes those settings and variables of serve that concern nodes, and ends with status 1 where serve would\n" +
-    "refuse to start.",
+    "refuse to start. With a file that lists networks, it checks the nodes of each.",
   failure: "a node is not as the service needs it",
-  examples: ["gas-waiver node check --rpc-url https://node.example.com --chain-id 988 --waivers 0x…"],
+  examples: [
+    "gas-waiver node check --rpc-url https://node.example.com --chain-id 988 --waivers 0x…",
+    "gas-waiver node check --config gas-waiver.yaml",
+  ],
   settings: {
     config: CONFIG_SETTING,
-    rpcUrl: CHAIN_SETTINGS.rpcUrl,
+    rpcUrl: { ...CHAIN_SETTINGS.rpcUrl, required: false },
     chainId: { ...CHAIN_SETTINGS.chainId, required: false },
     policySource: CHAIN_SETTINGS.policySource,
     reorgDepth: LANE_LIMITS.reorgDepth,
@@ -39,23 +43,45 @@ export const check = defineCommand({
     json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
     ...CUSTODY_VARIABLES,
   },
-  rules: { alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }] },
+  rules: {
+    alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }],
+    check: (values) => {
+      if (values.rpcUrl !== undefined) return [];
+      if (values.config?.networks === undefined)
+        return [`--rpc-url URL or GAS_WAIVER_RPC_URL is missing: ${CHAIN_SETTINGS.rpcUrl.help}`];
+      const isGiven = [values.chainId, values.waivers, values.policySource, values.reorgDepth].some(
+        (value) => value !== undefined,
+      );
+      return isGiven
+        ? ["settings of one network need its --rpc-url; without it, each network of the file is checked"]
+        : [];
+    },
+  },
   async run(values, { print, signal }) {
     const { custody, otherValues } = splitCustody(values);
-    const { rpcUrl, chainId, reorgDepth = DEFAULTS.reorgDepth, policySource, json } = otherValues;
-    const findings = await checkNodes({
-      rpcUrls: rpcUrl,
-      chainId,
-      reorgDepth,
-      waivers: otherValues.waivers ?? waiverAddresses(custody),
-      readsRegistry: policySource !== "config",
-      maxWrapperBytes: otherValues.maxWrapperBytes ?? DEFAULTS.maxWrapperBytes,
-      rpcTimeoutMs: DEFAULTS.rpcTimeoutMs,
-      signal,
-    });
+    const { config, rpcUrl, json } = otherValues;
+    const waivers = otherValues.waivers ?? waiverAddresses(custody);
+    const networks =
+      rpcUrl === undefined && config !== undefined
+        ? nodesOfNetworks(config)
+        : [{ name: undefined, options: nodeCheckOf({ ...otherValues, rpcUrl: rpcUrl ?? [] }, waivers) }];
+    const checked = await Promise.all(
+      networks.map(async ({ name, options }) => {
+        const findings = await checkNodes({ ...options, signal });
+        return {
+          name,
+          findings: findings.map((finding) => (name ? { network: name, ...finding } : finding)),
+        };
+      }),
+    );
     signal.throwIfAborted();
+    const findings = checked.flatMap((network) => network.findings);
     if (json) print(JSON.stringify({ starts: !refusesStart(findings), findings }));
-    else for (const line of [...findingLines(findings), summaryOf(findings)]) print(line);
+    else {
+      for (const { name, findings: own } of checked)
+        for (const line of [...(name ? [`network ${name}`] : []), ...findingLines(own)]) print(line);
+      print(summaryOf(findings));
+    }
     if (refusesStart(findings)) throw new CommandFailedError("the nodes are not as the service needs them");
   },
 });

@@ -1,6 +1,8 @@
+import { bytesToHex, checksumAddress, privateKeyToAddress } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
 import { CommandFailedError } from "../../errorMessage.js";
 import { keyFile } from "../../settings/parsers.js";
+import { findKeystore } from "../../waivers/keystoreFiles.js";
 import { PASSPHRASE_SETTINGS } from "../../waivers/passphrase.js";
 import { storeKey } from "../../waivers/storeKey.js";
 import {
@@ -11,7 +13,8 @@ import {
 } from "../../waivers/waiverSettings.js";
 
 export const importKey = defineCommand({
-  description: "The command encrypts a private key that lies in a file. Destroy that file afterwards.",
+  description:
+    "The command encrypts a private key that lies in a file. Destroy that file afterwards. It refuses a key that the folder has.",
   examples: ["gas-waiver waivers import --key-file waiver.key --folder keystore"],
   settings: {
     keyFile: {
@@ -33,6 +36,10 @@ export const importKey = defineCommand({
     if (key === undefined || keys.length > 1) {
       throw new CommandFailedError(`${path} holds ${keys.length} private keys; import them one by one`);
     }
+    const address = privateKeyToAddress(key);
+    const existing = findKeystore(values.folder, bytesToHex(address).slice(2));
+    if (existing !== undefined)
+      throw new CommandFailedError(`${existing} has the key of ${checksumAddress(address)} already`);
     await storeKey(key, values, context);
   },
 });

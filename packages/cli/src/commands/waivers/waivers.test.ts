@@ -49,6 +49,13 @@ describe("gas-waiver waivers", () => {
     expect(imported).toMatchObject({ status: 0, err: "" });
     const { address, file } = JSON.parse(imported.out);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+    writeFileSync(join(keystores, "notes.txt"), "no keystore");
+    const again = ["waivers", "import", "--key-file", keyFile, "--folder", keystores];
+    expect(await gasWaiver(again, [PASSPHRASE, PASSPHRASE])).toMatchObject({
+      status: 1,
+      err: `gas-waiver: ${file} has the key of ${address} already`,
+    });
+    rmSync(join(keystores, "notes.txt"));
     expect(readFileSync(file, "utf8")).not.toContain("77".repeat(32));
     const listed = await gasWaiver(["waivers", "list", "--folder", keystores]);
     expect(listed.out).toBe(`${address} in ${file}`);
