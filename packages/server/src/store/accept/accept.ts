@@ -16,6 +16,8 @@ export interface AcceptPlace {
  * Accepts new submissions in one durable write (D19). The service may refuse a transaction before this write; after it,
  * the submission reaches a final state. A sender with unfinished submissions stays in their lane, so that its nonces
  * stay in order.
+ * @param isRepeated an earlier write may have accepted some of these, and they may have failed since. Finding that out costs
+ *   a tenth of the write.
  * @returns one answer for each new submission, in their order.
  * @throws {@link CompetitorGoneError}
  */
@@ -23,12 +25,14 @@ export async function accept(
   { pool }: { readonly pool: Queryable },
   { chain, origin }: AcceptPlace,
   newSubmissions: readonly NewSubmission[],
+  isRepeated = true,
 ): Promise<Acceptance[]> {
   const { rows } = await pool.query<{ id: string; waiver: Buffer }>(
-    prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", [
+    prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)", [
       chain,
       origin,
       ...Object.values(columnsOf(newSubmissions)),
+      isRepeated,
     ]),
   );
   const accepted = new Map(rows.map(({ id, waiver }) => [id, waiver]));

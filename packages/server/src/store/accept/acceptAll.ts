@@ -15,9 +15,12 @@ export function acceptOfKey(
   db: { readonly pool: Queryable },
   place: AcceptPlace,
   newSubmissions: readonly NewSubmission[],
+  isRepeated?: boolean,
 ): Promise<Acceptance[]> {
   const capped = newSubmissions.filter(isCapped);
-  return capped.length > 0 ? acceptCapped(db, place, capped) : accept(db, place, newSubmissions);
+  return capped.length > 0
+    ? acceptCapped(db, place, capped, isRepeated)
+    : accept(db, place, newSubmissions, isRepeated);
 }
 
 /**
@@ -26,10 +29,14 @@ export function acceptOfKey(
  * @returns a function that takes new submissions of one API key.
  */
 export function createAcceptAll(store: Store, place: AcceptPlace): Accept {
-  const shared = groupAccepts((newSubmissions) => accept(store, place, newSubmissions));
+  const shared = groupAccepts((newSubmissions, isRepeated) =>
+    accept(store, place, newSubmissions, isRepeated),
+  );
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
-    const acceptGroup = byKey.get(keyId) ?? groupAccepts((all) => acceptOfKey(store, place, all), ONE_WRITE);
+    const acceptGroup =
+      byKey.get(keyId) ??
+      groupAccepts((all, isRepeated) => acceptOfKey(store, place, all, isRepeated), ONE_WRITE);
     byKey.set(keyId, acceptGroup);
     return acceptGroup;
   };

@@ -30,11 +30,12 @@ export async function acceptCapped(
   db: { readonly pool: Queryable },
   place: AcceptPlace,
   newSubmissions: readonly CappedSubmission[],
+  isRepeated = true,
 ): Promise<Acceptance[]> {
-  const decided = await acceptOnce(db, place, newSubmissions);
+  const decided = await acceptOnce(db, place, newSubmissions, isRepeated);
   const retried = newSubmissions.filter(({ id }) => !decided.has(id));
   if (retried.length > 0) {
-    const retriedAcceptances = await acceptCapped(db, place, retried);
+    const retriedAcceptances = await acceptCapped(db, place, retried, isRepeated);
     for (const [i, { id }] of retried.entries()) decided.set(id, retriedAcceptances[i]);
   }
   const acceptances = newSubmissions.map(({ id }) => {
@@ -54,6 +55,7 @@ async function acceptOnce(
   { pool }: { readonly pool: Queryable },
   { chain, origin }: AcceptPlace,
   newSubmissions: readonly CappedSubmission[],
+  isRepeated: boolean,
 ): Promise<Map<string, Acceptance | undefined>> {
   // Right after a change of the caps, new submissions may have different ones. The newest caps apply.
   const last = newSubmissions.at(-1);
@@ -63,7 +65,7 @@ async function acceptOnce(
   const { rows } = await pool.query<Row>(
     prepared(
       `select id, waiver, cap, used, day_ends
-       from accept_capped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+       from accept_capped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
       [
         keyId,
         caps.transactions,
@@ -74,6 +76,7 @@ async function acceptOnce(
         chain,
         origin,
         ...Object.values(columns),
+        isRepeated,
       ],
     ),
   );

@@ -114,14 +114,15 @@ it("fails every request when the store cannot be reached, and otherwise only the
   expect(fourth).toMatchObject({ status: "fulfilled", value: [{ kind: "accepted" }, { kind: "accepted" }] });
 });
 
-it("repeats a write when a competitor has failed meanwhile, with three attempts at most", async () => {
-  let tries = 0;
-  const accept = groupAccepts(async (newSubmissions) => {
-    tries++;
-    if (tries < 3) throw new CompetitorGoneError();
+it("repeats a write when a competitor has failed meanwhile, with three attempts at most, and says that it is repeated", async () => {
+  const repeated: boolean[] = [];
+  const accept = groupAccepts(async (newSubmissions, isRepeated) => {
+    repeated.push(isRepeated);
+    if (repeated.length < 3) throw new CompetitorGoneError();
     return acceptedIn(newSubmissions);
   });
   expect(await accept(request(1, 1))).toHaveLength(1);
+  expect(repeated).toEqual([false, true, true]);
   const alwaysConflicting = groupAccepts(() => Promise.reject(new CompetitorGoneError()));
   await expect(alwaysConflicting(request(1, 1))).rejects.toBeInstanceOf(CompetitorGoneError);
   expect(await accept([])).toEqual([]);

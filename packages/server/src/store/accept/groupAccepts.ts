@@ -4,8 +4,14 @@ import { isStoreUnavailable } from "../storeTrouble.js";
 import { CompetitorGoneError } from "./competitors.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
-/** Accepts all new submissions in one durable write. One answer for each, in their order. */
+/** Accepts all new submissions of a request in one durable write. One answer for each, in their order. */
 export type Accept = (newSubmissions: readonly NewSubmission[]) => Promise<Acceptance[]>;
+
+/** {@link Accept} for a group of requests. `isRepeated`: an earlier write may have accepted some of them. */
+export type AcceptWrite = (
+  newSubmissions: readonly NewSubmission[],
+  isRepeated: boolean,
+) => Promise<Acceptance[]>;
 
 interface WaitingRequest {
   readonly newSubmissions: readonly NewSubmission[];
@@ -44,7 +50,7 @@ interface Concurrency {
  * short. The API keys take turns, and so do the senders of a key.
  */
 export function groupAccepts(
-  accept: Accept,
+  accept: AcceptWrite,
   { writes, writesOfKey }: Concurrency = { writes: CONCURRENT_WRITES, writesOfKey: CONCURRENT_WRITES_OF_KEY },
 ): Accept {
   const waiting = new PartyQueue<WaitingRequest>();
@@ -97,9 +103,12 @@ function nextGroup(
 }
 
 /** Writes a group, and settles the promise of each of its requests. Never throws. */
-async function write(group: readonly WaitingRequest[], accept: Accept): Promise<void> {
+async function write(group: readonly WaitingRequest[], accept: AcceptWrite): Promise<void> {
   try {
-    const acceptances = await accept(group.flatMap(({ newSubmissions }) => newSubmissions));
+    const acceptances = await accept(
+      group.flatMap(({ newSubmissions }) => newSubmissions),
+      false,
+    );
     let from = 0;
     for (const { newSubmissions, resolve } of group) {
       resolve(acceptances.slice(from, from + newSubmissions.length));
@@ -117,11 +126,11 @@ async function write(group: readonly WaitingRequest[], accept: Accept): Promise<
 /** Repeats the write when a competitor has failed between the write and its lookup. */
 async function writeAlone(
   { newSubmissions, resolve, reject }: WaitingRequest,
-  accept: Accept,
+  accept: AcceptWrite,
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return resolve(await accept(newSubmissions));
+      return resolve(await accept(newSubmissions, true));
     } catch (error) {
       if (!(error instanceof CompetitorGoneError) || attempt === MAX_ATTEMPTS) return reject(error);
     }
