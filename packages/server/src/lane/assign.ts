@@ -9,8 +9,11 @@ import {
   type QueuedSender,
   type QueuedSubmission,
   readLaneSnapshot,
+  type SnapshotLimits,
 } from "../store/lanes/laneSnapshot.js";
+import { readShortQueue } from "../store/lanes/shortQueue.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
+import type { Store } from "../store/store.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
 import { chooseReady, placesIn, type Room } from "./chooseReady.js";
 import type { LaneContext } from "./context.js";
@@ -38,6 +41,9 @@ export interface Assigned {
   readonly isEmpty: boolean;
   readonly hasInFlight: boolean;
 }
+
+/** While no more senders than this are expected, the lane reads its queue as a short one first. */
+const MAX_EXPECTED_OF_SHORT_QUEUE = 4;
 
 const NO_RETRIES: Retries = { mostNow: 0, isRetry: () => false };
 const NOTHING = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false } as const;
@@ -130,8 +136,9 @@ async function gatherEvidence(
   const queueFloor = context.laneFloors?.of(held.waiver)?.queueFloor;
   const limits = { ready: limit, readyOfKey, due, ofSender, placesOfSender, queueFloor };
   // The node answers for the expected senders while the store reads the snapshot.
+  const isQuiet = !backlog && expected.length <= MAX_EXPECTED_OF_SHORT_QUEUE;
   const [snapshot, early] = await Promise.all([
-    readLaneSnapshot(store, held, limits),
+    readSnapshot(store, held, limits, isQuiet),
     expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
   ]);
   parties.note(snapshot);
@@ -158,6 +165,17 @@ async function gatherEvidence(
   const nonces = await fetchNonces(chain, held.waiver, addresses);
   const plans = planAll(senders, nonces, options.nonceGapTimeoutMs);
   return { snapshot, evidence: { ...found, plans, waiverNonce: nonces.waiver } };
+}
+
+/** @param isQuiet the queue is probably short. */
+async function readSnapshot(
+  store: Store,
+  held: HeldLane,
+  limits: SnapshotLimits,
+  isQuiet: boolean,
+): Promise<LaneSnapshot> {
+  const short = isQuiet ? await readShortQueue(store, held, limits) : undefined;
+  return short ?? readLaneSnapshot(store, held, limits);
 }
 
 function planAll(

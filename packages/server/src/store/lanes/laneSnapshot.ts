@@ -103,22 +103,32 @@ const DUE = inTurns(
   "$4",
 );
 
-const SNAPSHOT = `with recursive keys as (
-    (select s.key_id from unfinished s where ${IN_QUEUE} order by s.key_id limit 1)
-    union all
-    select (select s.key_id from unfinished s where ${IN_QUEUE} and s.key_id > k.key_id order by s.key_id limit 1)
-    from keys k where k.key_id is not null
-  ), held_nonces as materialized (
+/** The waiver nonces of the lane's submissions, on the parameters $1 and $2. */
+export const HELD_NONCES = `
     select sender, sender_nonce, waiver_nonce, key_id, state from unfinished
     where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
-  ), assigned as materialized (
+  `;
+
+/** What the snapshot says of `held_nonces` as a whole. */
+export const ASSIGNED = `
     select count(*) filter (where state <> 'included')::int as assigned_count,
            min(waiver_nonce) filter (where state <> 'included') as lowest,
            max(waiver_nonce) filter (where state <> 'included') as highest,
            greatest(max(waiver_nonce) filter (where state = 'included'),
                     highest_final_nonce($1, $2)) + 1 as after_included
     from held_nonces
-  ), full_sender as (
+  `;
+
+/** It was signed before, and its pause is not over. The alias of the submission is `q`. */
+export const IS_SET_ASIDE =
+  "q.signings > 0 and q.is_waiting and q.look_at > now() and q.look_at <= now() + interval '1 minute'";
+
+const SNAPSHOT = `with recursive keys as (
+    (select s.key_id from unfinished s where ${IN_QUEUE} order by s.key_id limit 1)
+    union all
+    select (select s.key_id from unfinished s where ${IN_QUEUE} and s.key_id > k.key_id order by s.key_id limit 1)
+    from keys k where k.key_id is not null
+  ), held_nonces as materialized (${HELD_NONCES}), assigned as materialized (${ASSIGNED}), full_sender as (
     select sender from held_nonces where state <> 'included' and ${IS_NEARLY_FULL}
     group by sender having count(*) >= $7::bigint limit 1
   ), ready as (${READY}), due as (${DUE}), chosen as (
@@ -140,7 +150,7 @@ const SNAPSHOT = `with recursive keys as (
       limit (select greatest(${MIN_READ_PER_SENDER}, least($6::bigint, $3 / greatest(1, count(*)))) from senders)
     ) q
   ), next as (
-    select q.*, extract(epoch from now() - q.accepted_at) * 1000 as age_ms,
+    select q.*, extract(epoch from now() - q.accepted_at) * 1000 as age_ms, ${IS_SET_ASIDE} as is_set_aside,
            coalesce(
              -- A nonce comes no later than any higher nonce of its sender.
              min(c.turn) over (partition by q.sender order by q.sender_nonce desc),
@@ -157,25 +167,21 @@ const SNAPSHOT = `with recursive keys as (
          -- Of each sender once: a long row of one would repeat hundreds of nonces.
          case when row_number() over (partition by next.sender order by next.turn nulls last, next.sender_nonce) = 1
               then in_flight.nonces end as in_flight,
-         next.key_id, coalesce(of_keys.in_flight, 0) as in_flight_of_key,
-         next.signings > 0 and next.is_waiting and next.look_at > now()
-           and next.look_at <= now() + interval '1 minute' as is_set_aside
+         next.key_id, coalesce(of_keys.in_flight, 0) as in_flight_of_key, next.is_set_aside
   from assigned left join next on true left join in_flight on in_flight.sender = next.sender
     left join of_keys on of_keys.key_id = next.key_id
   order by next.turn nulls last, next.sender, next.sender_nonce`;
 
-interface SnapshotRow {
+/** The columns of {@link ASSIGNED}. */
+export interface SnapshotNonces {
   assigned_count: number;
   lowest: string | null;
   highest: string | null;
   after_included: string | null;
-  ready: number;
-  due: number;
-  /** The most submissions of one key among the ready ones. */
-  turns: number | null;
-  first_key: string | null;
-  last_key: string | null;
-  /** Null, as all columns below, where nothing is queued. */
+}
+
+/** A submission of the queue. */
+export interface QueuedRow {
   id: string | null;
   inner_raw: Buffer;
   inner_hash: Buffer;
@@ -185,9 +191,20 @@ interface SnapshotRow {
   age_ms: string;
   is_set_aside: boolean;
   is_waiting: boolean;
-  /** Null in all rows but the first of each sender. */
+  /** The nonces that the sender has in flight, at least in its first row. */
   in_flight: string[] | null;
   key_id: string;
+}
+
+interface SnapshotRow extends QueuedRow, SnapshotNonces {
+  ready: number;
+  due: number;
+  /** The most submissions of one key among the ready ones. */
+  turns: number | null;
+  first_key: string | null;
+  last_key: string | null;
+  /** Null, as all columns of {@link QueuedRow}, where nothing is queued. */
+  id: string | null;
   in_flight_of_key: number;
 }
 
@@ -232,42 +249,55 @@ export async function readLaneSnapshot(
       queueFloor ?? "-infinity",
     ]),
   );
-  const senders = new Map<string, MutableSender>();
-  const inFlightOfKeys = new Map<string, number>();
-  rows.forEach((row, position) => {
-    if (row.id === null) return;
-    const senderHex = row.sender.toString("hex");
-    const found: MutableSender = senders.get(senderHex) ?? {
-      sender: row.sender,
-      queued: [],
-      inFlightNonces: new Set((row.in_flight ?? []).map(BigInt)),
-    };
-    found.queued.push(queuedOf(row.id, row, position));
-    senders.set(senderHex, found);
-    inFlightOfKeys.set(row.key_id, row.in_flight_of_key);
-  });
+  const queued = rows.filter(({ id }) => id !== null);
   const [first] = rows;
   return {
     ready: first?.ready ?? 0,
     hasMoreReady: (first?.ready ?? 0) >= ready || (first?.turns ?? 0) >= readyOfKey,
     keyIds: [first?.first_key, first?.last_key].filter((key) => typeof key === "string"),
     due: first?.due ?? 0,
-    inFlightOfKeys,
-    senders: [...senders.values()],
-    assigned: {
-      count: first?.assigned_count ?? 0,
-      lowest: BigInt(first?.lowest ?? 0),
-      highest: BigInt(first?.highest ?? 0),
-    },
-    nextAfterIncluded: BigInt(first?.after_included ?? 0),
+    inFlightOfKeys: new Map(queued.map((row) => [row.key_id, row.in_flight_of_key])),
+    senders: sendersOf(queued),
+    ...snapshotNonces(first),
   };
+}
+
+/** @param row any row of the snapshot. */
+export function snapshotNonces(
+  row: SnapshotNonces | undefined,
+): Pick<LaneSnapshot, "assigned" | "nextAfterIncluded"> {
+  return {
+    assigned: {
+      count: row?.assigned_count ?? 0,
+      lowest: BigInt(row?.lowest ?? 0),
+      highest: BigInt(row?.highest ?? 0),
+    },
+    nextAfterIncluded: BigInt(row?.after_included ?? 0),
+  };
+}
+
+/** @param rows the queued submissions in the order of the snapshot; of one sender, the lower nonce comes first. */
+export function sendersOf(rows: readonly QueuedRow[]): QueuedSender[] {
+  const senders = new Map<string, MutableSender>();
+  rows.forEach((row, position) => {
+    const senderHex = row.sender.toString("hex");
+    const found: MutableSender = senders.get(senderHex) ?? {
+      sender: row.sender,
+      queued: [],
+      inFlightNonces: new Set((row.in_flight ?? []).map(BigInt)),
+    };
+    found.queued.push(queuedOf(row, position));
+    senders.set(senderHex, found);
+  });
+  return [...senders.values()];
 }
 
 type MutableSender = QueuedSender & { readonly queued: QueuedSubmission[] };
 
-function queuedOf(id: string, row: SnapshotRow, position: number): QueuedSubmission {
+function queuedOf(row: QueuedRow, position: number): QueuedSubmission {
+  if (row.id === null) throw new Error("the row has no submission");
   return {
-    id,
+    id: row.id,
     keyId: row.key_id,
     innerRaw: row.inner_raw,
     innerHash: row.inner_hash,
