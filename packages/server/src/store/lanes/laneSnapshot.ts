@@ -109,7 +109,7 @@ export const HELD_NONCES = `
     where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
   `;
 
-/** What the snapshot says of `held_nonces` as a whole. */
+/** The number and the ends of the nonces in `held_nonces`, and the next one above those in a block. */
 export const ASSIGNED = `
     select count(*) filter (where state <> 'included')::int as assigned_count,
            min(waiver_nonce) filter (where state <> 'included') as lowest,

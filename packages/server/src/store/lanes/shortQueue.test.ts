@@ -78,7 +78,7 @@ it("shows what the snapshot of a long queue shows, up to eight submissions", asy
         else expect(short).toEqual(await readLaneSnapshot({ ...store, pool } as never, lane, limits));
       });
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 });
 
