@@ -2,6 +2,7 @@
 // and one whose node is down.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { run } from "../packages/cli/src/run.js";
 import { createConnection } from "../packages/server/src/store/database.js";
@@ -28,7 +29,7 @@ let url = "";
 beforeAll(async () => {
   devnet = Program.gasWaiver(["devnet", "--port", "0", "--block-time", "0"]);
   const [{ url: devnetUrl }] = await Promise.all([devnet.ready(), postgres.start()]);
-  databaseUrl = await postgres.createDatabase();
+  databaseUrl = await postgres.createEmptyDatabase();
   [other, late] = [await ScriptedNode.start(), await ScriptedNode.start()];
   other.chain.chainId = OTHER_CHAIN_ID;
   late.chain.chainId = 77;
@@ -60,6 +61,7 @@ afterAll(async () => {
   await postgres.end();
 });
 
+const pause = () => sleep(50);
 const sign = (user: number, chainId: number, nonce = 0) =>
   account(user).signTransaction(transferOf(account(9).address, 1n, nonce, { chainId }));
 
@@ -166,6 +168,8 @@ it("goes on after its end, with what each network had accepted", async () => {
   service = Program.gasWaiver(["serve", "--config", file], {
     DATABASE_URL: databaseUrl,
     GAS_WAIVER_API_KEYS: API_KEY,
+    // For the last test, which ends the service while it waits.
+    GAS_WAIVER_SHUTDOWN_DELAY: "60000",
   });
   ({ url } = await service.ready());
   expect(await submit(`${url}/other`, [await sign(1, OTHER_CHAIN_ID)], INCLUDED)).toMatchObject([
@@ -191,3 +195,55 @@ async function ofOther(sql: string): Promise<unknown[]> {
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
+
+it("prints JSON for supervisors when it is ready, and when its shutdown begins and is done", async () => {
+  const ending = new AbortController();
+  const out: string[] = [];
+  const [, devnetUrl = ""] = /rpc-url: (\S+)/.exec(readFileSync(file, "utf8")) ?? [];
+  const flags = [
+    "--rpc-url",
+    devnetUrl,
+    "--chain-id",
+    String(CHAIN_ID),
+    "--port",
+    "0",
+    "--log-level",
+    "silent",
+  ];
+  const status = await run(["serve", ...flags, "--waiver-key-file", keyFile, "--schema", "json", "--json"], {
+    env: { DATABASE_URL: databaseUrl },
+    signal: ending.signal,
+    print: (line) => {
+      out.push(line);
+      if ("ready" in JSON.parse(line)) ending.abort();
+    },
+    printError: (line) => out.push(line),
+    write: async () => {},
+  });
+  expect(status).toBe(0);
+  expect(out.map((line) => JSON.parse(line)).slice(-4)).toEqual([
+    { message: "0 earlier submission(s) found in the store" },
+    { ready: true, url: expect.stringMatching(/^http:/), chainId: CHAIN_ID },
+    { shutdown: "begun" },
+    { shutdown: "done" },
+  ]);
+});
+
+// The last one, because it ends the service.
+it("ends at once at a second Ctrl-C while it serves on before its shutdown, and has lost nothing", async () => {
+  const [line] = await submit(url, [await sign(1, CHAIN_ID)]);
+  const [, metricsUrl] = await service.line(/^metrics at (\S+)\/metrics/);
+  service.signal("SIGINT");
+  while ((await fetch(`${metricsUrl}/readyz`)).status !== 503) await pause();
+  // Signals that come within a moment count as one.
+  while (!service.hasEnded) {
+    service.signal("SIGINT");
+    await Promise.race([service.ended, pause()]);
+  }
+  expect(await service.ended).toEqual({ status: 130, signal: null });
+  const connection = createConnection({ connectionString: databaseUrl });
+  await connection.connect();
+  const { rows } = await connection.query("select from gas_waiver_dev.submissions where id = $1", [line?.id]);
+  await connection.end();
+  expect(rows).toHaveLength(1);
+});

@@ -12,6 +12,7 @@ import { changedSettings, networkName, reloadedValues } from "./changedSettings.
 import { type CustodyValues, isOfCustody, splitCustody } from "./custodySettings.js";
 import type { OpenWaivers } from "./openWaivers.js";
 import { type NetworkConfig, resolveServeConfig, type ServeConfig } from "./serveConfig.js";
+import { SERVE_OUTPUT_SETTINGS } from "./serveOutput.js";
 import { serverOptions } from "./serverOptions.js";
 import { NETWORK_SETTINGS, type ServeValues, SHARED_SETTINGS, type SharedValues } from "./serveSettings.js";
 import { splitCertificate } from "./transportSettings.js";
@@ -81,7 +82,7 @@ export class ConfigReload {
 
   async #reload(requests: ReadonlySet<string>): Promise<void> {
     const { argv, context } = this.#options;
-    const { config: fresh, problems } = resolveServeConfig(argv, context.env);
+    const { config: fresh, problems } = resolveServeConfig(argv, context.env, SERVE_OUTPUT_SETTINGS);
     if (problems.length > 0) {
       context.print("the settings have mistakes, and those in force stay:");
       for (const problem of problems) context.print(`  - ${problem}`);

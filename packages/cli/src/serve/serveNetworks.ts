@@ -16,6 +16,7 @@ import { splitCustody } from "./custodySettings.js";
 import { createOpener, type OpenWaivers } from "./openWaivers.js";
 import { operatorsPorts } from "./ports.js";
 import type { NetworkConfig, ServeConfig } from "./serveConfig.js";
+import type { ServeOutput } from "./serveOutput.js";
 import { serverOptions } from "./serverOptions.js";
 import type { ServeValues, SharedValues } from "./serveSettings.js";
 
@@ -23,7 +24,7 @@ import type { ServeValues, SharedValues } from "./serveSettings.js";
 export async function serveNetworks(
   { shared, networks }: ServeConfig,
   context: Context,
-  reload: ConfigReload,
+  { reload, output }: { readonly reload: ConfigReload; readonly output: ServeOutput },
 ): Promise<void> {
   const { print, signal, delayShutdown } = context;
   const closeStack = new CloseStack();
@@ -38,10 +39,13 @@ export async function serveNetworks(
     for (const network of server.networks) print(describeNetwork(network, url));
     if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
     if (adminUrl !== undefined) print(`admin API at ${adminUrl}/NETWORK${ADMIN_ROUTES.list.path}`);
-    print(`ready: service at ${url} for ${networks.length} network(s)`);
+    const states = server.networks.map(({ name, chainId, trouble }) => ({ name, chainId, trouble }));
+    const ready = { url, metricsUrl, adminUrl, networks: states };
+    output.ready(ready, `ready: service at ${url} for ${networks.length} network(s)`);
     server.onReloadRequested(reload.waivers);
     reload.begin(server, new Map(opened.map(({ name, open }) => [name, open])));
     await aborted(signal);
+    output.shutdown("begun");
   } finally {
     await closeStack.close();
   }
