@@ -22,8 +22,8 @@ const ONE_NETWORK = "";
 export const serve: Command = {
   description:
     "Each flag can also be set by the environment variable beside it, and by its name in a configuration file\n" +
-    "(--config). Flags win over variables, and variables over the file. At SIGHUP a service reads them again, takes over\n" +
-    "those that are reloadable, and names the others that have changed.",
+    "(--config). Flags win over variables, and variables over the file. At SIGHUP a service reads them again,\n" +
+    "takes over those that are reloadable, and names the others that have changed.",
   isService: true,
   examples: [
     "gas-waiver serve --rpc-url http://127.0.0.1:8545 --chain-id 2201 --waiver-keystore keystore",
