@@ -190,6 +190,27 @@ describe("requests for a network", () => {
     expect(answers).toContain("location: /chains/dev/docs");
   });
 
+  it.each([
+    ["GET /v1/health", ["other.test"], 200],
+    // The host in the request line counts, and not the header.
+    ["GET http://OTHER.test:8080/v1/health", ["x"], 200],
+    ["GET http://x/other/v1/health", ["x"], 200],
+    ["GET http://x/v1/health", ["other.test"], 404],
+    ["GET http://other.test", ["x"], 302],
+    ["GET http:///v1/health", ["other.test"], 404],
+    ["GET /other/v1/health", ["x", "x"], 400],
+    ["GET http://other.test/v1/health", ["other.test", "x"], 400],
+  ])("%s with the hosts %j gets %d", async (line, hosts, status) => {
+    const head = [`${line} HTTP/1.1`, ...hosts.map((host) => `host: ${host}`), "connection: close"];
+    const socket = connectTcp(Number(new URL(first.url).port), "127.0.0.1").setEncoding("utf8");
+    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+    let answer = "";
+    for await (const chunk of socket) answer += chunk;
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (status === 200) expect(answer).toContain(`"chainId":${OTHER_CHAIN_ID}`);
+    if (status === 400) expect(answer).toContain("MALFORMED_HTTP");
+  });
+
   it("work with a key of the network alone, which its admin API makes", async () => {
     const { url } = await first.server.listenAdmin({ host: "127.0.0.1", port: 0 });
     const made = await fetch(`${url}/devnet/admin/v1/keys`, {

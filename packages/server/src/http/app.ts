@@ -22,8 +22,8 @@ import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
 import type { RequestParty } from "./limits/requestTurns.js";
-import { refuseForeignHosts } from "./missingHost.js";
 import { PUBLIC_ROUTES } from "./paths.js";
+import { refuseForeignHosts } from "./requestHost.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 import type { SharedPort } from "./sharedPort.js";
@@ -72,7 +72,7 @@ export interface PublicApp {
  *      ▼
  *  head         Node's parser         bytes that are not HTTP get a 400 from errors.ts
  *      │        limits/requestTurns   waits for the response before it, and for the turn of its key or address
- *      │        missingHost           refuses HTTP/1.1 without Host, and hosts that are not allowed
+ *      │        requestHost           refuses HTTP/1.1 without Host, several Hosts, and hosts that are not allowed
  *      │        cors                  answers preflights; adds the fields that browsers look for
  *      │        notFound              404 for an unknown path, 405 for a method that the path does not take
  *      │        authenticator         finds the API key: one hook for all routes that need one (401; 429 if

@@ -12,9 +12,9 @@ import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { PartyTurns } from "./limits/partyTurns.js";
 import { type RequestParty, RequestTurns } from "./limits/requestTurns.js";
 import { closeUnusedConnections } from "./limits/unusedConnections.js";
-import { refuseMissingHost } from "./missingHost.js";
 import { refuseUnknownPaths } from "./notFound.js";
 import type { RoutePattern } from "./paths.js";
+import { refuseUnclearHost, useTargetHost } from "./requestHost.js";
 import { followTlsConnections, serverOptions } from "./tls.js";
 
 export interface BaseAppOptions {
@@ -117,7 +117,9 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     : new RequestTurns(app.server, parties, (request) => partyOf(request) ?? partyByAddress(request));
   followTlsConnections(app.server);
   if (leaving) endConnections(app, leaving);
-  refuseMissingHost(app);
+  // Before the turns, which go by the path.
+  app.server.prependListener("request", useTargetHost);
+  refuseUnclearHost(app);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
   closeUnusedConnections(app);
   app.setErrorHandler(handleError);

@@ -16,6 +16,7 @@ import { PartyTurns } from "./limits/partyTurns.js";
 import type { RequestParty } from "./limits/requestTurns.js";
 import { cutPrefix } from "./networkPrefix.js";
 import type { RoutePattern } from "./paths.js";
+import { hostFault, useTargetHost } from "./requestHost.js";
 import { declineUpgrade } from "./socket/declineUpgrade.js";
 
 /** The port of several networks, as the app of one of them sees it. */
@@ -66,7 +67,7 @@ const MAX_BODY_BYTES = 1_024;
 
 /**
  * Opens a port for several networks. Connections, their limits and turns are of the port. A request goes to the network of its
- * path's prefix, else to that of its `Host`, else to the one at `/`, and the network's app serves it as if it had come to a
+ * path's prefix, else to that of its host, else to the one at `/`, and the network's app serves it as if it had come to a
  * port of its own. The port itself answers what is for no network, or for one that does not run.
  */
 export function createSharedPort(options: SharedPortOptions): { app: FastifyInstance; port: SharedPort } {
@@ -132,6 +133,9 @@ function createPlaceFinder(places: readonly NetworkPlace[]): FindPlace {
   return (request) => {
     const known = found.get(request);
     if (known) return known;
+    // The port itself answers these.
+    if (hostFault(request) !== undefined) return undefined;
+    useTargetHost(request);
     const { url = "" } = request;
     const prefixed = byPrefix.find(
       ({ prefix }) => url.startsWith(prefix) && ["/", "?", ""].includes(url.charAt(prefix.length)),

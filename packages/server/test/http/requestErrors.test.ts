@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { API_KEY, testServices } from "../support/testService.js";
+import { upgradeRequest } from "../support/upgradeRequest.js";
 
 const services = testServices();
 
@@ -54,6 +55,12 @@ describe("bytes that are not an HTTP request", () => {
       "HEAD_TOO_LARGE",
     ],
     ["no Host", "GET /v1/health HTTP/1.1\r\n\r\n", 400, "MALFORMED_HTTP"],
+    [
+      "two Hosts, of an upgrade too",
+      `${upgradeRequest(API_KEY).join("\r\n")}\r\nHOST: x\r\n\r\n`,
+      400,
+      "MALFORMED_HTTP",
+    ],
   ])("get an error of the usual shape: %s", async (_, bytes, status, reason) => {
     const { hostname, port } = new URL(shared().url);
     const socket = connect(Number(port), hostname);

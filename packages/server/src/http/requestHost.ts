@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { describeValue, ProtocolError } from "@gas-waiver/protocol";
+import type { FastifyInstance } from "fastify";
+import { isAllowedHost } from "../model/origins.js";
+
+/** A request target in absolute-form, as clients send it to proxies: the authority, then the path and the query. */
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
+
+/**
+ * Gives a request whose target is a whole URL the `Host` and the path of that URL. The service must ignore the `Host` that came
+ * with it (RFC 9112, 3.2.2). A request that {@link hostFault} refuses stays as it is.
+ */
+export function useTargetHost(request: IncomingMessage): void {
+  const { url = "", headers, rawHeaders } = request;
+  if (url.startsWith("/")) return;
+  const [, authority, rest = ""] = ABSOLUTE_FORM.exec(url) ?? [];
+  if (authority === undefined || hostFault(request) !== undefined) return;
+  request.url = rest.startsWith("/") ? rest : `/${rest}`;
+  headers.host = authority;
+  const [line = rawHeaders.length] = hostLines(request);
+  // An upgrade that is declined is read again from these.
+  rawHeaders.splice(line, 2, "Host", authority);
+}
+
+/**
+ * Tells why the `Host` of a request is refused (RFC 9112, 3.2); undefined if it is not. Of several lines Node shows the first one
+ * alone, and a proxy may have gone by another.
+ */
+export function hostFault(request: IncomingMessage): string | undefined {
+  const count = hostLines(request).length;
+  if (count > 1) return "the request has more than one header `Host`";
+  return count === 0 && request.httpVersion === "1.1" ? "the request has no header `Host`" : undefined;
+}
+
+/** Returns the places of the names of all `Host` lines in `rawHeaders`. */
+function hostLines({ rawHeaders }: IncomingMessage): number[] {
+  const lines: number[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === "host") lines.push(i);
+  }
+  return lines;
+}
+
+/**
+ * Refuses requests without a clear `Host`. Node would answer those without one with an empty body, so its own check is off and
+ * this hook sends the error of D21. Node would also answer an unknown `Expect` with an empty 417; the service ignores the
+ * field instead, as a server may (RFC 9110, 10.1.1).
+ */
+export function refuseUnclearHost(app: FastifyInstance): void {
+  app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    app.server.emit("request", request, response);
+  });
+  app.addHook("onRequest", async ({ raw }, reply) => {
+    const fault = hostFault(raw);
+    if (fault === undefined) return;
+    reply.header("connection", "close");
+    throw new ProtocolError("MALFORMED_HTTP", fault);
+  });
+}
+
+/** Refuses requests whose `Host` is not in the list. Without a list, every host is allowed. */
+export function refuseForeignHosts(app: FastifyInstance, allowedHosts: readonly string[] | undefined): void {
+  if (allowedHosts === undefined) return;
+  app.addHook("onRequest", async ({ raw: { headers } }, reply) => {
+    if (isAllowedHost(headers.host, allowedHosts)) return;
+    reply.header("connection", "close");
+    throw new ProtocolError("MALFORMED_HTTP", `the host ${describeValue(headers.host)} is not this service`);
+  });
+}
