@@ -103,6 +103,7 @@ describe("gas-waiver keys, beside two replicas", () => {
       `  used from ${page}`,
       "  caps in a day: gas 1000000000, senderGas 10000000, transactions 10000, senderTransactions 100",
       `  may send only [{"address":"${TOKEN.toLowerCase()}","selectors":["0xa9059cbb"]}]`,
+      `  RPC URL for wallets: /rpc/${apiKey} after the URL of the service or network`,
     ]);
     const [url = ""] = urls;
     const fetchFrom =

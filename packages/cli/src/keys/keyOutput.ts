@@ -9,8 +9,9 @@ export function printRecord(record: KeyRecord, json: boolean | undefined, print:
 
 /** Prints a new key with its secret, which no later command can show. */
 export function printIssued(issued: IssuedKey, json: boolean | undefined, print: Context["print"]): void {
+  const gatewayPath = issued.record.publishable ? `/rpc/${issued.key}` : undefined;
   if (json) {
-    print(JSON.stringify(issued));
+    print(JSON.stringify({ ...issued, ...(gatewayPath && { gatewayPath }) }));
     return;
   }
   print(issued.key);
@@ -20,6 +21,7 @@ export function printIssued(issued: IssuedKey, json: boolean | undefined, print:
       : "Keep it: it is not shown again.",
   );
   for (const line of keyLines(issued.record)) print(line);
+  if (gatewayPath) print(`  RPC URL for wallets: ${gatewayPath} after the URL of the service or network`);
 }
 
 /** A key as lines: its state first, then its own limits, caps and targets. */

@@ -7,6 +7,7 @@ import type { Caller } from "../model/caller.js";
 import { createSubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Store } from "../store/store.js";
 import { createHeldTransactions } from "./heldTransactions.js";
+import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 
 let store: Store;
 let chainRef: number;
@@ -20,6 +21,8 @@ const caller = { keyId: "key" } as Caller;
 /** The counts that the node answers, one after the other. */
 let counts: bigint[] = [];
 let pages = 0;
+/** The answer of the node to everything else. */
+let answer: () => unknown = () => null;
 const held = () =>
   createHeldTransactions({
     store,
@@ -27,7 +30,7 @@ const held = () =>
     byHash: createSubmissionsByHash(store, chainRef),
     node: {
       read: async ({ method }) =>
-        method === "eth_getTransactionCount" ? `0x${(counts.shift() ?? 0n).toString(16)}` : null,
+        method === "eth_getTransactionCount" ? `0x${(counts.shift() ?? 0n).toString(16)}` : answer(),
     },
     storeTurns: {
       readOn(_caller, work) {
@@ -40,6 +43,7 @@ const held = () =>
 beforeEach(async () => {
   await store.pool.query("delete from unfinished");
   pages = 0;
+  answer = () => null;
 });
 
 async function hold(from: number, to: number, raw: Hex = "0x"): Promise<void> {
@@ -110,5 +114,25 @@ describe("a transaction by its hash", () => {
     const found = await Promise.all(hashes.map((hash) => transactionByHash([hash], caller)));
     expect(found).toMatchObject([...rows.map(() => ({ from: SENDER, blockNumber: null })), null]);
     expect(found[3]).toBeNull();
+  });
+
+  it.each([
+    ["is found while no node answers", RPC_CODES.internalError, true],
+    ["is not looked for in the store where the node refuses the call", RPC_CODES.limitExceeded, false],
+  ])("%s", async (_, code, isFound) => {
+    await hold(1, 1, innerOf(1));
+    const { rows } = await store.pool.query<{ inner_hash: Buffer }>("select inner_hash from unfinished");
+    const hashes = [...rows.map(({ inner_hash }) => bytesToHex(inner_hash)), bytesToHex(new Uint8Array(32))];
+    const refusal = new GatewayRefusal(code, "no");
+    answer = () => {
+      throw refusal;
+    };
+    const { transactionByHash } = held();
+    const [known, unknown] = await Promise.all(
+      hashes.map((hash) => transactionByHash([hash], caller).catch((error: unknown) => error)),
+    );
+    if (isFound) expect(known).toMatchObject({ from: SENDER, blockNumber: null });
+    else expect(known).toBe(refusal);
+    expect(unknown).toBe(refusal);
   });
 });

@@ -13,6 +13,7 @@ import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { findHeldNonces, HELD_NONCES_PER_PAGE } from "../store/submissions/findHeldNonces.js";
 import type { HeldTransaction } from "../store/submissions/findHeldTransactions.js";
+import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 import type { NodeReader } from "./nodeReader.js";
 import { bytesAt, quantityOf } from "./params.js";
 
@@ -56,17 +57,25 @@ export function createHeldTransactions(dependencies: HeldTransactionDependencies
         from = count;
       }
     },
-    /** `eth_getTransactionByHash`: before its block, from the signed bytes that the service holds. */
+    /** `eth_getTransactionByHash`: before its block, from the signed bytes that the service holds, also while no node answers. */
     async transactionByHash(params: readonly unknown[], caller: Caller): Promise<unknown> {
       const hash = bytesAt(params, 0, 32, "the hash");
       const call = { method: "eth_getTransactionByHash", params };
-      const included = await node.read(call, caller);
-      if (included !== null) return included;
+      const [asked] = await Promise.allSettled([node.read(call, caller)]);
+      if (asked.status === "fulfilled" && asked.value !== null) return asked.value;
+      if (asked.status === "rejected" && !isNoAnswer(asked.reason)) throw asked.reason;
       const held = await mapStoreErrors(() => byHash.held(hash));
+      if (held && !held.isIncluded) return pendingTransaction(held);
+      if (asked.status === "rejected") throw asked.reason;
       // It may have come into a block between the two questions.
-      return held && !held.isIncluded ? pendingTransaction(held) : await node.read(call, caller);
+      return await node.read(call, caller);
     },
   };
+}
+
+/** True if no node has answered, rather than refused the call. */
+function isNoAnswer(error: unknown): boolean {
+  return error instanceof GatewayRefusal && error.code === RPC_CODES.internalError;
 }
 
 /** Nonces without a gap between them. */

@@ -11,11 +11,15 @@ export const GATEWAY_ROUTE = { method: "POST", path: "/rpc/:key" } as const;
 /** Its WebSocket. */
 export const GATEWAY_SOCKET_ROUTE = { ...GATEWAY_ROUTE, method: "GET" } as const;
 
+/** The paths of both. Nodes take a URL that ends with a slash, and so does the gateway. */
+export const GATEWAY_PATHS: readonly string[] = [GATEWAY_ROUTE.path, `${GATEWAY_ROUTE.path}/`];
+
 /** All routes of the public interface. */
 export const PUBLIC_ROUTES: readonly RoutePattern[] = [
   ...Object.values(ROUTES),
-  GATEWAY_ROUTE,
-  GATEWAY_SOCKET_ROUTE,
+  ...[GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE].flatMap(({ method }) =>
+    GATEWAY_PATHS.map((path) => ({ method, path })),
+  ),
 ];
 
 /** @returns the methods of all routes with this path; none if there is no such path. */

@@ -101,6 +101,20 @@ describe("JSON-RPC", () => {
     });
   });
 
+  it("has the same answers where its URL ends with a slash", async () => {
+    const url = `${service().url}/rpc/${GATEWAY_KEY}/`;
+    const headers = { "content-type": "application/json", origin: "https://app.example" };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId" });
+    const answers = await Promise.all([
+      fetch(url, { method: "POST", headers, body }),
+      fetch(`${url}?a=b`, { method: "GET", headers }),
+      fetch(url, { method: "PUT", headers, body }),
+      fetch(`${url}/`, { method: "POST", headers, body }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 426, 405, 404]);
+    expect(await answers[0]?.json()).toEqual({ jsonrpc: "2.0", id: 1, result: "0x899" });
+  });
+
   it("takes no secret key from a URL, and a publishable one only from its origins", async () => {
     const { url } = service();
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId" });

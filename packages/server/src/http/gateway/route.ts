@@ -8,7 +8,7 @@ import type { Metrics } from "../../model/metrics.js";
 import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
 import { createErrorHandler, type RefusalForm } from "../errors.js";
-import { GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
+import { GATEWAY_PATHS, GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
 import type { SocketAcceptor } from "../socket/socket.js";
 import { upgradeRequired } from "../socket/upgradeRequired.js";
 
@@ -44,26 +44,28 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
   app.register(async (scope) => {
     requireApiKey(scope, authenticator);
     scope.setErrorHandler(createErrorHandler(log, metrics, RPC_REFUSAL));
-    // A handshake that succeeds leaves HTTP before any route.
-    scope.route({
-      method: GATEWAY_SOCKET_ROUTE.method,
-      url: GATEWAY_SOCKET_ROUTE.path,
-      handler: async (request, reply) => {
-        const { caller, raw } = request as AuthenticatedRequest;
-        sockets.assertRoom(caller, raw);
-        throw upgradeRequired(reply);
-      },
-    });
-    scope.route({
-      method: GATEWAY_ROUTE.method,
-      url: GATEWAY_ROUTE.path,
-      onRequest: refuseEncodedBody,
-      config: { completeBody: restoreExactIds },
-      handler: async (request, reply) => {
-        const { caller, body } = request as AuthenticatedRequest;
-        return send(reply, await gateway.answer(body, caller));
-      },
-    });
+    for (const url of GATEWAY_PATHS) {
+      // A handshake that succeeds leaves HTTP before any route.
+      scope.route({
+        method: GATEWAY_SOCKET_ROUTE.method,
+        url,
+        handler: async (request, reply) => {
+          const { caller, raw } = request as AuthenticatedRequest;
+          sockets.assertRoom(caller, raw);
+          throw upgradeRequired(reply);
+        },
+      });
+      scope.route({
+        method: GATEWAY_ROUTE.method,
+        url,
+        onRequest: refuseEncodedBody,
+        config: { completeBody: restoreExactIds },
+        handler: async (request, reply) => {
+          const { caller, body } = request as AuthenticatedRequest;
+          return send(reply, await gateway.answer(body, caller));
+        },
+      });
+    }
   });
 }
 
