@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { deferred } from "../../test/support/deferred.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../test/support/testStore.js";
+import { auditEntries, recordEvent } from "./audit/audit.js";
 import { adoptChain, lastChain } from "./chains.js";
 import { createConnection } from "./database.js";
 import { inKeyTransaction, keysChannel } from "./keys/apiKeys.js";
@@ -13,6 +14,7 @@ import { listen } from "./notifications.js";
 import { withPartitionsLock } from "./outcomes/partitionsLock.js";
 import { advisoryLock } from "./sharedDatabase.js";
 import { type OpenStore, openDatabase, openRunningStore, openStore } from "./store.js";
+import { inTransaction } from "./transaction.js";
 
 const postgres = useTestPostgres();
 const SCHEMAS = ["gas_waiver_first", "gas_waiver_second"];
@@ -64,6 +66,18 @@ it("lets one store work on its partitions while another does, and none of the sa
   await long;
   await again.close();
   expect(got).toEqual(["another schema"]);
+});
+
+it("adds to the audit of one store while an entry of another has not been committed", async () => {
+  const [first, second] = stores as [OpenStore, OpenStore];
+  const event = { actor: "operator", action: "create", changes: {} } as const;
+  await inTransaction(first, async (db) => {
+    await recordEvent(db, event);
+    // With one lock for both, this waited until the database ended the other transaction.
+    await recordEvent(second.pool, event);
+  });
+  for (const store of [first, second])
+    expect(await auditEntries(store, { limit: 1 })).toMatchObject([{ actor: "operator" }]);
 });
 
 it("tells changes of keys to the replicas of the same store alone", async () => {
