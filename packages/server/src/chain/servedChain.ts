@@ -64,6 +64,7 @@ export async function confirmServedChain(
   log: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
+  let trouble: string | undefined;
   while (!signal.aborted) {
     try {
       const last = await lastChain(store);
@@ -73,7 +74,10 @@ export async function confirmServedChain(
       log.fatal({ err }, "no lane starts: the node is on another chain");
       return false;
     } catch (error) {
-      log.warn({ err: (error as Error).message }, "the chain cannot be confirmed yet");
+      const { message } = error as Error;
+      // A node that stays away would have the same line every second.
+      if (message !== trouble) log.warn({ err: message }, "the chain cannot be confirmed yet");
+      trouble = message;
     }
     await sleepUnless(RETRY_MS, signal);
   }

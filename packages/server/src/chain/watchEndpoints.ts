@@ -25,8 +25,9 @@ export async function watchEndpoints(options: EndpointWatchOptions): Promise<voi
 }
 
 async function watchEndpoint(url: string, place: number, options: EndpointWatchOptions): Promise<void> {
-  const { heads, log, signal, pollMs = POLL_MS } = options;
-  const client = createNodeClient(createRpc({ ...options, rpcUrls: [url] }));
+  const { heads, log, rpcTimeoutMs, signal, pollMs = POLL_MS } = options;
+  // Without the heads, by which a node that is behind or on another chain would not be asked here either.
+  const client = createNodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs, signal }));
   const node = nodeName(url, place);
   let isConfirmed = false;
   let before: EndpointState = "unknown";

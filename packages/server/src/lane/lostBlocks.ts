@@ -85,12 +85,10 @@ export function createLostBlocksCheck(
       const judgement = view && judgeFinality(view, Date.now() / 1_000);
       if (judgement === "kept") lostSince = undefined;
       if (view === undefined || judgement !== "lost") return;
-      lostSince ??= now();
       const seen = sentenceOf(view);
-      if (now() - lostSince < CONFIRM_LOSS_MS) {
-        log.error({ seen }, "the chain seems to have lost final blocks");
-        return;
-      }
+      if (lostSince === undefined) log.error({ seen }, "the chain seems to have lost final blocks");
+      lostSince ??= now();
+      if (now() - lostSince < CONFIRM_LOSS_MS) return;
       lostSince = undefined;
       const reason = `${seen}: the chain was restored from a backup, or the node is a wrong one; open the lane when the node is right`;
       if (!(await stopForLostBlocks(store, held, view.waiverNonce, reason))) return;

@@ -24,7 +24,9 @@ export async function assertNodesUsable(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  const refusals = await findRefusals(options, log, signal);
+  const findings = await findTroubles(options, signal);
+  logTroubles(findings, log);
+  const refusals = refusalsIn(findings);
   if (refusals.length === 0) return;
   const all = refusals.map(sentenceOf).join("; ");
   throw new StartError(`${all}. gas-waiver node check shows more; --skip-node-check starts all the same`);
@@ -39,11 +41,16 @@ export async function confirmNodes(
   log: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
+  let known: ReadonlySet<string> = new Set();
   while (!signal.aborted) {
-    const refusals = await findRefusals(options, log, signal);
+    const findings = await findTroubles(options, signal);
+    const fresh = findings.filter((finding) => !known.has(stateOf(finding)));
+    known = new Set(findings.map(stateOf));
+    logTroubles(fresh, log);
+    const refusals = refusalsIn(findings);
     if (refusals.length === 0) return true;
     const isFinal = refusals.some(({ mayPass }) => !mayPass);
-    for (const refusal of refusals) {
+    for (const refusal of isFinal ? refusals : refusalsIn(fresh)) {
       log[isFinal ? "fatal" : "warn"]({ err: sentenceOf(refusal) }, "no lane starts on these nodes");
     }
     if (isFinal) return false;
@@ -52,11 +59,12 @@ export async function confirmNodes(
   return false;
 }
 
-async function findRefusals(
-  options: StartOptions,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<readonly NodeFinding[]> {
+/** Names what a check says of a node. Its words may differ in each round, such as by the height. */
+function stateOf({ check, node, verdict }: NodeFinding): string {
+  return `${check} ${node} ${verdict}`;
+}
+
+async function findTroubles(options: StartOptions, signal: AbortSignal): Promise<readonly NodeFinding[]> {
   if (options.skipNodeCheck) return [];
   const findings = await checkNodes({
     ...options,
@@ -66,11 +74,19 @@ async function findRefusals(
     rpcTimeoutMs: Math.min(options.rpcTimeoutMs, MAX_TIMEOUT_MS),
     signal,
   });
+  return findings.filter(({ verdict }) => verdict !== "ok");
+}
+
+/** Logs what does not keep the lanes from starting. */
+function logTroubles(findings: readonly NodeFinding[], log: Logger): void {
   for (const { check, node, verdict, found, means } of findings) {
     if (verdict === "warning") log.warn({ check, node, found, means }, "a node is not as it should be");
     if (verdict === "not proven")
       log.info({ check, node, found, means }, "a check of a node was not possible");
   }
+}
+
+function refusalsIn(findings: readonly NodeFinding[]): readonly NodeFinding[] {
   return findings.filter(({ verdict, check }) => verdict === "refuses" && check !== "answers");
 }
 
