@@ -56,6 +56,24 @@ describe("an ABI", () => {
     expect(parse(bomb.formatJson()).decode("function", data as `0x${string}`)).toBeUndefined();
   });
 
+  it("of somebody else neither ends the command, nor writes to the terminal what is not text", () => {
+    const uint = (dimensions: number) => `{"type": "uint8${"[1]".repeat(dimensions)}"}`;
+    const tuple = `${'{"type": "tuple", "components": ['.repeat(5_000)}${uint(0)}${"]}".repeat(5_000)}`;
+    const inputs = [
+      "null",
+      '"uint8"',
+      tuple,
+      uint(9_000),
+      '{"type": "uint8", "name": "\\u001b[2J"}',
+      uint(1),
+    ];
+    const entries = inputs.map((input) => `{"type": "function", "name": "f", "inputs": [${input}]}`);
+    expect(abiEntries(`[null, 1, [], ${entries}]`)).toEqual([JSON.parse(entries.at(-1) ?? "")]);
+    const name = "a\u009b2Jb\u202ec";
+    const set = oracle.encodeFunctionData("set", [ALICE, 1, true, "0x01020304", name, "0x"]);
+    expect(abi.decode("function", set as `0x${string}`)?.arguments[4]?.value).toBe('"a\\u{9b}2Jb\\u{202e}c"');
+  });
+
   it("is read from a list, or from a compiler's output, and refused where there is none", () => {
     expect(abiEntries(`{"abi": ${oracle.formatJson()}, "bytecode": "0x"}`)).toHaveLength(3);
     expect(() => abiEntries("{}")).toThrow("has no ABI");

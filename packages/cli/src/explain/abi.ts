@@ -78,18 +78,27 @@ function parseJson(content: string): unknown {
 /** Events and constructors are left out, and so are functions of libraries with types that have no form in data. */
 function isEntry(entry: unknown): entry is AbiEntry {
   const { type, name, inputs } = (entry ?? {}) as Partial<AbiEntry>;
-  return (type === "function" || type === "error") && typeof name === "string" && areParameters(inputs);
+  return (type === "function" || type === "error") && isName(name) && areParameters(inputs);
+}
+
+/** A name is printed, and the file may be somebody else's. */
+function isName(name: unknown): name is string {
+  return typeof name === "string" && !/\p{C}/u.test(name);
 }
 
 const TYPE =
-  /^(?:u?int(?:8|16|24|32|40|48|56|64|72|80|88|96|[1-2]\d\d)|address|bool|bytes(?:[1-9]|[12]\d|3[0-2])?|string|function|tuple)(?:\[\d{0,4}\])*$/;
+  /^(?:u?int(?:8|16|24|32|40|48|56|64|72|80|88|96|[1-2]\d\d)|address|bool|bytes(?:[1-9]|[12]\d|3[0-2])?|string|function|tuple)(?:\[\d{0,4}\]){0,16}$/;
+/** Reading a value recurses into tuples, and the file may be anybody's. */
+const MAX_TUPLE_DEPTH = 16;
 
-function areParameters(list: unknown): list is AbiParameter[] {
+function areParameters(list: unknown, depth = 0): list is AbiParameter[] {
   return (
     Array.isArray(list) &&
-    list.every(({ type, components }: Partial<AbiParameter>) => {
-      if (typeof type !== "string" || !TYPE.test(type)) return false;
-      return type.startsWith("tuple") ? areParameters(components) : components === undefined;
+    depth < MAX_TUPLE_DEPTH &&
+    list.every((parameter: unknown) => {
+      const { type, name = "", components } = (parameter ?? {}) as Partial<AbiParameter>;
+      if (typeof type !== "string" || !TYPE.test(type) || !isName(name)) return false;
+      return type.startsWith("tuple") ? areParameters(components, depth + 1) : components === undefined;
     })
   );
 }

@@ -60,7 +60,7 @@ export class AbiReader {
     if (type === "tuple") return this.#tuple(components, place);
     if (type === "bytes" || type === "string") {
       const bytes: Hex = `0x${this.#slice(place + 32, 2 * this.#count(place))}`;
-      return type === "bytes" ? bytes : JSON.stringify(new TextDecoder().decode(hexToBytes(bytes)));
+      return type === "bytes" ? bytes : quotedText(new TextDecoder().decode(hexToBytes(bytes)));
     }
     return wordText(type, this.#slice(place, WORD_DIGITS));
   }
@@ -77,6 +77,14 @@ export class AbiReader {
     if (slice.length < digits) throw new UnreadableDataError();
     return slice;
   }
+}
+
+/** Quotes a text for a terminal: JSON alone leaves the control characters from 127 on, and those that turn the direction. */
+function quotedText(text: string): string {
+  return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\u{${code.toString(16)}}`;
+  });
 }
 
 function wordText(type: string, word: string): string {

@@ -34,7 +34,14 @@ function setUp(content: string) {
     lines.push(line);
     output.emit("line", line);
   };
-  const reload = new ConfigReload({ argv, config: readServeConfig(argv, {}), context: { env: {}, print } });
+  const disk = { fails: false };
+  const env = {
+    get GAS_WAIVER_RATE(): string | undefined {
+      if (disk.fails) throw new Error("gone");
+      return undefined;
+    },
+  };
+  const reload = new ConfigReload({ argv, config: readServeConfig(argv, {}), context: { env, print } });
   const openings: {
     readonly values: Parameters<OpenWaivers>[0];
     resolve(waivers: readonly WaiverAccount[]): void;
@@ -56,7 +63,7 @@ function setUp(content: string) {
     if (read === lines.length) await once(output, "line");
     return lines[read++];
   };
-  return { write, reload, open, openings, target, applied, used, line, lines };
+  return { write, disk, reload, open, openings, target, applied, used, line, lines };
 }
 
 it("takes over keys of a cloud that are added, once they can be used, and tries again what failed", async () => {
@@ -81,6 +88,21 @@ it("takes over keys of a cloud that are added, once they can be used, and tries 
   reload.all();
   expect(await line()).toBe("the settings are those in force");
   expect(openings).toHaveLength(2);
+});
+
+it("goes on after a reload that fails in an unforeseen way", async () => {
+  const { write, disk, reload, open, target, line } = setUp(
+    `${NETWORK}waiver-kms: alias/one\nrate: 10\nrate-burst: 100\n`,
+  );
+  reload.begin(target, new Map([["", open]]));
+  disk.fails = true;
+  reload.all();
+  expect(await line()).toBe("the reload failed, and the settings in force stay: gone");
+  await new Promise(setImmediate);
+  disk.fails = false;
+  write(`${NETWORK}waiver-kms: alias/one\nrate: 11\nrate-burst: 100\n`);
+  reload.all();
+  expect(await line()).toBe("these settings are taken over: rate");
 });
 
 it("reads keys once for many requests, after the reading before, and those of the network that is asked for", async () => {

@@ -75,7 +75,10 @@ export class ConfigReload {
     while (this.#requests.size > 0) {
       const requests = this.#requests;
       this.#requests = new Set();
-      await this.#reload(requests);
+      // A file may be gone between two looks at it. Nobody else waits for this promise, and the service must outlive it.
+      await this.#reload(requests).catch((error: Error) => {
+        this.#options.context.print(`the reload failed, and the settings in force stay: ${error.message}`);
+      });
     }
     this.#isReloading = false;
   }

@@ -47,6 +47,12 @@ describe("a configuration file", () => {
     expect(sources.get("metricsPort")).toMatchObject({ origin: "file", place: { line: 6, column: 15 } });
   });
 
+  it("with brackets too deep for the parser is refused", () => {
+    expect(problemsOf(`port: 1\nallowed-targets: ${"[".repeat(50_000)}`)).toEqual([
+      "1:1: the file is not YAML: its brackets are nested too deep",
+    ]);
+  });
+
   it("may be JSON, and may be named by a variable", () => {
     write(
       '{"rpc-url": ["http://a", "http://b"], "chain-id": 2201, "waiver-key-file": "key", "behind-proxy": true}',

@@ -55,14 +55,12 @@ export interface ConfigFileSettings {
  * @throws {@link InvalidValueError} if the file cannot be read.
  */
 export function readConfigFile(path: string, settings: ConfigFileSettings): ConfigFile {
-  return new Reader(path, readText(path), settings).read();
-}
-
-function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return new Reader(path, readFileSync(path, "utf8"), settings).read();
   } catch (error) {
+    // Editors replace the file, so that it may be gone also when its rights are looked at.
     const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
     throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
   }
 }
@@ -89,7 +87,9 @@ class Reader {
   }
 
   read(): ConfigFile {
-    const document = parseDocument(this.#text, {
+    const isTooDeep = isNestedTooDeep(this.#text);
+    if (isTooDeep) this.#add(0, "the file is not YAML: its brackets are nested too deep");
+    const document = parseDocument(isTooDeep ? "" : this.#text, {
       lineCounter: this.#lines,
       prettyErrors: false,
       uniqueKeys: false,
@@ -100,7 +100,7 @@ class Reader {
     let values: Map<string, FileValue> = new Map();
     let networks: FileNetwork[] | undefined;
     if (canAllWrite(this.#path)) this.#add(0, "the file can be written by every user: take that right away");
-    const isBroken = document.errors.length > 0;
+    const isBroken = isTooDeep || document.errors.length > 0;
     if (isMap(root) && !isBroken) {
       ({ values, networks } = this.#readRoot(root, resolved));
     } else if (root !== null && !isBroken) {
@@ -204,6 +204,19 @@ class Reader {
   #add(offset: number, text: string): void {
     this.#problems.push({ ...this.#place(offset), text });
   }
+}
+
+/** Settings have brackets in brackets a few times. */
+const MAX_NESTED_BRACKETS = 100;
+
+/** Tells whether brackets are so deep that the parser would take all memory, which no caller can catch. */
+function isNestedTooDeep(text: string): boolean {
+  let depth = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    if (bracket === "]" || bracket === "}") depth = Math.max(0, depth - 1);
+    else if (++depth > MAX_NESTED_BRACKETS) return true;
+  }
+  return false;
 }
 
 type Resolve = (node: unknown) => unknown;
