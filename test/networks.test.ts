@@ -422,6 +422,36 @@ describe("a network that is down", () => {
     }
   });
 
+  it("is tried again also while the start of the only other one hangs", async () => {
+    const holder = createConnection({ connectionString: databaseUrl });
+    await holder.connect();
+    await holder.query("begin; create schema gas_waiver_stuck");
+    const failing = await ScriptedNode.start();
+    failing.chain.chainId = 4711;
+    let firstAt: number | undefined;
+    // The second attempt comes a second after the first.
+    failing.script = () => {
+      firstAt ??= performance.now();
+      return performance.now() - firstAt < 900 ? { kind: "answer", status: 500, body: "" } : undefined;
+    };
+    const [stuck, again] = [networks()[2] as NetworkOptions, networks()[0] as NetworkOptions];
+    const starting = createNetworks({
+      ...{ databaseUrl, logLevel: "silent" },
+      networks: [
+        { ...stuck, name: "stuck" },
+        { ...again, name: "again", chainId: 4711, rpcUrl: failing.url, path: "/again" },
+      ],
+    });
+    try {
+      const server = await starting;
+      expect(server.networks.map(({ trouble }) => trouble)).toEqual(["it has not started yet", undefined]);
+    } finally {
+      await holder.end();
+      await starting.then((server) => server.close());
+      await failing.close();
+    }
+  });
+
   it("leaves no connection to the database behind, however often it was tried", async () => {
     await Promise.all([first, second].map(({ server }) => server.close()));
     const ofService =

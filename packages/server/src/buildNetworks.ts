@@ -109,7 +109,6 @@ export async function buildNetworks(
       `no network can start: ${slots.map(({ place, trouble }) => `${place.name}: ${trouble}`).join("; ")}`,
     );
   }
-  for (const slot of slots) slot.keepTrying();
   log.info(
     { crypto: crypto.name, networks: networks.map(({ name }) => name), version },
     "the service is built",
@@ -121,8 +120,9 @@ export async function buildNetworks(
 const START_MS = 3_000;
 
 /**
- * Tries to start all networks at the same time. Resolves when each runs or has failed. Once one runs, it waits for the others for
- * {@link START_MS} at most: a start may hang, as behind a lock in the database, and must not keep the ports closed.
+ * Tries to start all networks at the same time, and goes on with those that fail. Resolves when each runs or has failed. Once one
+ * runs, it waits for the others for {@link START_MS} at most: a start may hang, as behind a lock in the database, and must not keep
+ * the ports closed, nor the others from being tried again.
  */
 async function firstAttempts(
   slots: readonly NetworkSlot[],
@@ -132,8 +132,9 @@ async function firstAttempts(
   const isOver = new AbortController();
   const attempts = slots.map((slot) => slot.start(ports));
   const all = Promise.all(attempts);
-  const running = attempts.map(async (attempt) => {
-    if (!(await attempt)) throw new Error("the network does not run");
+  const running = slots.map(async (slot) => {
+    await slot.keepTrying();
+    if (slot.running === undefined) throw new Error("the network does not run");
   });
   const oneForLong = Promise.any(running).then(
     () => sleepUnless(START_MS, isOver.signal),

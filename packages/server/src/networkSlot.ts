@@ -82,9 +82,13 @@ export class NetworkSlot {
     return this.#running !== undefined;
   }
 
-  /** Tries again until the network runs or the service shuts down, if {@link start} fails or has failed. */
-  keepTrying(): void {
+  /**
+   * Tries again until the network runs or the service shuts down, if {@link start} fails or has failed.
+   * @returns when the tries have ended. Never rejects.
+   */
+  keepTrying(): Promise<void> {
     this.#attempts = this.#attempts.then(() => this.#tryAgain());
+    return this.#attempts;
   }
 
   async setWaivers(accounts: readonly WaiverAccount[]): Promise<void> {
