@@ -7,12 +7,11 @@ import { ConfigReload } from "../serve/configReload.js";
 import { splitCustody } from "../serve/custodySettings.js";
 import { createOpener } from "../serve/openWaivers.js";
 import { operatorsPorts } from "../serve/ports.js";
-import { resolveServeConfig, SERVE_COMMAND_SETTINGS, type ServeConfig } from "../serve/serveConfig.js";
+import { readServeConfig, SERVE_COMMAND_SETTINGS, type ServeConfig } from "../serve/serveConfig.js";
 import { serveNetworks } from "../serve/serveNetworks.js";
 import { SERVE_OUTPUT_SETTINGS, type ServeOutput, serveOutput } from "../serve/serveOutput.js";
 import { serverOptions } from "../serve/serverOptions.js";
 import type { ServeValues } from "../serve/serveSettings.js";
-import { UsageError } from "../settings/readSettings.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { openServer } from "../startup/openServer.js";
 
@@ -31,8 +30,7 @@ export const serve: Command = {
   ],
   settings: { ...SERVE_COMMAND_SETTINGS, ...SERVE_OUTPUT_SETTINGS },
   async run(argv, given) {
-    const { config, problems, others } = resolveServeConfig(argv, given.env, SERVE_OUTPUT_SETTINGS);
-    if (problems.length > 0) throw new UsageError(problems);
+    const { config, others } = readServeConfig(argv, given.env, SERVE_OUTPUT_SETTINGS);
     const output = serveOutput(given, others.json === true);
     const context = { ...given, print: output.print };
     const reload = new ConfigReload({ argv, config, context });

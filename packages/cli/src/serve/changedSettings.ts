@@ -12,8 +12,6 @@ export interface ChangedSetting {
   readonly key: string;
   /** The name among the settings; `networks` for a network that is new or gone. */
   readonly name: string;
-  /** The name of its network; empty for the one network without a name, undefined for a setting of the whole service. */
-  readonly network: string | undefined;
   readonly needsRestart: boolean;
 }
 
@@ -31,22 +29,20 @@ export function changedSettings(inForce: ServeConfig, fresh: ServeConfig): Chang
     else changed.push(...changesOfNetwork(name, known, network));
   }
   changed.push(...[...before.keys()].map(listChange));
-  changed.push(
-    ...changesIn(SHARED_SETTINGS, inForce.shared, fresh.shared, { prefix: "", network: undefined }),
-  );
+  changed.push(...changesIn(SHARED_SETTINGS, inForce.shared, fresh.shared));
   return changed;
 }
 
 function listChange(network: string): ChangedSetting {
   const key = network === "" ? "networks" : `networks.${network}`;
-  return { key, name: "networks", network, needsRestart: true };
+  return { key, name: "networks", needsRestart: true };
 }
 
 function changesOfNetwork(network: string, before: NetworkConfig, now: NetworkConfig): ChangedSetting[] {
-  const place = { prefix: now.place === undefined ? "" : `networks.${network}.`, network };
+  const prefix = now.place === undefined ? "" : `networks.${network}.`;
   return [
-    ...changesIn(NETWORK_PLACE, before.place ?? {}, now.place ?? {}, place),
-    ...changesIn(NETWORK_SETTINGS, before.values, now.values, place),
+    ...changesIn(NETWORK_PLACE, before.place ?? {}, now.place ?? {}, prefix),
+    ...changesIn(NETWORK_SETTINGS, before.values, now.values, prefix),
   ];
 }
 
@@ -54,12 +50,12 @@ function changesIn(
   settings: Settings,
   before: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
-  { prefix, network }: { readonly prefix: string; readonly network: string | undefined },
+  prefix = "",
 ): ChangedSetting[] {
   return Object.entries(settings).flatMap(([name, setting]) => {
     if (isDeepStrictEqual(inUse(name, before), inUse(name, now))) return [];
     const key = `${prefix}${fileKeyOf(setting) ?? nameOf(setting)}`;
-    return [{ key, name, network, needsRestart: !takesOver(setting, before[name], now[name]) }];
+    return [{ key, name, needsRestart: !takesOver(setting, before[name], now[name]) }];
   });
 }
 

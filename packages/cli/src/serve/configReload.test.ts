@@ -41,7 +41,11 @@ function setUp(content: string) {
       return undefined;
     },
   };
-  const reload = new ConfigReload({ argv, config: readServeConfig(argv, {}), context: { env, print } });
+  const reload = new ConfigReload({
+    argv,
+    config: readServeConfig(argv, {}).config,
+    context: { env, print },
+  });
   const openings: {
     readonly values: Parameters<OpenWaivers>[0];
     resolve(waivers: readonly WaiverAccount[]): void;

@@ -65,10 +65,14 @@ export interface ServeReading {
  * Reads the settings of a service from the arguments, the environment and the configuration file.
  * @throws {@link UsageError} with every problem.
  */
-export function readServeConfig(argv: readonly string[], env: Environment): ServeConfig {
-  const { config, problems } = resolveServeConfig(argv, env);
+export function readServeConfig(
+  argv: readonly string[],
+  env: Environment,
+  others: Settings = {},
+): Omit<ServeReading, "problems"> {
+  const { problems, ...reading } = resolveServeConfig(argv, env, others);
   if (problems.length > 0) throw new UsageError(problems);
-  return config;
+  return reading;
 }
 
 /** Reads the settings as {@link readServeConfig} does, and goes on after problems. */

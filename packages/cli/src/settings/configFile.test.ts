@@ -29,7 +29,7 @@ function write(content: string, mode = 0o600): void {
   chmodSync(path, mode);
 }
 const read = (argv: readonly string[] = [], env: Environment = {}) =>
-  readServeConfig(["--config", path, ...argv], env);
+  readServeConfig(["--config", path, ...argv], env).config;
 /** The problems, without the path of the file in front of their places. */
 const problemsOf = (content: string, env: Environment = {}, argv: readonly string[] = []) => {
   write(content);
@@ -57,7 +57,7 @@ describe("a configuration file", () => {
     write(
       '{"rpc-url": ["http://a", "http://b"], "chain-id": 2201, "waiver-key-file": "key", "behind-proxy": true}',
     );
-    const { shared, networks } = readServeConfig([], { GAS_WAIVER_CONFIG: path });
+    const { shared, networks } = readServeConfig([], { GAS_WAIVER_CONFIG: path }).config;
     expect(networks[0]?.values.rpcUrl).toEqual(["http://a", "http://b"]);
     expect(shared.behindProxy).toBe(true);
   });
