@@ -46,4 +46,18 @@ describe("a party that uses much of the event loop", () => {
     pacer.charge("other flood", 100);
     expect([pacer.mustWait("flood"), pacer.mustWait("other flood")]).toEqual([false, true]);
   });
+
+  it("counts as one that uses little again a second after a flood, however long that was", () => {
+    const { loop, pacer } = pacerWithFlood();
+    for (let second = 0; second < 60; second++) {
+      loop.now += 1_000;
+      pacer.charge("flood", 900);
+    }
+    pacer.charge("light", 1);
+    expect(pacer.mustWait("flood")).toBe(true);
+    loop.now += 1_000;
+    pacer.charge("light", 1);
+    pacer.charge("other flood", 100);
+    expect([pacer.mustWait("flood"), pacer.mustWait("other flood")]).toEqual([false, true]);
+  });
 });

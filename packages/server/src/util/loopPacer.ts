@@ -29,6 +29,8 @@ const LIGHT_MS_PER_SECOND = 100;
 const LIGHT_BURST_MS = 25;
 /** A party counts as active for this long. */
 const ACTIVE_MS = 1_000;
+/** The most that a party can owe: a second after its last use, it is one that uses little again. */
+const MAX_DEBT_MS = LIGHT_BURST_MS + LIGHT_MS_PER_SECOND;
 const MAX_USE = 0.3;
 /** The use of the loop is measured over at least this long. */
 const WINDOW_MS = 10;
@@ -64,7 +66,7 @@ export function createLoopPacer({
       const at = now();
       // There may be any number of parties.
       if (debts.size >= MAX_PARTIES && !debts.has(party)) debts.clear();
-      debts.set(party, { ms: debtOf(party) + ms, at });
+      debts.set(party, { ms: Math.min(MAX_DEBT_MS, debtOf(party) + ms), at });
       if (isHeavy(party)) lastHeavyAt = at;
       else lastLight = { party, at };
     },
