@@ -120,9 +120,25 @@ async function timeOf(url, headers, body, accepted) {
   return ms;
 }
 
+/** Returns the height of the block with the most transactions among the last ones. */
+async function fullestBlock(node) {
+  const read = async (method, params) =>
+    JSON.parse(await postText(node, RPC.headers, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })))
+      .result;
+  const head = Number(await read("eth_blockNumber", []));
+  let fullest = { number: "0x1", transactions: [] };
+  for (let height = Math.max(1, head - SEARCHED_BLOCKS); height <= head; height++) {
+    const block = await read("eth_getBlockByNumber", [`0x${height.toString(16)}`, false]);
+    if (block.transactions.length > fullest.transactions.length) fullest = block;
+  }
+  return fullest.number;
+}
+
 function noteFailure(text) {
   failure ??= text.slice(0, 500);
 }
+
+const SEARCHED_BLOCKS = 100;
 
 const PHASES = {
   /** A closed loop: `connections` requests are always in flight. The phase ends with the last answer. */
@@ -189,8 +205,8 @@ const PHASES = {
   },
   /**
    * Sends and reads in turn, one at a time, so that whatever else the machine does meets all alike: sends by
-   * `POST /v1/submit` and through the gateway, a read that changes from the node and through the gateway, and one that
-   * the gateway remembers.
+   * `POST /v1/submit` and through the gateway, a read that changes from the node and through the gateway, and the node's
+   * fullest block with its transactions, from the node and from the gateway, which remembers it.
    */
   async inTurn({ turns, seconds, nodeUrl }) {
     const { gateway, relay } = KINDS;
@@ -198,7 +214,11 @@ const PHASES = {
     const rpc = (url, method, params) =>
       timeOf(url, RPC.headers, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), '"result"');
     const node = new URL(nodeUrl);
-    const latencies = { submit: [], gatewaySend: [], nodeRead: [], gatewayRead: [], gatewayRemembered: [] };
+    const block = [await fullestBlock(node), true];
+    const latencies = {
+      ...{ submit: [], gatewaySend: [], nodeRead: [], gatewayRead: [] },
+      ...{ nodeBlock: [], gatewayRemembered: [] },
+    };
     const start = performance.now();
     for (let i = 0; i < turns && next + 2 <= available && performance.now() - start < seconds * 1_000; i++) {
       const [first, second] = raws.slice(next, next + 2);
@@ -208,7 +228,8 @@ const PHASES = {
       latencies.gatewaySend.push(await timeOf(gateway.url, RPC.headers, callsOf([second]), RPC.accepted));
       latencies.nodeRead.push(await rpc(node, "eth_getTransactionCount", count));
       latencies.gatewayRead.push(await rpc(gateway.url, "eth_getTransactionCount", count));
-      latencies.gatewayRemembered.push(await rpc(gateway.url, "eth_getBlockByNumber", ["0x1", false]));
+      latencies.nodeBlock.push(await rpc(node, "eth_getBlockByNumber", block));
+      latencies.gatewayRemembered.push(await rpc(gateway.url, "eth_getBlockByNumber", block));
     }
     return Object.fromEntries(Object.entries(latencies).map(([name, list]) => [name, quantiles(list)]));
   },

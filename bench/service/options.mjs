@@ -39,7 +39,8 @@ the defaults it takes about 23 minutes.
                                ethers    Fastify and ethers with its nonce manager
                       (default: all)
   --nodes LIST        accepting: a node that accepts everything;
-                      devnet: the devnet, for service, viem and ethers alone
+                      devnet: the devnet, for service, gateway, viem and ethers
+                              alone
                       (default: both)
   --finished N        finished submissions in the store of "finished"
                       (default: 2000000)

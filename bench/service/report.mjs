@@ -194,7 +194,8 @@ const IN_TURN_NAMES = {
   gatewaySend: "eth_sendRawTransaction by the gateway",
   nodeRead: "a read from the node",
   gatewayRead: "the same by the gateway",
-  gatewayRemembered: "a read that the gateway remembers",
+  nodeBlock: "the fullest block, from the node",
+  gatewayRemembered: "the same, remembered by the gateway",
 };
 
 function printGateway({ gateway }) {

@@ -118,7 +118,19 @@ function unreadable(id: RpcId, why: string): UnreadableRequest {
   return { id, refusal: new GatewayRefusal(RPC_CODES.invalidRequest, `invalid request: ${why}`) };
 }
 
-/** Writes the answer to a call that succeeded. */
+/** A value as JSON, so that a large one is written once however often it is answered. */
+export class EncodedJson {
+  readonly text: string;
+
+  constructor(value: unknown) {
+    this.text = JSON.stringify(value);
+  }
+}
+
+/**
+ * Writes the answer to a call that succeeded.
+ * @param result plain JSON, or {@link EncodedJson}.
+ */
 export function encodeResult(id: RpcId, result: unknown): string {
   // JSON has no undefined, and an answer without a result would be none.
   return encodeAnswer(id, "result", result ?? null);
@@ -131,7 +143,8 @@ export function encodeRefusal(id: RpcId, { code, message, data }: GatewayRefusal
 
 function encodeAnswer(id: RpcId, member: "result" | "error", content: unknown): string {
   const idText = id instanceof ExactNumber ? id.text : JSON.stringify(id);
-  return `{"jsonrpc":"2.0","id":${idText},"${member}":${JSON.stringify(content)}}`;
+  const contentText = content instanceof EncodedJson ? content.text : JSON.stringify(content);
+  return `{"jsonrpc":"2.0","id":${idText},"${member}":${contentText}}`;
 }
 
 /**

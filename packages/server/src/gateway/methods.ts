@@ -118,7 +118,7 @@ function pricedMethods(node: NodeReader): [string, GatewayMethod][] {
     method,
     {
       cost: EXECUTION,
-      answer: async (params, caller) => withoutBaseFee(await node.read({ method, params }, caller)),
+      answer: (params, caller) => node.read({ method, params }, caller, { change: withoutBaseFee }),
     },
   ];
   return [
@@ -133,8 +133,8 @@ function pricedMethods(node: NodeReader): [string, GatewayMethod][] {
       "eth_feeHistory",
       {
         cost: SEARCH,
-        answer: async (params, caller) =>
-          withoutFees(await node.read({ method: "eth_feeHistory", params }, caller)),
+        answer: (params, caller) =>
+          node.read({ method: "eth_feeHistory", params }, caller, { change: withoutFees }),
       },
     ],
   ];

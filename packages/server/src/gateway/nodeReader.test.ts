@@ -17,7 +17,7 @@ function startReader() {
   };
   const reader = createNodeReader(
     { read, send: read },
-    { get: () => undefined, add: () => {}, clear: () => {} },
+    { get: () => undefined, add: (_key, _call, result) => result, clear: () => {} },
   );
   return { asked, reader };
 }

@@ -9,14 +9,21 @@ import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 /** The nodes, over connections of the gateway alone. */
 export type GatewayRpc = Pick<Rpc, "read" | "send">;
 
+export interface ReadOptions {
+  /** The answer must not be older than this moment, so the call joins no earlier one. */
+  readonly fresh?: boolean;
+  /** Changes the node's answer before it is remembered. All calls of a method have the same. */
+  readonly change?: (answer: unknown) => unknown;
+}
+
 /** Calls the chain's nodes for clients of the gateway. */
 export interface NodeReader {
   /**
    * Makes a call that changes nothing.
-   * @param options `fresh`: the answer must not be older than this moment, so the call joins no earlier one.
+   * @returns the answer, or `EncodedJson` of it where it cannot change any more.
    * @throws {@link GatewayRefusal} the node's own error, or that no node answers.
    */
-  read(call: RpcCall, caller: Caller, options?: { readonly fresh?: boolean }): Promise<unknown>;
+  read(call: RpcCall, caller: Caller, options?: ReadOptions): Promise<unknown>;
   /** Sends a signed transaction that pays for itself. @throws {@link GatewayRefusal} as {@link read} does. */
   send(raw: string, caller: Caller): Promise<unknown>;
   /** The number of calls that wait for their turn. */
@@ -52,13 +59,11 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
       throw new GatewayRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${error.message}`);
     }
   };
-  const ask = async (key: string, call: RpcCall) => {
-    const reading = rpc.read([call]).then(([outcome]) => answerOf(outcome));
+  const ask = async (key: string, call: RpcCall, change: ReadOptions["change"] = (answer) => answer) => {
+    const reading = rpc.read([call]).then(([outcome]) => cache.add(key, call, change(answerOf(outcome))));
     inFlight.set(key, reading);
     try {
-      const result = await reading;
-      cache.add(key, call, result);
-      return result;
+      return await reading;
     } finally {
       inFlight.delete(key);
     }
@@ -67,13 +72,13 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
     get waiting() {
       return semaphore.waiting;
     },
-    async read(call, caller, { fresh = false } = {}) {
+    async read(call, caller, { fresh = false, change } = {}) {
       const key = JSON.stringify([call.method, call.params]);
-      if (fresh) return await inTurn(caller, () => ask(key, call));
+      if (fresh) return await inTurn(caller, () => ask(key, call, change));
       const known = cache.get(key);
-      if (known !== undefined) return known.result;
+      if (known !== undefined) return known;
       // Joins only what has begun. A call that still waits for its turn may belong to a client that floods.
-      return await (inFlight.get(key) ?? inTurn(caller, () => inFlight.get(key) ?? ask(key, call)));
+      return await (inFlight.get(key) ?? inTurn(caller, () => inFlight.get(key) ?? ask(key, call, change)));
     },
     send: (raw, caller) =>
       inTurn(caller, async () => {
