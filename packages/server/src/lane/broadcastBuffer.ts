@@ -75,19 +75,21 @@ interface BufferedEntry {
 }
 
 type IsMeant = (entry: BufferedEntry) => boolean;
+const NONE: IsMeant = () => false;
 type LaneWrite<T> = (wrappers: readonly BroadcastWrapper[]) => Promise<T>;
 /** A write that stored broadcasts, and the submissions that it moved. */
 type WithBroadcast = { readonly broadcast: readonly ChangedSubmission[] };
 
 export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies): BroadcastBuffer {
   const { results, replica, flushDelayMs = FLUSH_DELAY_MS, blockWaitMs = BLOCK_WAIT_MS } = dependencies;
-  const isDue: IsMeant = ({ wrapper, takenAt }) =>
-    wrapper.origin !== replica || performance.now() - takenAt >= blockWaitMs;
+  const dueAt = ({ wrapper, takenAt }: BufferedEntry) =>
+    wrapper.origin === replica ? takenAt + blockWaitMs : takenAt;
+  const isDue: IsMeant = (entry) => dueAt(entry) <= performance.now();
   const onPutBack = () => {
     flushTimer.start(RETRY_MS);
     blockTimer.start(blockWaitMs);
   };
-  const buffered = createEntries();
+  const buffered = createEntries(dueAt);
   const writer = createEntryWriter(buffered, dependencies, onPutBack);
   const flushTimer = createFlushTimer(() => void writer.flush(isDue));
   const blockTimer = createFlushTimer(() => {
@@ -104,7 +106,8 @@ export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies)
       blockTimer.start(blockWaitMs);
       for (const { id } of wrappers) results.notifyHere(id, BROADCAST);
     },
-    storeAlongside: (held, write) => writer.store(held, isDue, write),
+    // Hundreds wait for their block, and each step asks.
+    storeAlongside: (held, write) => writer.store(held, buffered.hasDue() ? isDue : NONE, write),
     storeBeyond: writer.storeBeyond,
     unstored: writer.unstored,
     async flush(waiver) {
@@ -142,7 +145,8 @@ function createEntryWriter(
     isMeant: IsMeant,
     write: LaneWrite<T>,
   ) => {
-    const entries = buffered.takeOut((entry) => bytesEqual(entry.held.waiver, held.waiver) && isMeant(entry));
+    const isOfLane: IsMeant = (entry) => bytesEqual(entry.held.waiver, held.waiver) && isMeant(entry);
+    const entries = isMeant === NONE ? [] : buffered.takeOut(isOfLane);
     const saved = await storeTaken(entries, write(entries.map(withAge)), held);
     // Lines on this replica get the update a second time, those on other replicas for the first time.
     if (entries.length > 0) results.publish(saved.broadcast, () => BROADCAST);
@@ -229,18 +233,36 @@ function createFlushTimer(flush: () => void) {
   };
 }
 
-function createEntries() {
+/** @param dueAt when an entry should wait no longer. */
+function createEntries(dueAt: (entry: BufferedEntry) => number) {
   let entries: BufferedEntry[] = [];
+  /** No entry is due before. */
+  let firstDueAt = Number.POSITIVE_INFINITY;
+  const noteDue = (entry: BufferedEntry) => {
+    firstDueAt = Math.min(firstDueAt, dueAt(entry));
+  };
   return {
     isEmpty: () => entries.length === 0,
     all: (): readonly BufferedEntry[] => entries,
+    /** Whether an entry may be due. */
+    hasDue: () => firstDueAt <= performance.now(),
     add(added: readonly BufferedEntry[]): void {
       entries.push(...added);
+      added.forEach(noteDue);
     },
     /** Takes out entries, those of a lane's earlier leases too: a late answer of a node is still true. */
     takeOut(isMeant: IsMeant): BufferedEntry[] {
-      const taken = entries.filter(isMeant);
-      if (taken.length > 0) entries = entries.filter((entry) => !isMeant(entry));
+      const taken: BufferedEntry[] = [];
+      const left: BufferedEntry[] = [];
+      firstDueAt = Number.POSITIVE_INFINITY;
+      for (const entry of entries) {
+        if (isMeant(entry)) taken.push(entry);
+        else {
+          left.push(entry);
+          noteDue(entry);
+        }
+      }
+      entries = left;
       return taken;
     },
     /** Returns the latest lease of each lane of these entries, which writes for its earlier ones. */
