@@ -10,15 +10,15 @@ import type { Rpc } from "./chain/rpc.js";
 import type { WaiverHealth } from "./health/readiness.js";
 import { createIntake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
+import { createAcceptedWork } from "./lane/acceptedWork.js";
 import { createBroadcastBuffer } from "./lane/broadcastBuffer.js";
 import { type LaneDirectory, openLaneDirectory } from "./lane/directory.js";
-import { createExpectedSenders } from "./lane/expectedSenders.js";
 import { createLaneSet } from "./lane/laneSet.js";
 import { createLaneStatusCache } from "./lane/laneStatusCache.js";
 import { createOwnWaivers } from "./lane/ownWaivers.js";
 import { createRevertCauses } from "./lane/revertCauses.js";
 import { createRouting } from "./lane/routing.js";
-import { createWorkSignal } from "./lane/workSignal.js";
+import { createWorkSignal, type WorkKind } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { Logger } from "./model/log.js";
@@ -195,8 +195,8 @@ function openCoordination(
     whyUnusable: policies.whyUnusable,
     announceWork: (waivers) => announceWork(waivers),
   });
-  const announceWork = (waivers: readonly Uint8Array[]) => {
-    work.announce(waivers);
+  const announceWork = (waivers: readonly Uint8Array[], kind?: WorkKind) => {
+    work.announce(waivers, kind);
     const lanes = waivers.map((waiver) => ({ waiver, owner: directory.ownerOf(waiver) }));
     notifications.announceWork(lanes.flatMap(({ waiver, owner }) => (owner ? [{ waiver, owner }] : [])));
   };
@@ -285,27 +285,27 @@ function createLanes(
   const { options, log, signal, replica } = base;
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
-  const expectedSenders = createExpectedSenders();
+  const acceptedWork = createAcceptedWork(base.chain);
   const signer = createSigner({ options, log, signal, metrics });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica });
   const routing = createRouting({ policies, directory, announceWork });
   const { laneFloors } = statuses;
   const revertCauses = createRevertCauses({ store: base.store, rpc: base.replayRpc, log });
   const shared = {
-    ...{ results, metrics, routing, expectedSenders },
+    ...{ results, metrics, routing, acceptedWork },
     ...{ signer, broadcastBuffer, laneFloors, revertCauses },
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.onWork(lanes.wake);
-  return { lanes, expectedSenders, signer, broadcastBuffer, revertCauses };
+  return { lanes, acceptedWork, signer, broadcastBuffer, revertCauses };
 }
 
 function createRelayIntake(
   base: RelayBase,
   { results, refusals, byHash }: Messaging,
   { metrics, policies, directory, announceWork, statuses }: Coordination,
-  { expectedSenders }: LaneParts,
+  { acceptedWork }: LaneParts,
 ) {
   return createIntake({
     ...base,
@@ -317,10 +317,10 @@ function createRelayIntake(
     byHash,
     metrics,
     policies,
-    expected: expectedSenders,
+    acceptedWork,
     lanes: () => statuses.lanes,
     chooseLane: directory.choose,
-    wakeLanes: announceWork,
+    wakeLanes: (waivers) => announceWork(waivers, "accepted"),
   });
 }
 

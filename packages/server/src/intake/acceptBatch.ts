@@ -189,9 +189,9 @@ class SliceAcceptor implements BatchAcceptor {
     batch.lines.expect(newSubmissions.map(({ id }) => id));
     const acceptances = await accept(newSubmissions);
     const acceptanceById = new Map(newSubmissions.map(({ id }, i) => [id, acceptances[i]]));
-    const accepted = newSubmissions.flatMap(({ sender }, i): AcceptedSubmission[] => {
+    const accepted = newSubmissions.flatMap((submission, i): AcceptedSubmission[] => {
       const acceptance = acceptances[i];
-      return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, sender }] : [];
+      return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, submission }] : [];
     });
     return {
       lineSources: transactions.map((one) => lineSourceOf(one, acceptanceById.get(one.id))),

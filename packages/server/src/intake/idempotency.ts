@@ -12,6 +12,7 @@ import {
   lockIdempotentRequest,
   saveDecisions,
 } from "../store/accept/idempotentRequests.js";
+import type { NewSubmission } from "../store/accept/newSubmission.js";
 import type { Queryable, Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import { inTransaction, isTransactionConflict } from "../store/transaction.js";
@@ -51,8 +52,7 @@ export type WriteSlice = (accept: Accept, ids: readonly string[], start: number)
 export interface AcceptedSubmission {
   /** The waiver of its lane: 20 bytes. */
   readonly waiver: Uint8Array;
-  /** 20 bytes. */
-  readonly sender: Uint8Array;
+  readonly submission: NewSubmission;
 }
 
 export interface SliceOutcome {

@@ -1,5 +1,5 @@
 import { ProtocolError, type Wait } from "@gas-waiver/protocol";
-import type { ExpectedSenders } from "../lane/expectedSenders.js";
+import type { AcceptedWork } from "../lane/acceptedWork.js";
 import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
@@ -82,7 +82,7 @@ export interface IntakeDependencies {
   readonly options: ResolvedOptions;
   readonly log: Logger;
   readonly policies: Pick<PolicySource, "current">;
-  readonly expected: Pick<ExpectedSenders, "add">;
+  readonly acceptedWork: Pick<AcceptedWork, "add" | "prepare">;
   readonly chainRef: number;
   /** The lanes as they were last read. */
   readonly lanes: () => readonly LaneFloor[];
@@ -112,12 +112,13 @@ class SubmissionIntake implements Intake {
 
   constructor(dependencies: IntakeDependencies) {
     this.#dependencies = dependencies;
-    const { store, options, policies, refusals, log, chainRef, replica, chooseLane } = dependencies;
+    const { store, options, policies, refusals, log, chainRef, replica } = dependencies;
+    const { chooseLane, acceptedWork } = dependencies;
     const place = { chain: chainRef, origin: replica };
     this.#admission = createAdmission(dependencies);
     this.#idempotency = createIdempotency({ store, retentionMs: options.idempotencyMs, place });
     this.#acceptor = createBatchAcceptor({
-      acceptAll: createAcceptAll(store, place),
+      acceptAll: createAcceptAll(store, place, acceptedWork.prepare),
       idempotency: this.#idempotency,
       carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
       chooseLane,
@@ -202,9 +203,9 @@ class SubmissionIntake implements Intake {
   }
 
   #onAccepted(accepted: readonly AcceptedSubmission[]): void {
-    const { metrics, expected, wakeLanes } = this.#dependencies;
+    const { metrics, acceptedWork, wakeLanes } = this.#dependencies;
     metrics.accepted(accepted.length);
-    for (const { waiver, sender } of accepted) expected.add(waiver, sender);
+    for (const { waiver, submission } of accepted) acceptedWork.add(waiver, submission);
     wakeLanes(accepted.map(({ waiver }) => waiver));
   }
 }

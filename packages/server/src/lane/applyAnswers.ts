@@ -80,6 +80,7 @@ export async function applyAnswers(
   const notAccepted = answered.filter(
     ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !misplaced.has(id),
   );
+  if (notAccepted.length + misplaced.size + blocked.size > 0) context.onNotTaken?.();
   const resend = await applyDecisions(held, notAccepted, answered, memory, context);
   await moveBreaker(answered, breaker);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));

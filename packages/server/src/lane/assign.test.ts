@@ -10,8 +10,10 @@ import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import type { SavedSigned } from "../store/transitions/saveSigned.js";
+import { createAcceptedWork } from "./acceptedWork.js";
 import { assign } from "./assign.js";
 import type { LaneContext } from "./context.js";
+import { createLaneMemory } from "./laneMemory.js";
 import { createLaneParties } from "./laneParties.js";
 
 const OPTIONS = {
@@ -40,7 +42,8 @@ useTestStore("shared", async (opened) => {
       storeAlongside: (_: HeldLane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]),
     },
     routing: { policiesDiffer: () => false },
-    expectedSenders: { take: () => [] },
+    acceptedWork: createAcceptedWork({ nonces: async (addresses) => addresses.map(() => 0n) }),
+    laneMemory: createLaneMemory(),
     nonceProofs: { usedBelow: () => 0n },
     laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),
   } as unknown as LaneContext;

@@ -1,31 +1,20 @@
-import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
 import type { Failure } from "../model/submission.js";
 import type { LaneSignRequest } from "../signing/laneSigner.js";
 import { findFailedPredecessors } from "../store/lanes/failedPredecessors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
-import {
-  type LaneSnapshot,
-  type QueuedSender,
-  type QueuedSubmission,
-  readLaneSnapshot,
-  type SnapshotLimits,
-} from "../store/lanes/laneSnapshot.js";
-import { readShortQueue } from "../store/lanes/shortQueue.js";
+import type { LaneSnapshot, QueuedSender, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
-import type { Store } from "../store/store.js";
 import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
-import { chooseReady, placesIn, type Room } from "./chooseReady.js";
+import { chooseReady } from "./chooseReady.js";
 import type { LaneContext } from "./context.js";
+import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
 import { keepBegun } from "./keepBegun.js";
-import { createLaneParties, type LaneParties } from "./laneParties.js";
 import { decide } from "./law.js";
 import { excuseNonceGaps } from "./nonceGap.js";
 import { type Placed, placeAbove, placeInGaps } from "./placement.js";
-import { type GapFailure, planSender, type SenderPlan } from "./plan.js";
+import type { GapFailure, SenderPlan } from "./plan.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
-import { reroute } from "./reroute.js";
-import type { Retries } from "./retryPace.js";
 import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
@@ -42,27 +31,7 @@ export interface Assigned {
   readonly hasInFlight: boolean;
 }
 
-/** While no more senders than this are expected, the lane reads its queue as a short one first. */
-const MAX_EXPECTED_OF_SHORT_QUEUE = 4;
-
-const NO_RETRIES: Retries = { mostNow: 0, isRetry: () => false };
 const NOTHING = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false } as const;
-
-export interface AssignOptions {
-  /** The most submissions to assign. */
-  readonly limit: number;
-  /** The most submissions to read of those whose pause is over. */
-  readonly due: number;
-  /** Tells the submissions that were set aside before, and how many of them to assign. Default: none was. */
-  readonly retries?: Retries;
-  /**
-   * The last snapshot did not show all that was queued. Then the nonces of the expected senders are not fetched in
-   * advance.
-   */
-  readonly backlog?: boolean;
-  /** The parties that use the lane at present. */
-  readonly parties?: LaneParties;
-}
 
 /**
  * Assigns at most `limit` queued submissions their waiver nonces and wrappers, in one write: gathers what the store
@@ -73,7 +42,21 @@ export async function assign(
   options: AssignOptions,
   context: LaneContext,
 ): Promise<Assigned> {
-  const { snapshot, evidence } = await gatherEvidence(held, options, context);
+  const memory = context.laneMemory.begin(held);
+  const { snapshot, evidence } = await gatherEvidence(held, options, memory, context);
+  const assigned = await assignBy(snapshot, evidence, held, options, context);
+  memory.end(snapshot, assigned.signed);
+  context.acceptedWork.setReady(held.waiver, memory.isKnown);
+  return assigned;
+}
+
+async function assignBy(
+  snapshot: LaneSnapshot,
+  evidence: Evidence | undefined,
+  held: HeldLane,
+  options: AssignOptions,
+  context: LaneContext,
+): Promise<Assigned> {
   const { count } = snapshot.assigned;
   const work = { isEmpty: snapshot.senders.length + count === 0, hasInFlight: count > 0 };
   if (evidence === undefined) return { ...NOTHING, ...work };
@@ -107,102 +90,6 @@ export async function assign(
     ...work,
     hasInFlight: work.hasInFlight || signed.length > 0,
   };
-}
-
-/** The knowledge of store and chain on which the decision rests. */
-interface Evidence {
-  readonly snapshot: LaneSnapshot;
-  /** The senders whose submissions stay in this lane, and their plans in the same order. */
-  readonly senders: readonly QueuedSender[];
-  readonly plans: readonly SenderPlan[];
-  /** The chain's next nonce of the waiver. */
-  readonly waiverNonce: bigint;
-  readonly room: Room;
-  readonly parties: LaneParties;
-}
-
-/** Returns no evidence if there is nothing to do. */
-async function gatherEvidence(
-  held: HeldLane,
-  { limit, due, retries = NO_RETRIES, backlog = false, parties = createLaneParties() }: AssignOptions,
-  context: LaneContext,
-): Promise<{ readonly snapshot: LaneSnapshot; readonly evidence: Evidence | undefined }> {
-  const { store, chain, options } = context;
-  const expected = context.expectedSenders.take(held.waiver);
-  const readyOfKey = parties.shareOfKey(limit);
-  // Reads more of a sender than it may have, to know whether there is more.
-  const ofSender = 2 * parties.shareOfSender(limit);
-  const { ofSender: placesOfSender } = placesIn(context.options.maxInFlight);
-  const queueFloor = context.laneFloors?.of(held.waiver)?.queueFloor;
-  const limits = { ready: limit, readyOfKey, due, ofSender, placesOfSender, queueFloor };
-  // The node answers for the expected senders while the store reads the snapshot.
-  const isQuiet = !backlog && expected.length <= MAX_EXPECTED_OF_SHORT_QUEUE;
-  const [snapshot, early] = await Promise.all([
-    readSnapshot(store, held, limits, isQuiet),
-    expected.length > 0 && !backlog ? fetchNonces(chain, held.waiver, expected) : undefined,
-  ]);
-  parties.note(snapshot);
-  const mayRetry = ({ queued }: QueuedSender) =>
-    retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));
-  const senders = await reroute(held, snapshot.senders.filter(mayRetry), context);
-  const { maxInFlight } = options;
-  const free = Math.min(limit, maxInFlight - snapshot.assigned.count);
-  if (free <= 0 || (senders.length === 0 && snapshot.assigned.count === 0))
-    return { snapshot, evidence: undefined };
-  const ofKey = parties.shareOfKey(limit);
-  const room = {
-    all: ofKey < limit ? Math.min(free, snapshot.ready + snapshot.due) : free,
-    ofSender: parties.shareOfSender(limit),
-    ofKey: ofKey < limit ? ofKey : Number.POSITIVE_INFINITY,
-    retries,
-    maxInFlight,
-  };
-  const found = { snapshot, senders, room, parties };
-  const earlyPlans = early && planAllReady(senders, early, options.nonceGapTimeoutMs);
-  if (earlyPlans) return { snapshot, evidence: { ...found, plans: earlyPlans, waiverNonce: early.waiver } };
-  // Fetched after the snapshot: what a block takes in between counts as in flight and as used, never as neither.
-  const addresses = senders.map(({ sender }) => sender);
-  const nonces = await fetchNonces(chain, held.waiver, addresses);
-  const plans = planAll(senders, nonces, options.nonceGapTimeoutMs);
-  return { snapshot, evidence: { ...found, plans, waiverNonce: nonces.waiver } };
-}
-
-/** @param isQuiet the queue is probably short. */
-async function readSnapshot(
-  store: Store,
-  held: HeldLane,
-  limits: SnapshotLimits,
-  isQuiet: boolean,
-): Promise<LaneSnapshot> {
-  const short = isQuiet ? await readShortQueue(store, held, limits) : undefined;
-  return short ?? readLaneSnapshot(store, held, limits);
-}
-
-function planAll(
-  senders: readonly QueuedSender[],
-  nonces: ChainNonces,
-  nonceGapTimeoutMs: number,
-): SenderPlan[] {
-  return senders.map(({ sender, queued, inFlightNonces }) =>
-    planSender(queued, nonces.of(sender) ?? 0n, inFlightNonces, nonceGapTimeoutMs),
-  );
-}
-
-/**
- * Plans by nonces that are older than the snapshot. That is sound only if all that the senders have queued can go: if
- * a block had taken something in between, a submission would seem to be ahead of its turn.
- * @returns undefined if a nonce is not known, or something cannot go.
- */
-function planAllReady(
-  senders: readonly QueuedSender[],
-  nonces: ChainNonces,
-  nonceGapTimeoutMs: number,
-): SenderPlan[] | undefined {
-  if (!senders.every(({ sender }) => nonces.of(sender) !== undefined)) return undefined;
-  const plans = planAll(senders, nonces, nonceGapTimeoutMs);
-  const isAllReady = ({ late, early, failed }: SenderPlan) =>
-    late.length + early.length + failed.length === 0;
-  return plans.every(isAllReady) ? plans : undefined;
 }
 
 /** Reconciles late submissions with the chain, fails those that waited too long, and puts the others aside. */
@@ -283,7 +170,8 @@ async function signAndStore(
   const signed = wrappers.map((wrapper, i): SignedPlaced => {
     const one = placed[i];
     if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
-    return { ...one, ...wrapper, id: one.submission.id };
+    const { id, signings } = one.submission;
+    return { ...one, ...wrapper, id, signings };
   });
   const moved = await broadcastBuffer.storeAlongside(held, (broadcast) =>
     saveSigned(store, held, signed, broadcast),

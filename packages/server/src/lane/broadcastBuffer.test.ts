@@ -86,7 +86,13 @@ describe("buffered broadcasts", () => {
       expect(wrappers).toEqual([]);
       return { broadcast: [] };
     });
-    const wrapper = { id: next, waiverNonce: 5n, wrapperHash: bytes(32, 5), wrapperRaw: bytes(200, 6) };
+    const wrapper = {
+      id: next,
+      signings: 0,
+      waiverNonce: 5n,
+      wrapperHash: bytes(32, 5),
+      wrapperRaw: bytes(200, 6),
+    };
     const saved = await broadcastBuffer.storeAlongside(lane, (wrappers) =>
       saveSigned(store, lane, [wrapper], wrappers),
     );
@@ -165,7 +171,13 @@ describe("buffered broadcasts", () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 4n);
     broadcastBuffer.add(lane, [{ id, wrapperHash, origin }]);
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
-    const resigned = { id, waiverNonce: 3n, wrapperHash: bytes(32, 7), wrapperRaw: bytes(200, 8) };
+    const resigned = {
+      id,
+      signings: 1,
+      waiverNonce: 3n,
+      wrapperHash: bytes(32, 7),
+      wrapperRaw: bytes(200, 8),
+    };
     const saved = await broadcastBuffer.storeAlongside(lane, (wrappers) =>
       saveSigned(store, lane, [resigned], wrappers),
     );
@@ -179,7 +191,7 @@ describe("buffered broadcasts", () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash, origin }]);
     await releaseLease(store, lane);
-    const wrapper = { id, waiverNonce: 5n, wrapperHash, wrapperRaw: bytes(200, 6) };
+    const wrapper = { id, signings: 1, waiverNonce: 5n, wrapperHash, wrapperRaw: bytes(200, 6) };
     const write = broadcastBuffer.storeAlongside(lane, (wrappers) =>
       saveSigned(store, lane, [wrapper], wrappers),
     );

@@ -9,9 +9,10 @@ import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
 import type { LaneFloors } from "../store/lanes/laneFloors.js";
 import type { Store } from "../store/store.js";
+import type { AcceptedWork } from "./acceptedWork.js";
 import type { BroadcastBuffer } from "./broadcastBuffer.js";
 import type { Confirmations } from "./confirmations.js";
-import type { ExpectedSenders } from "./expectedSenders.js";
+import type { LaneMemory } from "./laneMemory.js";
 import type { RevertCauses } from "./revertCauses.js";
 import type { Routing } from "./routing.js";
 
@@ -24,7 +25,7 @@ export interface LaneDependencies {
   readonly log: Logger;
   readonly options: ResolvedOptions;
   readonly routing: Routing;
-  readonly expectedSenders: Pick<ExpectedSenders, "take">;
+  readonly acceptedWork: Pick<AcceptedWork, "take" | "setReady">;
   readonly signer: Pick<Signer, "of">;
   readonly broadcastBuffer: BroadcastBuffer;
   /** Without it, nobody looks for the causes of reverts. */
@@ -41,16 +42,19 @@ export interface LaneDependencies {
  * The parts that follow a lane's wrappers on the chain, with what they remember between their polls. They sign nothing. `log`
  * names the waiver in each record.
  */
-export interface WatchContext extends Omit<LaneDependencies, "signer" | "expectedSenders"> {
+export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork"> {
   readonly confirmations: Confirmations;
   readonly nonceProofs: Pick<NonceProofs, "find">;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;
+  /** Called when a node has not taken a wrapper: the lane's nonces may have a gap then. */
+  readonly onNotTaken?: () => void;
 }
 
 /** The parts of a lane that also signs. */
 export interface LaneContext extends WatchContext, Omit<LaneDependencies, "signer"> {
   readonly account: WaiverAccount;
   readonly laneSigner: LaneSigner;
+  readonly laneMemory: LaneMemory;
   readonly nonceProofs: NonceProofs;
 }

@@ -8,6 +8,7 @@ import { createBroadcaster } from "./broadcaster.js";
 import { createConfirmations } from "./confirmations.js";
 import type { LaneContext, LaneDependencies } from "./context.js";
 import { createLaneBreaker } from "./laneBreaker.js";
+import { createLaneMemory } from "./laneMemory.js";
 import { createLaneParties } from "./laneParties.js";
 import type { LaneLease, LeaseKeeper } from "./lease.js";
 import { logFailure } from "./logFailure.js";
@@ -22,14 +23,18 @@ import {
 } from "./step.js";
 import { createWatcher } from "./watch.js";
 import { type LaneWatch, startLaneWatch } from "./watchLane.js";
+import type { WorkKind } from "./workSignal.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
 export interface Lane {
   readonly account: WaiverAccount;
   /** 20 bytes. */
   readonly waiver: Uint8Array;
-  /** Looks for work at once. */
-  wake(): void;
+  /**
+   * Looks for work at once.
+   * @param work `accepted` if there is nothing but what this replica has accepted.
+   */
+  wake(work?: WorkKind): void;
   /** Whether the lane has something in flight, or in a block that is not final. */
   readonly isFollowing: boolean;
   /** The lease that this replica has; undefined if another one has it. */
@@ -65,21 +70,22 @@ export interface StartLaneDependencies extends LaneDependencies {
  */
 export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies): Lane {
   const { address: waiver } = account;
-  const { options } = dependencies;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
-  const stepTimer = createWakeableTimer();
+  const { stepTimer, laneMemory, wake } = createWaking();
   const lease = dependencies.leases.keep(waiver, () => {
-    stepTimer.wake();
+    wake();
     watch.follow();
   });
   const recheck = () => {
     lease.recheck();
-    stepTimer.wake();
+    wake();
   };
-  const nonceProofs = createNonceProofs({ chain: dependencies.chain, reorgDepth: options.reorgDepth });
-  const laneSigner = dependencies.signer.of(account);
-  const memory = { confirmations: createConfirmations(), nonceProofs, laneSigner };
-  const context: LaneContext = { ...dependencies, ...memory, log, account, onLaneStopped: recheck };
+  const memory = {
+    ...{ confirmations: createConfirmations(), laneMemory, laneSigner: dependencies.signer.of(account) },
+    nonceProofs: createNonceProofs({ chain: dependencies.chain, reorgDepth: dependencies.options.reorgDepth }),
+  };
+  const hooks = { onLaneStopped: recheck, onNotTaken: laneMemory.forget };
+  const context: LaneContext = { ...dependencies, ...memory, ...hooks, log, account };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
@@ -88,7 +94,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const handover = createHandover(lease, context);
   const parties = createLaneParties();
   const activity = createActivity();
-  const stepContext = { ...context, breaker, broadcaster, parties, wake: stepTimer.wake };
+  const stepContext = { ...context, breaker, broadcaster, parties, wake };
   const parts = { lease, handover, watch, activity, timer: stepTimer };
   const steps = runSteps(stepContext, parts, stopping.signal);
   return {
@@ -98,20 +104,20 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       return watch.isFollowing;
     },
     lease: lease.current,
-    wake: stepTimer.wake,
+    wake,
     onNewBlock: watch.onNewBlock,
     onStatus(status) {
       watch.onStatus(status);
       if (status.queued + status.inFlight > 0) activity.note();
       const held = lease.current();
       if (held && held.state !== status.state) recheck();
-      else if (activity.isNew()) stepTimer.wake();
+      else if (activity.isNew()) wake();
     },
     onFinality: watch.onFinality,
     searchLostWrappers: watch.searchLostWrappers,
     handOver(to) {
       handover.request(to);
-      stepTimer.wake();
+      wake();
     },
     async stop() {
       stopping.abort();
@@ -121,6 +127,17 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       await lease.release();
     },
   };
+}
+
+/** The timer of the lane's rests, which only this replica's accepted submissions wake without the store being read. */
+function createWaking() {
+  const stepTimer = createWakeableTimer();
+  const laneMemory = createLaneMemory();
+  const wake = (work?: WorkKind) => {
+    if (work !== "accepted") laneMemory.forget();
+    stepTimer.wake();
+  };
+  return { stepTimer, laneMemory, wake };
 }
 
 /** When the lane last had work: a lane that had none for a while rests until it is woken. */

@@ -10,6 +10,7 @@ import type { LaneStatusCache } from "./laneStatusCache.js";
 import { createLeaseKeeper } from "./lease.js";
 import type { OwnWaivers } from "./ownWaivers.js";
 import { type Spreading, startSpreading } from "./spreadLanes.js";
+import type { WorkKind } from "./workSignal.js";
 
 /** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {
@@ -24,7 +25,7 @@ export interface LaneSet {
    */
   restart(between: () => Promise<void>): Promise<void>;
   /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
-  wake(waivers?: readonly Uint8Array[]): void;
+  wake(waivers?: readonly Uint8Array[], work?: WorkKind): void;
   /** Has the lanes that have sent something look at the chain at once. */
   onNewBlock(): void;
   /** Whether a lane has something in flight, or in a block that is not final. */
@@ -89,7 +90,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   return {
     setWaivers: (accounts) => turns.run(() => change(accounts)),
     restart: (between) => turns.run(() => restart(between)),
-    wake: (waivers) => wakeLanes(lanes, waivers),
+    wake: (waivers, work) => wakeLanes(lanes, waivers, work),
     onNewBlock: () => void lanes.map((lane) => lane.onNewBlock()),
     leasesSettled: leases.settled,
     isFollowing: () => lanes.some((lane) => lane.isFollowing),
@@ -117,8 +118,12 @@ function createTurns() {
   };
 }
 
-function wakeLanes(lanes: readonly Lane[], waivers: readonly Uint8Array[] | undefined): void {
-  for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake();
+function wakeLanes(
+  lanes: readonly Lane[],
+  waivers: readonly Uint8Array[] | undefined,
+  work: WorkKind | undefined,
+): void {
+  for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake(work);
 }
 
 function tellStatuses(lanes: readonly Lane[], all: readonly LaneStatus[]): void {

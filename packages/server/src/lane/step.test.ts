@@ -25,8 +25,8 @@ function recorded({ reason, breaker = "open" }: { reason?: string; breaker?: "op
       isOpenedByPolicy: false,
       followPolicy: (why: string | undefined) => record(`policy: ${why}`)(),
     },
-    expectedSenders: {
-      take() {
+    laneMemory: {
+      begin() {
         throw new Error("the step assigns");
       },
     },

@@ -20,6 +20,7 @@ import {
   createHeldLane,
   createSubmission,
   newSubmissionOf,
+  signingsOf,
   TRANSITION_TO,
 } from "../support/submissions.js";
 import { silent } from "../support/testPostgres.js";
@@ -33,8 +34,10 @@ useTestStore("perTest", async (opened) => {
 });
 const overdue = () =>
   findOverdueQueued(store, lane.chain, { maxQueueMs: -1_000, since: new Date(0), limit: 10 });
-const signAs = (id: string, waiverNonce: bigint, fill: number) =>
-  saveSigned(store, lane, [{ id, waiverNonce, wrapperHash: bytes(32, fill), wrapperRaw: bytes(200, fill) }]);
+const signAs = async (id: string, waiverNonce: bigint, fill: number) => {
+  const wrapper = { waiverNonce, wrapperHash: bytes(32, fill), wrapperRaw: bytes(200, fill) };
+  return saveSigned(store, lane, [{ id, signings: await signingsOf(store, id), ...wrapper }]);
+};
 
 describe("evidence before finality", () => {
   it("a wrapper in the pool stays open when a reorg removes the block of the other wrapper that carried its InnerTx", async () => {

@@ -44,9 +44,14 @@ export type Event =
   | { readonly kind: "accept"; readonly user: number; readonly how: "next" | "ahead" | "rival" | "again" }
   /**
    * The owner takes its next step. If it must resend, it sends what is signed first, and the node gives these answers in
-   * turn. Then it signs and stores new wrappers, without sending them yet.
+   * turn. Then it signs and stores new wrappers, without sending them yet. With `fromMemory`, it need not read the queue.
    */
-  | ({ readonly kind: "assign"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
+  | ({
+      readonly kind: "assign";
+      readonly owner: number;
+      readonly answers: readonly Answer[];
+      readonly fromMemory?: boolean;
+    } & Reads)
   /** The owner sends its oldest stored batch, and the node gives these answers in turn. */
   | ({ readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
   /** Like `send`, but the process dies before it gets the answers. */
@@ -90,6 +95,7 @@ const lags = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<readonly number[]>([1], [3]) },
   { weight: 1, arbitrary: fc.array(fc.nat({ max: 3 }), { minLength: 2, maxLength: 5 }) },
 );
+const fromMemory = fc.constantFrom(true, true, false);
 const kind = <K extends string>(...kinds: K[]) => fc.constantFrom(...kinds);
 
 /** The most blocks that a reorg removes, in runs with reorgs. */
@@ -105,7 +111,7 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
       how: fc.constantFrom("next", "next", "next", "ahead", "rival", "again"),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers, lags }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers, lags, fromMemory }) },
   { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, answers, lags }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, answers, lags }) },
   { weight: 3, arbitrary: fc.record({ kind: kind("store"), owner }) },

@@ -52,15 +52,24 @@ type Transition = (store: Store, lane: HeldLane, id: string, waiverNonce?: bigin
 
 const idsOf = async (moved: Promise<readonly ChangedSubmission[]>) => (await moved).map(({ id }) => id);
 
+/** Returns the number of wrappers that were signed for an unfinished submission. */
+export async function signingsOf({ pool }: Store, id: string): Promise<number> {
+  const { rows } = await pool.query<{ signings: number }>("select signings from unfinished where id = $1", [
+    id,
+  ]);
+  return rows[0]?.signings ?? 0;
+}
+
 /** Every transition that a lane can make, keyed by the state that it leads to. */
 export const TRANSITION_TO: Readonly<Record<SubmissionState, Transition>> = {
   queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true })),
-  signed: (store, lane, id, waiverNonce = 0n) =>
-    idsOf(
-      saveSigned(store, lane, [
-        { id, waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) },
-      ]).then(({ signed }) => signed),
-    ),
+  signed: async (store, lane, id, waiverNonce = 0n) => {
+    const wrapper = { waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) };
+    const { signed } = await saveSigned(store, lane, [
+      { id, signings: await signingsOf(store, id), ...wrapper },
+    ]);
+    return signed.map((one) => one.id);
+  },
   // The node's answer leads here from `signed`, a reorg from `included`.
   broadcast: async (store, lane, id) => [
     ...(await idsOf(saveBroadcast(store, lane, [{ id, wrapperHash: bytes(32, 2) }]))),

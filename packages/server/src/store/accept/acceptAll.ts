@@ -26,17 +26,26 @@ export function acceptOfKey(
 /**
  * Makes the accept write of the service (D19). Concurrent requests share writes. Requests of a key with daily caps
  * share only with each other: they wait for the key's row on every replica, and must not make other keys wait.
+ * @param onWrite called with the new submissions of each write when it begins.
  * @returns a function that takes new submissions of one API key.
  */
-export function createAcceptAll(store: Store, place: AcceptPlace): Accept {
-  const shared = groupAccepts((newSubmissions, isRepeated) =>
-    accept(store, place, newSubmissions, isRepeated),
-  );
+export function createAcceptAll(
+  store: Store,
+  place: AcceptPlace,
+  onWrite: (newSubmissions: readonly NewSubmission[]) => void = () => {},
+): Accept {
+  const shared = groupAccepts((newSubmissions, isRepeated) => {
+    onWrite(newSubmissions);
+    return accept(store, place, newSubmissions, isRepeated);
+  });
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
     const acceptGroup =
       byKey.get(keyId) ??
-      groupAccepts((all, isRepeated) => acceptOfKey(store, place, all, isRepeated), ONE_WRITE);
+      groupAccepts((all, isRepeated) => {
+        onWrite(all);
+        return acceptOfKey(store, place, all, isRepeated);
+      }, ONE_WRITE);
     byKey.set(keyId, acceptGroup);
     return acceptGroup;
   };

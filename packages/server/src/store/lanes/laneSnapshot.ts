@@ -46,12 +46,14 @@ export interface LaneSnapshot {
   /** The number of chosen submissions whose pause is over. If it equals the limit, there may be more. */
   readonly due: number;
   /**
-   * The numbers of signed and broadcast submissions of the API keys with queued ones in `senders`; 0 while the step cannot take
-   * the lane's last places.
+   * The numbers of signed and broadcast submissions of the API keys with queued ones in `senders`; 0 while no key can have
+   * nearly all of the lane's places after the step.
    */
   readonly inFlightOfKeys: ReadonlyMap<string, number>;
   /** The senders whose submissions come next. */
   readonly senders: readonly QueuedSender[];
+  /** `senders` has everything that the lane has queued. False where that is not known. */
+  readonly isWhole: boolean;
   /** The waiver nonces that signed and broadcast submissions hold. */
   readonly assigned: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
   /** The waiver nonce above the highest that was seen in a block; 0 without one. */
@@ -258,6 +260,7 @@ export async function readLaneSnapshot(
     due: first?.due ?? 0,
     inFlightOfKeys: new Map(queued.map((row) => [row.key_id, row.in_flight_of_key])),
     senders: sendersOf(queued),
+    isWhole: false,
     ...snapshotNonces(first),
   };
 }

@@ -60,7 +60,8 @@ export async function readShortQueue(
   );
   const nonces = snapshotNonces(rows[0]);
   const queue = rows.filter(({ id }) => id !== null);
-  if (placesOfSender === undefined || nonces.assigned.count >= placesOfSender - 2 * ready) return undefined;
+  // Whoever has what is in flight and what is queued, it is within the places of one.
+  if (placesOfSender === undefined || nonces.assigned.count + queue.length > placesOfSender) return undefined;
   if (queue.length > MOST || !isWhole(queue)) return undefined;
   const readyTurns = turnsOf(
     queue.filter((row) => !row.is_waiting),
@@ -82,6 +83,7 @@ export async function readShortQueue(
     due: dueTurns.length,
     inFlightOfKeys: new Map(shown.map(({ key_id }) => [key_id, 0])),
     senders: sendersOf(shown),
+    isWhole: shown.length === queue.length,
   };
 }
 

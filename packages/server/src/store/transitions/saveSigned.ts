@@ -7,6 +7,8 @@ import { type BroadcastWrapper, broadcastUpdate, saveBroadcast } from "./saveBro
 /** A queued submission with the waiver nonce that it gets, and its signed WrapperTx. */
 export interface SignedSubmission {
   readonly id: string;
+  /** The number of wrappers that were signed for it before. */
+  readonly signings: number;
   readonly waiverNonce: bigint;
   readonly wrapperHash: Uint8Array;
   readonly wrapperRaw: Uint8Array;
@@ -20,7 +22,8 @@ export interface SavedSigned {
 
 /**
  * queued → signed: stores the waiver nonces and the signed bytes, before anything is sent. The same statement takes
- * the step signed → broadcast for the wrappers in `broadcast`, as {@link saveBroadcast} does.
+ * the step signed → broadcast for the wrappers in `broadcast`, as {@link saveBroadcast} does. A submission moves only if it is
+ * still in the lane, and nobody has signed it since it was read: whether the next send is its first depends on that.
  * @throws {@link LeaseLostError}
  */
 export async function saveSigned(
@@ -50,10 +53,12 @@ async function saveAboveFloor(
     signed.map((s) => s.id),
     `, broadcast as (${broadcastUpdate(9)}), signed as (
        update unfinished s
-       set state = 'signed', waiver = $2, waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
-           signed_at = now(), signings = signings + 1
-       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as n (submission, nonce, hash, raw)
-       where s.id = n.submission and s.state = 'queued' and ${isAboveFloor(6)} returning s.id, s.origin, s.state
+       set state = 'signed', waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
+           signed_at = now(), signings = s.signings + 1
+       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $12::integer[])
+         as n (submission, nonce, hash, raw, signings)
+       where s.id = n.submission and s.state = 'queued' and s.waiver = $2 and s.signings = n.signings
+         and ${isAboveFloor(6)} returning s.id, s.origin, s.state
      ) select * from signed union all select * from broadcast`,
     [
       signed.map((s) => s.waiverNonce.toString()),
@@ -62,6 +67,7 @@ async function saveAboveFloor(
       broadcast.map((b) => b.id),
       byteaArray(broadcast.map((b) => b.wrapperHash)),
       broadcast.map(({ ageMs = 0 }) => ageMs),
+      signed.map((s) => s.signings),
     ],
   );
   const of = (state: string) => moved.filter((one) => one.state === state);

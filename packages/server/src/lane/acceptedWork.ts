@@ -1,0 +1,133 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { NodeClient } from "../chain/nodeClient.js";
+import { type ChainNonces, fetchNonces } from "../chain/nonces.js";
+import type { NewSubmission } from "../store/accept/newSubmission.js";
+
+/** A submission that this replica has accepted, as far as a lane needs it. */
+export type AcceptedSubmission = Pick<
+  NewSubmission,
+  "id" | "keyId" | "innerRaw" | "innerHash" | "sender" | "senderNonce"
+> & {
+  /** In ms of a monotonic clock. */
+  readonly acceptedAt: number;
+};
+
+/** The submissions that this replica has accepted for a lane since the lane's last step. */
+export interface TakenWork {
+  readonly submissions: readonly AcceptedSubmission[];
+  /** There was more than is kept, or some of it is old: the store has to be read. */
+  readonly isIncomplete: boolean;
+  /** The nonces of all these senders, if they were fetched beside the accept writes; undefined if a part is missing. */
+  nonces(): Promise<ChainNonces | undefined>;
+}
+
+/**
+ * Hands what this replica accepts to its lanes: the submissions, so that a lane that knows its queue as empty need not read
+ * it, and the nonces of the senders, which are fetched beside the accept write. All of it is a hint, which may be wrong or
+ * incomplete; the store decides what a lane may sign.
+ */
+export interface AcceptedWork {
+  /** Begins to fetch the nonces of these senders for the lanes that know their queue. Called when an accept write begins. */
+  prepare(newSubmissions: readonly NewSubmission[]): void;
+  /** Records what was accepted into the lane of a waiver. */
+  add(waiver: Uint8Array, submission: NewSubmission): void;
+  /** Returns what was added since the last call. */
+  take(waiver: Uint8Array): TakenWork;
+  /** Says whether the next step of the lane can do without its queue. */
+  setReady(waiver: Uint8Array, isReady: boolean): void;
+}
+
+/** The most submissions that are kept for one lane. */
+const MAX_KEPT = 100;
+/** Nonces are fetched ahead for accept writes of at most so many submissions: larger ones are read from the queue. */
+const MAX_PREPARED = 16;
+/** An older hint says nothing of the store as it is now. */
+const MAX_AGE_MS = 1_000;
+/** Prepared nonces that are kept, of submissions that were not accepted among them. */
+const MAX_NONCES = 1_000;
+
+export function createAcceptedWork(
+  chain: Pick<NodeClient, "nonces">,
+  now: () => number = () => performance.now(),
+): AcceptedWork {
+  const added = new Map<string, AcceptedSubmission[]>();
+  const ready = new Set<string>();
+  const isRecent = (at: number) => now() - at < MAX_AGE_MS;
+  const prepared = createPreparedNonces(chain, now);
+  return {
+    prepare(newSubmissions) {
+      if (newSubmissions.length > MAX_PREPARED) return;
+      for (const [waiver, submissions] of byWaiver(newSubmissions)) {
+        if (ready.has(waiver)) prepared.fetch(submissions);
+      }
+    },
+    add(waiver, { id, keyId, innerRaw, innerHash, sender, senderNonce }) {
+      const waiverHex = bytesToHex(waiver);
+      const ofLane = added.get(waiverHex) ?? [];
+      added.set(waiverHex, ofLane);
+      // One more than is kept shows that there was more.
+      if (ofLane.length <= MAX_KEPT)
+        ofLane.push({ id, keyId, innerRaw, innerHash, sender, senderNonce, acceptedAt: now() });
+    },
+    take(waiver) {
+      const waiverHex = bytesToHex(waiver);
+      const all = added.get(waiverHex) ?? [];
+      added.delete(waiverHex);
+      const submissions = all.slice(0, MAX_KEPT);
+      const isIncomplete = all.length > MAX_KEPT || all.some(({ acceptedAt }) => !isRecent(acceptedAt));
+      const nonces = prepared.take(submissions.map(({ sender }) => sender));
+      return { submissions, isIncomplete, nonces };
+    },
+    setReady(waiver, isReady) {
+      if (isReady) ready.add(bytesToHex(waiver));
+      else ready.delete(bytesToHex(waiver));
+    },
+  };
+}
+
+interface PreparedNonces {
+  /** Fetches the nonces of the senders of a waiver's submissions. */
+  fetch(submissions: readonly NewSubmission[]): void;
+  /** Returns a function that joins what was fetched for these senders, once. It resolves to undefined if a part is missing. */
+  take(senders: readonly Uint8Array[]): () => Promise<ChainNonces | undefined>;
+}
+
+function createPreparedNonces(chain: Pick<NodeClient, "nonces">, now: () => number): PreparedNonces {
+  const bySender = new Map<
+    string,
+    { readonly nonces: Promise<ChainNonces | undefined>; readonly at: number }
+  >();
+  return {
+    fetch(submissions) {
+      const [first] = submissions;
+      if (first === undefined) return;
+      const senders = new Map(submissions.map(({ sender }) => [bytesToHex(sender), sender]));
+      const nonces = fetchNonces(chain, first.waiver, [...senders.values()]).catch(() => undefined);
+      if (bySender.size >= MAX_NONCES) bySender.clear();
+      for (const sender of senders.keys()) bySender.set(sender, { nonces, at: now() });
+    },
+    take(senders) {
+      const names = senders.map(bytesToHex);
+      const found = names.map((name) => bySender.get(name));
+      for (const name of names) bySender.delete(name);
+      const fetched = found.flatMap((one) => (one && now() - one.at < MAX_AGE_MS ? [one.nonces] : []));
+      const isWhole = fetched.length > 0 && fetched.length === senders.length;
+      return async () => (isWhole ? (await Promise.all(new Set(fetched))).reduce(joined) : undefined);
+    },
+  };
+}
+
+function byWaiver(newSubmissions: readonly NewSubmission[]): Map<string, NewSubmission[]> {
+  const groups = new Map<string, NewSubmission[]>();
+  for (const one of newSubmissions) {
+    const waiver = bytesToHex(one.waiver);
+    groups.set(waiver, [...(groups.get(waiver) ?? []), one]);
+  }
+  return groups;
+}
+
+function joined(a: ChainNonces | undefined, b: ChainNonces | undefined): ChainNonces | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  const waiver = a.waiver > b.waiver ? a.waiver : b.waiver;
+  return { waiver, of: (sender) => a.of(sender) ?? b.of(sender) };
+}
