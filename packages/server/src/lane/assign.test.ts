@@ -1,29 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { assignContext } from "../../test/support/assignContext.js";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
-import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
-import { WAIVER_KEY } from "../../test/support/user.js";
-import { privateKeyWaiver } from "../signing/privateKeyWaiver.js";
-import { createSigner } from "../signing/signer.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
-import type { SavedSigned } from "../store/transitions/saveSigned.js";
-import { createAcceptedWork } from "./acceptedWork.js";
 import { assign } from "./assign.js";
 import type { LaneContext } from "./context.js";
-import { createLaneMemory } from "./laneMemory.js";
 import { createLaneParties } from "./laneParties.js";
-
-const OPTIONS = {
-  verificationGas: 50_000n,
-  innerEncoding: "envelope" as const,
-  maxInFlight: 100,
-  nonceGapTimeoutMs: 10_000,
-  custodyRatePerSecond: 300,
-  custodyTimeoutMs: 5_000,
-};
 
 let store: Store;
 let lane: HeldLane;
@@ -31,22 +16,7 @@ let context: LaneContext;
 useTestStore("shared", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
-  const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
-  // No account has sent anything yet, and the policies do not differ.
-  context = {
-    store,
-    chain: { nonces: async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n) },
-    options: OPTIONS,
-    results: { publish() {} },
-    broadcastBuffer: {
-      storeAlongside: (_: HeldLane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]),
-    },
-    routing: { policiesDiffer: () => false },
-    acceptedWork: createAcceptedWork({ nonces: async (addresses) => addresses.map(() => 0n) }),
-    laneMemory: createLaneMemory(),
-    nonceProofs: { usedBelow: () => 0n },
-    laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),
-  } as unknown as LaneContext;
+  context = assignContext(store);
 });
 
 describe("an assignment", () => {

@@ -74,6 +74,8 @@ export async function gatherEvidence(
     expected.length > 0 && !backlog
       ? accepted.nonces().then((nonces) => nonces ?? fetchNonces(chain, held.waiver, expected))
       : undefined;
+  // It may reject while nobody waits for it yet, or after the store has failed.
+  early?.catch(() => {});
   const mayRemember = early !== undefined && due === 0 && laneSigner.begun.size === 0;
   const remembered = mayRemember ? memory.snapshotOf(accepted, limit, placesOfSender) : undefined;
   if (remembered && early) {

@@ -82,7 +82,10 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   };
   const memory = {
     ...{ confirmations: createConfirmations(), laneMemory, laneSigner: dependencies.signer.of(account) },
-    nonceProofs: createNonceProofs({ chain: dependencies.chain, reorgDepth: dependencies.options.reorgDepth }),
+    nonceProofs: createNonceProofs({
+      chain: dependencies.chain,
+      reorgDepth: dependencies.options.reorgDepth,
+    }),
   };
   const hooks = { onLaneStopped: recheck, onNotTaken: laneMemory.forget };
   const context: LaneContext = { ...dependencies, ...memory, ...hooks, log, account };

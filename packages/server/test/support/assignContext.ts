@@ -1,0 +1,46 @@
+import { createAcceptedWork } from "../../src/lane/acceptedWork.js";
+import type { LaneContext } from "../../src/lane/context.js";
+import { createLaneMemory } from "../../src/lane/laneMemory.js";
+import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
+import { createSigner } from "../../src/signing/signer.js";
+import type { HeldLane } from "../../src/store/lanes/heldLane.js";
+import type { Store } from "../../src/store/store.js";
+import type { SavedSigned } from "../../src/store/transitions/saveSigned.js";
+import { silent } from "./testPostgres.js";
+import { WAIVER_KEY } from "./user.js";
+
+const OPTIONS = {
+  verificationGas: 50_000n,
+  innerEncoding: "envelope" as const,
+  maxInFlight: 100,
+  nonceGapTimeoutMs: 10_000,
+  custodyRatePerSecond: 300,
+  custodyTimeoutMs: 5_000,
+};
+
+/**
+ * The context of an assignment on a chain where no account has sent anything yet, with policies that do not differ.
+ * @param nonces answers for the node.
+ */
+export function assignContext(
+  store: Store,
+  nonces = async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n),
+) {
+  const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
+  const acceptedWork = createAcceptedWork({ nonces });
+  const context = {
+    store,
+    chain: { nonces },
+    options: OPTIONS,
+    results: { publish() {} },
+    broadcastBuffer: {
+      storeAlongside: (_: HeldLane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]),
+    },
+    routing: { policiesDiffer: () => false },
+    acceptedWork,
+    laneMemory: createLaneMemory(),
+    nonceProofs: { usedBelow: () => 0n },
+    laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),
+  } as unknown as LaneContext;
+  return Object.assign(context, { acceptedWork });
+}
