@@ -80,12 +80,10 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease.recheck();
     wake();
   };
+  const { chain, options } = dependencies;
   const memory = {
     ...{ confirmations: createConfirmations(), laneMemory, laneSigner: dependencies.signer.of(account) },
-    nonceProofs: createNonceProofs({
-      chain: dependencies.chain,
-      reorgDepth: dependencies.options.reorgDepth,
-    }),
+    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
   };
   const hooks = { onLaneStopped: recheck, onNotTaken: laneMemory.forget };
   const context: LaneContext = { ...dependencies, ...memory, ...hooks, log, account };
@@ -95,9 +93,8 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const watch = startLaneWatch(watcher, lease, { ...context, onFollowing: dependencies.onFollowing });
   const stopping = new AbortController();
   const handover = createHandover(lease, context);
-  const parties = createLaneParties();
   const activity = createActivity();
-  const stepContext = { ...context, breaker, broadcaster, parties, wake };
+  const stepContext = { ...context, breaker, broadcaster, parties: createLaneParties(), wake };
   const parts = { lease, handover, watch, activity, timer: stepTimer };
   const steps = runSteps(stepContext, parts, stopping.signal);
   return {
