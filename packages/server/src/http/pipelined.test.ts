@@ -16,7 +16,8 @@ afterEach(async () => {
 
 /**
  * Starts a listener with five paths: `/slow` answers two lines, the second when the test allows it; `/read` reads a body;
- * `/hold` reads one and never answers; `/large` answers without end; `/waiting` never has its first line.
+ * `/hold` reads one and never answers; `/large` answers without end; `/waiting` never has its first line. `begun` has
+ * the paths of the requests that were handed to the routes.
  */
 async function start() {
   const bodyMemory = new BodyMemoryBudget(100_000, 100_000);
@@ -30,6 +31,8 @@ async function start() {
   const { signal } = new AbortController();
   const grant = { caller: callerOf("a"), signal };
   const sending = { encode: (chunk: Buffer) => chunk, signal };
+  const begun: string[] = [];
+  app.addHook("onRequest", async ({ url }) => void begun.push(url));
   requireApiKey(app, { authenticate: () => grant });
   const [first, second, read, left] = [deferred(), deferred(), deferred<Socket>(), deferred()];
   app.get("/slow", (_request, reply) =>
@@ -75,7 +78,7 @@ async function start() {
   closing.push(() => app.close());
   const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
   closing.push(async () => void socket.destroy());
-  return { app, bodyMemory, socket, first, second, read, left };
+  return { app, bodyMemory, socket, begun, first, second, read, left };
 }
 
 /** @returns all text that arrives until the connection ends. */
@@ -108,14 +111,10 @@ describe("a request behind another one on its connection", () => {
     await read.promise;
   });
 
-  it("is dropped when the client leaves", async () => {
-    const { app, socket, first, second } = await start();
+  it("never begins when the client has left", async () => {
+    const { app, socket, begun, first, second } = await start();
     const connected = new Promise<Socket>((resolve) =>
       app.server.once("request", ({ socket: accepted }) => resolve(accepted)),
-    );
-    const closedResponses: string[] = [];
-    app.server.on("request", ({ url }, response) =>
-      response.once("close", () => closedResponses.push(url ?? "")),
     );
     socket.write(`${SLOW}${head("GET /none HTTP/1.1")}`);
     const accepted = await connected;
@@ -124,7 +123,8 @@ describe("a request behind another one on its connection", () => {
     await new Promise((resolve) => accepted.once("close", resolve));
     second.resolve();
     await new Promise((resolve) => setImmediate(resolve));
-    expect(closedResponses).toEqual(["/slow"]);
+    // Some versions of Node close also the response of a request that has not begun, so its closing says nothing.
+    expect(begun).toEqual(["/slow"]);
   });
 });
 
@@ -166,7 +166,7 @@ describe("bytes that are not an HTTP request", () => {
     ["garbage", "GARBAGE\r\n\r\n"],
     ["a body that breaks off", chunked("zz\r\n")],
   ])("after a good request, %s: end the connection when the good request is answered", async (_, bytes) => {
-    const { app, socket, first, second } = await start();
+    const { app, socket, begun, first, second } = await start();
     const detected = malformed(app);
     socket.write(SLOW);
     await first.promise;
@@ -176,6 +176,7 @@ describe("bytes that are not an HTTP request", () => {
     const [before, ...behind] = (await readAll(socket)).split("\r\n\r\n");
     expect(before).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(behind).toEqual(["4\r\none\n\r\n4\r\ntwo\n\r\n0", ""]);
+    expect(begun).toEqual(["/slow"]);
   });
 
   it("in the same packet as a good request: the good request is answered", async () => {
