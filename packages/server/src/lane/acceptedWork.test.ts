@@ -38,6 +38,14 @@ it("fetches the nonces of a write's senders beside it, in one request, for a lan
   expect([asked, nonces?.waiver, nonces?.of(one.sender), nonces?.of(two.sender)]).toEqual([[3], 3n, 3n, 3n]);
 });
 
+it("fetches nothing for a lane that has taken no step for a quarter of a second", () => {
+  const { asked, clock, work } = accepting();
+  work.setReady(waiver, true);
+  clock.now = 250;
+  work.prepare([newSubmissionOf(1)]);
+  expect(asked).toEqual([]);
+});
+
 it("knows no nonces where a part was not fetched, failed, or is older than a second", async () => {
   const { clock, work } = accepting();
   work.setReady(waiver, true);

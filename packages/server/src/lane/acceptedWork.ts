@@ -33,7 +33,7 @@ export interface AcceptedWork {
   add(waiver: Uint8Array, submission: NewSubmission): void;
   /** Returns what was added since the last call. */
   take(waiver: Uint8Array): TakenWork;
-  /** Says whether the next step of the lane can do without its queue. */
+  /** Says whether the next step of the lane can do without its queue, if it comes soon. */
   setReady(waiver: Uint8Array, isReady: boolean): void;
 }
 
@@ -41,6 +41,8 @@ export interface AcceptedWork {
 const MAX_KEPT = 100;
 /** Nonces are fetched ahead for accept writes of at most so many submissions: larger ones are read from the queue. */
 const MAX_PREPARED = 16;
+/** A lane that took no step for longer reads its queue, or is another replica's by now. */
+const READY_MS = 250;
 /** An older hint says nothing of the store as it is now. */
 const MAX_AGE_MS = 1_000;
 /** Prepared nonces that are kept, of submissions that were not accepted among them. */
@@ -51,14 +53,15 @@ export function createAcceptedWork(
   now: () => number = () => performance.now(),
 ): AcceptedWork {
   const added = new Map<string, AcceptedSubmission[]>();
-  const ready = new Set<string>();
+  const readyAt = new Map<string, number>();
   const isRecent = (at: number) => now() - at < MAX_AGE_MS;
   const prepared = createPreparedNonces(chain, now);
   return {
     prepare(newSubmissions) {
       if (newSubmissions.length > MAX_PREPARED) return;
       for (const [waiver, submissions] of byWaiver(newSubmissions)) {
-        if (ready.has(waiver)) prepared.fetch(submissions);
+        const at = readyAt.get(waiver);
+        if (at !== undefined && now() - at < READY_MS) prepared.fetch(submissions);
       }
     },
     add(waiver, { id, keyId, innerRaw, innerHash, sender, senderNonce }) {
@@ -79,8 +82,8 @@ export function createAcceptedWork(
       return { submissions, isIncomplete, nonces };
     },
     setReady(waiver, isReady) {
-      if (isReady) ready.add(bytesToHex(waiver));
-      else ready.delete(bytesToHex(waiver));
+      if (isReady) readyAt.set(bytesToHex(waiver), now());
+      else readyAt.delete(bytesToHex(waiver));
     },
   };
 }
