@@ -2,7 +2,7 @@ import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createHeldLane } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
-import { innerOf, userAddress } from "../../test/support/user.js";
+import { hashOf, innerOf, userAddress } from "../../test/support/user.js";
 import type { Caller } from "../model/caller.js";
 import { createSubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Store } from "../store/store.js";
@@ -114,6 +114,20 @@ describe("a transaction by its hash", () => {
     const found = await Promise.all(hashes.map((hash) => transactionByHash([hash], caller)));
     expect(found).toMatchObject([...rows.map(() => ({ from: SENDER, blockNumber: null })), null]);
     expect(found[3]).toBeNull();
+  });
+
+  it("is pending while the node that answers lacks the block that another one has shown", async () => {
+    const [raw, hash] = [innerOf(1), hashOf(innerOf(1))];
+    await hold(1, 1, raw);
+    await store.pool.query(
+      `update unfinished set inner_hash = $1, state = 'included', block_number = 7, block_hash = $1, gas_used = 1,
+         reverted = false, included_at = now()`,
+      [hexToBytes(hash)],
+    );
+    const { transactionByHash } = held();
+    expect(await transactionByHash([hash], caller)).toMatchObject({ hash, from: SENDER, blockNumber: null });
+    answer = () => ({ hash, blockNumber: "0x7" });
+    expect(await transactionByHash([hash], caller)).toEqual({ hash, blockNumber: "0x7" });
   });
 
   it.each([

@@ -57,7 +57,10 @@ export function createHeldTransactions(dependencies: HeldTransactionDependencies
         from = count;
       }
     },
-    /** `eth_getTransactionByHash`: before its block, from the signed bytes that the service holds, also while no node answers. */
+    /**
+     * `eth_getTransactionByHash`: until the node has its block, from the signed bytes that the service holds, also while no
+     * node answers.
+     */
     async transactionByHash(params: readonly unknown[], caller: Caller): Promise<unknown> {
       const hash = bytesAt(params, 0, 32, "the hash");
       const call = { method: "eth_getTransactionByHash", params };
@@ -67,8 +70,9 @@ export function createHeldTransactions(dependencies: HeldTransactionDependencies
       const held = await mapStoreErrors(() => byHash.held(hash));
       if (held && !held.isIncluded) return pendingTransaction(held);
       if (asked.status === "rejected") throw asked.reason;
-      // It may have come into a block between the two questions.
-      return await node.read(call, caller);
+      // It may have come into a block between the two questions. Another node may have shown that block to the service.
+      const inBlock = await node.read(call, caller);
+      return inBlock === null && held ? pendingTransaction(held) : inBlock;
     },
   };
 }
