@@ -76,6 +76,14 @@ it("says when the store has more, or what was accepted is old", () => {
   expect(work.take(waiver).isIncomplete).toBe(true);
 });
 
+it("keeps few bytes for a lane whose steps another replica takes", () => {
+  const { work } = accepting();
+  const large = { ...newSubmissionOf(1), innerRaw: new Uint8Array(100_000) };
+  for (let i = 0; i < 5; i++) work.add(waiver, large);
+  const taken = work.take(waiver);
+  expect([taken.submissions.length, taken.isIncomplete]).toEqual([2, true]);
+});
+
 it("leaves large writes to the queue", () => {
   const { asked, work } = accepting();
   work.setReady(waiver, true);

@@ -39,6 +39,8 @@ export interface AcceptedWork {
 
 /** The most submissions that are kept for one lane. */
 const MAX_KEPT = 100;
+/** The most bytes of their InnerTxs. Nobody takes those of a lane whose steps another replica takes. */
+const MAX_KEPT_BYTES = 256 * 1_024;
 /** Nonces are fetched ahead for accept writes of at most so many submissions: larger ones are read from the queue. */
 const MAX_PREPARED = 16;
 /** A lane that took no step for longer reads its queue, or is another replica's by now. */
@@ -48,11 +50,18 @@ const MAX_AGE_MS = 1_000;
 /** Prepared nonces that are kept, of submissions that were not accepted among them. */
 const MAX_NONCES = 1_000;
 
+/** The submissions of one lane that no step has taken yet. */
+interface KeptWork {
+  readonly submissions: AcceptedSubmission[];
+  bytes: number;
+  hadMore: boolean;
+}
+
 export function createAcceptedWork(
   chain: Pick<NodeClient, "nonces">,
   now: () => number = () => performance.now(),
 ): AcceptedWork {
-  const added = new Map<string, AcceptedSubmission[]>();
+  const added = new Map<string, KeptWork>();
   const readyAt = new Map<string, number>();
   const isRecent = (at: number) => now() - at < MAX_AGE_MS;
   const prepared = createPreparedNonces(chain, now);
@@ -66,18 +75,20 @@ export function createAcceptedWork(
     },
     add(waiver, { id, keyId, innerRaw, innerHash, sender, senderNonce }) {
       const waiverHex = bytesToHex(waiver);
-      const ofLane = added.get(waiverHex) ?? [];
+      const ofLane = added.get(waiverHex) ?? { submissions: [], bytes: 0, hadMore: false };
       added.set(waiverHex, ofLane);
-      // One more than is kept shows that there was more.
-      if (ofLane.length <= MAX_KEPT)
-        ofLane.push({ id, keyId, innerRaw, innerHash, sender, senderNonce, acceptedAt: now() });
+      const bytes = ofLane.bytes + innerRaw.length;
+      if (ofLane.submissions.length >= MAX_KEPT || bytes > MAX_KEPT_BYTES) ofLane.hadMore = true;
+      else {
+        ofLane.submissions.push({ id, keyId, innerRaw, innerHash, sender, senderNonce, acceptedAt: now() });
+        ofLane.bytes = bytes;
+      }
     },
     take(waiver) {
       const waiverHex = bytesToHex(waiver);
-      const all = added.get(waiverHex) ?? [];
+      const { submissions = [], hadMore = false } = added.get(waiverHex) ?? {};
       added.delete(waiverHex);
-      const submissions = all.slice(0, MAX_KEPT);
-      const isIncomplete = all.length > MAX_KEPT || all.some(({ acceptedAt }) => !isRecent(acceptedAt));
+      const isIncomplete = hadMore || submissions.some(({ acceptedAt }) => !isRecent(acceptedAt));
       const nonces = prepared.take(submissions.map(({ sender }) => sender));
       return { submissions, isIncomplete, nonces };
     },
