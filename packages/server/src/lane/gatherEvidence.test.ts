@@ -7,6 +7,7 @@ import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { assign } from "./assign.js";
+import type { LaneContext } from "./context.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -69,6 +70,27 @@ describe("an assignment of a lane that knows its queue as empty", () => {
     await acceptHere(2, 1);
     expect(idsOf(await assign(lane, options, context))).toEqual([`${one.id} 0`]);
     expect(readings).toEqual(["queue"]);
+  });
+
+  it("leaves no rejection behind where the node fails while the store is written", async () => {
+    let answers = true;
+    const { acceptHere, context } = await known(async () => {
+      if (!answers) throw new Error("no node answers");
+      return [0n, 0n];
+    });
+    answers = false;
+    await acceptHere(1);
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on("unhandledRejection", note);
+    const routing = { policiesDiffer: () => true, carrierOf: () => "later" };
+    try {
+      const assigning = assign(lane, options, { ...context, routing } as unknown as LaneContext);
+      await expect(assigning).rejects.toThrow("no node answers");
+    } finally {
+      process.off("unhandledRejection", note);
+    }
+    expect(unhandled).toEqual([]);
   });
 
   it("fails where no node tells the nonces, and leaves no rejection behind", async () => {
