@@ -61,13 +61,13 @@ export async function applyAnswers(
   breaker: AnswerBreaker,
   context: WatchContext,
 ): Promise<void> {
-  const { store, metrics, broadcastBuffer } = context;
+  const { store, metrics, broadcastBuffer, onNoncesFreed } = context;
   for (const { verdict } of answered) metrics.sent(verdict.kind);
   const { blocked, undecided } = await memory.senderGaps.classify(answered);
   const runnable = answered.filter(({ submission: { id } }) => !blocked.has(id) && !undecided.has(id));
   broadcastBuffer.add(held, runnable.filter(isBroadcast).map(submissionOf));
   const cannotRun = answered.map(submissionOf).filter(({ id }) => blocked.has(id));
-  await requeueMisplaced(held, cannotRun, "sender gap", { afterMs: BLOCKED_MS, store });
+  await requeueMisplaced(held, cannotRun, "sender gap", { afterMs: BLOCKED_MS, store, onNoncesFreed });
   const unclear = answered.filter(({ verdict, isFirst }) => isUnclear(verdict, isFirst));
   const unclearSubmissions = unclear.map(submissionOf);
   await reconcile(held, unclearSubmissions, context);
@@ -80,7 +80,6 @@ export async function applyAnswers(
   const notAccepted = answered.filter(
     ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !misplaced.has(id),
   );
-  if (notAccepted.length + misplaced.size + blocked.size > 0) context.onNotTaken?.();
   const resend = await applyDecisions(held, notAccepted, answered, memory, context);
   await moveBreaker(answered, breaker);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
@@ -144,7 +143,7 @@ async function applyDecisions(
     }
   }
   await failSubmissions(held, failed, context);
-  for (const { submissions, ...pause } of requeued.values()) await requeue(held, submissions, pause, store);
+  for (const { submissions, ...pause } of requeued.values()) await requeue(held, submissions, pause, context);
   probe.suspectNode(setAside, verdicts);
   return resend;
 }
@@ -158,11 +157,12 @@ async function requeue(
   held: HeldLane,
   submissions: readonly InFlightSubmission[],
   pause: Pick<RequeueOptions, "afterMs" | "isOpen">,
-  store: Store,
+  { store, onNoncesFreed }: Pick<WatchContext, "store" | "onNoncesFreed">,
 ): Promise<void> {
   const ids = submissions.map(({ id }) => id);
   const wrapperHashes = submissions.map(({ wrapperHash }) => wrapperHash);
-  await saveRequeued(store, held, ids, { ...pause, wrapperHashes });
+  const requeued = await saveRequeued(store, held, ids, { ...pause, wrapperHashes });
+  if (requeued.length > 0) onNoncesFreed?.();
 }
 
 /** Counts the open wrappers where a decision needs them: only a first refusal requires that no other wrapper is open. */
@@ -204,7 +204,7 @@ async function addKnown(
 async function requeueOccupied(
   held: HeldLane,
   occupied: readonly InFlightSubmission[],
-  { store, chain }: WatchContext,
+  { store, chain, onNoncesFreed }: WatchContext,
 ): Promise<ReadonlySet<string>> {
   if (occupied.length === 0) return new Set();
   const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
@@ -220,7 +220,8 @@ async function requeueOccupied(
   const [chainNonce = 0n] = await chain.nonces([held.waiver]);
   const free = await findLowestFreeNonce(store, held, chainNonce);
   const blocked = occupied.filter((one) => isByWithdrawn(one) || one.waiverNonce > free);
-  await requeueMisplaced(held, blocked, "nonce occupied", { afterMs: NONCE_OCCUPIED_MS, store });
+  const options = { afterMs: NONCE_OCCUPIED_MS, store, onNoncesFreed };
+  await requeueMisplaced(held, blocked, "nonce occupied", options);
   return new Set(blocked.map(({ id }) => id));
 }
 

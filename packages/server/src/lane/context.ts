@@ -47,8 +47,8 @@ export interface WatchContext extends Omit<LaneDependencies, "signer" | "accepte
   readonly nonceProofs: Pick<NonceProofs, "find">;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;
-  /** Called when a node has not taken a wrapper: the lane's nonces may have a gap then. */
-  readonly onNotTaken?: () => void;
+  /** Called after a write that may have freed nonces of the lane: its next step must know the gap. */
+  readonly onNoncesFreed?: (() => void) | undefined;
 }
 
 /** The parts of a lane that also signs. */

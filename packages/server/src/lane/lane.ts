@@ -85,7 +85,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     ...{ confirmations: createConfirmations(), laneMemory, laneSigner: dependencies.signer.of(account) },
     nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
   };
-  const hooks = { onLaneStopped: recheck, onNotTaken: laneMemory.forget };
+  const hooks = { onLaneStopped: recheck, onNoncesFreed: laneMemory.forget };
   const context: LaneContext = { ...dependencies, ...memory, ...hooks, log, account };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);

@@ -91,7 +91,7 @@ async function requeueStuck(
   held: HeldLane,
   stale: readonly InFlightSubmission[],
   turns: SenderTurns,
-  { store, chain, options, log }: WatchContext,
+  { store, chain, options, log, onNoncesFreed }: WatchContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
   const all = await findInFlight(store, held, { limit: options.maxInFlight });
@@ -102,7 +102,7 @@ async function requeueStuck(
   const dropped = candidates.filter((_, i) => !known[i]);
   const stuck = all.filter((other) => dropped.some((first) => isSenderBehind(first, other)));
   const ids = new Set(stuck.map(({ id }) => id));
-  const requeued = await requeueMisplaced(held, stuck, "sender gap", { afterMs: 0, store });
+  const requeued = await requeueMisplaced(held, stuck, "sender gap", { afterMs: 0, store, onNoncesFreed });
   if (requeued.length > 0) {
     log.info({ ids: requeued.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
   }

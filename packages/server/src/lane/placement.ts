@@ -46,14 +46,15 @@ export async function placeInGaps(
   held: HeldLane,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
-  { store }: Pick<LaneContext, "store">,
+  { store, onNoncesFreed }: Pick<LaneContext, "store" | "onNoncesFreed">,
 ): Promise<Placed[] | undefined> {
   const assigned = await findAssignedNonces(store, held);
   // Read after the assigned nonces: a nonce that a block takes in between counts as assigned and as used, never as free.
   const first = await findFirstUnusedNonce(store, held, chainNonce);
   const { fillers, nonFillers } = splitByGap(ready, first, assigned);
   const unfilled = submissionsToRequeue(first, assigned, fillers.length);
-  const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", { afterMs: 0, store });
+  const options = { afterMs: 0, store, onNoncesFreed };
+  const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", options);
   if (requeued.length > 0) return undefined;
   const nonces = freeNonces(first, new Set(assigned.map(({ waiverNonce }) => waiverNonce)), ready.length);
   return place([...fillers, ...nonFillers], nonces);

@@ -40,6 +40,8 @@ export interface ReconcileContext {
   readonly laneFloors?: Pick<LaneFloors, "lowerTo">;
   /** Called after reconciling has stopped the lane. */
   readonly onLaneStopped: () => void;
+  /** Called after a write that may have freed nonces of the lane: the next step must know the gap. */
+  readonly onNoncesFreed?: (() => void) | undefined;
 }
 
 interface CandidateOutcome {
@@ -182,6 +184,8 @@ async function includeExecuted(
   };
   const ids = included.map(({ id }) => id);
   const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
+  // The nonce of a wrapper that was needless is free.
+  if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();
   for (const { blockNumber } of included)
     context.laneFloors?.lowerTo(held.waiver, blockNumber, performance.now());
   publishIncluded(saved, included, context);
@@ -216,10 +220,12 @@ function publishIncluded(
 export async function failSubmissions(
   held: HeldLane,
   failed: readonly FailedSubmission[],
-  { store, results }: Pick<ReconcileContext, "store" | "results">,
+  { store, results, onNoncesFreed }: Pick<ReconcileContext, "store" | "results" | "onNoncesFreed">,
 ): Promise<void> {
   const byId = new Map(failed.map((failure) => [failure.id, failure]));
-  results.publish(await saveFailed(store, held, failed), (id) => {
+  const saved = await saveFailed(store, held, failed);
+  if (saved.length > 0) onNoncesFreed?.();
+  results.publish(saved, (id) => {
     const { reason = "NODE_REFUSED", message = "", values = {} } = byId.get(id) ?? {};
     return { state: "failed", reason, message, values };
   });

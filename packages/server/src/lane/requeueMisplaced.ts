@@ -4,21 +4,30 @@ import type { Store } from "../store/store.js";
 import { saveRequeued } from "../store/transitions/saveRequeued.js";
 import { decide, type Misplacement } from "./law.js";
 
+export interface MisplacedOptions {
+  /** The time that they stay in the queue, in ms. */
+  readonly afterMs: number;
+  readonly store: Store;
+  /** Called when some were queued: their nonces are free. */
+  readonly onNoncesFreed?: (() => void) | undefined;
+}
+
 /**
  * Queues again submissions that cannot land or run where they stand (L10). One with another wrapper by now stays as it is.
- * @param afterMs the time that they stay in the queue, in ms.
  * @returns those that were queued.
  */
 export async function requeueMisplaced(
   held: HeldLane,
   submissions: readonly Pick<InFlightSubmission, "id" | "state" | "wrapperHash">[],
   misplaced: Misplacement,
-  { afterMs, store }: { readonly afterMs: number; readonly store: Store },
+  { afterMs, store, onNoncesFreed }: MisplacedOptions,
 ): Promise<ChangedSubmission[]> {
-  const requeued = submissions.filter(
+  const concerned = submissions.filter(
     ({ state }) => decide({ state, openWrappers: 0, misplaced }).move === "requeue",
   );
-  const ids = requeued.map(({ id }) => id);
-  const wrapperHashes = requeued.map(({ wrapperHash }) => wrapperHash);
-  return saveRequeued(store, held, ids, { afterMs, isOpen: true, wrapperHashes });
+  const ids = concerned.map(({ id }) => id);
+  const wrapperHashes = concerned.map(({ wrapperHash }) => wrapperHash);
+  const requeued = await saveRequeued(store, held, ids, { afterMs, isOpen: true, wrapperHashes });
+  if (requeued.length > 0) onNoncesFreed?.();
+  return requeued;
 }

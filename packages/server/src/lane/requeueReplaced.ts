@@ -24,6 +24,8 @@ interface ReplacedContext {
   readonly log: Logger;
   /** Called after this has stopped the lane. */
   readonly onLaneStopped: () => void;
+  /** Called after a write that has freed nonces of the lane. */
+  readonly onNoncesFreed?: (() => void) | undefined;
 }
 
 /** The lane stops when something else has used its key this many times. */
@@ -50,6 +52,7 @@ export async function requeueReplaced(
     wrapperHashes: replaced.map(({ wrapperHash }) => wrapperHash),
   });
   if (requeued.length === 0) return;
+  context.onNoncesFreed?.();
   const landed = replaced.filter(isOurs).map(({ waiverNonce }) => String(waiverNonce));
   if (landed.length > 0)
     log.warn({ nonces: landed }, "withdrawn wrappers landed after all, under their nonces");

@@ -19,7 +19,8 @@ const OPTIONS = {
 };
 
 /**
- * The context of an assignment on a chain where no account has sent anything yet, with policies that do not differ.
+ * The context of an assignment on a chain where no account has sent anything yet, with policies that do not differ. No time passes
+ * for what the lane remembers.
  * @param nonces answers for the node.
  */
 export function assignContext(
@@ -27,7 +28,8 @@ export function assignContext(
   nonces = async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n),
 ) {
   const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
-  const acceptedWork = createAcceptedWork({ nonces });
+  const acceptedWork = createAcceptedWork({ nonces }, () => 0);
+  const laneMemory = createLaneMemory(() => 0);
   const context = {
     store,
     chain: { nonces },
@@ -38,7 +40,8 @@ export function assignContext(
     },
     routing: { policiesDiffer: () => false },
     acceptedWork,
-    laneMemory: createLaneMemory(),
+    laneMemory,
+    onNoncesFreed: laneMemory.forget,
     nonceProofs: { usedBelow: () => 0n },
     laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),
   } as unknown as LaneContext;

@@ -1,0 +1,84 @@
+// Steps that take accepted work from the lane's memory after something has freed a nonce that they remember as taken.
+import { expect, it } from "vitest";
+import { assignContext } from "../../test/support/assignContext.js";
+import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
+import { useTestStore } from "../../test/support/testStore.js";
+import { accept } from "../store/accept/accept.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { findInFlight } from "../store/lanes/inFlight.js";
+import type { Store } from "../store/store.js";
+import { applyAnswers } from "./applyAnswers.js";
+import { assign } from "./assign.js";
+import { failSubmissions } from "./reconcile.js";
+import { createSetAsideProbe } from "./setAside.js";
+
+let store: Store;
+let lane: HeldLane;
+useTestStore("perTest", async (opened) => {
+  store = opened;
+  lane = await createHeldLane(store);
+});
+
+type Context = ReturnType<typeof assignContext>;
+
+/** Accepts a user's first transaction on the replica of the lane. @returns its id. */
+async function acceptFor({ acceptedWork }: Context, user: number): Promise<string> {
+  const submission = newSubmissionOf(user);
+  await accept(store, { chain: lane.chain, origin: lane.owner }, [submission]);
+  acceptedWork.add(lane.waiver, submission);
+  return submission.id;
+}
+
+/** Takes a step. @returns the waiver nonces that it gave. */
+async function noncesOfStep(context: Context): Promise<bigint[]> {
+  const { signed } = await assign(lane, { limit: 10, due: 0 }, context);
+  return signed.map(({ waiverNonce }) => waiverNonce);
+}
+
+/** A lane with two submissions in flight, of the waiver nonces 0 and 1. */
+async function withTwoInFlight(): Promise<{ readonly context: Context; readonly first: string }> {
+  const context = assignContext(store);
+  const first = await acceptFor(context, 1);
+  await acceptFor(context, 2);
+  expect(await noncesOfStep(context)).toEqual([0n, 1n]);
+  return { context, first };
+}
+
+const REFUSAL = { reason: "TARGET_NOT_ALLOWED", message: "no" } as const;
+
+it("fills the nonce of a submission that has failed", async () => {
+  const { context, first } = await withTwoInFlight();
+  await failSubmissions(lane, [{ id: first, ...REFUSAL, condition: "always" }], context);
+  await acceptFor(context, 3);
+  expect(await noncesOfStep(context)).toEqual([0n]);
+});
+
+it("fills the nonce of a refused submission, also after a step that read the store before the refusal was stored", async () => {
+  const { context } = await withTwoInFlight();
+  const [refused] = await findInFlight(store, lane, { limit: 1 });
+  if (refused === undefined) throw new Error("nothing is in flight");
+  let isStepDue = true;
+  const query = async (statement: string) => {
+    if (isStepDue) {
+      isStepDue = false;
+      expect(await noncesOfStep(context)).toEqual([]);
+    }
+    return store.pool.query(statement);
+  };
+  const probe = createSetAsideProbe();
+  const senderGaps = { classify: async () => ({ blocked: new Set<string>(), undecided: new Set<string>() }) };
+  await applyAnswers(
+    lane,
+    [{ submission: refused, verdict: { kind: "refused", ...REFUSAL }, isFirst: true }],
+    { senderGaps, probe, retryPace: { onSetAside() {} }, earlier: [] } as never,
+    { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} },
+    {
+      ...context,
+      store: Object.create(store, { pool: { value: { query } } }) as Store,
+      metrics: { ...context.metrics, sent() {} },
+      broadcastBuffer: { ...context.broadcastBuffer, add() {} },
+    },
+  );
+  await acceptFor(context, 3);
+  expect(await noncesOfStep(context)).toEqual([0n]);
+});
