@@ -433,7 +433,7 @@ export function limitsPage(): string {
     `## Rates and queues\n\n${table(HEAD, RATES)}`,
     `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store once a second at most, and no node.`,
     `## Publishable keys\n\n${table(HEAD, PUBLISHABLE)}`,
-    "The limits of each address come before those of its key, so that an address that is too fast takes nothing from the others. A network of IPv6 (64 bits) counts as one address.",
+    "The limits of each address come before those of its key, so that an address that is too fast takes nothing from the others. On the gateway, the addresses of a key also share its reads: none may have used more than are left, so one that floods leaves half of those at once to the others, and is refused first. A network of IPv6 (64 bits) counts as one address.",
     `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. Backends share addresses, so an address may have many connections unless you lower `--max-address-connections`. The connections of a proxy that `--trusted-proxies` names count for nobody: let it limit those of its clients.",
     `## Ports of operators\n\n${table(HEAD, OPERATORS)}`,

@@ -67,6 +67,20 @@ describe("pages behind one address", () => {
   });
 });
 
+describe("an address that floods", () => {
+  it("leaves half of the burst of its key to an address that comes later", async () => {
+    const rates = { gatewayAddressRatePerSecond: 1_000, gatewayRatePerSecond: 10 };
+    const { url } = await services.start({ ...options, ...rates });
+    const client = new GatewayClient(url, FIRST);
+    const statusOf = async (address: string, calls: number) => {
+      const batch = Array(calls).fill({ jsonrpc: "2.0", id: 1, method: "eth_chainId" });
+      return (await client.post(JSON.stringify(batch), { "x-forwarded-for": address })).status;
+    };
+    while ((await statusOf("192.0.2.1", 5)) === 200);
+    expect(await statusOf("192.0.2.2", 10)).toBe(200);
+  });
+});
+
 describe("a client that leaves", () => {
   it("ends no call that another one has joined", async () => {
     const service = await services.start(options);

@@ -6,6 +6,7 @@ import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
 import type { Caller, RateLimits } from "../../model/caller.js";
 import type { ResolvedOptions } from "../../model/options.js";
+import { createAddressShares } from "../limits/addressShares.js";
 import { createLocalRateLimiter } from "../limits/localRateLimiter.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
@@ -65,11 +66,14 @@ function rateLimits(ratePerSecond: number): RateLimits {
   return { ratePerSecond, rateBurst: 2 * ratePerSecond };
 }
 
-/** Counts for the address under a publishable key, and for the whole key: a page that runs wild costs its address alone. */
+/**
+ * Counts for the address under a publishable key, and for the whole key, which its addresses share: pages that run wild cost
+ * their addresses alone.
+ */
 function countReadsBy(
   options: Pick<ResolvedOptions, "gatewayRatePerSecond" | "gatewayAddressRatePerSecond">,
 ) {
-  const keys = createLocalRateLimiter(undefined, "reads");
+  const keys = createAddressShares("reads");
   const addresses = createLocalRateLimiter(undefined, "reads");
   return ({ keyId, address }: Caller, reads: number) => {
     const ofKey = rateLimits(options.gatewayRatePerSecond);
@@ -79,7 +83,7 @@ function countReadsBy(
     const atAddress = { keyId, ...(address !== undefined && { address }), limits: ofAddress };
     if (address !== undefined) addresses.take(atAddress, count);
     try {
-      keys.take({ keyId, limits: ofKey }, count);
+      keys.take({ ...atAddress, limits: ofKey }, count);
     } catch (error) {
       if (address !== undefined) addresses.refund(atAddress, count);
       throw error;

@@ -5,7 +5,7 @@ import { type Caller, type LimitedCaller, partyOf, type RateLimits } from "../..
 export type RateUnit = "transactions" | "reads" | "unknown-keys";
 
 /** Whose rate is used up, for the message of a refusal. */
-export type RateOwner = "the key's" | "this address's";
+export type RateOwner = "the key's" | "this address's" | "this address's share of the key's";
 
 /** The state of a key's rate limit after a request, for the `RateLimit` header fields. */
 export interface RateState {
