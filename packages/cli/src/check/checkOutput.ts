@@ -40,8 +40,10 @@ function reasonOf(line: CheckLine): string {
     : `${line.simulation.kind}: ${line.simulation.message}`;
 }
 
-/** One sentence for all lines. */
-export function checkSummary(lines: readonly CheckLine[]): string {
+/** One sentence for all lines. @param total the transactions, of which some have no line where the check broke off. */
+export function checkSummary(lines: readonly CheckLine[], total: number): string {
   const taken = lines.filter(({ success }) => success).length;
-  return `${taken} of ${lines.length} transaction(s) would be taken`;
+  const unchecked = total - lines.length;
+  const rest = unchecked > 0 ? `; not checked: ${unchecked}` : "";
+  return `${taken} of ${lines.length} transaction(s) would be taken${rest}`;
 }

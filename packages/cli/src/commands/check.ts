@@ -77,15 +77,29 @@ export const check = defineCommand({
   settings: SETTINGS,
   rules: { alternatives: [TRANSACTION_ALTERNATIVES], check: problemsOfPlace },
   async run(values, context) {
-    const lines = await linesOf(values, context);
-    if (values.json) for (const line of lines) context.print(JSON.stringify(line));
-    else for (const line of checkLines(lines, transactionsOf(values), context.terminal)) context.print(line);
-    if (!values.json) context.print(checkSummary(lines));
+    const lines: CheckLine[] = [];
+    try {
+      for await (const part of partsOfLines(values, context)) lines.push(...part);
+    } finally {
+      // A check that breaks off in one of its requests keeps the answers of those before.
+      if (lines.length > 0) printLines(lines, values, context);
+    }
     const refused = lines.filter(({ success }) => !success).length;
     if (refused > 0)
       throw new CommandFailedError(`${refused} of ${lines.length} transaction(s) would be refused`);
   },
 });
+
+function printLines(lines: CheckLine[], values: CheckValues, { print, terminal }: Context): void {
+  lines.sort((a, b) => a.index - b.index);
+  if (values.json) {
+    for (const line of lines) print(JSON.stringify(line));
+    return;
+  }
+  const transactions = transactionsOf(values);
+  for (const line of checkLines(lines, transactions, terminal)) print(line);
+  print(checkSummary(lines, transactions.length));
+}
 
 function problemsOfPlace(values: Partial<CheckValues>): string[] {
   const { url: address, apiKey, apiKeyFile, rpcUrl, chainId, simulate } = values;
@@ -101,17 +115,16 @@ function problemsOfPlace(values: Partial<CheckValues>): string[] {
   ];
 }
 
-async function linesOf(values: CheckValues, { signal }: Context): Promise<CheckLine[]> {
+/** Yields the lines of each request to the service, or all lines of a check that asks none. */
+async function* partsOfLines(values: CheckValues, { signal }: Context): AsyncGenerator<CheckLine[], void> {
   const { url: address, simulate = false, rpcUrl, chainId, allowedTargets: targets } = values;
   const transactions = transactionsOf(values);
   if (address === undefined) {
-    return await checkLocally(transactions, { rpcUrl, chainId, allowedTargets: targets, simulate, signal });
+    yield await checkLocally(transactions, { rpcUrl, chainId, allowedTargets: targets, simulate, signal });
+    return;
   }
   try {
-    return await checkAtService(serviceClient({ ...values, url: address }), transactions, {
-      simulate,
-      signal,
-    });
+    yield* checkAtService(serviceClient({ ...values, url: address }), transactions, { simulate, signal });
   } catch (error) {
     if (error instanceof WaiverClientError)
       throw new CommandFailedError(refusalText(error), { cause: error });
@@ -122,21 +135,19 @@ async function linesOf(values: CheckValues, { signal }: Context): Promise<CheckL
 /** The service's rate lasts longer than a pause or two when there are many requests. */
 const RETRY = { attempts: 10 };
 
-/** Asks in as many requests as the limits of the key make of the transactions. */
-async function checkAtService(
+/** Asks in as many requests as the limits of the key make of the transactions, and yields the lines of each. */
+async function* checkAtService(
   client: WaiverClient,
   transactions: readonly string[],
   options: { readonly simulate: boolean; readonly signal: AbortSignal },
-): Promise<CheckLine[]> {
+): AsyncGenerator<CheckLine[], void> {
   const { limits } = await client.policy({ signal: options.signal, retry: RETRY });
   const maxTransactions = Math.min(limits.maxBatchSize, limits.rateBurst);
-  const lines: CheckLine[] = [];
   for (const part of partsOf(transactions, { maxTransactions, maxBytes: limits.maxBodyBytes })) {
     const texts = part.map((index) => transactions[index] ?? "");
     const checked = await client.check(texts, { ...options, retry: RETRY });
-    lines.push(...checked.map((line) => ({ ...line, index: part[line.index] ?? line.index })));
+    yield checked.map((line) => ({ ...line, index: part[line.index] ?? line.index }));
   }
-  return lines.sort((a, b) => a.index - b.index);
 }
 
 /** The lines of one sender are not split: each counts those before it. */
