@@ -54,6 +54,14 @@ describe("an assignment of a lane that knows its queue as empty", () => {
     expect(readings).toEqual([]);
   });
 
+  it("gives a sender's later nonce no lower waiver nonce, whatever the order in which they came", async () => {
+    const { acceptHere, context, readings } = await known();
+    const [third, first, second] = [await acceptHere(1, 2), await acceptHere(1, 0), await acceptHere(1, 1)];
+    const signed = idsOf(await assign(lane, options, context));
+    expect(signed).toEqual([`${first.id} 0`, `${second.id} 1`, `${third.id} 2`]);
+    expect(readings).toEqual([]);
+  });
+
   it("signs nothing that has left the lane, or was signed and came back since it was accepted", async () => {
     const { acceptHere, context } = await known();
     const [moved, signedBefore] = [await acceptHere(1), await acceptHere(2)];

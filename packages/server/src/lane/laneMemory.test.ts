@@ -44,6 +44,8 @@ it("shows what was accepted since the queue was empty, of each sender in the ord
   const taken = work(submission(1, 1n), submission(2), submission(1, 0n));
   const snapshot = memory.begin(HELD).snapshotOf(taken, LIMIT, PLACES);
   expect(idsOf(snapshot)).toEqual([["1 0", "1 1"], ["2 0"]]);
+  const positions = snapshot?.senders.map(({ queued }) => queued.map(({ position }) => position));
+  expect(positions, "the waiver nonces follow them").toEqual([[0, 1], [2]]);
   expect(snapshot).toMatchObject({
     assigned: EMPTY.assigned,
     nextAfterIncluded: 7n,

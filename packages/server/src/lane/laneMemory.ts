@@ -101,14 +101,22 @@ function snapshotOf(
   submissions: readonly AcceptedSubmission[],
   now: number,
 ): LaneSnapshot {
-  const senders = new Map<string, QueuedSender & { readonly queued: QueuedSubmission[] }>();
-  submissions.forEach(({ acceptedAt, ...one }, position) => {
+  const bySender = new Map<string, { readonly sender: Uint8Array; readonly row: AcceptedSubmission[] }>();
+  for (const one of submissions) {
     const senderHex = bytesToHex(one.sender);
-    const found = senders.get(senderHex) ?? { sender: one.sender, queued: [], inFlightNonces: new Set() };
-    const unsent = { signings: 0, isSetAside: false, isWaiting: false };
-    found.queued.push({ ...one, ...unsent, position, ageMs: now - acceptedAt });
-    found.queued.sort((a, b) => (a.senderNonce < b.senderNonce ? -1 : 1));
-    senders.set(senderHex, found);
+    const found = bySender.get(senderHex) ?? { sender: one.sender, row: [] };
+    bySender.set(senderHex, found);
+    found.row.push(one);
+  }
+  let position = 0;
+  const senders = [...bySender.values()].map(({ sender, row }): QueuedSender => {
+    // The waiver nonces follow the positions, and no nonce of a sender may come after a later one.
+    const inOrder = row.sort((a, b) => (a.senderNonce < b.senderNonce ? -1 : 1));
+    const queued = inOrder.map(({ acceptedAt, ...one }): QueuedSubmission => {
+      const unsent = { signings: 0, isSetAside: false, isWaiting: false };
+      return { ...one, ...unsent, position: position++, ageMs: now - acceptedAt };
+    });
+    return { sender, queued, inFlightNonces: new Set() };
   });
   const keyIds = submissions.map(({ keyId }) => keyId).sort();
   return {
@@ -119,7 +127,7 @@ function snapshotOf(
     keyIds: [keyIds[0] ?? "", keyIds.at(-1) ?? ""],
     due: 0,
     inFlightOfKeys: new Map(keyIds.map((key) => [key, 0])),
-    senders: [...senders.values()],
+    senders,
   };
 }
 

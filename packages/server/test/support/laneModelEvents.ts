@@ -152,6 +152,16 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
 export const EXAMPLES: [Event[]][] = [
   [
     [
+      // A sender's later nonce comes first, to a lane that need not read its queue.
+      { kind: "assign", owner: 0, answers: ["good"], fromMemory: true },
+      { kind: "accept", user: 2, how: "ahead" },
+      { kind: "accept", user: 2, how: "next" },
+      { kind: "assign", owner: 0, answers: ["good"], fromMemory: true },
+      { kind: "send", owner: 0, answers: ["good"] },
+    ],
+  ],
+  [
+    [
       // The node refuses a user's first transaction, and has taken the second.
       { kind: "accept", user: 1, how: "next" },
       { kind: "accept", user: 1, how: "next" },
