@@ -12,7 +12,7 @@ import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvide
 import { keepBegun } from "./keepBegun.js";
 import { decide } from "./law.js";
 import { excuseNonceGaps } from "./nonceGap.js";
-import { type Placed, placeAbove, placeInGaps } from "./placement.js";
+import { assertSendersInOrder, type Placed, placeAbove, placeInGaps } from "./placement.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
 import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
@@ -78,6 +78,7 @@ async function assignBy(
     ? keepBegun(above, context.laneSigner.begun)
     : await placeInGaps(held, waiverNonce, chosen, context);
   if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
+  assertSendersInOrder(placed);
   const { signed, waits } = await signAndStore(held, placed, context);
   const leftQueue = [...failed, ...signed.map(({ id }) => id)];
   await unparkNextOfSenders(held, senders, new Set(leftQueue), context);

@@ -1,3 +1,4 @@
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { LaneSnapshot, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
 import { type AssignedNonce, findAssignedNonces, findFirstUnusedNonce } from "../store/lanes/waiverNonces.js";
@@ -17,6 +18,26 @@ export interface Placed {
 
 function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): Placed[] {
   return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
+}
+
+/**
+ * Blocks take wrappers in the order of the waiver's nonces, so a nonce of a sender behind a later one would hold up both, and the
+ * lane with them.
+ * @param placed in the order of the waiver nonces.
+ * @throws if that is so.
+ */
+export function assertSendersInOrder(placed: readonly Placed[]): void {
+  const last = new Map<string, bigint>();
+  for (const { submission, waiverNonce } of placed) {
+    const sender = bytesToHex(submission.sender);
+    const before = last.get(sender);
+    if (before !== undefined && before >= submission.senderNonce) {
+      throw new Error(
+        `the nonce ${submission.senderNonce} of ${sender} would come after its nonce ${before}, at the waiver nonce ${waiverNonce}`,
+      );
+    }
+    last.set(sender, submission.senderNonce);
+  }
 }
 
 /**
