@@ -20,7 +20,8 @@ export async function reopenLanes({ lanes, storeLoss }: Environment): Promise<vo
 
 /** Finds the lanes that the service itself has stopped. None has a cause for it, unless the chain has lost final blocks. */
 export async function findFalseStops({ lanes }: Environment): Promise<Finding[]> {
-  const statuses = await lanes.list();
+  // The run's own connection may still be to a server that is no longer the primary.
+  const statuses = await retry(() => lanes.list());
   return statuses
     .filter(({ state, reason }) => state === "stopped" && reason !== FAULT_REASON)
     .map(({ waiver, reason }) => ({
@@ -32,11 +33,10 @@ export async function findFalseStops({ lanes }: Environment): Promise<Finding[]>
 const MAX_ATTEMPTS = 50;
 
 /** Repeats an action that needs the database, which another fault may have stopped. */
-export async function retry(run: () => Promise<unknown>): Promise<void> {
+export async function retry<T>(run: () => Promise<T>): Promise<T> {
   for (let i = 1; ; i++) {
     try {
-      await run();
-      return;
+      return await run();
     } catch (error) {
       if (i === MAX_ATTEMPTS) throw error;
       await sleep(200);
