@@ -11,6 +11,7 @@ import {
   type NetworkOptions,
   type NetworksServer,
   privateKeyWaiver,
+  type ReloadableOptions,
 } from "@gas-waiver/server";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -325,6 +326,48 @@ describe("several replicas", () => {
     ]);
     expect(lines.flat().filter(({ success }) => !success)).toEqual([]);
     expect(new Set(other.chain.executed).size).toBe(other.chain.executed.length);
+  });
+});
+
+describe("new options of several networks", () => {
+  const optionsOf = (maxBatchSizes: readonly [devnet: number, other: number]) =>
+    networks().map((options, i) => ({ ...options, maxBatchSize: maxBatchSizes[i] ?? 100 })) as [
+      NetworkOptions,
+      NetworkOptions,
+    ];
+  const batchSizes = () =>
+    Promise.all(
+      ["/chains/dev", "/other"].map(async (path) => {
+        const client = createWaiverClient({ url: `${first.url}${path}`, apiKey: API_KEY });
+        return (await client.policy()).limits.maxBatchSize;
+      }),
+    );
+  const change = (devnet: ReloadableOptions, other: ReloadableOptions) =>
+    first.server.setOptionsOfAll({ devnet, other });
+
+  it("are those of none where those of one have a problem, and all problems are named", async () => {
+    const [devnetOptions, otherOptions] = optionsOf([7, 99]);
+    const wrong = { ...otherOptions, apiKeys: ["short"], rateBurst: 0 };
+    await expect(change(devnetOptions, wrong)).rejects.toThrow(/apiKeys.*rateBurst/s);
+    await expect(
+      first.server.setOptionsOfAll({ devnet: devnetOptions, none: devnetOptions }),
+    ).rejects.toThrow("there is no network none");
+    expect(await batchSizes()).toEqual([100, 100]);
+  });
+
+  it("are those of none while the store of one refuses, and then of all", async () => {
+    const options = optionsOf([7, 99]);
+    await sql("alter table gas_waiver_other.store_secrets rename to hidden");
+    try {
+      await expect(change(...options)).rejects.toThrow("store_secrets");
+      expect(await batchSizes()).toEqual([100, 100]);
+    } finally {
+      await sql("alter table gas_waiver_other.hidden rename to store_secrets");
+    }
+    await change(...options);
+    expect(await batchSizes()).toEqual([7, 99]);
+    await change(...optionsOf([100, 100]));
+    expect(await batchSizes()).toEqual([100, 100]);
   });
 });
 

@@ -8,12 +8,13 @@ import { type ListenAddress, listen } from "./http/listen.js";
 import { replaceCertificates, warnOfTransport } from "./http/transport.js";
 import { readVersion } from "./httpApps.js";
 import { InvalidOptionsError, StartError } from "./model/errors.js";
-import { createLog, setLogLevel } from "./model/log.js";
+import { createLog, type Logger, setLogLevel } from "./model/log.js";
 import { type NetworksOptions, resolveNetworks, waiversOf } from "./model/networkOptions.js";
 import { createProcessMetrics } from "./model/processMetrics.js";
 import type { ReloadableOptions } from "./model/reloadableOptions.js";
 import type { TlsCertificate } from "./model/tlsCertificate.js";
-import { NetworkSlot } from "./networkSlot.js";
+import type { PreparedOptions } from "./network.js";
+import { type CheckedOptions, NetworkSlot } from "./networkSlot.js";
 import { createNetworksPorts, type NetworksPorts } from "./networksPorts.js";
 import { reportCrypto } from "./signing/reportCrypto.js";
 import { type Database, openDatabase } from "./store/store.js";
@@ -57,6 +58,11 @@ export interface NetworksServer {
    * @throws {@link InvalidOptionsError} with every problem, or the store's error. Then nothing changes.
    */
   setOptions(network: string, changed: ReloadableOptions): Promise<void>;
+  /**
+   * Changes options of several networks, by their names, as {@link setOptions} does: of all, or of none.
+   * @throws {@link InvalidOptionsError} with every problem of all networks, or the error of one's store. Then nothing changes.
+   */
+  setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>): Promise<void>;
   /** Calls the listener with the name of a network whose waivers an operator asks all replicas to read again. */
   onReloadRequested(listener: (network: string) => void): void;
   /**
@@ -174,10 +180,8 @@ function serverOf(
       return listen(apps.admin, address, options);
     },
     setWaivers: (network, accounts) => setWaivers(slots, network, accounts),
-    async setOptions(network, changed) {
-      const { logLevel } = await slotOf(slots, network).setOptions(changed);
-      setLogLevel(log, logLevel);
-    },
+    setOptions: (network, changed) => setOptionsOfAll(slots, { [network]: changed }, log),
+    setOptionsOfAll: (changed) => setOptionsOfAll(slots, changed, log),
     onReloadRequested: (listener) => void reloadRequests.on("request", listener),
     setCertificate: (tls) => replaceCertificates(Object.values(apps), options, tls, log),
     close() {
@@ -198,6 +202,31 @@ function slotOf(slots: readonly NetworkSlot[], name: string): NetworkSlot {
   const slot = slots.find(({ place }) => place.name === name);
   if (slot === undefined) throw new InvalidOptionsError([`there is no network ${name}`]);
   return slot;
+}
+
+/** Checks the options of all these networks, prepares all, and only then changes any. */
+async function setOptionsOfAll(
+  slots: readonly NetworkSlot[],
+  changedByName: Readonly<Record<string, ReloadableOptions>>,
+  log: Logger,
+): Promise<void> {
+  const problems: string[] = [];
+  const checked: { readonly slot: NetworkSlot; readonly options: CheckedOptions }[] = [];
+  for (const [name, changed] of Object.entries(changedByName)) {
+    try {
+      const slot = slotOf(slots, name);
+      checked.push({ slot, options: slot.checkOptions(changed) });
+    } catch (error) {
+      if (!(error instanceof InvalidOptionsError)) throw error;
+      problems.push(...error.problems);
+    }
+  }
+  if (problems.length > 0) throw new InvalidOptionsError([...new Set(problems)]);
+  const prepared: PreparedOptions[] = [];
+  for (const { slot, options } of checked) prepared.push(await slot.prepareOptions(options));
+  const logLevel = checked.at(-1)?.options.resolved.logLevel;
+  if (logLevel !== undefined) setLogLevel(log, logLevel);
+  await Promise.all(prepared.map((apply) => apply()));
 }
 
 /** @throws {@link InvalidOptionsError} */

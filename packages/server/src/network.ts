@@ -71,11 +71,16 @@ export interface NetworkParts extends KeyedFoundations {
   readonly failureAudit: ReturnType<typeof startAuditingFailures>;
 }
 
+/** Applies options that were checked. It changes them at once, resolves when the keys follow, and never fails. */
+export type PreparedOptions = () => Promise<void>;
+
 /** A chain that the service relays to: its store, keys, nodes and lanes, without any port. */
 export interface Network {
   readonly parts: NetworkParts;
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
   setOptions(changed: ReloadableOptions): Promise<void>;
+  /** Does everything about a change of options that can fail. */
+  prepareOptions(changed: ReloadableOptions): Promise<PreparedOptions>;
   rewind(goBack: () => Promise<boolean>): Promise<boolean>;
   /**
    * Accepts nothing more, waits for the open lines, finishes what is signed, releases the lanes, and answers the lines that
@@ -109,7 +114,11 @@ export async function openNetwork(foundations: NetworkFoundations): Promise<Netw
     return {
       parts,
       setWaivers: lanes.setWaivers,
-      setOptions: (changed) => setOptions(parts, changed),
+      async setOptions(changed) {
+        const apply = await prepareOptions(parts, changed);
+        await apply();
+      },
+      prepareOptions: (changed) => prepareOptions(parts, changed),
       rewind: (goBack) => rewind(parts, lanes.started, goBack),
       drain: () => drain(parts, lanes.started),
       close: () => close(parts),
@@ -134,11 +143,11 @@ function rightsIn(options: ResolvedOptions): ConfiguredRights {
   return { limits: limitsOfService(options), publicKeyOrigins: [...options.corsOrigins, WALLETS] };
 }
 
-/** Changes options while the network runs. An error changes nothing. */
-async function setOptions(
+/** Prepares a change of options while the network runs. */
+async function prepareOptions(
   { options, store, keys, configuredKeys, adminTokens, relay }: NetworkParts,
   changed: ReloadableOptions,
-): Promise<void> {
+): Promise<PreparedOptions> {
   const resolved = withReloaded(options, changed);
   const secrets = await identifySecrets(store, resolved);
   const areSecretsSame = isDeepStrictEqual(
@@ -146,13 +155,15 @@ async function setOptions(
     [options.apiKeys, options.adminTokens],
   );
   if (!areSecretsSame) await recordSecretsRead(store, secrets);
-  const areTargetsSame = isDeepStrictEqual(resolved.allowedTargets, options.allowedTargets);
-  reload(options, resolved);
-  configuredKeys.set(secrets.configuredKeys, rightsIn(options));
-  adminTokens.current = secrets.adminTokens;
-  if (!areTargetsSame) relay.policies.applyConfigured();
-  // While the store is away, the directory itself goes on trying.
-  await keys.refresh(true).catch(() => {});
+  return async () => {
+    const areTargetsSame = isDeepStrictEqual(resolved.allowedTargets, options.allowedTargets);
+    reload(options, resolved);
+    configuredKeys.set(secrets.configuredKeys, rightsIn(options));
+    adminTokens.current = secrets.adminTokens;
+    if (!areTargetsSame) relay.policies.applyConfigured();
+    // While the store is away, the directory itself goes on trying.
+    await keys.refresh(true).catch(() => {});
+  };
 }
 
 async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> {

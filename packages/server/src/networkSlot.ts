@@ -5,7 +5,7 @@ import type { NetworkLabels } from "./model/metrics.js";
 import type { ResolvedNetwork } from "./model/networkOptions.js";
 import type { ResolvedOptions } from "./model/options.js";
 import { type ReloadableOptions, resolveAgain, withReloaded } from "./model/reloadableOptions.js";
-import { type Network, openNetwork } from "./network.js";
+import { type Network, openNetwork, type PreparedOptions } from "./network.js";
 import { connectStore, type Database } from "./store/store.js";
 import { sleepUnless } from "./util/wakeableTimer.js";
 import { within } from "./util/within.js";
@@ -24,6 +24,12 @@ export interface NetworkSlotOptions {
   readonly leaving: AbortSignal;
   /** Called when an operator asks the replicas of the network to read its waivers again. */
   readonly onReloadRequested: (network: string) => void;
+}
+
+/** A change of options without a problem. */
+export interface CheckedOptions {
+  readonly changed: ReloadableOptions;
+  readonly resolved: ResolvedOptions;
 }
 
 /** A running network with its apps. */
@@ -100,14 +106,26 @@ export class NetworkSlot {
     this.#waivers = accounts;
   }
 
-  /** The options of the process, which a network's own options do not have, stay as they are where they are absent. */
-  async setOptions(given: ReloadableOptions): Promise<ResolvedOptions> {
+  /**
+   * Checks a change of options. Those of the process, which a network's own options do not have, stay as they are where they
+   * are absent.
+   * @throws {@link InvalidOptionsError} with every problem.
+   */
+  checkOptions(given: ReloadableOptions): CheckedOptions {
     const { adminTokens, logLevel } = { ...this.place.options, ...this.#changed };
     const changed = { adminTokens, logLevel, ...given };
-    const resolved = withReloaded(this.place.options, changed);
-    await this.#running?.network.setOptions(changed);
-    this.#changed = changed;
-    return resolved;
+    return { changed, resolved: withReloaded(this.place.options, changed) };
+  }
+
+  /** Does the rest of a change of options that can fail. */
+  async prepareOptions({ changed }: CheckedOptions): Promise<PreparedOptions> {
+    const apply = await this.#running?.network.prepareOptions(changed);
+    return async () => {
+      this.#changed = changed;
+      if (apply) await apply();
+      // The network has come up since it was asked.
+      else if (this.#running) this.#useLatest("options", this.#running.network.setOptions(changed));
+    };
   }
 
   /** See {@link Network.drain}. An attempt to start that takes longer than that may is left behind, and undone at its end. */

@@ -65,7 +65,9 @@ async function serveOne(
     output.ready(ready, `ready: service at ${url} for chain ${chainId}`);
     server.onReloadRequested(() => reload.waivers(ONE_NETWORK));
     const target = {
-      setOptions: (_network: string, changed: ReloadableOptions) => server.setOptions(changed),
+      async setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>) {
+        for (const options of Object.values(changed)) await server.setOptions(options);
+      },
       setWaivers: (_network: string, all: readonly WaiverAccount[]) => server.setWaivers(all),
       setCertificate: server.setCertificate,
     };

@@ -56,7 +56,8 @@ function setUp(content: string) {
   const applied: [network: string, ReloadableOptions][] = [];
   const used: [network: string, readonly WaiverAccount[]][] = [];
   const target = {
-    setOptions: async (network: string, changed: ReloadableOptions) => void applied.push([network, changed]),
+    setOptionsOfAll: async (changed: Readonly<Record<string, ReloadableOptions>>) =>
+      void applied.push(...Object.entries(changed)),
     setWaivers: async (network: string, waivers: readonly WaiverAccount[]) =>
       void used.push([network, waivers]),
     setCertificate: () => {},

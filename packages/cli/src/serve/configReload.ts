@@ -19,7 +19,8 @@ import { splitCertificate } from "./transportSettings.js";
 
 /** The running service, whose one network without a name has the empty one. */
 export interface ReloadTarget {
-  setOptions(network: string, changed: ReloadableOptions): Promise<void>;
+  /** Changes the options of all these networks, by their names, or of none. */
+  setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>): Promise<void>;
   setWaivers(network: string, waivers: readonly WaiverAccount[]): Promise<void>;
   setCertificate(tls: TlsCertificate): void;
 }
@@ -130,11 +131,11 @@ export class ConfigReload {
     });
     // The one step that can find a mistake: nothing has changed yet.
     this.#useCertificate(before.shared, shared);
-    for (const network of networks) {
+    const options = networks.map((network) => {
       const { otherValues } = splitCustody({ ...shared, ...network.values } as ServeValues);
-      const options = reloadable(serverOptions(otherValues, []));
-      await this.#running?.target.setOptions(networkName(network), options);
-    }
+      return [networkName(network), reloadable(serverOptions(otherValues, []))] as const;
+    });
+    await this.#running?.target.setOptionsOfAll(Object.fromEntries(options));
     this.#inForce = { ...before, shared, networks };
   }
 
