@@ -1,10 +1,14 @@
+import { RpcUnavailableError } from "../chain/rpc.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { LaneDependencies } from "./context.js";
 import type { Lane } from "./lane.js";
 import { logFailure } from "./logFailure.js";
 import { findDoubtedLanes } from "./lostBlocks.js";
 
-type FinalityDependencies = Pick<LaneDependencies, "store" | "chain" | "options" | "log">;
+interface FinalityDependencies extends Pick<LaneDependencies, "store" | "log"> {
+  readonly chain: Pick<LaneDependencies["chain"], "nonces">;
+  readonly options: Pick<LaneDependencies["options"], "pollIntervalMs">;
+}
 
 /** The intervals between two rounds. */
 const INTERVALS_PER_ROUND = 15;
@@ -13,7 +17,8 @@ const MOVE_CHECK_MS = 5_000;
 
 /**
  * Compares now and then the final blocks of all lanes of this replica with the chain, whether a lane has work or not, and
- * has the lanes search for lost wrappers after the store has moved to another server.
+ * has the lanes search for lost wrappers after the store has moved to another server. The log has when no node answers the
+ * first time, and when one answers again, rather than each round between.
  */
 export function startFinalityRounds(
   lanes: () => readonly Lane[],
@@ -21,13 +26,30 @@ export function startFinalityRounds(
 ): { close(): Promise<void> } {
   const timer = createWakeableTimer();
   let isClosed = false;
+  let isUnanswered = false;
+  const askedChain: FinalityDependencies["chain"] = {
+    async nonces(addresses) {
+      const nonces = await chain.nonces(addresses);
+      // Nobody is asked for none.
+      if (isUnanswered && addresses.length > 0) {
+        isUnanswered = false;
+        log.info("finality: a node answers again");
+      }
+      return nonces;
+    },
+  };
+  const onFailure = (error: unknown) => {
+    if (isUnanswered && error instanceof RpcUnavailableError) return;
+    isUnanswered ||= error instanceof RpcUnavailableError;
+    logFailure(log, error, "finality");
+  };
   const round = async () => {
     const held = lanes().flatMap((lane) => {
       const lease = lane.lease();
       return lease && lease.state !== "stopped" ? [{ lane, key: lease.lane }] : [];
     });
     const keys = held.map(({ key }) => key);
-    const doubted = await findDoubtedLanes(keys, { store, chain });
+    const doubted = await findDoubtedLanes(keys, { store, chain: askedChain });
     for (const { lane, key } of held) lane.onFinality(doubted.has(key) ? "doubted" : "kept");
     if (held.length > 0 && (await store.moves.hasMoved(MOVE_CHECK_MS)))
       for (const { lane } of held) lane.searchLostWrappers();
@@ -35,7 +57,7 @@ export function startFinalityRounds(
   const running = (async () => {
     while (!isClosed) {
       await timer.rest(INTERVALS_PER_ROUND * options.pollIntervalMs, false);
-      if (!isClosed) await round().catch((error: unknown) => logFailure(log, error, "finality"));
+      if (!isClosed) await round().catch(onFailure);
     }
   })();
   return {

@@ -49,7 +49,7 @@ export const CONFIRM_LOSS_MS = 15_000;
  */
 export async function findDoubtedLanes(
   lanes: readonly HeldLane[],
-  { store, chain }: Pick<WatchContext, "store" | "chain">,
+  { store, chain }: Pick<WatchContext, "store"> & { readonly chain: Pick<WatchContext["chain"], "nonces"> },
 ): Promise<ReadonlySet<HeldLane>> {
   const [first] = lanes;
   if (first === undefined) return new Set();
