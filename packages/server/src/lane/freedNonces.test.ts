@@ -1,7 +1,7 @@
 // Steps that take accepted work from the lane's memory after something has freed a nonce that they remember as taken.
 import { expect, it } from "vitest";
 import { assignContext } from "../../test/support/assignContext.js";
-import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
+import { createHeldLane, createSubmission, newSubmissionOf } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
@@ -81,4 +81,14 @@ it("fills the nonce of a refused submission, also after a step that read the sto
   );
   await acceptFor(context, 3);
   expect(await noncesOfStep(context)).toEqual([0n]);
+});
+
+it("fills a gap below the nonces of a full lane, which nothing else would end", async () => {
+  const context = assignContext(store);
+  const full = { ...context, options: { ...context.options, maxInFlight: 2 } };
+  await createSubmission("signed", store, lane, newSubmissionOf(1), 2n);
+  await createSubmission("signed", store, lane, newSubmissionOf(2), 3n);
+  await acceptFor(full, 3);
+  const steps = [await noncesOfStep(full), await noncesOfStep(full)];
+  expect(steps).toEqual([[], [0n, 1n]]);
 });

@@ -116,8 +116,8 @@ async function workOf(
     retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));
   const senders = await reroute(held, snapshot.senders.filter(mayRetry), context);
   const { maxInFlight } = context.options;
-  const free = Math.min(limit, maxInFlight - snapshot.assigned.count);
-  if (free <= 0 || (senders.length === 0 && snapshot.assigned.count === 0)) return undefined;
+  if (senders.length === 0 && snapshot.assigned.count === 0) return undefined;
+  const free = Math.max(0, Math.min(limit, maxInFlight - snapshot.assigned.count));
   const ofKey = parties.shareOfKey(limit);
   const room = {
     all: ofKey < limit ? Math.min(free, snapshot.ready + snapshot.due) : free,
@@ -126,7 +126,8 @@ async function workOf(
     retries,
     maxInFlight,
   };
-  return { snapshot, senders, room, parties };
+  // A full lane signs nothing, but looks for a gap below its nonces, for which it would wait for ever.
+  return { snapshot, senders: free > 0 ? senders : [], room, parties };
 }
 
 /** @param isQuiet the queue is probably short. */
