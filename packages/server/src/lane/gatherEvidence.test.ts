@@ -80,6 +80,13 @@ describe("an assignment of a lane that knows its queue as empty", () => {
     expect(readings).toEqual(["queue"]);
   });
 
+  it("reads the queue in a step that is to read those whose pause is over", async () => {
+    const { acceptHere, context, readings } = await known();
+    const one = await acceptHere(1);
+    expect(idsOf(await assign(lane, { ...options, due: 4 }, context))).toEqual([`${one.id} 0`]);
+    expect(readings).toEqual(["queue"]);
+  });
+
   it("leaves no rejection behind where the node fails while the store is written", async () => {
     let answers = true;
     const { acceptHere, context } = await known(async () => {

@@ -19,7 +19,7 @@ async function assertLaws(model: LaneModel): Promise<void> {
   // A chain that has lost final blocks contradicts what they had proven.
   if (model.isRestored) return;
   const rows = await model.rows();
-  const held = rows.flatMap(({ waiver_nonce, state }) => (state === "failed" ? [] : (waiver_nonce ?? [])));
+  const held = rows.flatMap(({ held_nonce, state }) => (state === "failed" ? [] : (held_nonce ?? [])));
   expect(new Set(held).size, "a waiver nonce is given twice").toBe(held.length);
   const ran = new Set(executed);
   const failed = rows.filter(({ state }) => state === "failed");

@@ -57,7 +57,10 @@ export interface Row {
   readonly inner_hash: Buffer;
   readonly sender: Buffer;
   readonly sender_nonce: string;
+  /** The nonce of the wrapper that carried the InnerTx, which may be an earlier one of the submission. */
   readonly waiver_nonce: string | null;
+  /** The nonce that the submission keeps from others. */
+  readonly held_nonce: string | null;
   readonly error_reason: string | null;
   /** Null while a reorg may change it. */
   readonly finished_at: Date | null;
@@ -85,6 +88,9 @@ interface Owner {
   outbox: (readonly InFlightSubmission[])[];
   mustResend: boolean;
 }
+
+/** The events of one owner, but for the flow, which consists of others. */
+type Work = Exclude<Extract<Event, { owner: number }>, { kind: "flow" }>;
 
 class ProcessDiedError extends Error {}
 
@@ -136,8 +142,9 @@ export class LaneModel {
   }
 
   rows(): Promise<Row[]> {
-    const sql = `select id, state, inner_hash, sender, sender_nonce, waiver_nonce, error_reason, finished_at
-      from submissions order by id`;
+    const sql = `select s.id, s.state, s.inner_hash, s.sender, s.sender_nonce, s.waiver_nonce, s.error_reason,
+        s.finished_at, case when s.finished_at is null then u.waiver_nonce else s.waiver_nonce end as held_nonce
+      from submissions s left join unfinished u on u.id = s.id order by s.id`;
     return this.#store.pool.query<Row>(sql).then(({ rows }) => rows);
   }
 
@@ -151,6 +158,8 @@ export class LaneModel {
     switch (event.kind) {
       case "accept":
         return this.#accept(event.user, event.how);
+      case "flow":
+        return this.#flow(event);
       case "takeOver":
         return this.#takeOver(this.#ownerOf(event.owner));
       case "block":
@@ -287,7 +296,20 @@ export class LaneModel {
     };
   }
 
-  async #accept(user: number, how: "next" | "ahead" | "rival" | "again"): Promise<void> {
+  async #flow({ owner, users, answers }: Extract<Event, { kind: "flow" }>): Promise<void> {
+    for (const user of users) {
+      await this.#accept(user, "next", owner);
+      await this.#work({ kind: "assign", owner, answers, fromMemory: true });
+      await this.#work({ kind: "send", owner, answers });
+    }
+  }
+
+  /** @param by the process that accepts it. */
+  async #accept(
+    user: number,
+    how: "next" | "ahead" | "rival" | "again",
+    by: number = user % 2,
+  ): Promise<void> {
     const sender = userAddress(user);
     const own = (await this.rows()).filter(
       (row) => bytesToHex(row.sender) === sender && row.state !== "failed",
@@ -300,7 +322,7 @@ export class LaneModel {
     const place = { chain: this.#chainRef, origin: user % 2 === 0 ? REPLICA : randomUUID() };
     const newSubmission = newSubmissionOf(user, nonce, changes);
     // Nobody tells the other process: a notification may be lost.
-    const { accepted } = this.#ownerOf(user % 2);
+    const { accepted } = this.#ownerOf(by);
     accepted.prepare([newSubmission]);
     const [acceptance] = await accept(this.#store, place, [newSubmission]).catch((error: unknown) => {
       if (!(error instanceof CompetitorGoneError)) throw error;
@@ -326,7 +348,7 @@ export class LaneModel {
     taker.mustResend = true;
   }
 
-  async #work(event: Extract<Event, { owner: number }>): Promise<void> {
+  async #work(event: Work): Promise<void> {
     const worker = this.#ownerOf(event.owner);
     if (event.kind === "crash") {
       this.#owners[event.owner] = this.#newOwner();
@@ -347,7 +369,7 @@ export class LaneModel {
     if (before) expect(await this.rows()).toEqual(before);
   }
 
-  async #act(event: Extract<Event, { owner: number }>, worker: Owner, held: HeldLane): Promise<void> {
+  async #act(event: Work, worker: Owner, held: HeldLane): Promise<void> {
     const { context, broadcaster, watcher, lostBlocks } = worker;
     const isStopped = await this.#isStopped();
     this.#answers = "answers" in event ? event.answers : ["good"];

@@ -43,6 +43,16 @@ export type Event =
   /** A user submits the next nonce, one ahead of it, another transaction for the nonce before it, or the same bytes. */
   | { readonly kind: "accept"; readonly user: number; readonly how: "next" | "ahead" | "rival" | "again" }
   /**
+   * These users submit their next nonces to this owner, one after the other. After each, it takes a step, for which it need not
+   * read the queue where it knows it as empty, and sends.
+   */
+  | {
+      readonly kind: "flow";
+      readonly owner: number;
+      readonly users: readonly number[];
+      readonly answers: readonly Answer[];
+    }
+  /**
    * The owner takes its next step. If it must resend, it sends what is signed first, and the node gives these answers in
    * turn. Then it signs and stores new wrappers, without sending them yet. With `fromMemory`, it need not read the queue.
    */
@@ -112,6 +122,15 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
     }),
   },
   { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers, lags, fromMemory }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: kind("flow"),
+      owner,
+      users: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 4 }),
+      answers,
+    }),
+  },
   { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, answers, lags }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, answers, lags }) },
   { weight: 3, arbitrary: fc.record({ kind: kind("store"), owner }) },
