@@ -29,6 +29,7 @@ import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/inF
 import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
 import { setLaneState } from "../../src/store/lanes/setLaneState.js";
 import type { Store } from "../../src/store/store.js";
+import { expireQueued, findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
 import { ANSWERS, type Answer, type Event, MAX_REORG, type NodeAnswer } from "./laneModelEvents.js";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
 import { bytes, newSubmissionOf } from "./submissions.js";
@@ -45,6 +46,8 @@ const optionsWith = (reorgDepth: number) =>
     reorgDepth,
   });
 const OPTIONS = new Map([0, MAX_REORG].map((depth) => [depth, optionsWith(depth)]));
+/** Long enough for all that the lane can still carry. */
+const MAX_QUEUE_MS = 120_000;
 const METRICS = createMetrics(() => []);
 /** The replica whose lane it is; it accepts the submissions of users with an even number. */
 const REPLICA = randomUUID();
@@ -202,6 +205,8 @@ export class LaneModel {
         this.openings++;
         await setLaneState(this.#store, this.#chainRef, hexToBytes(WAIVER), "open");
       }
+      // The service gives up what waits for a nonce that the restored chain has lost.
+      if (this.isRestored) await this.#expireQueued();
       if (i < 60 && i % 3 === 1) await this.happen({ kind: "accept", user: 4, how: "next" });
       await this.happen({ kind: "assign", owner: 0, answers: ["good"] });
       await this.happen({ kind: "send", owner: 0, answers: ["good"] });
@@ -213,6 +218,13 @@ export class LaneModel {
       if ((await this.rows()).every((row) => row.finished_at !== null)) return true;
     }
     return false;
+  }
+
+  async #expireQueued(): Promise<void> {
+    const terms = { maxQueueMs: MAX_QUEUE_MS, since: new Date(0), limit: 100 };
+    const overdue = await findOverdueQueued(this.#store, this.#chainRef, terms);
+    const ids = overdue.map(({ id }) => id);
+    await expireQueued(this.#store, ids, MAX_QUEUE_MS);
   }
 
   #ownerOf(i: number): Owner {
