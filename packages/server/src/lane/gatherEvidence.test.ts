@@ -41,6 +41,18 @@ describe("an assignment of a lane that knows its queue as empty", () => {
     return { acceptHere, context, readings };
   }
 
+  /** The context of such a lane whose node does not answer any more, with an accepted submission. */
+  async function knownWithoutNode() {
+    let answers = true;
+    const { acceptHere, context } = await known(async () => {
+      if (!answers) throw new Error("no node answers");
+      return [0n, 0n];
+    });
+    answers = false;
+    await acceptHere(1);
+    return context;
+  }
+
   const options = { limit: 100, due: 0 };
   const idsOf = ({ signed }: { signed: readonly { id: string; waiverNonce: bigint }[] }) =>
     signed.map(({ id, waiverNonce }) => `${id} ${waiverNonce}`);
@@ -88,13 +100,7 @@ describe("an assignment of a lane that knows its queue as empty", () => {
   });
 
   it("leaves no rejection behind where the node fails while the store is written", async () => {
-    let answers = true;
-    const { acceptHere, context } = await known(async () => {
-      if (!answers) throw new Error("no node answers");
-      return [0n, 0n];
-    });
-    answers = false;
-    await acceptHere(1);
+    const context = await knownWithoutNode();
     const unhandled: unknown[] = [];
     const note = (error: unknown) => unhandled.push(error);
     process.on("unhandledRejection", note);
@@ -109,13 +115,7 @@ describe("an assignment of a lane that knows its queue as empty", () => {
   });
 
   it("fails where no node tells the nonces, and leaves no rejection behind", async () => {
-    let answers = true;
-    const { acceptHere, context } = await known(async () => {
-      if (!answers) throw new Error("no node answers");
-      return [0n, 0n];
-    });
-    answers = false;
-    await acceptHere(1);
+    const context = await knownWithoutNode();
     await expect(assign(lane, options, context)).rejects.toThrow("no node answers");
   });
 });

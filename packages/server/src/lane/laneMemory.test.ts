@@ -58,7 +58,7 @@ it("counts the nonces of each step", () => {
   const { memory } = remembering();
   const step = memory.begin(HELD);
   const snapshot = step.snapshotOf(work(submission(1)), LIMIT, PLACES) ?? EMPTY;
-  step.end(snapshot, [{ id: "1 0", sender: bytes(20, 1), waiverNonce: 9n }]);
+  step.end(snapshot, [{ sender: bytes(20, 1), waiverNonce: 9n }]);
   const next = memory.begin(HELD).snapshotOf(work(submission(2)), LIMIT, PLACES);
   expect(next?.assigned).toEqual({ count: 3, lowest: 7n, highest: 9n });
 });
@@ -98,7 +98,7 @@ it("lets no more than 250 ms pass between two readings of the store", () => {
   clock.now = 200;
   const step = memory.begin(HELD);
   const snapshot = step.snapshotOf(work(submission(1)), LIMIT, PLACES);
-  step.end(snapshot ?? EMPTY, [{ id: "1 0", sender: bytes(20, 1), waiverNonce: 9n }]);
+  step.end(snapshot ?? EMPTY, [{ sender: bytes(20, 1), waiverNonce: 9n }]);
   clock.now = 249;
   expect(step.isKnown).toBe(true);
   clock.now = 250;
@@ -110,7 +110,7 @@ it("does not take again what the store has shown already", () => {
   const sender = { sender: bytes(20, 3), inFlightNonces: new Set<bigint>() };
   const one = { ...submission(3), signings: 0, position: 0, ageMs: 0, isSetAside: false, isWaiting: false };
   const shown = { ...EMPTY, senders: [{ ...sender, queued: [one] }] };
-  memory.begin(HELD).end(shown, [{ id: one.id, sender: bytes(20, 4), waiverNonce: 9n }]);
+  memory.begin(HELD).end(shown, [{ sender: bytes(20, 4), waiverNonce: 9n }]);
   const taken = work(submission(3), submission(2));
   expect(recall(memory, taken)).toEqual([["2 0"]]);
 });
@@ -123,7 +123,7 @@ it("leaves to the store the next of a sender in flight, and more than there are 
     [work(...Array.from({ length: 17 }, (_, user) => submission(user + 2))), PLACES],
   ] as const) {
     const { memory } = remembering();
-    memory.begin(HELD).end(EMPTY, [{ id: "0", sender: bytes(20, 1), waiverNonce: 9n }]);
+    memory.begin(HELD).end(EMPTY, [{ sender: bytes(20, 1), waiverNonce: 9n }]);
     memory.begin(HELD).end(EMPTY, []);
     expect(recall(memory, taken, places)).toBeUndefined();
   }

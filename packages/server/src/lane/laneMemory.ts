@@ -34,7 +34,6 @@ export interface StepMemory {
 }
 
 interface SignedNonce {
-  readonly id: string;
   readonly sender: Uint8Array;
   readonly waiverNonce: bigint;
 }

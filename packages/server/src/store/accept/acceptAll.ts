@@ -1,7 +1,7 @@
 import type { Queryable, Store } from "../store.js";
 import { type AcceptPlace, accept } from "./accept.js";
 import { acceptCapped, type CappedSubmission } from "./acceptCapped.js";
-import { type Accept, groupAccepts } from "./groupAccepts.js";
+import { type Accept, type AcceptWrite, groupAccepts } from "./groupAccepts.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /** For one key with caps: a second write would hold a connection while it waits for the first. */
@@ -34,18 +34,17 @@ export function createAcceptAll(
   place: AcceptPlace,
   onWrite: (newSubmissions: readonly NewSubmission[]) => void = () => {},
 ): Accept {
-  const shared = groupAccepts((newSubmissions, isRepeated) => {
-    onWrite(newSubmissions);
-    return accept(store, place, newSubmissions, isRepeated);
-  });
+  const announced =
+    (write: AcceptWrite): AcceptWrite =>
+    (newSubmissions, isRepeated) => {
+      onWrite(newSubmissions);
+      return write(newSubmissions, isRepeated);
+    };
+  const shared = groupAccepts(announced((all, isRepeated) => accept(store, place, all, isRepeated)));
+  const writeOfKey = announced((all, isRepeated) => acceptOfKey(store, place, all, isRepeated));
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
-    const acceptGroup =
-      byKey.get(keyId) ??
-      groupAccepts((all, isRepeated) => {
-        onWrite(all);
-        return acceptOfKey(store, place, all, isRepeated);
-      }, ONE_WRITE);
+    const acceptGroup = byKey.get(keyId) ?? groupAccepts(writeOfKey, ONE_WRITE);
     byKey.set(keyId, acceptGroup);
     return acceptGroup;
   };
