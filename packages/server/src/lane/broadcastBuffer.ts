@@ -75,7 +75,6 @@ interface BufferedEntry {
 }
 
 type IsMeant = (entry: BufferedEntry) => boolean;
-const NONE: IsMeant = () => false;
 type LaneWrite<T> = (wrappers: readonly BroadcastWrapper[]) => Promise<T>;
 /** A write that stored broadcasts, and the submissions that it moved. */
 type WithBroadcast = { readonly broadcast: readonly ChangedSubmission[] };
@@ -107,7 +106,8 @@ export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies)
       for (const { id } of wrappers) results.notifyHere(id, BROADCAST);
     },
     // Hundreds wait for their block, and each step asks.
-    storeAlongside: (held, write) => writer.store(held, buffered.hasDue() ? isDue : NONE, write),
+    storeAlongside: (held, write) =>
+      writer.store(held, buffered.hasDue() ? buffered.takeOutOf(held, isDue) : [], write),
     storeBeyond: writer.storeBeyond,
     unstored: writer.unstored,
     async flush(waiver) {
@@ -142,11 +142,9 @@ function createEntryWriter(
   };
   const storeEntries = async <T extends WithBroadcast>(
     held: HeldLane,
-    isMeant: IsMeant,
+    entries: readonly BufferedEntry[],
     write: LaneWrite<T>,
   ) => {
-    const isOfLane: IsMeant = (entry) => bytesEqual(entry.held.waiver, held.waiver) && isMeant(entry);
-    const entries = isMeant === NONE ? [] : buffered.takeOut(isOfLane);
     const saved = await storeTaken(entries, write(entries.map(withAge)), held);
     // Lines on this replica get the update a second time, those on other replicas for the first time.
     if (entries.length > 0) results.publish(saved.broadcast, () => BROADCAST);
@@ -166,7 +164,7 @@ function createEntryWriter(
     /** Writes entries, each lane's in a write of its own. Never rejects. */
     async flush(isMeant: IsMeant): Promise<void> {
       const flushes = buffered.leasesOf(isMeant).map((held) =>
-        storeEntries(held, isMeant, async (wrappers) => ({
+        storeEntries(held, buffered.takeOutOf(held, isMeant), async (wrappers) => ({
           broadcast: await saveBroadcast(store, held, wrappers),
         })),
       );
@@ -241,6 +239,20 @@ function createEntries(dueAt: (entry: BufferedEntry) => number) {
   const noteDue = (entry: BufferedEntry) => {
     firstDueAt = Math.min(firstDueAt, dueAt(entry));
   };
+  const takeOut = (isMeant: IsMeant): BufferedEntry[] => {
+    const taken: BufferedEntry[] = [];
+    const left: BufferedEntry[] = [];
+    firstDueAt = Number.POSITIVE_INFINITY;
+    for (const entry of entries) {
+      if (isMeant(entry)) taken.push(entry);
+      else {
+        left.push(entry);
+        noteDue(entry);
+      }
+    }
+    entries = left;
+    return taken;
+  };
   return {
     isEmpty: () => entries.length === 0,
     all: (): readonly BufferedEntry[] => entries,
@@ -251,20 +263,10 @@ function createEntries(dueAt: (entry: BufferedEntry) => number) {
       added.forEach(noteDue);
     },
     /** Takes out entries, those of a lane's earlier leases too: a late answer of a node is still true. */
-    takeOut(isMeant: IsMeant): BufferedEntry[] {
-      const taken: BufferedEntry[] = [];
-      const left: BufferedEntry[] = [];
-      firstDueAt = Number.POSITIVE_INFINITY;
-      for (const entry of entries) {
-        if (isMeant(entry)) taken.push(entry);
-        else {
-          left.push(entry);
-          noteDue(entry);
-        }
-      }
-      entries = left;
-      return taken;
-    },
+    takeOut,
+    /** Takes out entries of a lane. */
+    takeOutOf: ({ waiver }: HeldLane, isMeant: IsMeant) =>
+      takeOut((entry) => bytesEqual(entry.held.waiver, waiver) && isMeant(entry)),
     /** Returns the latest lease of each lane of these entries, which writes for its earlier ones. */
     leasesOf(isMeant: IsMeant): HeldLane[] {
       const held = entries.filter(isMeant).map((entry) => entry.held);
