@@ -13,6 +13,7 @@ import type { KeyDirectory } from "./keys/directory.js";
 import { createAcceptedWork } from "./lane/acceptedWork.js";
 import { createBroadcastBuffer } from "./lane/broadcastBuffer.js";
 import { type LaneDirectory, openLaneDirectory } from "./lane/directory.js";
+import { createLaneOffers } from "./lane/laneOffers.js";
 import { createLaneSet } from "./lane/laneSet.js";
 import { createLaneStatusCache } from "./lane/laneStatusCache.js";
 import { createOwnWaivers } from "./lane/ownWaivers.js";
@@ -286,26 +287,27 @@ function createLanes(
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
   const acceptedWork = createAcceptedWork(base.chain);
+  const laneOffers = createLaneOffers((waiver) => lanes.wake([waiver], "accepted"));
   const signer = createSigner({ options, log, signal, metrics });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica });
   const routing = createRouting({ policies, directory, announceWork });
   const { laneFloors } = statuses;
   const revertCauses = createRevertCauses({ store: base.store, rpc: base.replayRpc, log });
   const shared = {
-    ...{ results, metrics, routing, acceptedWork },
+    ...{ results, metrics, routing, acceptedWork, laneOffers },
     ...{ signer, broadcastBuffer, laneFloors, revertCauses },
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.onWork(lanes.wake);
-  return { lanes, acceptedWork, signer, broadcastBuffer, revertCauses };
+  return { lanes, acceptedWork, laneOffers, signer, broadcastBuffer, revertCauses };
 }
 
 function createRelayIntake(
   base: RelayBase,
   { results, refusals, byHash }: Messaging,
   { metrics, policies, directory, announceWork, statuses }: Coordination,
-  { acceptedWork }: LaneParts,
+  { acceptedWork, laneOffers }: LaneParts,
 ) {
   return createIntake({
     ...base,
@@ -318,6 +320,7 @@ function createRelayIntake(
     metrics,
     policies,
     acceptedWork,
+    laneOffers,
     lanes: () => statuses.lanes,
     chooseLane: directory.choose,
     wakeLanes: (waivers) => announceWork(waivers, "accepted"),

@@ -191,7 +191,8 @@ class SliceAcceptor implements BatchAcceptor {
     const acceptanceById = new Map(newSubmissions.map(({ id }, i) => [id, acceptances[i]]));
     const accepted = newSubmissions.flatMap((submission, i): AcceptedSubmission[] => {
       const acceptance = acceptances[i];
-      return acceptance?.kind === "accepted" ? [{ waiver: acceptance.waiver, submission }] : [];
+      if (acceptance?.kind !== "accepted") return [];
+      return [{ waiver: acceptance.waiver, submission, isSigned: acceptance.isSigned ?? false }];
     });
     return {
       lineSources: transactions.map((one) => lineSourceOf(one, acceptanceById.get(one.id))),

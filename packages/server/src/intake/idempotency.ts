@@ -53,6 +53,8 @@ export interface AcceptedSubmission {
   /** The waiver of its lane: 20 bytes. */
   readonly waiver: Uint8Array;
   readonly submission: NewSubmission;
+  /** The lane has it already: it has signed its wrapper. */
+  readonly isSigned: boolean;
 }
 
 export interface SliceOutcome {

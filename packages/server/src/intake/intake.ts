@@ -1,5 +1,6 @@
 import { ProtocolError, type Wait } from "@gas-waiver/protocol";
 import type { AcceptedWork } from "../lane/acceptedWork.js";
+import type { LaneOffers } from "../lane/laneOffers.js";
 import type { Caller } from "../model/caller.js";
 import type { Logger } from "../model/log.js";
 import type { Metrics } from "../model/metrics.js";
@@ -83,6 +84,7 @@ export interface IntakeDependencies {
   readonly log: Logger;
   readonly policies: Pick<PolicySource, "current">;
   readonly acceptedWork: Pick<AcceptedWork, "add" | "prepare">;
+  readonly laneOffers: Pick<LaneOffers, "offer">;
   readonly chainRef: number;
   /** The lanes as they were last read. */
   readonly lanes: () => readonly LaneFloor[];
@@ -113,12 +115,12 @@ class SubmissionIntake implements Intake {
   constructor(dependencies: IntakeDependencies) {
     this.#dependencies = dependencies;
     const { store, options, policies, refusals, log, chainRef, replica } = dependencies;
-    const { chooseLane, acceptedWork } = dependencies;
+    const { chooseLane, acceptedWork, laneOffers } = dependencies;
     const place = { chain: chainRef, origin: replica };
     this.#admission = createAdmission(dependencies);
     this.#idempotency = createIdempotency({ store, retentionMs: options.idempotencyMs, place });
     this.#acceptor = createBatchAcceptor({
-      acceptAll: createAcceptAll(store, place, acceptedWork.prepare),
+      acceptAll: createAcceptAll(store, place, { onWrite: acceptedWork.prepare, offer: laneOffers.offer }),
       idempotency: this.#idempotency,
       carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
       chooseLane,
@@ -205,7 +207,8 @@ class SubmissionIntake implements Intake {
   #onAccepted(accepted: readonly AcceptedSubmission[]): void {
     const { metrics, acceptedWork, wakeLanes } = this.#dependencies;
     metrics.accepted(accepted.length);
-    for (const { waiver, submission } of accepted) acceptedWork.add(waiver, submission);
-    wakeLanes(accepted.map(({ waiver }) => waiver));
+    const queued = accepted.filter(({ isSigned }) => !isSigned);
+    for (const { waiver, submission } of queued) acceptedWork.add(waiver, submission);
+    if (queued.length > 0) wakeLanes(queued.map(({ waiver }) => waiver));
   }
 }

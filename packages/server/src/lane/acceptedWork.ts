@@ -31,6 +31,8 @@ export interface AcceptedWork {
   prepare(newSubmissions: readonly NewSubmission[]): void;
   /** Records what was accepted into the lane of a waiver. */
   add(waiver: Uint8Array, submission: NewSubmission): void;
+  /** Whether something was added that no step has taken. */
+  has(waiver: Uint8Array): boolean;
   /** Returns what was added since the last call. */
   take(waiver: Uint8Array): TakenWork;
   /** Says whether the next step of the lane can do without its queue, if it comes soon. */
@@ -84,6 +86,7 @@ export function createAcceptedWork(
         ofLane.bytes = bytes;
       }
     },
+    has: (waiver) => added.has(bytesToHex(waiver)),
     take(waiver) {
       const waiverHex = bytesToHex(waiver);
       const { submissions = [], hadMore = false } = added.get(waiverHex) ?? {};

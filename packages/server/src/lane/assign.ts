@@ -1,20 +1,21 @@
 import type { Failure } from "../model/submission.js";
-import type { LaneSignRequest } from "../signing/laneSigner.js";
 import { findFailedPredecessors } from "../store/lanes/failedPredecessors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
-import type { LaneSnapshot, QueuedSender, QueuedSubmission } from "../store/lanes/laneSnapshot.js";
+import type { LaneSnapshot, QueuedSender } from "../store/lanes/laneSnapshot.js";
 import { countOpenWrappers } from "../store/lanes/withdrawnWrappers.js";
-import { type SignedSubmission, saveSigned } from "../store/transitions/saveSigned.js";
+import { saveSigned } from "../store/transitions/saveSigned.js";
 import { chooseReady } from "./chooseReady.js";
 import type { LaneContext } from "./context.js";
 import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
 import { keepBegun } from "./keepBegun.js";
+import type { StepMemory } from "./laneMemory.js";
 import { decide } from "./law.js";
 import { excuseNonceGaps } from "./nonceGap.js";
 import { assertSendersInOrder, type Placed, placeAbove, placeInGaps } from "./placement.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
 import { failSubmissions, reconcile } from "./reconcile.js";
+import { signPlaced, toInFlight } from "./signPlaced.js";
 import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
@@ -46,8 +47,17 @@ export async function assign(
   const { snapshot, evidence } = await gatherEvidence(held, options, memory, context);
   const assigned = await assignBy(snapshot, evidence, held, options, context);
   memory.end(snapshot, assigned.signed);
-  context.acceptedWork.setReady(held.waiver, memory.isKnown);
+  setReady(held, memory, context);
   return assigned;
+}
+
+/** Says whether the lane's next step can do without its queue. */
+export function setReady(held: HeldLane, { isKnown }: StepMemory, context: LaneContext): void {
+  const { acceptedWork, laneMemory, laneOffers, laneSigner } = context;
+  acceptedWork.setReady(held.waiver, isKnown);
+  // A custody that takes its time would delay the accept.
+  const mayAccept = isKnown && laneSigner.window === Number.POSITIVE_INFINITY;
+  laneOffers.setReady(held.waiver, mayAccept, laneMemory.hasInFlight);
 }
 
 async function assignBy(
@@ -143,8 +153,6 @@ function gapFailure({ reason, message, values, missing }: GapFailure, predecesso
   };
 }
 
-type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };
-
 interface Signed {
   /** The submissions that were stored as signed; others were no longer queued. */
   readonly signed: readonly InFlightSubmission[];
@@ -158,22 +166,9 @@ async function signAndStore(
   { store, laneSigner, broadcastBuffer }: LaneContext,
 ): Promise<Signed> {
   if (placed.length === 0) return { signed: [], waits: false };
-  const requests = placed.map(
-    ({ submission, waiverNonce }): LaneSignRequest => ({
-      id: submission.id,
-      innerRaw: submission.innerRaw,
-      waiverNonce,
-    }),
-  );
-  const wrappers = await laneSigner.sign(requests);
-  const waits = wrappers.length < placed.length;
-  if (wrappers.length === 0) return { signed: [], waits };
-  const signed = wrappers.map((wrapper, i): SignedPlaced => {
-    const one = placed[i];
-    if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
-    const { id, signings } = one.submission;
-    return { ...one, ...wrapper, id, signings };
-  });
+  const signed = await signPlaced(placed, laneSigner);
+  const waits = signed.length < placed.length;
+  if (signed.length === 0) return { signed: [], waits };
   const moved = await broadcastBuffer.storeAlongside(held, (broadcast) =>
     saveSigned(store, held, signed, broadcast),
   );
@@ -189,23 +184,4 @@ async function signAndStore(
 function beforeRefused(plan: SenderPlan, { laneSigner }: LaneContext): SenderPlan {
   const refused = plan.ready.findIndex(({ id }) => laneSigner.isRefused(id));
   return refused < 0 ? plan : { ...plan, ready: plan.ready.slice(0, refused) };
-}
-
-function toInFlight(
-  { submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced,
-  origin: string,
-): InFlightSubmission {
-  const { id, innerHash, sender, senderNonce } = submission;
-  return {
-    id,
-    state: "signed",
-    signings: submission.signings + 1,
-    waiverNonce,
-    wrapperRaw,
-    wrapperHash,
-    innerHash,
-    sender,
-    senderNonce,
-    origin,
-  };
 }

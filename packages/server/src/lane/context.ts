@@ -13,6 +13,7 @@ import type { AcceptedWork } from "./acceptedWork.js";
 import type { BroadcastBuffer } from "./broadcastBuffer.js";
 import type { Confirmations } from "./confirmations.js";
 import type { LaneMemory } from "./laneMemory.js";
+import type { LaneOffers } from "./laneOffers.js";
 import type { RevertCauses } from "./revertCauses.js";
 import type { Routing } from "./routing.js";
 
@@ -25,7 +26,8 @@ export interface LaneDependencies {
   readonly log: Logger;
   readonly options: ResolvedOptions;
   readonly routing: Routing;
-  readonly acceptedWork: Pick<AcceptedWork, "take" | "setReady">;
+  readonly acceptedWork: Pick<AcceptedWork, "take" | "has" | "setReady">;
+  readonly laneOffers: Omit<LaneOffers, "offer">;
   readonly signer: Pick<Signer, "of">;
   readonly broadcastBuffer: BroadcastBuffer;
   /** Without it, nobody looks for the causes of reverts. */
@@ -42,7 +44,7 @@ export interface LaneDependencies {
  * The parts that follow a lane's wrappers on the chain, with what they remember between their polls. They sign nothing. `log`
  * names the waiver in each record.
  */
-export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork"> {
+export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork" | "laneOffers"> {
   readonly confirmations: Confirmations;
   readonly nonceProofs: Pick<NonceProofs, "find">;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */

@@ -16,6 +16,8 @@ import { planSender, type SenderPlan } from "./plan.js";
 import { reroute } from "./reroute.js";
 import type { Retries } from "./retryPace.js";
 
+/** More of what this replica has accepted is read from the queue, where keys and senders take turns. */
+const MAX_ACCEPTED = 16;
 /** While no more senders than this are expected, the lane reads its queue as a short one first. */
 const MAX_EXPECTED_OF_SHORT_QUEUE = 4;
 
@@ -77,7 +79,9 @@ export async function gatherEvidence(
   // It may reject while nobody waits for it yet, or after the store has failed.
   early?.catch(() => {});
   const mayRemember = early !== undefined && due === 0 && laneSigner.begun.size === 0;
-  const remembered = mayRemember ? memory.snapshotOf(accepted, limit, placesOfSender) : undefined;
+  const remembered = mayRemember
+    ? memory.snapshotOf(accepted, Math.min(limit, MAX_ACCEPTED), placesOfSender)
+    : undefined;
   if (remembered && early) {
     const work = await workOf(remembered, held, options, context);
     const evidence = work && planAllReady(work, await early, context);

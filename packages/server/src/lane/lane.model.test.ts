@@ -43,12 +43,14 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
   it(
     "executes each InnerTx at most once, gives no nonce twice, is fenced, and ends everything after the accidents",
     async () => {
+      let offersTaken = 0;
       const check = async (reorgDepth: number, mayBeRestored: boolean, events: readonly Event[]) => {
         const model = await LaneModel.start(store, { pool, reorgDepth, mayBeRestored });
         for (const event of events) {
           await model.happen(event);
           await assertLaws(model);
         }
+        offersTaken += model.offersTaken;
         const healed = await model.heal();
         await assertLaws(model);
         const blameless = { state: "open", reason: null, foreign_uses: 0 };
@@ -75,6 +77,7 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
         ),
         PARAMETERS,
       );
+      expect(offersTaken, "no submission was accepted and signed in one write").toBeGreaterThan(0);
     },
     TIMEOUT_MS,
   );

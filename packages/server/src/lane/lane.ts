@@ -71,7 +71,7 @@ export interface StartLaneDependencies extends LaneDependencies {
 export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies): Lane {
   const { address: waiver } = account;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
-  const { stepTimer, laneMemory, wake } = createWaking();
+  const { stepTimer, laneMemory, wake } = createWaking(() => dependencies.laneOffers.setReady(waiver, false));
   const lease = dependencies.leases.keep(waiver, () => {
     wake();
     watch.follow();
@@ -129,12 +129,18 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   };
 }
 
-/** The timer of the lane's rests, which only this replica's accepted submissions wake without the store being read. */
-function createWaking() {
+/**
+ * The timer of the lane's rests, which only this replica's accepted submissions wake without the store being read.
+ * @param onForgotten called when the next step has to read it.
+ */
+function createWaking(onForgotten: () => void) {
   const stepTimer = createWakeableTimer();
   const laneMemory = createLaneMemory();
   const wake = (work?: WorkKind) => {
-    if (work !== "accepted") laneMemory.forget();
+    if (work !== "accepted") {
+      laneMemory.forget();
+      onForgotten();
+    }
     stepTimer.wake();
   };
   return { stepTimer, laneMemory, wake };

@@ -5,7 +5,7 @@ import type { AcceptedSubmission, TakenWork } from "./acceptedWork.js";
 import { createLaneMemory, type LaneMemory } from "./laneMemory.js";
 
 const HELD = { chain: 1, waiver: bytes(20, 1), owner: "replica", epoch: 1n };
-const LIMIT = 100;
+const LIMIT = 16;
 const PLACES = 50;
 
 const EMPTY: LaneSnapshot = {
@@ -115,7 +115,7 @@ it("does not take again what the store has shown already", () => {
   expect(recall(memory, taken)).toEqual([["2 0"]]);
 });
 
-it("leaves to the store the next of a sender in flight, and more than there are places for", () => {
+it("leaves to the store the next of a sender in flight, more than there are places for, and more than the limit", () => {
   for (const [taken, places] of [
     [work(submission(1, 1n)), PLACES],
     [work(submission(2)), 2],

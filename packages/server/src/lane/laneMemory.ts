@@ -11,18 +11,23 @@ import type { AcceptedSubmission, TakenWork } from "./acceptedWork.js";
 export interface LaneMemory {
   /** Begins a step. What was remembered is forgotten until the step ends well. */
   begin(held: HeldLane): StepMemory;
+  /** Whether something of the sender was signed lately: only the store knows its turn. */
+  hasInFlight(sender: Uint8Array): boolean;
   /** Something else than this replica's accepted submissions may have changed the queue or the nonces. */
   forget(): void;
 }
 
 export interface StepMemory {
+  /** Whether {@link snapshotOf} can do without the store. */
+  readonly mayRemember: boolean;
   /**
    * Returns the snapshot that the store would show.
+   * @param limit the most submissions.
    * @param places the most submissions in flight of one sender. The snapshot does not count who has those in flight, so there
    * are no more in all.
    * @returns undefined if the store has to be read.
    */
-  snapshotOf(work: TakenWork, limit: number, places: number): LaneSnapshot | undefined;
+  snapshotOf(work: Omit<TakenWork, "nonces">, limit: number, places: number): LaneSnapshot | undefined;
   /**
    * Remembers the lane after a step.
    * @param snapshot the one that the step went by.
@@ -49,8 +54,6 @@ interface KnownLane {
 
 /** The store is read at least this often, in ms. */
 const MAX_AGE_MS = 250;
-/** More are read from the queue, where keys and senders take turns. */
-const MAX_ACCEPTED = 16;
 
 /** @param now a monotonic clock in ms. */
 export function createLaneMemory(now: () => number = () => performance.now()): LaneMemory {
@@ -65,10 +68,11 @@ export function createLaneMemory(now: () => number = () => performance.now()): L
       known = undefined;
       let isFromMemory = false;
       return {
+        mayRemember: last !== undefined,
         snapshotOf({ submissions, isIncomplete }, limit, places) {
           if (last === undefined || isIncomplete) return undefined;
           const fresh = submissions.filter(({ id }) => !last.shown.has(id));
-          const most = Math.min(limit, MAX_ACCEPTED, places - last.nonces.assigned.count);
+          const most = Math.min(limit, places - last.nonces.assigned.count);
           if (fresh.length === 0 || fresh.length > most) return undefined;
           // The chain counts a nonce in flight with the next block: until then only the store knows the sender's turn.
           if (fresh.some(({ sender }) => inFlight.has(sender))) return undefined;
@@ -88,6 +92,7 @@ export function createLaneMemory(now: () => number = () => performance.now()): L
         },
       };
     },
+    hasInFlight: inFlight.has,
     forget() {
       changes++;
       known = undefined;

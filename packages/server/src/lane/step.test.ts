@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import type { LaneState } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
+import { createLaneParties } from "./laneParties.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 
 function leaseIn(state: LaneState, epoch = 1n): Lease {
@@ -11,7 +12,15 @@ function leaseIn(state: LaneState, epoch = 1n): Lease {
 }
 
 /** A lane that records its effects. Nothing in it can assign nonces, so a step that would do so fails. */
-function recorded({ reason, breaker = "open" }: { reason?: string; breaker?: "open" | "closed" } = {}) {
+function recorded({
+  reason,
+  breaker = "open",
+  hasOffers = false,
+}: {
+  reason?: string;
+  breaker?: "open" | "closed" | "probing";
+  hasOffers?: boolean;
+} = {}) {
   const effects: string[] = [];
   const record = (effect: string) => async () => void effects.push(effect);
   const context = {
@@ -28,6 +37,14 @@ function recorded({ reason, breaker = "open" }: { reason?: string; breaker?: "op
     laneMemory: {
       begin() {
         throw new Error("the step assigns");
+      },
+    },
+    parties: createLaneParties(),
+    acceptedWork: { has: () => false },
+    laneOffers: {
+      take() {
+        if (hasOffers) throw new Error("the step takes offers");
+        return [];
       },
     },
     wake() {},
@@ -66,6 +83,17 @@ describe("a step of the lane", () => {
     expect(await step(state, leaseIn("open"), recorded().context)).toEqual({ state, ...RESTS });
     const closed = recorded({ breaker: "closed" }).context;
     await expect(step(state, leaseIn("open"), closed)).rejects.toThrow("the step assigns");
+  });
+
+  it("takes offers first, but not after a step that has put something else off for them, nor while it drains or probes", async () => {
+    const state = { ...initialState(), mustResend: false };
+    const { context } = recorded({ breaker: "closed", hasOffers: true });
+    await expect(step(state, leaseIn("open"), context)).rejects.toThrow("the step takes offers");
+    const owing = { ...state, owesStep: true };
+    await expect(step(owing, leaseIn("open"), context)).rejects.toThrow("the step assigns");
+    await expect(step(state, leaseIn("draining"), context)).rejects.toThrow("the step assigns");
+    const probing = recorded({ breaker: "probing", hasOffers: true }).context;
+    await expect(step(state, leaseIn("open"), probing)).rejects.toThrow("the step assigns");
   });
 });
 

@@ -1,9 +1,11 @@
 import { MAX_BATCH_CALLS } from "../chain/rpc.js";
 import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/unfinished.js";
+import { acceptOffered } from "./acceptOffered.js";
 import { NotBroadcastError } from "./applyAnswers.js";
 import { type Assigned, assign } from "./assign.js";
 import type { Broadcaster } from "./broadcaster.js";
@@ -44,6 +46,8 @@ export const LONG_REST_MS = 3_600_000;
  * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
  *   permit something.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
+ * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and signs it in
+ *   one write, and begins to broadcast it. Two such steps follow each other only while nothing else is to be done.
  * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in
  *   one write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast
  *   its own. Of a custody that takes its time, a step stores the first wrappers that are signed, and the next one asks for
@@ -63,6 +67,8 @@ export interface StepState {
   readonly backlog: boolean;
   /** The time of the last step that read submissions whose pause was over, in ms of a monotonic clock. */
   readonly dueAt: number;
+  /** The last step took offers although something else was to be done: this one does that first. */
+  readonly owesStep: boolean;
   /** The broadcast of the batch that was signed last. Rejects if a wrapper of it may not have reached a node. */
   readonly broadcasting: Promise<void>;
 }
@@ -74,6 +80,7 @@ export function initialState(): StepState {
     mustResend: true,
     backlog: false,
     dueAt: Number.NEGATIVE_INFINITY,
+    owesStep: false,
     broadcasting: Promise.resolve(),
   };
 }
@@ -185,25 +192,50 @@ async function assignAndBroadcast(
   { lane: held, state: laneState }: Lease,
   context: StepContext,
 ): Promise<StepResult> {
-  const { breaker, broadcaster } = context;
+  const { breaker } = context;
   const now = performance.now();
   const isDue = now - state.dueAt >= DUE_MS;
+  const hasOther = isDue || context.acceptedWork.has(held.waiver);
+  const mayTakeOffers = () => laneState === "open" && breaker.state === "closed";
+  const hasOffers = () => mayTakeOffers() && context.laneOffers.has(held.waiver);
+  const offered =
+    !state.owesStep && mayTakeOffers() ? await acceptOffered(held, context.parties, context) : undefined;
+  if (offered) {
+    await state.broadcasting;
+    const broadcasting = beginBroadcast(held, offered, context);
+    const restMs = hasOther || hasOffers() ? 0 : IDLE_MS;
+    return {
+      state: { ...state, owesStep: hasOther, broadcasting },
+      restMs,
+      isEmpty: false,
+      hasInFlight: true,
+    };
+  }
   const { signed, stepAgain, leavesRoom, moreDue, ...work } = await assignNext(state, held, isDue, context);
   await state.broadcasting;
-  const broadcasting = broadcaster.send(held, signed, { isFirst: true });
-  // The next step, or the rest, begins at once. A failure ends the rest, and the next step rejects with it.
-  broadcasting.catch(() => context.wake());
+  const broadcasting = beginBroadcast(held, signed, context);
   if (signed.length === 0 || breaker.state !== "closed") await broadcasting;
   if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);
   const idleMs = moreDue ? DUE_MS : IDLE_MS;
   const roomMs = leavesRoom ? Math.min(MAX_ROOM_MS, ROOM_FOR_OTHERS * (performance.now() - now)) : 0;
   const dueAt = isDue ? now : state.dueAt;
   return {
-    state: { ...state, backlog: stepAgain, dueAt, broadcasting },
-    restMs: stepAgain ? roomMs : idleMs,
+    state: { ...state, backlog: stepAgain, dueAt, owesStep: false, broadcasting },
+    restMs: stepAgain || hasOffers() ? roomMs : idleMs,
     isEmpty: work.isEmpty && laneState === "open",
     hasInFlight: work.hasInFlight,
   };
+}
+
+/** Begins to broadcast. The next step, or the rest, begins at once. A failure ends the rest, and the next step rejects with it. */
+function beginBroadcast(
+  held: HeldLane,
+  signed: readonly InFlightSubmission[],
+  { broadcaster, wake }: StepContext,
+): Promise<void> {
+  const broadcasting = broadcaster.send(held, signed, { isFirst: true });
+  broadcasting.catch(() => wake());
+  return broadcasting;
 }
 
 /** Retires a draining lane in which nothing is left, and to which no reorg can bring anything back. */

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { createAcceptedWork } from "../../src/lane/acceptedWork.js";
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/laneMemory.js";
+import { createLaneOffers } from "../../src/lane/laneOffers.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
@@ -30,6 +32,10 @@ export function assignContext(
   const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
   const acceptedWork = createAcceptedWork({ nonces }, () => 0);
   const laneMemory = createLaneMemory(() => 0);
+  const laneOffers = createLaneOffers(
+    () => {},
+    () => 0,
+  );
   const context = {
     store,
     chain: { nonces },
@@ -40,10 +46,12 @@ export function assignContext(
     },
     routing: { policiesDiffer: () => false },
     acceptedWork,
+    laneOffers,
+    replica: randomUUID(),
     laneMemory,
     onNoncesFreed: laneMemory.forget,
     nonceProofs: { usedBelow: () => 0n },
     laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),
   } as unknown as LaneContext;
-  return Object.assign(context, { acceptedWork });
+  return Object.assign(context, { acceptedWork, laneOffers });
 }

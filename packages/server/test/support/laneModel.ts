@@ -5,6 +5,7 @@ import { createNodeClient } from "../../src/chain/nodeClient.js";
 import { createNonceProofs } from "../../src/chain/nonceProof.js";
 import { NodeRpcError, type RpcCall, type RpcOutcome, RpcUnavailableError } from "../../src/chain/rpc.js";
 import { type AcceptedWork, createAcceptedWork } from "../../src/lane/acceptedWork.js";
+import { acceptOffered } from "../../src/lane/acceptOffered.js";
 import { NotBroadcastError } from "../../src/lane/applyAnswers.js";
 import { assign } from "../../src/lane/assign.js";
 import { createBroadcastBuffer } from "../../src/lane/broadcastBuffer.js";
@@ -12,6 +13,8 @@ import { type Broadcaster, createBroadcaster } from "../../src/lane/broadcaster.
 import { createConfirmations } from "../../src/lane/confirmations.js";
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/laneMemory.js";
+import { createLaneOffers, type LaneOffers } from "../../src/lane/laneOffers.js";
+import { createLaneParties } from "../../src/lane/laneParties.js";
 import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/lostBlocks.js";
 import { sweep } from "../../src/lane/sweep.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch.js";
@@ -23,6 +26,7 @@ import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { accept } from "../../src/store/accept/accept.js";
 import { CompetitorGoneError } from "../../src/store/accept/competitors.js";
+import type { NewSubmission } from "../../src/store/accept/newSubmission.js";
 import { adoptChain } from "../../src/store/chains.js";
 import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/inFlight.js";
@@ -87,6 +91,8 @@ interface Owner {
   lostBlocks: LostBlocksCheck;
   /** This process accepts the submissions of every second user. */
   accepted: AcceptedWork;
+  /** The submissions of a flow are offered to the lane first. */
+  offers: LaneOffers;
   /** Batches that are signed and stored, and not sent yet. */
   outbox: (readonly InFlightSubmission[])[];
   mustResend: boolean;
@@ -118,6 +124,8 @@ export class LaneModel {
   isRestored = false;
   /** The number of times that the lane has stopped, and an operator has opened it. */
   openings = 0;
+  /** The number of submissions that a lane has accepted and signed in one write. */
+  offersTaken = 0;
   /** The wrappers that a node may have, by every answer that was given to them. */
   readonly #openWrappers = new Map<Hex, Uint8Array>();
   #nowMs = 0;
@@ -248,6 +256,10 @@ export class LaneModel {
       close() {},
     };
     const accepted = createAcceptedWork(chain, () => this.#nowMs);
+    const offers = createLaneOffers(
+      () => {},
+      () => this.#nowMs,
+    );
     const context: LaneContext = {
       store: this.#store,
       chain,
@@ -274,6 +286,7 @@ export class LaneModel {
         refresh: async () => {},
       },
       acceptedWork: accepted,
+      laneOffers: offers,
       laneMemory: createLaneMemory(() => this.#nowMs),
       laneSigner: createSigner({
         options: this.#options,
@@ -299,6 +312,7 @@ export class LaneModel {
     return {
       held: undefined,
       accepted,
+      offers,
       context,
       broadcaster,
       watcher: createWatcher(context, broadcaster, () => this.#nowMs),
@@ -310,7 +324,7 @@ export class LaneModel {
 
   async #flow({ owner, users, answers }: Extract<Event, { kind: "flow" }>): Promise<void> {
     for (const user of users) {
-      await this.#accept(user, "next", owner);
+      await this.#accept(user, "next", owner, true);
       await this.#work({ kind: "assign", owner, answers, fromMemory: true });
       await this.#work({ kind: "send", owner, answers });
     }
@@ -321,6 +335,7 @@ export class LaneModel {
     user: number,
     how: "next" | "ahead" | "rival" | "again",
     by: number = user % 2,
+    isOffered = false,
   ): Promise<void> {
     const sender = userAddress(user);
     const own = (await this.rows()).filter(
@@ -335,12 +350,30 @@ export class LaneModel {
     const newSubmission = newSubmissionOf(user, nonce, changes);
     // Nobody tells the other process: a notification may be lost.
     const { accepted } = this.#ownerOf(by);
+    if (isOffered && (await this.#offer(newSubmission, by))) return;
     accepted.prepare([newSubmission]);
     const [acceptance] = await accept(this.#store, place, [newSubmission]).catch((error: unknown) => {
       if (!(error instanceof CompetitorGoneError)) throw error;
       return [];
     });
     if (acceptance?.kind === "accepted") accepted.add(acceptance.waiver, newSubmission);
+  }
+
+  /** Offers a submission to the lane, which takes a step at once. @returns whether the lane has accepted it. */
+  async #offer(newSubmission: NewSubmission, by: number): Promise<boolean> {
+    const worker = this.#ownerOf(by);
+    const { held, context, offers, mustResend } = worker;
+    if (held === undefined || mustResend || (await this.#isStopped())) return false;
+    const answer = offers.offer([newSubmission]);
+    try {
+      const signed = await acceptOffered(held, createLaneParties(), context);
+      if (signed) worker.outbox.push(signed);
+      if (signed) this.offersTaken++;
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error;
+      worker.held = undefined;
+    }
+    return (await answer) !== undefined;
   }
 
   async #refuse(user: number): Promise<void> {

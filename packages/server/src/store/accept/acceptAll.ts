@@ -23,16 +23,22 @@ export function acceptOfKey(
     : accept(db, place, newSubmissions, isRepeated);
 }
 
+export interface AcceptHooks {
+  readonly onWrite?: (newSubmissions: readonly NewSubmission[]) => void;
+  readonly offer?: (newSubmissions: readonly NewSubmission[]) => Promise<Acceptance[] | undefined>;
+}
+
 /**
  * Makes the accept write of the service (D19). Concurrent requests share writes. Requests of a key with daily caps
  * share only with each other: they wait for the key's row on every replica, and must not make other keys wait.
- * @param onWrite called with the new submissions of each write when it begins.
+ * @param hooks `onWrite` is called with the new submissions of each write when it begins. `offer` may accept new submissions
+ *   without caps in another way; if it answers undefined, nothing of them was stored.
  * @returns a function that takes new submissions of one API key.
  */
 export function createAcceptAll(
   store: Store,
   place: AcceptPlace,
-  onWrite: (newSubmissions: readonly NewSubmission[]) => void = () => {},
+  { onWrite = () => {}, offer = async () => undefined }: AcceptHooks = {},
 ): Accept {
   const announced =
     (write: AcceptWrite): AcceptWrite =>
@@ -48,8 +54,9 @@ export function createAcceptAll(
     byKey.set(keyId, acceptGroup);
     return acceptGroup;
   };
-  return (newSubmissions) => {
+  return async (newSubmissions) => {
     const [first] = newSubmissions;
-    return first?.caps === undefined ? shared(newSubmissions) : ofKey(first.keyId)(newSubmissions);
+    if (first?.caps !== undefined) return await ofKey(first.keyId)(newSubmissions);
+    return (await offer(newSubmissions)) ?? (await shared(newSubmissions));
   };
 }

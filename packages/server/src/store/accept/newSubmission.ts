@@ -17,12 +17,13 @@ export interface NewSubmission extends StoredInnerTx {
 }
 
 /**
- * The answer to a new submission. `accepted`: it is a submission now, in the lane of this waiver. `known`: the same
+ * The answer to a new submission. `accepted`: it is a submission now, in the lane of this waiver, and `isSigned` if the lane has
+ * signed its wrapper in the same write. `known`: the same
  * InnerTx is a submission already (D18). `conflict`: another InnerTx has the sender's nonce (D20). `capped`: a daily
  * cap of its API key has no room (D25).
  */
 export type Acceptance =
-  | { readonly kind: "accepted"; readonly waiver: Uint8Array }
+  | { readonly kind: "accepted"; readonly waiver: Uint8Array; readonly isSigned?: true }
   | { readonly kind: "known"; readonly submission: Submission }
   | { readonly kind: "conflict"; readonly with: Submission }
   | { readonly kind: "capped"; readonly by: CapReached };

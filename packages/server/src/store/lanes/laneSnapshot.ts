@@ -52,7 +52,7 @@ export interface LaneSnapshot {
   readonly inFlightOfKeys: ReadonlyMap<string, number>;
   /** The senders whose submissions come next. */
   readonly senders: readonly QueuedSender[];
-  /** `senders` has everything that the lane has queued. False where that is not known. */
+  /** `senders` has everything that the lane has queued. */
   readonly isWhole: boolean;
   /** The waiver nonces that signed and broadcast submissions hold. */
   readonly assigned: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
@@ -163,6 +163,9 @@ const SNAPSHOT = `with recursive keys as (
   )
   select assigned.*, (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,
          (select max(turn) from ready)::int as turns,
+         -- Looked for only as far as the rows can be all.
+         exists (select from (select s.id from unfinished s where ${IN_QUEUE} limit 2 * $3 + 1) q
+                 where q.id not in (select id from next)) as has_unread,
          (select min(key_id) from keys) as first_key, (select max(key_id) from keys) as last_key,
          next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
          next.age_ms, next.is_waiting,
@@ -203,6 +206,8 @@ interface SnapshotRow extends QueuedRow, SnapshotNonces {
   due: number;
   /** The most submissions of one key among the ready ones. */
   turns: number | null;
+  /** The queue has submissions that the snapshot does not have. */
+  has_unread: boolean;
   first_key: string | null;
   last_key: string | null;
   /** Null, as all columns of {@link QueuedRow}, where nothing is queued. */
@@ -260,7 +265,7 @@ export async function readLaneSnapshot(
     due: first?.due ?? 0,
     inFlightOfKeys: new Map(queued.map((row) => [row.key_id, row.in_flight_of_key])),
     senders: sendersOf(queued),
-    isWhole: false,
+    isWhole: first?.has_unread === false,
     ...snapshotNonces(first),
   };
 }

@@ -1,0 +1,167 @@
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import type { Acceptance, NewSubmission } from "../store/accept/newSubmission.js";
+import { PartyQueue } from "../util/partyQueue.js";
+
+/**
+ * Offers new submissions to lanes at rest, which accept and sign them in one write. That is a shorter way for what needs nothing else:
+ * a lane that knows its queue as empty takes what fits into its next step, and declines everything that the store or the chain
+ * would have to decide. Nothing is stored by an offer: what is declined goes the way of all others.
+ */
+export interface LaneOffers {
+  /**
+   * Offers the new submissions of one request.
+   * @returns undefined if they were declined. Then nothing of them was stored.
+   * @throws what the write of the lane has failed with.
+   */
+  offer(newSubmissions: readonly NewSubmission[]): Promise<Acceptance[] | undefined>;
+  /** Whether a step can take something. */
+  has(waiver: Uint8Array): boolean;
+  /**
+   * Takes requests, the API keys in turns. No two of them have a sender in common. The step ends each in one of three ways.
+   * @param shareOfKey returns the most submissions of one API key, of a number in all. One request of each key may have more.
+   */
+  take(waiver: Uint8Array, shareOfKey: (all: number) => number): readonly LaneOffer[];
+  /**
+   * Says whether the next step of the lane can take offers, if it comes soon.
+   * @param hasInFlight whether something of a sender is in flight, so that its submissions would be declined.
+   */
+  setReady(waiver: Uint8Array, isReady: boolean, hasInFlight?: (sender: Uint8Array) => boolean): void;
+  /** Declines all offers to the lane for this time in ms. */
+  pause(waiver: Uint8Array, ms: number): void;
+}
+
+/** A request that is offered to a lane. */
+export interface LaneOffer {
+  readonly newSubmissions: readonly NewSubmission[];
+  /** It is stored. */
+  accept(): void;
+  /** Nothing of it is stored. */
+  decline(): void;
+  /** It may be stored or not. */
+  fail(error: unknown): void;
+}
+
+interface OffersOfLane {
+  readonly queue: PartyQueue<LaneOffer>;
+  /** The senders that have something in the queue. */
+  readonly senders: Set<string>;
+  hasInFlight: (sender: Uint8Array) => boolean;
+  readyAt: number;
+  pausedUntil: number;
+  /** Declines what no step has taken in time. */
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** The most new submissions of one step: others wait for its write. */
+const MAX_TAKEN = 150;
+/** A lane that took no step for longer reads its queue, or is another replica's by now. */
+const READY_MS = 250;
+/** A step that takes longer waits for a node or for the database. */
+const MAX_WAIT_MS = 40;
+
+/**
+ * @param wake ends the rest of a waiver's lane.
+ * @param now a monotonic clock in ms.
+ */
+export function createLaneOffers(
+  wake: (waiver: Uint8Array) => void,
+  now: () => number = () => performance.now(),
+): LaneOffers {
+  const byWaiver = new Map<string, OffersOfLane>();
+  const laneOf = (waiver: Uint8Array) => {
+    const name = bytesToHex(waiver);
+    const lane = byWaiver.get(name) ?? newLane();
+    byWaiver.set(name, lane);
+    return lane;
+  };
+  return {
+    async offer(newSubmissions) {
+      const [first] = newSubmissions;
+      const lane = first && byWaiver.get(bytesToHex(first.waiver));
+      if (first === undefined || lane === undefined) return undefined;
+      const isReady = now() - lane.readyAt < READY_MS && now() >= lane.pausedUntil;
+      if (!isReady || !mayTake(lane, first.waiver, newSubmissions)) return undefined;
+      return new Promise((resolve, reject) => {
+        for (const { sender } of newSubmissions) lane.senders.add(bytesToHex(sender));
+        lane.queue.add(first.keyId, bytesToHex(first.sender), {
+          newSubmissions,
+          accept: () =>
+            resolve(newSubmissions.map(({ waiver }) => ({ kind: "accepted", waiver, isSigned: true }))),
+          decline: () => resolve(undefined),
+          fail: reject,
+        });
+        lane.timer ??= setTimeout(() => {
+          for (const offer of takeOf(lane, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY))
+            offer.decline();
+        }, MAX_WAIT_MS);
+        wake(first.waiver);
+      });
+    },
+    has: (waiver) => byWaiver.get(bytesToHex(waiver))?.queue.isEmpty === false,
+    take(waiver, shareOfKey) {
+      const lane = byWaiver.get(bytesToHex(waiver));
+      return lane === undefined || lane.queue.isEmpty ? [] : takeOf(lane, MAX_TAKEN, shareOfKey(MAX_TAKEN));
+    },
+    setReady(waiver, isReady, hasInFlight = () => false) {
+      const lane = laneOf(waiver);
+      lane.readyAt = isReady ? now() : Number.NEGATIVE_INFINITY;
+      lane.hasInFlight = hasInFlight;
+    },
+    pause(waiver, ms) {
+      laneOf(waiver).pausedUntil = now() + ms;
+    },
+  };
+}
+
+function newLane(): OffersOfLane {
+  return {
+    queue: new PartyQueue(),
+    senders: new Set(),
+    hasInFlight: () => false,
+    readyAt: Number.NEGATIVE_INFINITY,
+    pausedUntil: Number.NEGATIVE_INFINITY,
+    timer: undefined,
+  };
+}
+
+/** Whether a step can take all of a request: it is not too large, of this lane, and of senders that have nothing else on its way. */
+function mayTake(lane: OffersOfLane, waiver: Uint8Array, newSubmissions: readonly NewSubmission[]): boolean {
+  if (newSubmissions.length > MAX_TAKEN) return false;
+  const senders = new Set(newSubmissions.map(({ sender }) => bytesToHex(sender)));
+  return (
+    senders.size === newSubmissions.length &&
+    newSubmissions.every(
+      (one) =>
+        bytesEqual(one.waiver, waiver) &&
+        !lane.senders.has(bytesToHex(one.sender)) &&
+        !lane.hasInFlight(one.sender),
+    )
+  );
+}
+
+/**
+ * Takes requests out, until they have enough.
+ * @param most the most new submissions.
+ * @param ofKey the most of one API key, but for its first request.
+ */
+function takeOf(lane: OffersOfLane, most: number, ofKey: number): LaneOffer[] {
+  const taken: LaneOffer[] = [];
+  const sizes = new Map<string, number>();
+  let size = 0;
+  const sizeOf = (key: string) => sizes.get(key) ?? 0;
+  const fits = (key: string, { newSubmissions }: LaneOffer) =>
+    size + newSubmissions.length <= most &&
+    (sizeOf(key) === 0 || sizeOf(key) + newSubmissions.length <= ofKey);
+  for (let next = lane.queue.take(fits); next !== undefined; next = lane.queue.take(fits)) {
+    taken.push(next);
+    size += next.newSubmissions.length;
+    const key = next.newSubmissions[0]?.keyId ?? "";
+    sizes.set(key, sizeOf(key) + next.newSubmissions.length);
+    for (const { sender } of next.newSubmissions) lane.senders.delete(bytesToHex(sender));
+  }
+  if (lane.queue.isEmpty) {
+    clearTimeout(lane.timer);
+    lane.timer = undefined;
+  }
+  return taken;
+}

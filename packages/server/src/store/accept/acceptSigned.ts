@@ -1,0 +1,56 @@
+import { type HeldLane, LeaseLostError, leaseParameters } from "../lanes/heldLane.js";
+import { byteaArray, prepared } from "../statements.js";
+import type { Store } from "../store.js";
+import { columnsOf, type NewSubmission } from "./newSubmission.js";
+
+/** A new submission with the waiver nonce that it gets, and its signed WrapperTx. */
+export interface SignedNewSubmission {
+  readonly newSubmission: NewSubmission;
+  readonly waiverNonce: bigint;
+  readonly wrapperHash: Uint8Array;
+  readonly wrapperRaw: Uint8Array;
+}
+
+/**
+ * The SQLSTATEs with which the function `accept_signed` of the schema takes back what it has inserted: a submission has a competitor,
+ * or waits for a lock.
+ */
+const TAKEN_BACK: ReadonlySet<unknown> = new Set(["GW002", "55P03"]);
+
+/**
+ * Accepts new submissions into a held lane together with their wrappers, in one durable write (D19): all of them are `signed` then,
+ * or none is accepted. It asks what `accept` asks, but leaves every exception to it: a sender with unfinished submissions, a
+ * competitor, a nonce below the floor of the lane, a lock that somebody holds.
+ * @param origin the UUID of the replica, whose clients wait for the results.
+ * @param signed of senders that differ.
+ * @returns whether they were accepted.
+ * @throws {@link LeaseLostError}
+ */
+export async function acceptSigned(
+  { pool }: Pick<Store, "pool">,
+  lane: HeldLane,
+  origin: string,
+  signed: readonly SignedNewSubmission[],
+): Promise<boolean> {
+  const { waivers: _, ...columns } = columnsOf(signed.map(({ newSubmission }) => newSubmission));
+  const statement = prepared(
+    "select accept_signed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as answer",
+    [
+      ...leaseParameters(lane),
+      origin,
+      ...Object.values(columns),
+      signed.map(({ waiverNonce }) => waiverNonce.toString()),
+      byteaArray(signed.map(({ wrapperHash }) => wrapperHash)),
+      byteaArray(signed.map(({ wrapperRaw }) => wrapperRaw)),
+    ],
+  );
+  try {
+    const { rows } = await pool.query<{ answer: string }>(statement);
+    if (rows[0]?.answer === "lost")
+      throw new LeaseLostError(`epoch ${lane.epoch} of the lane is over: another owner has it`);
+    return rows[0]?.answer === "accepted";
+  } catch (error) {
+    if (TAKEN_BACK.has((error as { code?: unknown }).code)) return false;
+    throw error;
+  }
+}
