@@ -16,8 +16,6 @@ import { type SignedPlaced, signPlaced, toInFlight } from "./signPlaced.js";
 
 /** A node that takes longer to tell the nonces delays an accept, which needs no node. */
 const NONCES_MS = 20;
-/** The time for which a lane takes no offers after its node was that slow. */
-const SLOW_NODE_MS = 5_000;
 
 /**
  * Accepts and signs what was offered to the lane, in one write, where the lane remembers that its queue was empty and each
@@ -131,7 +129,7 @@ async function noncesFor(
 ): Promise<ChainNonces | undefined> {
   const senders = submissionsOf(offers).map(({ sender }) => sender);
   const nonces = await inTime(fetchNonces(chain, waiver, senders), NONCES_MS).catch(() => undefined);
-  if (nonces === undefined) laneOffers.pause(waiver, SLOW_NODE_MS);
+  if (nonces === undefined) laneOffers.pause(waiver);
   return nonces;
 }
 

@@ -70,13 +70,22 @@ describe("an offer to a lane", () => {
     expect(offers.take(WAIVER, ALL)).toHaveLength(1);
   });
 
-  it("is declined at once while the lane pauses", async () => {
+  it("is declined at once while the lane pauses, each time for longer until one is accepted", async () => {
     const { offers, clock } = readyLane();
-    offers.pause(WAIVER, 100);
-    expect(await offers.offer([of("key", 1)])).toBeUndefined();
-    clock.now = 100;
-    void offers.offer([of("key", 1)]);
-    expect(offers.take(WAIVER, ALL)).toHaveLength(1);
+    const resumesAfter = async (ms: number) => {
+      offers.pause(WAIVER);
+      clock.now += ms - 1;
+      offers.setReady(WAIVER, true);
+      expect(await offers.offer([of("key", 1)])).toBeUndefined();
+      clock.now += 1;
+      void offers.offer([of("key", 1)]);
+      const [taken] = offers.take(WAIVER, ALL);
+      expect(taken).toBeDefined();
+      return taken;
+    };
+    for (const ms of [50, 100, 200, 400, 800, 1_600, 3_200, 5_000]) await resumesAfter(ms);
+    (await resumesAfter(5_000))?.accept();
+    await resumesAfter(50);
   });
 
   it("is declined where no step takes it in time", async () => {

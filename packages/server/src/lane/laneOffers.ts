@@ -26,8 +26,8 @@ export interface LaneOffers {
    * @param hasInFlight whether something of a sender is in flight, so that its submissions would be declined.
    */
   setReady(waiver: Uint8Array, isReady: boolean, hasInFlight?: (sender: Uint8Array) => boolean): void;
-  /** Declines all offers to the lane for this time in ms. */
-  pause(waiver: Uint8Array, ms: number): void;
+  /** Declines all offers to the lane for a while, which doubles until an offer is accepted. */
+  pause(waiver: Uint8Array): void;
 }
 
 /** A request that is offered to a lane. */
@@ -48,6 +48,7 @@ interface OffersOfLane {
   hasInFlight: (sender: Uint8Array) => boolean;
   readyAt: number;
   pausedUntil: number;
+  pauses: number;
   /** Declines what no step has taken in time. */
   timer: NodeJS.Timeout | undefined;
 }
@@ -58,6 +59,9 @@ const MAX_TAKEN = 150;
 const READY_MS = 250;
 /** A step that takes longer waits for a node or for the database. */
 const MAX_WAIT_MS = 40;
+/** A collection of garbage is over soon; a node that is far away stays so. */
+const MIN_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 5_000;
 
 /**
  * @param wake ends the rest of a waiver's lane.
@@ -85,8 +89,10 @@ export function createLaneOffers(
         for (const { sender } of newSubmissions) lane.senders.add(bytesToHex(sender));
         lane.queue.add(first.keyId, bytesToHex(first.sender), {
           newSubmissions,
-          accept: () =>
-            resolve(newSubmissions.map(({ waiver }) => ({ kind: "accepted", waiver, isSigned: true }))),
+          accept() {
+            lane.pauses = 0;
+            resolve(newSubmissions.map(({ waiver }) => ({ kind: "accepted", waiver, isSigned: true })));
+          },
           decline: () => resolve(undefined),
           fail: reject,
         });
@@ -107,8 +113,9 @@ export function createLaneOffers(
       lane.readyAt = isReady ? now() : Number.NEGATIVE_INFINITY;
       lane.hasInFlight = hasInFlight;
     },
-    pause(waiver, ms) {
-      laneOf(waiver).pausedUntil = now() + ms;
+    pause(waiver) {
+      const lane = laneOf(waiver);
+      lane.pausedUntil = now() + Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** lane.pauses++);
     },
   };
 }
@@ -120,6 +127,7 @@ function newLane(): OffersOfLane {
     hasInFlight: () => false,
     readyAt: Number.NEGATIVE_INFINITY,
     pausedUntil: Number.NEGATIVE_INFINITY,
+    pauses: 0,
     timer: undefined,
   };
 }
