@@ -15,6 +15,7 @@ import {
  *       └──────────┴──┘◄────────┘
  *
  * - `queued`: one durable write accepted it and gave it to a lane. It will reach a final state, whatever happens.
+ *   Where a lane at rest accepts it, that write also signs it, and it begins as `signed` (`lane/acceptOffered.ts`).
  * - `signed`: it has a waiver nonce, and its WrapperTx is stored. Only now may the lane send the bytes, and only these
  *   bytes, any number of times: a node that has them already answers that.
  * - `broadcast`: a node has taken the wrapper.
