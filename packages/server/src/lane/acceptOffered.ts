@@ -5,7 +5,7 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import type { LaneSnapshot } from "../store/lanes/laneSnapshot.js";
 import { isStoreUnavailable } from "../store/storeTrouble.js";
-import { setReady } from "./assign.js";
+import { nextWaiverNonce, setReady } from "./assign.js";
 import { placesIn } from "./chooseReady.js";
 import type { LaneContext } from "./context.js";
 import type { StepMemory } from "./laneMemory.js";
@@ -31,13 +31,13 @@ export async function acceptOffered(
 ): Promise<readonly InFlightSubmission[] | undefined> {
   const offers = context.laneOffers.take(held.waiver, parties.shareOfKey);
   if (offers.length === 0) return undefined;
-  const open = new Set(offers);
   try {
     const memory = context.laneMemory.begin(held);
     const prepared = await prepareOffers(held, offers, memory, parties, context);
-    for (const offer of offers) if (!prepared?.fitting.includes(offer)) end(offer, open).decline();
     if (prepared === undefined) return undefined;
-    const signed = await storeOffers(held, prepared, open, context);
+    // Those that cannot go do not wait for the write.
+    for (const offer of offers) if (!prepared.fitting.includes(offer)) offer.decline();
+    const signed = await storeOffers(held, prepared, context);
     if (signed === undefined) return undefined;
     memory.end(
       prepared.snapshot,
@@ -46,7 +46,7 @@ export async function acceptOffered(
     setReady(held, memory, context);
     return signed;
   } finally {
-    for (const offer of open) offer.decline();
+    for (const offer of offers) offer.decline();
   }
 }
 
@@ -64,7 +64,7 @@ async function prepareOffers(
   parties: LaneParties,
   context: LaneContext,
 ): Promise<PreparedOffers | undefined> {
-  const { laneSigner, nonceProofs, options } = context;
+  const { laneSigner, options } = context;
   if (!memory.mayRemember) return undefined;
   const nonces = await noncesFor(offers, held, context);
   if (nonces === undefined) return undefined;
@@ -77,8 +77,7 @@ async function prepareOffers(
   const snapshot = memory.snapshotOf({ submissions, isIncomplete: false }, submissions.length, places);
   if (snapshot === undefined) return undefined;
   parties.note(snapshot);
-  const used = nonceProofs.usedBelow(held.waiver);
-  const waiverNonce = used > nonces.waiver ? used : nonces.waiver;
+  const waiverNonce = nextWaiverNonce(held, nonces.waiver, context);
   const ready = snapshot.senders.flatMap(({ queued }) => queued);
   const placed = placeAbove(snapshot, waiverNonce, ready);
   if (placed === undefined) return undefined;
@@ -91,7 +90,6 @@ async function prepareOffers(
 async function storeOffers(
   held: HeldLane,
   { fitting, signed }: PreparedOffers,
-  open: Set<LaneOffer>,
   { store, laneOffers, replica }: LaneContext,
 ): Promise<readonly InFlightSubmission[] | undefined> {
   const byId = new Map(signed.map((one) => [one.id, one]));
@@ -104,17 +102,11 @@ async function storeOffers(
   } catch (error) {
     laneOffers.setReady(held.waiver, false);
     // A statement that the database has refused has stored nothing.
-    if (isStoreUnavailable(error)) for (const offer of fitting) end(offer, open).fail(error);
+    if (isStoreUnavailable(error)) for (const offer of fitting) offer.fail(error);
     throw error;
   }
-  for (const offer of fitting) end(offer, open).accept();
+  for (const offer of fitting) offer.accept();
   return signed.map((one) => toInFlight(one, replica));
-}
-
-/** Takes the offer out of those that are to be ended. */
-function end(offer: LaneOffer, open: Set<LaneOffer>): LaneOffer {
-  open.delete(offer);
-  return offer;
 }
 
 function submissionsOf(offers: readonly LaneOffer[]): NewSubmission[] {

@@ -51,6 +51,19 @@ export async function assign(
   return assigned;
 }
 
+/**
+ * Returns the chain's next nonce of the waiver. A node that is a moment behind may not have a block in which something else has used
+ * the one that it tells.
+ */
+export function nextWaiverNonce(
+  { waiver }: HeldLane,
+  told: bigint,
+  { nonceProofs }: Pick<LaneContext, "nonceProofs">,
+): bigint {
+  const used = nonceProofs.usedBelow(waiver);
+  return used > told ? used : told;
+}
+
 /** Says whether the lane's next step can do without its queue. */
 export function setReady(held: HeldLane, { isKnown }: StepMemory, context: LaneContext): void {
   const { acceptedWork, laneMemory, laneOffers, laneSigner } = context;
@@ -71,9 +84,7 @@ async function assignBy(
   const work = { isEmpty: snapshot.senders.length + count === 0, hasInFlight: count > 0 };
   if (evidence === undefined) return { ...NOTHING, ...work };
   const { senders } = evidence;
-  // A node that is a moment behind may not have a block in which something else has used the waiver's nonce.
-  const used = context.nonceProofs.usedBelow(held.waiver);
-  const waiverNonce = used > evidence.waiverNonce ? used : evidence.waiverNonce;
+  const waiverNonce = nextWaiverNonce(held, evidence.waiverNonce, context);
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
   const { failed, hidden } = await handleNotReady(held, senders, plans, context);
   const signable = plans.map((plan) => beforeRefused(plan, context));

@@ -30,7 +30,7 @@ export interface LaneOffers {
   pause(waiver: Uint8Array): void;
 }
 
-/** A request that is offered to a lane. */
+/** A request that is offered to a lane. The first of its endings counts. */
 export interface LaneOffer {
   readonly newSubmissions: readonly NewSubmission[];
   /** It is stored. */
