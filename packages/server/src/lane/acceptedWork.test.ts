@@ -66,6 +66,16 @@ it("knows no nonces where a part was not fetched, failed, or is older than a sec
   expect(await failing.take(waiver).nonces()).toBeUndefined();
 });
 
+it("knows no nonces of a lane for which none were fetched, because the accept write has left a sender in it", async () => {
+  const { work } = accepting();
+  const other = new Uint8Array(20);
+  work.setReady(other, true);
+  const submission = newSubmissionOf(1);
+  work.prepare([{ ...submission, waiver: other }]);
+  work.add(waiver, submission);
+  expect(await work.take(waiver).nonces()).toBeUndefined();
+});
+
 it("says when the store has more, or what was accepted is old", () => {
   const { clock, work } = accepting();
   for (let user = 1; user <= 101; user++) work.add(waiver, newSubmissionOf(user));

@@ -72,7 +72,7 @@ export function createAcceptedWork(
       if (newSubmissions.length > MAX_PREPARED) return;
       for (const [waiver, submissions] of byWaiver(newSubmissions)) {
         const at = readyAt.get(waiver);
-        if (at !== undefined && now() - at < READY_MS) prepared.fetch(submissions);
+        if (at !== undefined && now() - at < READY_MS) prepared.fetch(waiver, submissions);
       }
     },
     add(waiver, { id, keyId, innerRaw, innerHash, sender, senderNonce }) {
@@ -92,8 +92,8 @@ export function createAcceptedWork(
       const { submissions = [], hadMore = false } = added.get(waiverHex) ?? {};
       added.delete(waiverHex);
       const isIncomplete = hadMore || submissions.some(({ acceptedAt }) => !isRecent(acceptedAt));
-      const nonces = prepared.take(submissions.map(({ sender }) => sender));
-      return { submissions, isIncomplete, nonces };
+      const senders = submissions.map(({ sender }) => sender);
+      return { submissions, isIncomplete, nonces: prepared.take(waiverHex, senders) };
     },
     setReady(waiver, isReady) {
       if (isReady) readyAt.set(bytesToHex(waiver), now());
@@ -103,31 +103,38 @@ export function createAcceptedWork(
 }
 
 interface PreparedNonces {
-  /** Fetches the nonces of the senders of a waiver's submissions. */
-  fetch(submissions: readonly NewSubmission[]): void;
-  /** Returns a function that joins what was fetched for these senders, once. It resolves to undefined if a part is missing. */
-  take(senders: readonly Uint8Array[]): () => Promise<ChainNonces | undefined>;
+  /** Fetches the nonces of a waiver and of the senders of its submissions. */
+  fetch(waiver: string, submissions: readonly NewSubmission[]): void;
+  /**
+   * Returns a function that joins what was fetched for these senders with this waiver, once. It resolves to undefined if a part is
+   * missing: the accept write leaves a sender in the lane that has its earlier submissions, for which nothing was fetched.
+   */
+  take(waiver: string, senders: readonly Uint8Array[]): () => Promise<ChainNonces | undefined>;
+}
+
+interface FetchedNonces {
+  readonly waiver: string;
+  readonly nonces: Promise<ChainNonces | undefined>;
+  readonly at: number;
 }
 
 function createPreparedNonces(chain: Pick<NodeClient, "nonces">, now: () => number): PreparedNonces {
-  const bySender = new Map<
-    string,
-    { readonly nonces: Promise<ChainNonces | undefined>; readonly at: number }
-  >();
+  const bySender = new Map<string, FetchedNonces>();
   return {
-    fetch(submissions) {
+    fetch(waiver, submissions) {
       const [first] = submissions;
       if (first === undefined) return;
       const senders = new Map(submissions.map(({ sender }) => [bytesToHex(sender), sender]));
       const nonces = fetchNonces(chain, first.waiver, [...senders.values()]).catch(() => undefined);
       if (bySender.size >= MAX_NONCES) bySender.clear();
-      for (const sender of senders.keys()) bySender.set(sender, { nonces, at: now() });
+      for (const sender of senders.keys()) bySender.set(sender, { waiver, nonces, at: now() });
     },
-    take(senders) {
+    take(waiver, senders) {
       const names = senders.map(bytesToHex);
       const found = names.map((name) => bySender.get(name));
       for (const name of names) bySender.delete(name);
-      const fetched = found.flatMap((one) => (one && now() - one.at < MAX_AGE_MS ? [one.nonces] : []));
+      const isOfLane = (one: FetchedNonces) => one.waiver === waiver && now() - one.at < MAX_AGE_MS;
+      const fetched = found.flatMap((one) => (one && isOfLane(one) ? [one.nonces] : []));
       const isWhole = fetched.length > 0 && fetched.length === senders.length;
       return async () => (isWhole ? (await Promise.all(new Set(fetched))).reduce(joined) : undefined);
     },
