@@ -50,8 +50,8 @@ export const LONG_REST_MS = 3_600_000;
  *   one write, and begins to broadcast it. Two such steps follow each other only while nothing else is to be done.
  * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in
  *   one write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast
- *   its own. Of a custody that takes its time, a step stores the first wrappers that are signed, and the next one asks for
- *   the others again.
+ *   its own; a step that has signed nothing does not wait. Of a custody that takes its time, a step stores the first
+ *   wrappers that are signed, and the next one asks for the others again.
  * - Where it has left nothing behind but long rows of senders or keys that had their shares, while others use little of the
  *   lane, it rests for a while, so that what comes from those finds the lane free and wakes it.
  * - A step that has signed nothing in a `draining` lane retires the lane when nothing is left in it.
@@ -212,9 +212,10 @@ async function assignAndBroadcast(
     };
   }
   const { signed, stepAgain, leavesRoom, moreDue, ...work } = await assignNext(state, held, isDue, context);
-  await state.broadcasting;
-  const broadcasting = beginBroadcast(held, signed, context);
-  if (signed.length === 0 || breaker.state !== "closed") await broadcasting;
+  // Where nothing is to be sent, what comes meanwhile does not wait for the batch on the wire.
+  await (signed.length > 0 ? state.broadcasting : unlessPending(state.broadcasting));
+  const broadcasting = signed.length > 0 ? beginBroadcast(held, signed, context) : state.broadcasting;
+  if (breaker.state !== "closed") await broadcasting;
   if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);
   const idleMs = moreDue ? DUE_MS : IDLE_MS;
   const roomMs = leavesRoom ? Math.min(MAX_ROOM_MS, ROOM_FOR_OTHERS * (performance.now() - now)) : 0;
@@ -225,6 +226,11 @@ async function assignAndBroadcast(
     isEmpty: work.isEmpty && laneState === "open",
     hasInFlight: work.hasInFlight,
   };
+}
+
+/** Rejects if the promise has rejected already. */
+async function unlessPending(promise: Promise<void>): Promise<void> {
+  await Promise.race([promise, undefined]);
 }
 
 /** Begins to broadcast. The next step, or the rest, begins at once. A failure ends the rest, and the next step rejects with it. */

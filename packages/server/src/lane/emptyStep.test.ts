@@ -1,0 +1,78 @@
+import { privateKeyAccount } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { assignContext } from "../../test/support/assignContext.js";
+import { deferred } from "../../test/support/deferred.js";
+import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
+import { useTestStore } from "../../test/support/testStore.js";
+import { WAIVER_KEY } from "../../test/support/user.js";
+import { accept } from "../store/accept/accept.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../store/lanes/inFlight.js";
+import type { Store } from "../store/store.js";
+import type { SavedSigned } from "../store/transitions/saveSigned.js";
+import { createLaneParties } from "./laneParties.js";
+import { IDLE_MS, initialState, type StepContext, step } from "./step.js";
+
+let store: Store;
+let lane: HeldLane;
+useTestStore("perTest", async (opened) => {
+  store = opened;
+  lane = await createHeldLane(store);
+});
+
+/** An open lane whose node never answers what it sends. */
+function sendingLane() {
+  const sent: (readonly InFlightSubmission[])[] = [];
+  const secondStored = deferred();
+  let stored = 0;
+  const context = {
+    ...assignContext(store),
+    account: privateKeyAccount(WAIVER_KEY),
+    routing: { policiesDiffer: () => false, whyUnusable: () => undefined },
+    breaker: { state: "closed", isOpenedByPolicy: false },
+    parties: createLaneParties(),
+    broadcaster: {
+      send(_: HeldLane, signed: readonly InFlightSubmission[]) {
+        sent.push(signed);
+        return new Promise<void>(() => {});
+      },
+    },
+    broadcastBuffer: {
+      async storeAlongside(_: HeldLane, write: (broadcast: readonly []) => Promise<SavedSigned>) {
+        const saved = await write([]);
+        if (++stored === 2) secondStored.resolve();
+        return saved;
+      },
+    },
+    wake() {},
+  } as unknown as StepContext;
+  return { sent, secondStored, context };
+}
+
+const acceptOne = (user: number) =>
+  accept(store, { chain: lane.chain, origin: lane.owner }, [newSubmissionOf(user)]);
+
+describe("a step that has nothing to sign", () => {
+  it("does not wait for the batch on the wire, so that the next one may sign", async () => {
+    const { context, sent, secondStored } = sendingLane();
+    const lease = { lane, state: "open" } as const;
+    await acceptOne(1);
+    const first = await step({ ...initialState(), mustResend: false }, lease, context);
+    const empty = await step(first.state, lease, context);
+    expect(empty).toMatchObject({ restMs: IDLE_MS, hasInFlight: true });
+    expect(empty.state.broadcasting).toBe(first.state.broadcasting);
+    await acceptOne(2);
+    // It waits with the broadcast, not with the signature.
+    void step(empty.state, lease, context);
+    await secondStored.promise;
+    expect(sent).toHaveLength(1);
+  });
+
+  it("fails if that batch has failed", async () => {
+    const { context } = sendingLane();
+    const broadcasting = Promise.reject(new Error("no answer"));
+    broadcasting.catch(() => {});
+    const state = { ...initialState(), mustResend: false, broadcasting };
+    await expect(step(state, { lane, state: "open" }, context)).rejects.toThrow("no answer");
+  });
+});
