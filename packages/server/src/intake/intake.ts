@@ -206,8 +206,8 @@ class SubmissionIntake implements Intake {
 
   #onAccepted(accepted: readonly AcceptedSubmission[]): void {
     const { metrics, acceptedWork, wakeLanes } = this.#dependencies;
-    metrics.accepted(accepted.length);
     const queued = accepted.filter(({ isSigned }) => !isSigned);
+    metrics.accepted(accepted.length, accepted.length - queued.length);
     for (const { waiver, submission } of queued) acceptedWork.add(waiver, submission);
     if (queued.length > 0) wakeLanes(queued.map(({ waiver }) => waiver));
   }

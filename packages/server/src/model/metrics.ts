@@ -8,8 +8,8 @@ export type CustodyOutcome = "signed" | "failed" | "throttled" | "wrong";
 /** The Prometheus metrics of this replica. The gauges of lanes come from the store, so every replica has the same. */
 export interface Metrics extends ProcessMetrics {
   readonly registry: Registry;
-  /** Counts accepted submissions. */
-  accepted(count: number): void;
+  /** Counts accepted submissions, and those among them that were signed in the same write. */
+  accepted(all: number, signed: number): void;
   /** Observes a result line: `OK` or the code of its error, and the seconds since its request. */
   answered(code: LineCode | "OK", seconds: number): void;
   /** Counts a request that was refused as a whole, by reason. */
@@ -65,8 +65,15 @@ export function createMetrics(lanes: () => readonly LaneGauges[], network?: Netw
   const registers = [registry];
   const ofProcess = network?.process ?? createProcessMetrics(registry);
   if (network) registry.setDefaultLabels({ network: network.name, chain_id: String(network.chainId) });
-  const { acceptedTotal, lineSeconds, refusedTotal, sentTotal, custodyAnswered, openSockets } =
-    createInstruments(registers);
+  const {
+    acceptedTotal,
+    acceptedSignedTotal,
+    lineSeconds,
+    refusedTotal,
+    sentTotal,
+    custodyAnswered,
+    openSockets,
+  } = createInstruments(registers);
   addLaneGauges(registers, lanes);
   const addGauge = (name: string, help: string, count: () => number) => {
     new Gauge({
@@ -90,7 +97,10 @@ export function createMetrics(lanes: () => readonly LaneGauges[], network?: Netw
     authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
     countSlowedAddresses: (count) =>
       addGauge("gas_waiver_slowed_addresses", "Addresses that have shown too many unknown keys.", count),
-    accepted: (count) => acceptedTotal.inc(count),
+    accepted(all, signed) {
+      acceptedTotal.inc(all);
+      acceptedSignedTotal.inc(signed);
+    },
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
     refused: (reason) => refusedTotal.inc({ reason }),
     sent: (kind) => sentTotal.inc({ meaning: kind }),
@@ -109,6 +119,11 @@ function createInstruments(registers: Registry[]) {
   const acceptedTotal = new Counter({
     name: "gas_waiver_accepted_total",
     help: "Accepted submissions.",
+    registers,
+  });
+  const acceptedSignedTotal = new Counter({
+    name: "gas_waiver_accepted_signed_total",
+    help: "Accepted submissions that were signed in the write that accepted them, as a lane with nothing queued does.",
     registers,
   });
   const lineSeconds = new Histogram({
@@ -137,6 +152,7 @@ function createInstruments(registers: Registry[]) {
   });
   return {
     acceptedTotal,
+    acceptedSignedTotal,
     lineSeconds,
     refusedTotal,
     sentTotal,

@@ -56,6 +56,19 @@ describe("the metrics", () => {
     expect(backends).toEqual([[`gas_waiver_crypto_backend{backend="${crypto.name}"}`, 1]]);
   });
 
+  it("count the submissions that were signed in the write that accepted them", async () => {
+    const service = await services.start();
+    const read = await metered(service);
+    service.node.automine = false;
+    for (let user = 1; user <= 20; user++) await service.submit([innerOf(user)]);
+    // One write is one transaction, and has one time.
+    const [row] = await service.query<{ count: number }>(
+      "select count(*)::int from unfinished where signed_at = place",
+    );
+    expect(row?.count).toBeGreaterThan(0);
+    expect((await read()).get("gas_waiver_accepted_signed_total")).toBe(row?.count);
+  });
+
   it("show for each lane whether it takes work, the length of its queue, and the longest wait", async () => {
     const service = await services.start({
       waivers: accountsOf(WAIVER_KEY, SECOND_KEY),
