@@ -1,3 +1,4 @@
+import { stat } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { assignContext } from "../../test/support/assignContext.js";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
@@ -28,6 +29,16 @@ async function knownLane(nonces?: Nonces, at: Store = store) {
   await assign(lane, { limit: 10, due: 0 }, context);
   return context;
 }
+
+/** Holds up this process for 50 ms. Resolves with what the operating system has answered meanwhile, which is read after the timers. */
+const heldUp = () =>
+  new Promise((resolve) => {
+    setImmediate(() => {
+      stat(".", resolve);
+      const end = performance.now() + 50;
+      while (performance.now() < end);
+    });
+  });
 
 /** A step that takes offers. @returns the waiver nonces; undefined if all was declined. */
 const takeOffers = async (context: LaneContext) =>
@@ -114,6 +125,17 @@ describe("offers to a lane that knows its queue as empty", () => {
     hangs = false;
     await assign(lane, { limit: 10, due: 0 }, context);
     expect(await context.laneOffers.offer([newSubmissionOf(1)])).toBeUndefined();
+  });
+
+  it("are taken where the node's answer came in time, and this process was held up", async () => {
+    let isHeldUp = false;
+    const context = await knownLane(async (addresses) => {
+      if (isHeldUp) await heldUp();
+      return addresses.map(() => 0n);
+    });
+    isHeldUp = true;
+    void context.laneOffers.offer([newSubmissionOf(1)]);
+    expect(await takeOffers(context)).toEqual([0n]);
   });
 
   it("are declined where a node answers with an error, whatever its words", async () => {
