@@ -22,8 +22,7 @@ const client = await pool.connect();
 setAnswerTimeout(client, 3_600_000);
 await query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [chain, waiver]);
 await query("truncate unfinished");
-// The outcomes of earlier runs go with their tables: deleted rows that something still sees would leave an index that looks empty to the
-// planner. The seeded ones are older than the first day.
+// The outcomes of earlier runs go with their tables, indexes included. The seeded ones are older than the first day.
 const days = await query("select partition from finished_days where partition <> 'finished_first'");
 for (const { partition } of days.rows) await query(`truncate ${partition}`);
 await query("delete from finished where waiver_nonce >= $1", [finished]);
