@@ -1,6 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
+import { insertOutcomes, outcomesRead } from "../../../test/support/outcomesRead.js";
 import {
   bytes,
   createHeldLane,
@@ -59,22 +60,10 @@ describe("accepting", () => {
   it.each([false, true])(
     "reads the outcomes of its own senders alone in a day that PostgreSQL has not analyzed (repeated: %s)",
     async (isRepeated) => {
-      await store.pool.query(
-        `insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, signings, accepted_at)
-       select ($2::text || lpad(to_hex(n), 12, '0'))::uuid, $1, 'key', 'included', '', decode(lpad(to_hex(n), 40, '0'), 'hex'),
-              0, '', '', 1, now()
-       from generate_series(1, 500) n`,
-        [lane.chain, uuidv7().slice(0, 24)],
-      );
+      await insertOutcomes(store.pool, lane.chain, uuidv7());
       const read = await inTransaction(store, async (pool) => {
         await accept({ pool }, place, [newSubmissionOf(1)], isRepeated);
-        const { rows } = await pool.query<{ read: string }>(
-          `select sum(seq_tup_read + idx_tup_read) as read from pg_stat_xact_user_tables t
-         join pg_inherits on inhrelid = relid cross join lateral (
-           select sum(pg_stat_get_xact_tuples_returned(indexrelid)) as idx_tup_read from pg_index where indrelid = relid) i
-         where inhparent = 'finished'::regclass`,
-        );
-        return Number(rows[0]?.read);
+        return await outcomesRead(pool);
       });
       expect(read).toBeLessThan(10);
     },
