@@ -34,12 +34,19 @@ export async function hasLostNonces(
   nonces: readonly AccountNonce[],
 ): Promise<boolean> {
   const { rows } = await pool.query<{ has_lost: boolean }>(
+    // The highest nonce of each account is the end of an index, however many there are.
     `with ${NONCES}
-     select exists (select from chain_nonces n join finished f on f.chain = $1 and (
-         (f.sender = n.account and f.state = 'included' and f.sender_nonce >= n.next)
-         or (f.waiver = n.account and f.waiver_nonce >= n.next)))
-       or exists (select from chain_nonces n join unfinished u on u.chain = $1 and u.state = 'included' and (
-         (u.sender = n.account and u.sender_nonce >= n.next) or (u.waiver = n.account and u.waiver_nonce >= n.next)))
+     select exists (select from chain_nonces n cross join lateral (
+         (select f.sender_nonce as nonce from finished f
+          where f.chain = $1 and f.sender = n.account and f.state = 'included' order by f.sender_nonce desc limit 1)
+         union all
+         (select f.waiver_nonce from finished f
+          where f.chain = $1 and f.waiver = n.account and f.waiver_nonce is not null order by f.waiver_nonce desc limit 1)
+       ) highest where highest.nonce >= n.next)
+       or exists (select from chain_nonces n join unfinished u
+         on u.chain = $1 and u.sender = n.account and u.state = 'included' and u.sender_nonce >= n.next)
+       or exists (select from chain_nonces n join unfinished u
+         on u.chain = $1 and u.waiver = n.account and u.state = 'included' and u.waiver_nonce >= n.next)
        as has_lost`,
     [chain, ...parameters(nonces)],
   );

@@ -1,7 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { insertOutcomes, outcomesRead } from "../../../test/support/outcomesRead.js";
 import {
   bytes,
   createHeldLane,
@@ -13,7 +12,6 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import { openStore, type Queryable, type Store } from "../store.js";
-import { inTransaction } from "../transaction.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { type AcceptPlace, accept as acceptIn } from "./accept.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
@@ -57,18 +55,6 @@ const inclusionOf = (id: string) => ({
 const countRows = async () => (await store.pool.query("select from submissions")).rowCount;
 
 describe("accepting", () => {
-  it.each([false, true])(
-    "reads the outcomes of its own senders alone in a day that PostgreSQL has not analyzed (repeated: %s)",
-    async (isRepeated) => {
-      await insertOutcomes(store.pool, lane.chain, uuidv7());
-      const read = await inTransaction(store, async (pool) => {
-        await accept({ pool }, place, [newSubmissionOf(1)], isRepeated);
-        return await outcomesRead(pool);
-      });
-      expect(read).toBeLessThan(10);
-    },
-  );
-
   it("accepts each InnerTx once, also if it is in the batch twice (D18)", async () => {
     const first = newSubmissionOf(1);
     const other = newSubmissionOf(2);

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { createPastDays } from "../../../test/support/outcomeDays.js";
-import { insertOutcomes, outcomesRead } from "../../../test/support/outcomesRead.js";
 import {
   bytes,
   createHeldLane,
@@ -145,15 +144,6 @@ describe("accepting submissions with their wrappers", () => {
     client.release();
     expect(await answer).toBe(false);
     expect(await rows()).toEqual([]);
-  });
-
-  it("reads the outcomes of its own senders alone in a day that PostgreSQL has not analyzed", async () => {
-    await insertOutcomes(store.pool, lane.chain, newSubmissionOf(9).id);
-    const read = await inTransaction(store, async (pool) => {
-      await acceptSigned({ pool } as Store, lane, lane.owner, signed([newSubmissionOf(1)]));
-      return await outcomesRead(pool);
-    });
-    expect(read).toBeLessThan(10);
   });
 });
 

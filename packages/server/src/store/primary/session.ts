@@ -2,13 +2,14 @@ import type { Queryable } from "../database.js";
 import { StoreUnavailableError, troubleNamed } from "../storeTrouble.js";
 
 /**
- * Every query is written for an index. PostgreSQL keeps the plan of a prepared statement, so the plan must not rest on
- * a table that was empty when it was made. A commit is on the disk, and on the synchronous standbys, before it is reported,
+ * Every query is written for an index, which it walks along in order. PostgreSQL keeps the plan of a prepared statement, so the plan
+ * must not rest on a table that was small when it was made: then a sequential scan is the cheapest, or a bitmap of all rows of the
+ * recent days, and both become a reading of the whole day. A commit is on the disk, and on the synchronous standbys, before it is reported,
  * whatever the role or the database has as its default; `remote_apply` waits for more. The database ends a transaction of
  * ours that is idle for a minute: it would keep every dead row of the store.
  */
 const SETTINGS = `
-  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set jit = off;
+  set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off; set jit = off;
   set default_transaction_isolation = 'read committed'; set idle_in_transaction_session_timeout = '1min';
   select set_config('synchronous_commit',
     case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`;
