@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { adoptChain, lastChain } from "../../packages/server/dist/store/chains.js";
 import { setAnswerTimeout } from "../../packages/server/dist/store/database.js";
+import { createDaysAhead } from "../../packages/server/dist/store/outcomes/createDays.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { CHAIN_ID, GENESIS_HASH, WAIVER } from "./shape.mjs";
 
@@ -22,15 +23,19 @@ const client = await pool.connect();
 setAnswerTimeout(client, 3_600_000);
 await query("insert into lanes (chain, waiver) values ($1, $2) on conflict do nothing", [chain, waiver]);
 await query("truncate unfinished");
-// The outcomes of earlier runs go with their tables, indexes included. The seeded ones are older than the first day.
+// The outcomes of earlier runs go with the partitions of their days: the run begins as a new day does. Emptied ones would keep their
+// statistics, and a plan for a table without pages and with the statistics of a large one reads all of it later.
 const days = await query("select partition from finished_days where partition <> 'finished_first'");
-for (const { partition } of days.rows) await query(`truncate ${partition}`);
+for (const { partition } of days.rows) await query(`drop table ${partition}`);
+await query("delete from finished_days where partition <> 'finished_first'");
+await query("update finished_range set end_id = (select end_id from finished_days)");
 await query("delete from finished where waiver_nonce >= $1", [finished]);
 const { rows } = await query("select coalesce(max(waiver_nonce) + 1, 0)::int as present from finished");
 const { present } = rows[0];
 if (present < finished) await withoutIndexes(() => seed(present));
 // The store of a service that has run for a while has statistics and no dead rows.
 await query("vacuum (analyze) finished");
+await createDaysAhead(client);
 client.release();
 // Its PostgreSQL stops with a checkpoint, so that none comes early in the run.
 await store.close();
