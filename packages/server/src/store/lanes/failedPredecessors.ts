@@ -24,6 +24,8 @@ export async function findFailedPredecessors(
 
 const FAILED_PREDECESSORS = `select distinct on (u.id) u.id, f.id as failed
   from unnest($1::uuid[], $2::numeric[]) as gap (id, missing) join unfinished u on u.id = gap.id
-  join finished f on f.chain = u.chain and f.key_id = u.key_id and f.sender = u.sender and f.state = 'failed'
-    and f.sender_nonce = gap.missing and f.id >= recent_outcomes()
+  cross join lateral (
+    select f.id from finished f where f.chain = u.chain and f.key_id = u.key_id and f.sender = u.sender and f.state = 'failed'
+      and f.sender_nonce = gap.missing and f.id >= recent_outcomes() offset 0
+  ) f
   order by u.id, f.id desc`;
