@@ -2,7 +2,8 @@ import type { Submission } from "../../model/submission.js";
 import { prepared } from "../statements.js";
 import type { Queryable, Store } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
-import { HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
+import { HIGHEST_ID, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
+import type { ListFilter } from "../submissions/pageQuery.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /**

@@ -14,7 +14,8 @@ import { accept } from "../accept/accept.js";
 import type { Statement } from "../database.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
-import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "./listSubmissions.js";
+import { firstIdAt, HIGHEST_ID, LOWEST_ID, listSubmissions } from "./listSubmissions.js";
+import type { ListFilter } from "./pageQuery.js";
 
 const STATES: readonly SubmissionState[] = ["queued", "signed", "broadcast", "included", "failed"];
 

@@ -1,27 +1,8 @@
-import type { Submission, SubmissionState } from "../../model/submission.js";
-import type { Statement } from "../database.js";
-import { prepared } from "../statements.js";
+import type { Submission } from "../../model/submission.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { findSubmissions } from "./findSubmissions.js";
-
-/** The conditions of a list. A submission must meet all of them. */
-export interface ListFilter {
-  readonly chain: number;
-  /** The API key that submitted them. */
-  readonly keyId: string;
-  readonly states: readonly SubmissionState[];
-  /** 20 bytes. */
-  readonly sender: Uint8Array | undefined;
-  /** 32 bytes. */
-  readonly innerHash: Uint8Array | undefined;
-  /** Ids from `from` on, and below `before`. */
-  readonly from: string;
-  readonly before: string;
-  readonly limit: number;
-  /** Leaves out unfinished submissions, which no index has by their hashes. */
-  readonly onlyFinished?: boolean;
-}
+import { type Days, type ListFilter, pageQuery, planned } from "./pageQuery.js";
 
 export interface ListedPage {
   /** The newest first, which is the descending order of the ids. */
@@ -43,13 +24,6 @@ export function firstIdAt(time: Date): string {
 const BUSY_SENDER_ROWS = 2_000;
 /** One page searches at most this many rows of the API key. */
 const SCAN_ROWS = 5_000;
-
-/** The days whose partitions a query reads, by a condition on `id` that the planner knows. */
-type Days = "id >= recent_outcomes()" | "id < recent_outcomes()";
-
-/** Old partitions are many and do not grow, so their plan is kept. A recent one is planned by what it has now. */
-const planned = (days: Days, text: string, values: readonly unknown[]): Statement =>
-  days === "id < recent_outcomes()" ? prepared(text, values) : { text, values };
 
 /**
  * Reads one page of an API key's submissions. Its cost does not depend on how many there are in all: the recent days come
@@ -104,75 +78,4 @@ async function scanEnd({ pool }: Store, { chain, keyId, from, before }: ListFilt
     ),
   );
   return rows[0]?.id;
-}
-
-/**
- * The query of a page. Each table and state is a source of ids, read in the order of an index. Bounds compare whole rows:
- * with separate equalities the planner could take another index with that order, and search all of it.
- */
-function pageQuery(filter: ListFilter, scansKey: boolean, days: Days): Statement {
-  const values: unknown[] = [];
-  const $ = (value: unknown) => `$${values.push(value)}`;
-  const { chain, keyId, states, from, before, limit } = filter;
-  const sender = filter.sender && `${$(toBuffer(filter.sender))}::bytea`;
-  const hash = filter.innerHash && `${$(toBuffer(filter.innerHash))}::bytea`;
-  const maxRows = $(limit + 1);
-  const [ofChain, ofKey, low, high] = [
-    `${$(chain)}::int`,
-    `${$(keyId)}::text`,
-    `${$(from)}::uuid`,
-    `${$(before)}::uuid`,
-  ];
-  const matches = [
-    `chain = ${ofChain} and key_id = ${ofKey} and id < ${high} and id >= ${low}`,
-    ...(sender ? [`sender = ${sender}`] : []),
-    ...(hash ? [`inner_hash = ${hash}`] : []),
-  ].join(" and ");
-  /** Reads along an index that begins with these columns and ends in the id. */
-  const along = (columns: readonly string[], start: readonly string[], condition: string) => {
-    const row = [...columns, "id"];
-    const bound = (id: string) => `(${[...start, id].join(", ")})`;
-    return `select id from finished
-      where (${row.join(", ")}) < ${bound(high)} and (${row.join(", ")}) >= ${bound(low)} and ${condition} and ${days}
-      order by ${row.map((column) => `${column} desc`).join(", ")} limit ${maxRows}`;
-  };
-  /** Reads the few rows of one transaction or sender, and sorts them. */
-  const among = (few: string) =>
-    `select id from (select id, chain, key_id, sender, inner_hash from finished where ${days} and ${few} offset 0) few
-      where ${matches} order by id desc limit ${maxRows}`;
-  const included = () => {
-    if (hash) return among(`inner_hash = ${hash} and state = 'included'`);
-    if (sender && !scansKey) {
-      const ofSender = `chain = ${ofChain} and sender = ${sender} and state = 'included'`;
-      return among(`${ofSender} order by chain, sender, sender_nonce`);
-    }
-    const start = [ofChain, ofKey, "'included'::submission_state"];
-    return along(["chain", "key_id", "state"], start, sender ? `sender = ${sender}` : "true");
-  };
-  const failed = () => {
-    const ofFailed = "state = 'failed'";
-    if (hash) {
-      const condition = sender ? `${ofFailed} and sender = ${sender}` : ofFailed;
-      return along(["chain", "key_id", "inner_hash"], [ofChain, ofKey, hash], condition);
-    }
-    if (sender) return along(["chain", "key_id", "sender"], [ofChain, ofKey, sender], ofFailed);
-    return along(["chain", "key_id", "state"], [ofChain, ofKey, "'failed'::submission_state"], "true");
-  };
-  const open = states.filter((state) => state !== "failed");
-  const unfinished = () => {
-    // The few rows of a sender are read along its index, whatever PostgreSQL believes of a table that changes so fast.
-    const from = sender
-      ? `(select * from unfinished where sender = ${sender} and chain + 0 = ${ofChain} order by sender, sender_nonce offset 0) few`
-      : "unfinished";
-    return `select id from ${from} where ${matches} and ${days} and state = any(${$(open)}::submission_state[])
-      order by id desc limit ${maxRows}`;
-  };
-  const sources = [
-    ...(filter.onlyFinished ? [] : [unfinished()]),
-    ...(states.includes("included") ? [included()] : []),
-    ...(states.includes("failed") ? [failed()] : []),
-  ];
-  const text = `select id from (${sources.map((source) => `(${source})`).join(" union all ")}) sources
-    order by id desc limit ${maxRows}`;
-  return planned(days, text, values);
 }
