@@ -17,12 +17,12 @@ export interface TransactionCost {
 }
 
 export const COSTS: Readonly<Record<RequestSize, TransactionCost>> = {
-  1: { serviceUs: 1_450, mainThreadUs: 1_390, databaseUs: 550, transactionIds: 2.1 },
-  10: { serviceUs: 249, mainThreadUs: 189, databaseUs: 103, transactionIds: 0.4 },
-  100: { serviceUs: 225, mainThreadUs: 165, databaseUs: 93, transactionIds: 0.1 },
+  1: { serviceUs: 1_270, mainThreadUs: 1_210, databaseUs: 530, transactionIds: 1.1 },
+  10: { serviceUs: 243, mainThreadUs: 183, databaseUs: 72, transactionIds: 0.2 },
+  100: { serviceUs: 216, mainThreadUs: 156, databaseUs: 62, transactionIds: 0.02 },
 };
-export const OUTCOME_BYTES = 689;
-export const WAL_BYTES = 2_600;
+export const OUTCOME_BYTES = 630;
+export const WAL_BYTES = 2_300;
 /** Connections to PostgreSQL of one replica, and the reserve for commands and operators. */
 export const CONNECTIONS_OF_REPLICA = 21;
 export const CONNECTIONS_IN_RESERVE = 10;
@@ -101,7 +101,7 @@ export const COMETBFT_MEMPOOL = 5_000;
 export const KMS_QUOTA = 300;
 export const DEFAULT_MAX_CONNECTIONS = 100;
 /** The most that was measured on one primary, in requests of 100, with two cores for everything. */
-export const MEASURED_PER_SECOND = 4_865;
+export const MEASURED_PER_SECOND = 4_910;
 
 /** The sentences about what does not fit, in the order of the page. */
 export function shortagesOf(plan: Plan, capacity: Capacity): string[] {
