@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { urlToHttpOptions } from "node:url";
+import { onAbort } from "../util/onAbort.js";
 import { createSecretRemover } from "./urlSecrets.js";
 
 /** The longest answer that is read. geth ends the answer of a batch at 25 MB. */
@@ -60,7 +61,7 @@ export function createPoster(
   const removeSecrets = createSecretRemover(url);
   const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
   const closing = new Error("the service is shutting down");
-  signal.addEventListener("abort", () => {
+  onAbort(signal, () => {
     agents.keepAlive.destroy();
     agents.fresh.destroy();
   });

@@ -1,3 +1,5 @@
+import { onAbort } from "./onAbort.js";
+
 /** A pause between two rounds of a loop, which can be cut short. */
 export interface WakeableTimer {
   /** Resolves after `ms`. If `wakeable`, it resolves at once when `wake` was or is called. */
@@ -49,10 +51,10 @@ export function sleepUnless(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", done);
+      stopListening();
       resolve();
     };
     const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
+    const stopListening = onAbort(signal, done);
   });
 }
