@@ -20,7 +20,7 @@ const MAX_LISTENERS = 8;
  */
 const ROUND = 150;
 /** A leak grows by at least an object, or an entry of a list or map, with each request. */
-const MAX_GROWTH = 0.8 * ROUND;
+const MAX_GROWTH = ROUND / 2;
 /** Objects that come and go while nobody asks for anything. */
 const SETTLED = 20;
 

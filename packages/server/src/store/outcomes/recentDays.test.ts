@@ -102,7 +102,7 @@ describe.each(Object.entries(QUERIES))("%s", (_name, query) => {
         await query(db, 2);
         return (await rowsRead(pool)) - before;
       });
-      expect(read).toBeLessThan(100);
+      expect(read).toBeLessThan(10);
     },
   );
 });
