@@ -1,5 +1,6 @@
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
+import { isIP } from "node:net";
 import { urlToHttpOptions } from "node:url";
 import { onAbort } from "../util/onAbort.js";
 import { createSecretRemover } from "./urlSecrets.js";
@@ -59,7 +60,7 @@ export function createPoster(
   // then, and in V8 the old table keeps the new one alive: with it a call left 3 KB for a major collection, now 1 KB.
   const agents = { keepAlive: new Agent({ keepAlive: true }), fresh: new Agent() };
   const removeSecrets = createSecretRemover(url);
-  const target = { ...urlToHttpOptions(new URL(url)), method: "POST" };
+  const { target, fields } = requestTo(url);
   const closing = new Error("the service is shutting down");
   onAbort(signal, () => {
     agents.keepAlive.destroy();
@@ -69,7 +70,7 @@ export function createPoster(
     new Promise<HttpAnswer>((resolve, reject) => {
       if (signal.aborted) return reject(closing);
       const fail = (error: Error) => reject(signal.aborted ? closing : error);
-      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+      const headers = [...fields, "content-length", String(Buffer.byteLength(body))];
       const clientRequest = request({ ...target, headers, agent });
       const onTimeout = () => clientRequest.destroy(new Error(`no answer within ${rpcTimeoutMs} ms`));
       const timer = setTimeout(onTimeout, rpcTimeoutMs);
@@ -102,6 +103,23 @@ export function createPoster(
       throw error;
     });
   return { url, post };
+}
+
+/**
+ * Returns the parts that all requests to a URL have in common. Header fields in a list, and a server name, spare Node a good part
+ * of the work of each request: it writes the list as it is.
+ */
+function requestTo(url: string) {
+  const { host } = new URL(url);
+  const { protocol, hostname, port, path, auth } = urlToHttpOptions(new URL(url));
+  const address = hostname ?? "";
+  return {
+    target: { protocol, hostname, port, path, method: "POST", servername: isIP(address) ? "" : address },
+    fields: [
+      ...["host", host, "content-type", "application/json"],
+      ...(auth ? ["authorization", `Basic ${Buffer.from(auth).toString("base64")}`] : []),
+    ],
+  };
 }
 
 interface AnswerReader {

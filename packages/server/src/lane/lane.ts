@@ -218,6 +218,8 @@ async function runSteps(
   let state = initialState();
   let failures = 0;
   while (!stopping.aborted) {
+    // Whatever came before is for this step. Otherwise a step that follows at once, and has taken it, is followed by a look at nothing.
+    timer.clear();
     let restMs = IDLE_MS;
     let isEmpty = true;
     try {

@@ -6,6 +6,8 @@ export interface WakeableTimer {
   rest(ms: number, wakeable: boolean): Promise<void>;
   /** Ends a wakeable rest: the present one, or the next one if there is none. */
   wake(): void;
+  /** Forgets a call of `wake` that has ended no rest: what begins now sees all that there was to wake for. */
+  clear(): void;
   /** Ends the present rest and all later ones at once. */
   end(): void;
 }
@@ -37,6 +39,9 @@ export function createWakeableTimer(): WakeableTimer {
     wake() {
       isWoken = true;
       wakeUp?.();
+    },
+    clear() {
+      isWoken = false;
     },
     end() {
       isEnded = true;
