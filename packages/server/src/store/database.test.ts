@@ -11,6 +11,38 @@ beforeEach(async () => {
 });
 afterEach(() => pool.end());
 
+const backend = async () => (await pool.query("select pg_backend_pid() as pid")).rows[0]?.pid;
+
+describe("a connection whose statement fails", () => {
+  const raise = (sqlState: string) =>
+    pool.query(`do $$ begin raise exception 'refused' using errcode = '${sqlState}'; end $$`);
+
+  it.each(["GW002", "55P03", "23505", "40001", "42501"])(
+    "stays for the next one where the database has refused it with %s",
+    async (sqlState) => {
+      const first = await backend();
+      await expect(raise(sqlState)).rejects.toMatchObject({ code: sqlState });
+      await expect(pool.query("select no syntax")).rejects.toThrow("no");
+      expect(await backend()).toBe(first);
+    },
+  );
+
+  it.each(["XX000", "25006", "57P01", "53100", "GW001"])(
+    "makes room for a new one where the session is in doubt, or the database cannot work: %s",
+    async (sqlState) => {
+      const first = await backend();
+      await expect(raise(sqlState)).rejects.toThrow("refused");
+      expect(await backend()).not.toBe(first);
+    },
+  );
+
+  it("makes room for a new one where the database has ended the session", async () => {
+    const first = await backend();
+    await expect(pool.query("select pg_terminate_backend(pg_backend_pid())")).rejects.toThrow("terminating");
+    expect(await backend()).not.toBe(first);
+  });
+});
+
 describe("a connection on which no byte comes", () => {
   it("is cut while it is in use: its query fails as if the database could not be reached, and the next query runs on a new connection", async () => {
     const failure = await pool.query("select pg_sleep(60)").catch((error: unknown) => error);
@@ -20,7 +52,6 @@ describe("a connection on which no byte comes", () => {
   });
 
   it("stays open while it is idle, and is cut when the next query gets no answer", async () => {
-    const backend = async () => (await pool.query("select pg_backend_pid() as pid")).rows[0]?.pid;
     const first = await backend();
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await backend()).toBe(first);

@@ -134,11 +134,19 @@ class DriverPool implements Pool {
     return this.#options.schema;
   }
 
+  /**
+   * Runs a statement on any connection, which it keeps if the database refuses the statement. The driver's own `query` closes it
+   * then: a new connection takes as long as some forty short statements, and plans all of them again.
+   */
   async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
+    const connection = await this.connect();
     try {
-      return await (this.#pool as unknown as Queryable).query<Row>(statement, values);
+      const result = await connection.query<Row>(statement, values);
+      connection.release();
+      return result;
     } catch (error) {
-      throw this.#toStoreError(error);
+      connection.release(!isRefusal(error));
+      throw error;
     }
   }
 
@@ -178,6 +186,14 @@ class DriverPool implements Pool {
     const known = this.#options.onTrouble?.(named, error as Error) ?? named;
     return new StoreUnavailableError(known, message, { cause: error });
   }
+}
+
+/** SQLSTATEs after which a session is over, or its state is in doubt. */
+const SESSION_ENDS = /^(?:25|XX)/;
+
+/** Whether the database has refused a statement, and the session goes on. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !SESSION_ENDS.test(error.code ?? "XX");
 }
 
 class DriverConnection implements PooledConnection {
