@@ -62,16 +62,19 @@ function blockOf(tag, head) {
  * wrapper that the node does not take. A status answers the whole request, of which nothing is carried out.
  * @param {(raw: Uint8Array) => string} [options.waiverOf] Returns the address that signed a wrapper, where there are
  * several waivers.
+ * @param {{ sender: string, nonce: number }[]} [options.usedNonces] The nonces that users have used before.
  * @param {number} [options.keptBlocks] The node forgets the transactions of older blocks, so that its memory stays flat.
  */
 export async function serveNode({
   firstNonce = 0,
   readInner,
   refuse = () => undefined,
+  usedNonces = [],
   keptBlocks = Number.POSITIVE_INFINITY,
   waiverOf = () => ONLY_WAIVER,
 }) {
   const nonces = new Nonces(ONLY_WAIVER, firstNonce);
+  for (const { sender, nonce } of usedNonces) nonces.accept(sender, nonce);
   /** Block numbers by transaction hash, of wrappers and InnerTxs. */
   const blocks = new Map();
   let head = 1;

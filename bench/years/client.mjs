@@ -2,6 +2,7 @@
 //
 //   node client.mjs <the service's address> <file of signed transactions> <position of the first new one>
 //                   <day after the store's last> <file with the hashes of the known outcomes>
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { answerBenchmark } from "../service/contestant.mjs";
@@ -17,23 +18,33 @@ const days = pastDays(end);
 let next = Number(first);
 
 /** Sends a request. @returns its time in ms. Rejects if the answer is none of a success, or `isRight` says no. */
-function call(method, path, isRight, body) {
+function call(method, path, isRight, body, more = {}) {
   const start = performance.now();
   return new Promise((resolve, reject) => {
-    const sent = request(`${url}${path}`, { method, headers, agent }, async (response) => {
-      let text = "";
-      for await (const part of response.setEncoding("utf8")) text += part;
-      const ms = performance.now() - start;
-      if (response.statusCode === 200 && isRight(text)) resolve(ms);
-      else reject(new Error(`${method} ${path}: ${response.statusCode} ${text.slice(0, 300)}`));
-    });
+    const sent = request(
+      `${url}${path}`,
+      { method, headers: { ...headers, ...more }, agent },
+      async (response) => {
+        let text = "";
+        for await (const part of response.setEncoding("utf8")) text += part;
+        const ms = performance.now() - start;
+        if (response.statusCode === 200 && isRight(text)) resolve(ms);
+        else reject(new Error(`${method} ${path}: ${response.statusCode} ${text.slice(0, 300)}`));
+      },
+    );
     sent.on("error", reject);
     sent.end(body);
   });
 }
 
-function submit(transactions, isRight = (text) => text.split('"success":true').length > transactions.length) {
-  return call("POST", "/v1/submit", isRight, JSON.stringify({ transactions }));
+const allSucceed = (transactions) => (text) => text.split('"success":true').length > transactions.length;
+
+function submit(transactions, isRight = allSucceed(transactions), more = {}) {
+  return call("POST", "/v1/submit", isRight, JSON.stringify({ transactions }), more);
+}
+
+function submitKeyed(transactions) {
+  return submit(transactions, allSucceed(transactions), { "idempotency-key": randomUUID() });
 }
 
 const take = (count) => {
@@ -49,6 +60,7 @@ const page = (query, least) => get(`/v1/submissions?${query}`, (text) => text.sp
 const MEASURES = {
   "submit one": [REQUESTS.singles, () => submit(take(1))],
   "submit 100": [REQUESTS.batches, () => submit(take(BATCH))],
+  "submit 100, keyed": [REQUESTS.batches, () => submitKeyed(take(BATCH))],
   "submit again (D18)": [
     REQUESTS.reads,
     (i) => submit([raws[known(i)]], (text) => text.includes(`"id":"${knownId(days, known(i))}"`)),

@@ -9,7 +9,7 @@ export const SPARE_BYTES = 4e9;
 export const REQUESTS = { singles: 200, batches: 20, reads: 200 };
 export const BATCH = 100;
 /** New transactions that a round sends. */
-export const SENT_PER_ROUND = REQUESTS.singles + REQUESTS.batches * BATCH;
+export const SENT_PER_ROUND = REQUESTS.singles + 2 * REQUESTS.batches * BATCH;
 
 const DAY_MS = 86_400_000;
 
