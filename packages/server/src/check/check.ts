@@ -55,7 +55,7 @@ export function createChecker(dependencies: CheckDependencies): Checker {
   return {
     async check(caller, transactions, simulated) {
       if (isShuttingDown()) throw shuttingDown();
-      const rules = rulesFor(caller, { ...options, policies: policies.current() });
+      const rules = rulesFor(caller, options, policies.current());
       // Validation is part of the turn: to refuse a request for which there is no room must cost nothing.
       const checkAll = async () => {
         const validated = await validateAll(transactions, rules);

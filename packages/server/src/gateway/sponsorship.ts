@@ -30,7 +30,7 @@ export function createSponsorship({ policies, options, readiness }: SponsorshipD
   /** @throws {@link ProtocolError} for the first rule that the transaction would break, whoever signs it. */
   const assertSponsorable = (params: readonly unknown[], caller: Caller) => {
     const tx = unsignedTransaction(objectAt(params, 0, "the transaction"), BigInt(options.chainId));
-    const rules = rulesFor(caller, { ...options, policies: policies.current() });
+    const rules = rulesFor(caller, options, policies.current());
     try {
       assertInnerTx(withoutSignature(tx), rules);
     } catch (error) {

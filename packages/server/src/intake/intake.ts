@@ -155,7 +155,7 @@ class SubmissionIntake implements Intake {
     const { admitted } = entered;
     const lines = awaitLines(this.#linesOptions(wait, timeoutMs));
     try {
-      const rules = rulesFor(caller, { ...options, policies: policies.current() });
+      const rules = rulesFor(caller, options, policies.current());
       const request = { caller, rules, lines, keyed, onDecided: admitted.leave };
       const { completed } = await this.#acceptor.accept(transactions, request);
       void completed.finally(admitted.leaveAll);

@@ -4,9 +4,7 @@ import type { ResolvedOptions } from "../model/options.js";
 import type { PolicySet } from "./policySet.js";
 
 /** The rules that hold for every caller. */
-export interface ChainRules extends Pick<ResolvedOptions, "chainId" | "maxWrapperBytes" | "policyRemedy"> {
-  readonly policies: PolicySet;
-}
+export type ChainRules = Pick<ResolvedOptions, "chainId" | "maxWrapperBytes" | "policyRemedy">;
 
 /** The rules, with what a refusal by the waivers' policy says besides. */
 export interface ServiceRules extends InnerTxRules {
@@ -16,7 +14,8 @@ export interface ServiceRules extends InnerTxRules {
 /** @returns the rules for the caller's InnerTxs (D3): the chain's rules, the caller's limits, the current policies. */
 export function rulesFor(
   caller: Caller,
-  { chainId, maxWrapperBytes, policies, policyRemedy }: ChainRules,
+  { chainId, maxWrapperBytes, policyRemedy }: ChainRules,
+  policies: PolicySet,
 ): ServiceRules {
   return {
     chainId: BigInt(chainId),
