@@ -222,7 +222,7 @@ async function assignAndBroadcast(
   const dueAt = isDue ? now : state.dueAt;
   return {
     state: { ...state, backlog: stepAgain, dueAt, owesStep: false, broadcasting },
-    restMs: stepAgain || hasOffers() ? roomMs : idleMs,
+    restMs: hasOffers() ? 0 : stepAgain ? roomMs : idleMs,
     isEmpty: work.isEmpty && laneState === "open",
     hasInFlight: work.hasInFlight,
   };

@@ -135,7 +135,7 @@ class DriverPool implements Pool {
   }
 
   /**
-   * Runs a statement on any connection, which it keeps if the database refuses the statement. The driver's own `query` closes it
+   * Runs a statement on any connection, which it keeps if the statement loses to a competitor. The driver's own `query` closes it
    * then: a new connection takes as long as some forty short statements, and plans all of them again.
    */
   async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
@@ -188,12 +188,15 @@ class DriverPool implements Pool {
   }
 }
 
-/** SQLSTATEs after which a session is over, or its state is in doubt. */
-const SESSION_ENDS = /^(?:25|XX)/;
+/**
+ * The SQLSTATEs of what competes: the functions of the schema, constraints, deadlocks, locks. After others a connection is closed, as
+ * the session may be over or keep a plan that no longer fits.
+ */
+const REFUSALS = /^(?:GW|23|40P01|55P03)/;
 
-/** Whether the database has refused a statement, and the session goes on. */
+/** Whether the database has refused a statement, and the session goes on. The severity is in the server's language. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && !SESSION_ENDS.test(error.code ?? "XX");
+  return error instanceof pg.DatabaseError && error.severity === "ERROR" && REFUSALS.test(error.code ?? "");
 }
 
 class DriverConnection implements PooledConnection {
