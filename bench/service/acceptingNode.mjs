@@ -51,6 +51,17 @@ function blockOf(tag, head) {
   };
 }
 
+function receiptOf(hash, number, head) {
+  if (number === undefined || number > head) return null;
+  return {
+    transactionHash: hash,
+    blockNumber: quantity(number),
+    blockHash: hashOf(number),
+    gasUsed: "0xb71b",
+    status: "0x1",
+  };
+}
+
 /**
  * Starts a node that accepts every wrapper and executes nothing: it keeps the nonces, and the block of each transaction.
  * The next block has each wrapper with its InnerTx.
@@ -102,18 +113,6 @@ export async function serveNode({
     return hash;
   }
 
-  function receipt(hash) {
-    const number = blocks.get(hash);
-    if (number === undefined || number > head) return null;
-    return {
-      transactionHash: hash,
-      blockNumber: quantity(number),
-      blockHash: hashOf(number),
-      gasUsed: "0xb71b",
-      status: "0x1",
-    };
-  }
-
   const methods = {
     eth_chainId: () => quantity(CHAIN_ID),
     net_version: () => String(CHAIN_ID),
@@ -121,7 +120,7 @@ export async function serveNode({
     eth_gasPrice: () => "0x0",
     eth_getBlockByNumber: (tag) => blockOf(tag, head),
     eth_getTransactionCount: (address, tag) => quantity(nonces.of(address.toLowerCase(), tag)),
-    eth_getTransactionReceipt: receipt,
+    eth_getTransactionReceipt: (hash) => receiptOf(hash, blocks.get(hash), head),
     eth_getTransactionByHash: (hash) => (blocks.has(hash) ? { hash } : null),
     eth_sendRawTransaction: accept,
   };
