@@ -2,6 +2,7 @@ import { readArguments } from "../../scripts/readArguments.mjs";
 
 export const CONTESTANTS = [
   "node",
+  "bare",
   "service",
   "websocket",
   "gateway",
@@ -21,12 +22,14 @@ of 1, 10 and 100; the latency of a transaction's result line at fixed offered ra
 the moment the request was due; memory; processor time by stage. It begins with the
 ceiling: transactions a second of one core that does only their cryptography. The service
 runs without rate and queue limits; its store is an embedded PostgreSQL with fsync. With
-the defaults it takes about 23 minutes.
+the defaults it takes about 25 minutes.
 
   --json FILE         write every figure to this file as well   (default: none)
   --rounds N          rounds, from 1 to 20; the report has medians (default: 3)
   --seconds N         duration of each phase, from 1 to 60      (default: 4)
   --contestants LIST  some of: node      the load straight to the node, for comparison
+                               bare      a server that stores a row and calls the node
+                                         once for a request, and checks and signs nothing
                                service   the service with an empty store
                                websocket the same, the load over 8 WebSockets
                                gateway   the same by eth_sendRawTransaction of its gateway;

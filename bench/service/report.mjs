@@ -2,6 +2,7 @@ import { median } from "../median.mjs";
 
 const NAMES = {
   node: "the node itself",
+  bare: "a bare server",
   service: "the service",
   websocket: "the service, over WebSockets",
   gateway: "the service, by its gateway",
@@ -50,7 +51,7 @@ function figuresOfOne(list, { viem, service }) {
       Object.keys(list[0].rates).map((rate) => [
         rate,
         Object.fromEntries(
-          ["achieved", "p50", "p99", "p999", "failed"].map((name) => [
+          ["achieved", "p50", "p99", "p999", "failed", "cpuUs", "childrenCpuUs"].map((name) => [
             name,
             medianOf(list, (run) => run.rates[rate][name]),
           ]),
@@ -161,18 +162,7 @@ function printNode(kind, contestants, { saturation, rates }) {
     print(line(title, ratios.map((ratio) => ratio.padStart(9)).join("")));
   }
   print("(to viem: ratio of the rates; CPU and database: µs of CPU a transaction, in requests of 10)");
-  print(
-    line(
-      "\nms to the result line, at a rate of",
-      rates.map((rate) => `${rate}/s: p50   p99 p99.9`.padStart(26)).join(""),
-    ),
-  );
-  for (const [name, { rates: offered }] of entries) {
-    const cells = rates.map((rate) =>
-      [offered[rate].p50, offered[rate].p99, offered[rate].p999].map(time).join("").padStart(26),
-    );
-    print(line(NAMES[name], cells.join("")));
-  }
+  printRates(entries, rates);
   printGateway(contestants);
   for (const [name, { store = {} }] of entries) {
     for (const [phase, { walBytes, transactionIds, outcomeBytes }] of Object.entries(store)) {
@@ -186,6 +176,30 @@ function printNode(kind, contestants, { saturation, rates }) {
     print(
       `\n${NAMES[name]}, µs of the main thread a transaction (requests of 10): ${byTime.map(([stage, us]) => `${stage} ${us.toFixed(0)}`).join(", ")}`,
     );
+  }
+}
+
+function printRates(entries, rates) {
+  print(
+    line(
+      "\nms to the result line, at a rate of",
+      rates.map((rate) => `${rate}/s: p50   p99 p99.9`.padStart(26)).join(""),
+    ),
+  );
+  for (const [name, { rates: offered }] of entries) {
+    const cells = rates.map((rate) =>
+      [offered[rate].p50, offered[rate].p99, offered[rate].p999].map(time).join("").padStart(26),
+    );
+    print(line(NAMES[name], cells.join("")));
+  }
+  print(
+    line("\nµs of CPU a transaction + the database", rates.map((rate) => `${rate}/s`.padStart(15)).join("")),
+  );
+  for (const [name, { rates: offered }] of entries) {
+    const cells = rates.map((rate) =>
+      `${whole(offered[rate].cpuUs)} + ${whole(offered[rate].childrenCpuUs)}`.padStart(15),
+    );
+    print(line(NAMES[name], cells.join("")));
   }
 }
 

@@ -28,7 +28,7 @@ const MAX_PER_SECOND = 6_000;
  * Contestants that do not run on the devnet: it refuses InnerTxs without a wrapper, its chain starts anew each time, and one key
  * is enough there. The gateway does: a read of a block costs the devnet what it costs a node, and the other node nothing.
  */
-const ACCEPTING_ONLY = ["node", "websocket", "created", "finished"];
+const ACCEPTING_ONLY = ["node", "bare", "websocket", "created", "finished"];
 
 /** The contestants that are the service. */
 const SERVICES = ["service", "websocket", "gateway", "created", "finished"];
