@@ -1,12 +1,14 @@
 // The load generator. It reads the signed transactions, then runs each phase that the benchmark asks for.
 //
-//   node load.mjs <file of signed transactions> <address> <relay|node|websocket|gateway> <API key>
+//   node load.mjs <file of signed transactions> <address> <relay|bare|node|websocket|gateway> <API key>
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { API_KEY } from "./shape.mjs";
 import { openSocketSender } from "./socketSender.mjs";
 
 const [file, address, kind, apiKey] = process.argv.slice(2);
+/** What accepts a transaction again gets the load anew when it is used up, because it is faster than a relay. */
+const isRepeated = kind === "node" || kind === "bare";
 const raws = readFileSync(file, "utf8").trimEnd().split("\n");
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const TIMEOUT_MS = 60_000;
@@ -35,15 +37,17 @@ const KINDS = {
   gateway: { url: new URL(`/rpc/${apiKey}`, address), ...RPC },
 };
 const { send: sendTransactions, close } =
-  kind === "websocket" ? await openSocketSender(address, apiKey, noteFailure) : postSender(KINDS[kind]);
+  kind === "websocket"
+    ? await openSocketSender(address, apiKey, noteFailure)
+    : postSender(KINDS[kind] ?? KINDS.relay);
 
-/** Position of the next transaction. Each is sent once in a run; only the node alone accepts them repeatedly. */
+/** Position of the next transaction. */
 let next = 0;
-const available = kind === "node" ? Number.POSITIVE_INFINITY : raws.length;
+const available = isRepeated ? Number.POSITIVE_INFINITY : raws.length;
 
 /** Sends one request. `onPart` receives the count of accepted transactions in each part. @returns their sum. */
 function send(batch, onPart = () => {}) {
-  const from = kind === "node" ? next % (raws.length - batch) : next;
+  const from = isRepeated ? next % (raws.length - batch) : next;
   next += batch;
   return sendTransactions(raws.slice(from, from + batch), onPart);
 }

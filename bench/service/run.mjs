@@ -19,8 +19,8 @@ import {
 } from "./shape.mjs";
 
 /**
- * Transactions a second that no relay exceeds; the load is enough for this rate. The contestant "node" may be faster: it
- * accepts a transaction again, so the load starts anew when it is used up.
+ * Transactions a second that no relay exceeds; the load is enough for this rate. The contestants "node" and "bare" may be faster:
+ * they accept a transaction again, so the load starts anew when it is used up.
  */
 const MAX_PER_SECOND = 6_000;
 
@@ -34,7 +34,7 @@ const ACCEPTING_ONLY = ["node", "bare", "websocket", "created", "finished"];
 const SERVICES = ["service", "websocket", "gateway", "created", "finished"];
 
 /** How the load reaches the contestants that take no POST of `/v1/submit`. */
-const LOAD_KINDS = { node: "node", websocket: "websocket", gateway: "gateway" };
+const LOAD_KINDS = { node: "node", bare: "bare", websocket: "websocket", gateway: "gateway" };
 /** The API keys of the contestants that use another than the configured one. */
 const KEY_KINDS = { created: "created", gateway: "gateway" };
 
