@@ -7,7 +7,7 @@ import { API_KEY } from "./shape.mjs";
 import { openSocketSender } from "./socketSender.mjs";
 
 const [file, address, kind, apiKey] = process.argv.slice(2);
-/** What accepts a transaction again gets the load anew when it is used up, because it is faster than a relay. */
+/** Contestants that accept a transaction again get the load anew when it is used up: they are faster than a relay. */
 const isRepeated = kind === "node" || kind === "bare";
 const raws = readFileSync(file, "utf8").trimEnd().split("\n");
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
