@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import {
+  appendFile,
   chmod,
   mkdir,
   mkdtemp,
@@ -136,6 +137,15 @@ describe("the embedded PostgreSQL", () => {
     expect((await stat(join(folder, "postgres-password"))).mode & 0o777).toBe(0o600);
     expect(await query(restarted.connection, "select answer from t")).toEqual([{ answer: 42 }]);
     await restarted.stop();
+  });
+
+  it("starts whatever its configuration says of messages", async () => {
+    const folder = await newFolder();
+    await (await start(folder)).stop();
+    const settings = "logging_collector = on\nlog_destination = 'csvlog'\nlog_min_messages = panic\n";
+    await appendFile(join(folder, "postgres", "postgresql.conf"), settings);
+    const { connection } = await start(folder);
+    expect(await query(connection, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
   it("ends when the process that started it is killed; the next one starts and has all written rows", async () => {

@@ -196,6 +196,8 @@ async function spawnServer(config: ServerConfig): Promise<{ server: RunningServe
     "listen_addresses=",
     "unix_socket_permissions=0700",
     `max_connections=${config.maxConnections}`,
+    // The start is over when a message says so, which the cluster's own configuration may send elsewhere, or translate.
+    ...["log_destination=stderr", "logging_collector=off", "log_min_messages=warning", "lc_messages=C"],
   ];
   const command = clusterCommand(config.owner, config.cluster, [
     join(config.home, "bin", "postgres"),
