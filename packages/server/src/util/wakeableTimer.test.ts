@@ -1,6 +1,28 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { sleepUnless } from "./wakeableTimer.js";
+import { createWakeableTimer, sleepUnless } from "./wakeableTimer.js";
+
+describe("a rest between two rounds", () => {
+  it("ends at once after a wake, unless the round before has begun after it", async () => {
+    const timer = createWakeableTimer();
+    timer.wake();
+    await timer.rest(3_600_000, true);
+    timer.wake();
+    timer.clear();
+    let isOver = false;
+    const rest = timer.rest(3_600_000, true).then(() => {
+      isOver = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    timer.wake();
+    await rest;
+    // The end is for ever.
+    timer.end();
+    timer.clear();
+    await timer.rest(3_600_000, true);
+  });
+});
 
 describe("a sleep that a signal ends", () => {
   it("ends with the signal, and at once if that is aborted already", async () => {
