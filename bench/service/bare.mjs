@@ -10,6 +10,7 @@ import { createPoster } from "../../packages/server/dist/chain/httpPoster.js";
 import { prepared } from "../../packages/server/dist/store/statements.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { answerBenchmark } from "./contestant.mjs";
+import { sendCall } from "./shape.mjs";
 
 const [rpcUrl, dataDir] = process.argv.slice(2);
 const ending = new AbortController();
@@ -21,10 +22,7 @@ await store.pool.query("truncate bare");
 async function carry({ transactions }) {
   const id = randomUUID();
   await store.pool.query(prepared("insert into bare values ($1, $2)", [id, transactions.join()]));
-  const calls = transactions.map(
-    (raw, i) => `{"jsonrpc":"2.0","id":${i},"method":"eth_sendRawTransaction","params":["${raw}"]}`,
-  );
-  const { text } = await node.post(`[${calls.join()}]`);
+  const { text } = await node.post(`[${transactions.map(sendCall).join()}]`);
   const hashes = JSON.parse(text).map(({ result }) => result);
   return hashes.map((txHash, index) => `${JSON.stringify({ index, id, success: true, txHash })}\n`).join("");
 }

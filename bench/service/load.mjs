@@ -3,7 +3,7 @@
 //   node load.mjs <file of signed transactions> <address> <relay|bare|node|websocket|gateway> <API key>
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { API_KEY } from "./shape.mjs";
+import { API_KEY, sendCall } from "./shape.mjs";
 import { openSocketSender } from "./socketSender.mjs";
 
 const [file, address, kind, apiKey] = process.argv.slice(2);
@@ -17,29 +17,28 @@ let failure;
 
 /** The call, or the batch of calls, that sends transactions to a node. */
 function callsOf(transactions) {
-  const calls = transactions.map(
-    (raw, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_sendRawTransaction","params":["${raw}"]}`,
-  );
+  const calls = transactions.map(sendCall);
   return calls.length === 1 ? calls[0] : `[${calls.join(",")}]`;
 }
 
 const RPC = { headers: { "content-type": "application/json" }, body: callsOf, accepted: '"result"' };
 
+const SUBMIT = {
+  url: new URL("/v1/submit", address),
+  headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+  body: (transactions) => `{"transactions":["${transactions.join('","')}"]}`,
+  accepted: '"success":true',
+};
+
 /** The POST requests for each kind of contestant. An answer has the text `accepted` once for each accepted transaction. */
 const KINDS = {
-  relay: {
-    url: new URL("/v1/submit", address),
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: (transactions) => `{"transactions":["${transactions.join('","')}"]}`,
-    accepted: '"success":true',
-  },
+  relay: SUBMIT,
+  bare: SUBMIT,
   node: { url: new URL(address), ...RPC },
   gateway: { url: new URL(`/rpc/${apiKey}`, address), ...RPC },
 };
 const { send: sendTransactions, close } =
-  kind === "websocket"
-    ? await openSocketSender(address, apiKey, noteFailure)
-    : postSender(KINDS[kind] ?? KINDS.relay);
+  kind === "websocket" ? await openSocketSender(address, apiKey, noteFailure) : postSender(KINDS[kind]);
 
 /** Position of the next transaction. */
 let next = 0;

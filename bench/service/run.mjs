@@ -33,7 +33,7 @@ const ACCEPTING_ONLY = ["node", "bare", "websocket", "created", "finished"];
 /** The contestants that are the service. */
 const SERVICES = ["service", "websocket", "gateway", "created", "finished"];
 
-/** How the load reaches the contestants that take no POST of `/v1/submit`. */
+/** The load of the contestants that take no POST of `/v1/submit`, or each transaction more than once. */
 const LOAD_KINDS = { node: "node", bare: "bare", websocket: "websocket", gateway: "gateway" };
 /** The API keys of the contestants that use another than the configured one. */
 const KEY_KINDS = { created: "created", gateway: "gateway" };

@@ -45,4 +45,8 @@ export function userKey(i) {
   return Uint8Array.from(createHash("sha256").update(`user ${i} of the benchmark`).digest());
 }
 
+/** The text of a call that sends a transaction to a node. */
+export const sendCall = (raw, id) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"eth_sendRawTransaction","params":["${raw}"]}`;
+
 export const waiverKey = () => hexToBytes(WAIVER.privateKey);

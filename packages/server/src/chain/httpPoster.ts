@@ -110,13 +110,13 @@ export function createPoster(
  * of the work of each request: it writes the list as it is.
  */
 function requestTo(url: string) {
-  const { host } = new URL(url);
-  const { protocol, hostname, port, path, auth } = urlToHttpOptions(new URL(url));
+  const parsed = new URL(url);
+  const { protocol, hostname, port, path, auth } = urlToHttpOptions(parsed);
   const address = hostname ?? "";
   return {
     target: { protocol, hostname, port, path, method: "POST", servername: isIP(address) ? "" : address },
     fields: [
-      ...["host", host, "content-type", "application/json"],
+      ...["host", parsed.host, "content-type", "application/json"],
       ...(auth ? ["authorization", `Basic ${Buffer.from(auth).toString("base64")}`] : []),
     ],
   };

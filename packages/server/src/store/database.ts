@@ -194,7 +194,10 @@ class DriverPool implements Pool {
  */
 const REFUSALS = /^(?:GW|23|40P01|55P03)/;
 
-/** Whether the database has refused a statement, and the session goes on. The severity is in the server's language. */
+/**
+ * Whether the database has refused a statement, and the session goes on. The severity is in the server's language: in another one
+ * than English, every connection whose statement fails is closed.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === "ERROR" && REFUSALS.test(error.code ?? "");
 }
