@@ -9,6 +9,8 @@ const WAIVER = newSubmissionOf(1).waiver;
 const ALL = (all: number) => all;
 const of = (keyId: string, user: number, nonce = 0) => ({ ...newSubmissionOf(user, nonce), keyId });
 
+const users = (from: number, count: number) => Array.from({ length: count }, (_, i) => of("key", from + i));
+
 /** Offers to a lane that takes offers, and the clock. */
 function readyLane() {
   const clock = { now: 0 };
@@ -88,12 +90,36 @@ describe("an offer to a lane", () => {
     await resumesAfter(50);
   });
 
-  it("is declined where no step takes it in time", async () => {
+  it("is declined where no step takes anything in time", async () => {
     const { offers } = readyLane();
     const answers = [offers.offer([of("key", 1)]), offers.offer([of("key", 2)])];
-    await vi.advanceTimersByTimeAsync(40);
+    await vi.advanceTimersByTimeAsync(100);
     expect(await Promise.all(answers)).toEqual([undefined, undefined]);
+    expect(offers.has(WAIVER)).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("waits for its turn while steps take others", async () => {
+    const { offers } = readyLane();
+    const tens = Array.from({ length: 30 }, (_, i) => i * 10 + 1);
+    const answers = tens.map((from) => offers.offer(users(from, 10)));
+    await vi.advanceTimersByTimeAsync(99);
+    for (const one of offers.take(WAIVER, ALL)) one.accept();
+    await vi.advanceTimersByTimeAsync(99);
+    for (const one of offers.take(WAIVER, ALL)) one.accept();
+    expect(await Promise.all(answers)).not.toContain(undefined);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is declined at once behind as many as two steps take, unless nothing of its key waits", async () => {
+    const { offers } = readyLane();
+    for (let from = 1; from <= 300; from += 100) void offers.offer(users(from, 100));
+    expect(await offers.offer([of("key", 301)])).toBeUndefined();
+    void offers.offer([of("another key", 302)]);
+    const taken = offers.take(WAIVER, ALL).flatMap(({ newSubmissions }) => newSubmissions);
+    expect(taken.filter(({ keyId }) => keyId === "another key")).toHaveLength(1);
+    void offers.offer([of("key", 301)]);
+    expect(offers.take(WAIVER, ALL)).toHaveLength(2);
   });
 });
 

@@ -49,16 +49,20 @@ interface OffersOfLane {
   readyAt: number;
   pausedUntil: number;
   pauses: number;
-  /** Declines what no step has taken in time. */
+  /** The number of new submissions in the queue. */
+  waiting: number;
+  /** Declines what waits, unless a step takes something before. */
   timer: NodeJS.Timeout | undefined;
 }
 
 /** The most new submissions of one step: others wait for its write. */
 const MAX_TAKEN = 150;
+/** Where as many wait as two steps take, what comes is in the store sooner without the lane. */
+const MAX_WAITING = 2 * MAX_TAKEN;
 /** A lane that took no step for longer reads its queue, or is another replica's by now. */
 const READY_MS = 250;
-/** A step that takes longer waits for a node or for the database. */
-const MAX_WAIT_MS = 40;
+/** A step that takes longer waits for a node or for the database. One of many submissions takes half of it on a slow machine. */
+const MAX_STEP_MS = 100;
 /** A collection of garbage is over soon; a node that is far away stays so. */
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 5_000;
@@ -96,17 +100,19 @@ export function createLaneOffers(
           decline: () => resolve(undefined),
           fail: reject,
         });
-        lane.timer ??= setTimeout(() => {
-          for (const offer of takeOf(lane, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY))
-            offer.decline();
-        }, MAX_WAIT_MS);
+        lane.waiting += newSubmissions.length;
+        lane.timer ??= declineLater(lane);
         wake(first.waiver);
       });
     },
     has: (waiver) => byWaiver.get(bytesToHex(waiver))?.queue.isEmpty === false,
     take(waiver, shareOfKey) {
       const lane = byWaiver.get(bytesToHex(waiver));
-      return lane === undefined || lane.queue.isEmpty ? [] : takeOf(lane, MAX_TAKEN, shareOfKey(MAX_TAKEN));
+      if (lane === undefined || lane.queue.isEmpty) return [];
+      const taken = takeOf(lane, MAX_TAKEN, shareOfKey(MAX_TAKEN));
+      clearTimeout(lane.timer);
+      lane.timer = lane.queue.isEmpty ? undefined : declineLater(lane);
+      return taken;
     },
     setReady(waiver, isReady, hasInFlight = () => false) {
       const lane = laneOf(waiver);
@@ -128,13 +134,28 @@ function newLane(): OffersOfLane {
     readyAt: Number.NEGATIVE_INFINITY,
     pausedUntil: Number.NEGATIVE_INFINITY,
     pauses: 0,
+    waiting: 0,
     timer: undefined,
   };
 }
 
-/** Whether a step can take all of a request: it is not too large, of this lane, and of senders that have nothing else on its way. */
+/** Declines all that waits if the step under way takes too long. */
+function declineLater(lane: OffersOfLane): NodeJS.Timeout {
+  return setTimeout(() => {
+    lane.timer = undefined;
+    for (const offer of takeOf(lane, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)) offer.decline();
+  }, MAX_STEP_MS);
+}
+
+/**
+ * Whether a step can take all of a request soon: it is not too large, nor behind too much of others, of this lane, and of senders that
+ * have nothing else on its way.
+ */
 function mayTake(lane: OffersOfLane, waiver: Uint8Array, newSubmissions: readonly NewSubmission[]): boolean {
   if (newSubmissions.length > MAX_TAKEN) return false;
+  // The keys take turns, so a key of which nothing waits is in the next step.
+  const isNextOfKey = !lane.queue.has(newSubmissions[0]?.keyId ?? "");
+  if (lane.waiting + newSubmissions.length > MAX_WAITING && !isNextOfKey) return false;
   const senders = new Set(newSubmissions.map(({ sender }) => bytesToHex(sender)));
   return (
     senders.size === newSubmissions.length &&
@@ -162,14 +183,11 @@ function takeOf(lane: OffersOfLane, most: number, ofKey: number): LaneOffer[] {
     (sizeOf(key) === 0 || sizeOf(key) + newSubmissions.length <= ofKey);
   for (let next = lane.queue.take(fits); next !== undefined; next = lane.queue.take(fits)) {
     taken.push(next);
+    lane.waiting -= next.newSubmissions.length;
     size += next.newSubmissions.length;
     const key = next.newSubmissions[0]?.keyId ?? "";
     sizes.set(key, sizeOf(key) + next.newSubmissions.length);
     for (const { sender } of next.newSubmissions) lane.senders.delete(bytesToHex(sender));
-  }
-  if (lane.queue.isEmpty) {
-    clearTimeout(lane.timer);
-    lane.timer = undefined;
   }
   return taken;
 }
