@@ -2,7 +2,7 @@
 // run (laneModel.ts), and after every event the laws below must hold. A list that breaks a law is shortened.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hashOfRow, LaneModel } from "../../test/support/laneModel.js";
+import { hashOfRow, LaneModel, type ModelRun } from "../../test/support/laneModel.js";
 import { EVENT, type Event, EXAMPLES, MAX_REORG, RESTORED } from "../../test/support/laneModelEvents.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { Store } from "../store/store.js";
@@ -11,6 +11,8 @@ let store: Store;
 useTestStore("shared", (opened) => {
   store = opened;
 });
+
+const BLAMELESS = { state: "open", reason: null, foreign_uses: 0 };
 
 /** The laws that hold after every event. */
 async function assertLaws(model: LaneModel): Promise<void> {
@@ -21,11 +23,14 @@ async function assertLaws(model: LaneModel): Promise<void> {
   const rows = await model.rows();
   for (const isFinished of [false, true]) {
     // An earlier wrapper may have carried a finished one, whose nonce a later submission got: that one is reconciled next.
-    const held = rows.flatMap(({ held_nonce, state, finished_at }) =>
-      state === "failed" || (finished_at !== null) !== isFinished ? [] : (held_nonce ?? []),
+    const held = rows.flatMap(({ waiver, held_nonce, state, finished_at }) =>
+      state === "failed" || (finished_at !== null) !== isFinished || held_nonce === null
+        ? []
+        : `${held_nonce} of ${waiver.toString("hex")}`,
     );
     expect(new Set(held).size, "a waiver nonce is given twice").toBe(held.length);
   }
+  expect(model.gaps, "a wrapper is signed above a nonce that has none").toEqual([]);
   const ran = new Set(executed);
   const failed = rows.filter(({ state }) => state === "failed");
   const alive = new Set(rows.filter(({ state }) => state !== "failed").map(hashOfRow));
@@ -44,8 +49,8 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
     "executes each InnerTx at most once, gives no nonce twice, is fenced, and ends everything after the accidents",
     async () => {
       let offersTaken = 0;
-      const check = async (reorgDepth: number, mayBeRestored: boolean, events: readonly Event[]) => {
-        const model = await LaneModel.start(store, { pool, reorgDepth, mayBeRestored });
+      const check = async (run: Omit<ModelRun, "pool">, events: readonly Event[]) => {
+        const model = await LaneModel.start(store, { pool, ...run });
         for (const event of events) {
           await model.happen(event);
           await assertLaws(model);
@@ -53,8 +58,8 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
         offersTaken += model.offersTaken;
         const healed = await model.heal();
         await assertLaws(model);
-        const blameless = { state: "open", reason: null, foreign_uses: 0 };
-        expect(await model.lane(), "the lane blames others for its own wrappers").toEqual(blameless);
+        for (const lane of await model.lanes())
+          expect(lane, "the lane blames others for its own wrappers").toEqual(BLAMELESS);
         const rows = await model.rows();
         expect(healed, `not everything ended: ${JSON.stringify(rows)}`).toBe(true);
         const failedAfterBroadcast = rows.filter(
@@ -70,8 +75,11 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
       };
       await fc.assert(
         fc.asyncProperty(
-          fc.constantFrom(0, MAX_REORG),
-          fc.constantFrom(false, false, false, true),
+          fc.record({
+            reorgDepth: fc.constantFrom(0, MAX_REORG),
+            mayBeRestored: fc.constantFrom(false, false, false, true),
+            lanes: fc.constantFrom(1, 2),
+          }),
           fc.array(EVENT, { minLength: 5, maxLength: 40, size: "max" }),
           check,
         ),
@@ -83,12 +91,11 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
   );
 
   it("stops where the chain has lost final blocks, and ends everything once it is opened", async () => {
-    const model = await LaneModel.start(store, { pool, reorgDepth: 0, mayBeRestored: true });
+    const model = await LaneModel.start(store, { pool, reorgDepth: 0, mayBeRestored: true, lanes: 1 });
     for (const event of RESTORED) await model.happen(event);
     expect(await model.heal()).toBe(true);
     expect(model.openings).toBe(1);
-    const blameless = { state: "open", reason: null, foreign_uses: 0 };
-    expect(await model.lane()).toEqual(blameless);
+    expect(await model.lanes()).toEqual([BLAMELESS]);
   });
 });
 
@@ -98,6 +105,9 @@ const TIMEOUT_MS = 120_000 + Number(MODEL_RUNS) * 1_500;
 const PARAMETERS = {
   seed: Number(MODEL_SEED),
   numRuns: Number(MODEL_RUNS),
-  examples: EXAMPLES.map(([events]): [number, boolean, Event[]] => [0, false, events]),
+  examples: EXAMPLES.map(([events]): [Omit<ModelRun, "pool">, Event[]] => [
+    { reorgDepth: 0, mayBeRestored: false, lanes: 2 },
+    events,
+  ]),
   endOnFailure: false,
 };

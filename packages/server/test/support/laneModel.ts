@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
 import { expect } from "vitest";
 import { createNodeClient } from "../../src/chain/nodeClient.js";
 import { createNonceProofs } from "../../src/chain/nonceProof.js";
@@ -39,7 +39,7 @@ import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain
 import { bytes, newSubmissionOf } from "./submissions.js";
 import { silent } from "./testPostgres.js";
 import { optionsFor } from "./testService.js";
-import { userAddress, WAIVER, WAIVER_KEY } from "./user.js";
+import { SECOND_KEY, userAddress, WAIVER, WAIVER_KEY } from "./user.js";
 
 const optionsWith = (reorgDepth: number) =>
   resolveOptions({
@@ -53,9 +53,20 @@ const OPTIONS = new Map([0, MAX_REORG].map((depth) => [depth, optionsWith(depth)
 /** Long enough for all that the lane can still carry. */
 const MAX_QUEUE_MS = 120_000;
 const METRICS = createMetrics(() => []);
+/** Each waiver may carry everything. */
+const ROUTING: LaneContext["routing"] = {
+  whyUnusable: () => undefined,
+  policiesDiffer: () => false,
+  carrierOf: () => "here",
+  hasOtherCarrier: () => false,
+  hasOtherLane: () => false,
+  announceWork() {},
+  refresh: async () => {},
+};
 /** The replica whose lane it is; it accepts the submissions of users with an even number. */
 const REPLICA = randomUUID();
-const WAIVER_ACCOUNT = privateKeyWaiver(WAIVER_KEY);
+/** The waivers of the lanes. */
+const WAIVERS = [WAIVER_KEY, SECOND_KEY].map(privateKeyWaiver);
 
 /** A submission as the store has it. */
 export interface Row {
@@ -66,6 +77,7 @@ export interface Row {
   readonly sender_nonce: string;
   /** The nonce of the wrapper that carried the InnerTx, which may be an earlier one of the submission. */
   readonly waiver_nonce: string | null;
+  readonly waiver: Buffer;
   /** The nonce that the submission keeps from others. */
   readonly held_nonce: string | null;
   readonly error_reason: string | null;
@@ -78,21 +90,28 @@ export interface ModelRun {
   readonly pool: PoolKind;
   /** 0, or {@link MAX_REORG}. */
   readonly reorgDepth: number;
+  /** 1, or 2 of different waivers. */
+  readonly lanes: number;
   /** The chain may be restored from a backup. */
   readonly mayBeRestored: boolean;
 }
 
-/** A process that owns the lane, or believes that it does. */
+/** A process that competes for the lanes. */
 interface Owner {
-  held: HeldLane | undefined;
-  context: LaneContext;
-  broadcaster: Broadcaster;
-  watcher: Watcher;
-  lostBlocks: LostBlocksCheck;
   /** This process accepts the submissions of every second user. */
-  accepted: AcceptedWork;
-  /** The submissions of a flow are offered to the lane first. */
-  offers: LaneOffers;
+  readonly accepted: AcceptedWork;
+  /** The submissions of a flow are offered to their lane first. */
+  readonly offers: LaneOffers;
+  readonly lanes: readonly OwnedLane[];
+}
+
+/** A lane that its process owns, or believes that it does. */
+interface OwnedLane {
+  held: HeldLane | undefined;
+  readonly context: LaneContext;
+  readonly broadcaster: Broadcaster;
+  readonly watcher: Watcher;
+  readonly lostBlocks: LostBlocksCheck;
   /** Batches that are signed and stored, and not sent yet. */
   outbox: (readonly InFlightSubmission[])[];
   mustResend: boolean;
@@ -104,8 +123,8 @@ type Work = Exclude<Extract<Event, { owner: number }>, { kind: "flow" }>;
 class ProcessDiedError extends Error {}
 
 /**
- * One run of the lane on the real transitions in a real PostgreSQL: users, a chain in memory with its node, and two
- * processes that compete for the lane. Time passes only by events.
+ * One run of one or two lanes on the real transitions in a real PostgreSQL: users, a chain in memory with its node, and two
+ * processes that compete for the lanes. Time passes only by events.
  */
 export class LaneModel {
   readonly chain: ModelChain;
@@ -118,8 +137,7 @@ export class LaneModel {
   #lags: readonly number[] = [0];
   #dies = false;
   readonly #options: ResolvedOptions;
-  /** The chain may be restored from a backup in this run. */
-  readonly #mayBeRestored: boolean;
+  readonly #run: ModelRun;
   /** The chain has lost final blocks. */
   isRestored = false;
   /** The number of times that the lane has stopped, and an operator has opened it. */
@@ -128,12 +146,16 @@ export class LaneModel {
   offersTaken = 0;
   /** The wrappers that a node may have, by every answer that was given to them. */
   readonly #openWrappers = new Map<Hex, Uint8Array>();
+  /** The waiver nonces that were signed although the one below has no wrapper. */
+  readonly gaps: string[] = [];
+  /** What the chain or the store has had before may be gone. */
+  readonly #reachedNonces = new Map<Hex, bigint>();
   #nowMs = 0;
   #rivals = 0n;
   private constructor(store: Store, run: ModelRun, chainRef: number, options: ResolvedOptions) {
     this.#store = store;
     this.#options = options;
-    this.#mayBeRestored = run.mayBeRestored;
+    this.#run = run;
     this.chain = new ModelChain(run.pool);
     this.#chainRef = chainRef;
     this.#owners = [this.#newOwner(), this.#newOwner()];
@@ -146,33 +168,37 @@ export class LaneModel {
       "truncate unfinished, withdrawn, lanes, chains restart identity cascade; delete from finished",
     );
     const chain = await adoptChain(store, { chainId: CHAIN_ID, genesisHash: bytes(32, 1) });
-    await registerLanes(store, chain, [hexToBytes(WAIVER)]);
     const model = new LaneModel(store, run, chain, options);
-    await model.happen({ kind: "takeOver", owner: 0 });
+    await registerLanes(
+      store,
+      chain,
+      model.#waivers.map(({ address }) => address),
+    );
+    await model.#forEachLane((lane) => model.happen({ kind: "takeOver", owner: 0, lane }));
     return model;
   }
 
   rows(): Promise<Row[]> {
-    const sql = `select s.id, s.state, s.inner_hash, s.sender, s.sender_nonce, s.waiver_nonce, s.error_reason,
-        s.finished_at, case when s.finished_at is null then u.waiver_nonce else s.waiver_nonce end as held_nonce
+    const sql = `select s.id, s.state, s.inner_hash, s.sender, s.sender_nonce, s.waiver, s.waiver_nonce,
+        s.error_reason, s.finished_at, case when s.finished_at is null then u.waiver_nonce else s.waiver_nonce end as held_nonce
       from submissions s left join unfinished u on u.id = s.id order by s.id`;
     return this.#store.pool.query<Row>(sql).then(({ rows }) => rows);
   }
 
-  async lane(): Promise<unknown> {
+  async lanes(): Promise<readonly unknown[]> {
     const { rows } = await this.#store.pool.query("select state, reason, foreign_uses from lanes");
-    return rows[0];
+    return rows;
   }
 
   /** Lets an event happen. An owner that was replaced must change nothing, which is asserted here. */
   async happen(event: Event): Promise<void> {
     switch (event.kind) {
       case "accept":
-        return this.#accept(event.user, event.how);
+        return this.#accept(event);
       case "flow":
         return this.#flow(event);
       case "takeOver":
-        return this.#takeOver(this.#ownerOf(event.owner));
+        return this.#takeOver(this.#laneOf(event));
       case "block":
         return this.chain.mine();
       case "reorg":
@@ -206,26 +232,44 @@ export class LaneModel {
    */
   async heal(): Promise<boolean> {
     this.chain.revoked.clear();
-    await this.happen({ kind: "takeOver", owner: 0 });
+    await this.#forEachLane((lane) => this.happen({ kind: "takeOver", owner: 0, lane }));
     for (let i = 0; i < 90; i++) {
       // An operator has made sure that the restored chain is the right one.
-      if (this.isRestored && (await this.#isStopped())) {
-        this.openings++;
-        await setLaneState(this.#store, this.#chainRef, hexToBytes(WAIVER), "open");
-      }
+      if (this.isRestored) await this.#openStopped();
       // The service gives up what waits for a nonce that the restored chain has lost.
       if (this.isRestored) await this.#expireQueued();
-      if (i < 60 && i % 3 === 1) await this.happen({ kind: "accept", user: 4, how: "next" });
-      await this.happen({ kind: "assign", owner: 0, answers: ["good"] });
-      await this.happen({ kind: "send", owner: 0, answers: ["good"] });
-      await this.happen({ kind: "store", owner: 0 });
+      await this.#forEachLane(async (lane) => {
+        if (i < 60 && i % 3 === 1)
+          await this.happen({ kind: "accept", user: 4 + 2 * lane, how: "next", lane });
+        await this.happen({ kind: "assign", owner: 0, lane, answers: ["good"] });
+        await this.happen({ kind: "send", owner: 0, lane, answers: ["good"] });
+        await this.happen({ kind: "store", owner: 0, lane });
+      });
       await this.happen({ kind: "block" });
-      await this.happen({ kind: i % 3 === 0 ? "sweep" : "poll", owner: 0 });
+      await this.#forEachLane((lane) =>
+        this.happen({ kind: i % 3 === 0 ? "sweep" : "poll", owner: 0, lane }),
+      );
       await this.happen({ kind: "wait", ms: 2_500 });
       // A row is finished when no reorg can change it any more: the lane may not have noticed the last one yet.
       if ((await this.rows()).every((row) => row.finished_at !== null)) return true;
     }
     return false;
+  }
+
+  get #waivers() {
+    return WAIVERS.slice(0, this.#run.lanes);
+  }
+
+  async #forEachLane(run: (lane: number) => Promise<void>): Promise<void> {
+    for (const lane of this.#waivers.keys()) await run(lane);
+  }
+
+  async #openStopped(): Promise<void> {
+    for (const { address } of this.#waivers) {
+      if (!(await this.#isStopped(address))) continue;
+      this.openings++;
+      await setLaneState(this.#store, this.#chainRef, address, "open");
+    }
   }
 
   async #expireQueued(): Promise<void> {
@@ -238,6 +282,14 @@ export class LaneModel {
   #ownerOf(i: number): Owner {
     const found = this.#owners[i];
     if (found === undefined) throw new Error(`there is no owner ${i}`);
+    return found;
+  }
+
+  /** In a run with one lane, events of the second one happen in the first. */
+  #laneOf({ owner, lane = 0 }: { readonly owner: number; readonly lane?: number }): OwnedLane {
+    const { lanes } = this.#ownerOf(owner);
+    const found = lanes[lane % lanes.length];
+    if (found === undefined) throw new Error(`there is no lane ${lane}`);
     return found;
   }
 
@@ -260,42 +312,39 @@ export class LaneModel {
       () => {},
       () => this.#nowMs,
     );
-    const context: LaneContext = {
+    // Writes only when an event says so.
+    const broadcastBuffer = createBroadcastBuffer({
       store: this.#store,
-      chain,
       results,
-      // Writes only when an event says so.
-      broadcastBuffer: createBroadcastBuffer({
-        store: this.#store,
-        results,
-        log: silent,
-        replica: REPLICA,
-        flushDelayMs: 3_600_000,
-        blockWaitMs: 3_600_000,
-      }),
+      log: silent,
+      replica: REPLICA,
+      flushDelayMs: 3_600_000,
+      blockWaitMs: 3_600_000,
+    });
+    const shared = { chain, results, broadcastBuffer, acceptedWork: accepted, laneOffers: offers };
+    const ofProcess = { ...shared, replica: randomUUID() };
+    return { accepted, offers, lanes: this.#waivers.map((account) => this.#newLane(account, ofProcess)) };
+  }
+
+  #newLane(
+    account: WaiverAccount,
+    ofProcess: Pick<
+      LaneContext,
+      "chain" | "results" | "broadcastBuffer" | "acceptedWork" | "laneOffers" | "replica"
+    >,
+  ): OwnedLane {
+    const { chain } = ofProcess;
+    const context: LaneContext = {
+      ...ofProcess,
+      store: this.#store,
       metrics: METRICS,
       log: silent,
       options: this.#options,
-      routing: {
-        whyUnusable: () => undefined,
-        policiesDiffer: () => false,
-        carrierOf: () => "here",
-        hasOtherCarrier: () => false,
-        hasOtherLane: () => false,
-        announceWork() {},
-        refresh: async () => {},
-      },
-      acceptedWork: accepted,
-      laneOffers: offers,
+      routing: ROUTING,
       laneMemory: createLaneMemory(() => this.#nowMs),
-      laneSigner: createSigner({
-        options: this.#options,
-        log: silent,
-        signal: new AbortController().signal,
-      }).of(WAIVER_ACCOUNT),
-      account: WAIVER_ACCOUNT,
+      laneSigner: this.#observedSigner(account),
+      account,
       chainRef: this.#chainRef,
-      replica: randomUUID(),
       confirmations: createConfirmations(() => this.#nowMs),
       nonceProofs: createNonceProofs({
         chain,
@@ -311,8 +360,6 @@ export class LaneModel {
     });
     return {
       held: undefined,
-      accepted,
-      offers,
       context,
       broadcaster,
       watcher: createWatcher(context, broadcaster, () => this.#nowMs),
@@ -322,18 +369,53 @@ export class LaneModel {
     };
   }
 
-  async #flow({ owner, users, answers }: Extract<Event, { kind: "flow" }>): Promise<void> {
+  /** Signs, and takes note of nonces that leave a gap. */
+  #observedSigner(account: WaiverAccount): LaneContext["laneSigner"] {
+    const { signal } = new AbortController();
+    const signer = createSigner({ options: this.#options, log: silent, signal }).of(account);
+    return {
+      ...signer,
+      sign: async (requests) => {
+        let next = await this.#reachedNonce(account.address);
+        for (const { waiverNonce } of requests) {
+          if (waiverNonce > next) this.gaps.push(`${waiverNonce} of ${bytesToHex(account.address)}`);
+          if (waiverNonce === next) next++;
+        }
+        return signer.sign(requests);
+      },
+    };
+  }
+
+  /** Returns the nonce above all that the chain has ever had, or the store has a wrapper for. */
+  async #reachedNonce(waiver: Uint8Array): Promise<bigint> {
+    const name = bytesToHex(waiver);
+    const { rows } = await this.#store.pool.query<{ next: string }>(
+      `select coalesce(max(waiver_nonce) + 1, 0) as next
+       from (select waiver, waiver_nonce from unfinished union all select waiver, waiver_nonce from finished
+         union all select waiver, waiver_nonce from withdrawn) all_nonces where waiver = $1`,
+      [waiver],
+    );
+    const candidates = [
+      this.#reachedNonces.get(name) ?? 0n,
+      this.chain.nonceOf(name),
+      BigInt(rows[0]?.next ?? 0),
+    ];
+    const reached = candidates.reduce((a, b) => (a > b ? a : b));
+    this.#reachedNonces.set(name, reached);
+    return reached;
+  }
+
+  async #flow({ owner, users, answers, lane = 0 }: Extract<Event, { kind: "flow" }>): Promise<void> {
     for (const user of users) {
-      await this.#accept(user, "next", owner, true);
-      await this.#work({ kind: "assign", owner, answers, fromMemory: true });
-      await this.#work({ kind: "send", owner, answers });
+      await this.#accept({ kind: "accept", user, how: "next", lane }, owner, true);
+      await this.#work({ kind: "assign", owner, lane, answers, fromMemory: true });
+      await this.#work({ kind: "send", owner, lane, answers });
     }
   }
 
   /** @param by the process that accepts it. */
   async #accept(
-    user: number,
-    how: "next" | "ahead" | "rival" | "again",
+    { user, how, lane = 0 }: Extract<Event, { kind: "accept" }>,
     by: number = user % 2,
     isOffered = false,
   ): Promise<void> {
@@ -347,10 +429,11 @@ export class LaneModel {
     const nonce = { next, ahead: next + 1, rival: Math.max(0, next - 1), again: Math.max(0, next - 1) }[how];
     const changes = how === "rival" ? { gasLimit: 100_001n + this.#rivals++ } : {};
     const place = { chain: this.#chainRef, origin: user % 2 === 0 ? REPLICA : randomUUID() };
-    const newSubmission = newSubmissionOf(user, nonce, changes);
+    const { address } = this.#laneOf({ owner: by, lane }).context.account;
+    const newSubmission = { ...newSubmissionOf(user, nonce, changes), waiver: address };
     // Nobody tells the other process: a notification may be lost.
     const { accepted } = this.#ownerOf(by);
-    if (isOffered && (await this.#offer(newSubmission, by))) return;
+    if (isOffered && (await this.#offer(newSubmission, { owner: by, lane }))) return;
     accepted.prepare([newSubmission]);
     const [acceptance] = await accept(this.#store, place, [newSubmission]).catch((error: unknown) => {
       if (!(error instanceof CompetitorGoneError)) throw error;
@@ -360,11 +443,14 @@ export class LaneModel {
   }
 
   /** Offers a submission to the lane, which takes a step at once. @returns whether the lane has accepted it. */
-  async #offer(newSubmission: NewSubmission, by: number): Promise<boolean> {
-    const worker = this.#ownerOf(by);
-    const { held, context, offers, mustResend } = worker;
-    if (held === undefined || mustResend || (await this.#isStopped())) return false;
-    const answer = offers.offer([newSubmission]);
+  async #offer(
+    newSubmission: NewSubmission,
+    by: { readonly owner: number; readonly lane: number },
+  ): Promise<boolean> {
+    const worker = this.#laneOf(by);
+    const { held, context, mustResend } = worker;
+    if (held === undefined || mustResend || (await this.#isStopped(held.waiver))) return false;
+    const answer = this.#ownerOf(by.owner).offers.offer([newSubmission]);
     try {
       const signed = await acceptOffered(held, createLaneParties(), context);
       if (signed) worker.outbox.push(signed);
@@ -382,10 +468,11 @@ export class LaneModel {
     if (latest) this.chain.refused.set(hashOfRow(latest), "TARGET_NOT_ALLOWED");
   }
 
-  async #takeOver(taker: Owner): Promise<void> {
-    await this.#store.pool.query("update lanes set lease_until = '-infinity'");
-    const { replica } = taker.context;
-    const lane = { chain: this.#chainRef, waiver: hexToBytes(WAIVER), owner: replica };
+  async #takeOver(taker: OwnedLane): Promise<void> {
+    const { replica, account } = taker.context;
+    const waiver = account.address;
+    await this.#store.pool.query("update lanes set lease_until = '-infinity' where waiver = $1", [waiver]);
+    const lane = { chain: this.#chainRef, waiver, owner: replica };
     const lease = await takeLease(this.#store, lane, 3_600_000);
     if (taker.held?.epoch === lease?.lane.epoch) return;
     taker.held = lease?.lane;
@@ -394,11 +481,11 @@ export class LaneModel {
   }
 
   async #work(event: Work): Promise<void> {
-    const worker = this.#ownerOf(event.owner);
     if (event.kind === "crash") {
       this.#owners[event.owner] = this.#newOwner();
       return;
     }
+    const worker = this.#laneOf(event);
     if (worker.held === undefined) return;
     const fenced = !(await this.#isOwner(worker.held));
     const before = fenced ? await this.rows() : undefined;
@@ -414,9 +501,9 @@ export class LaneModel {
     if (before) expect(await this.rows()).toEqual(before);
   }
 
-  async #act(event: Work, worker: Owner, held: HeldLane): Promise<void> {
+  async #act(event: Work, worker: OwnedLane, held: HeldLane): Promise<void> {
     const { context, broadcaster, watcher, lostBlocks } = worker;
-    const isStopped = await this.#isStopped();
+    const isStopped = await this.#isStopped(held.waiver);
     this.#answers = "answers" in event ? event.answers : ["good"];
     this.#lags = ("lags" in event ? event.lags : undefined) ?? [0];
     this.#dies = event.kind === "sendAndDie";
@@ -424,7 +511,7 @@ export class LaneModel {
       if (event.kind === "assign" && isStopped) return;
       if (event.kind === "assign") {
         if (worker.mustResend) {
-          await context.broadcastBuffer.flush();
+          await context.broadcastBuffer.flush(held.waiver);
           const unsent = await findInFlight(this.#store, held, {
             state: "signed",
             limit: this.#options.maxInFlight,
@@ -436,10 +523,10 @@ export class LaneModel {
         const due = event.fromMemory ? 0 : 4;
         const { signed } = await assign(held, { limit: 4, due }, context);
         if (signed.length > 0) worker.outbox.push(signed);
-      } else if (event.kind === "store") await context.broadcastBuffer.flush();
+      } else if (event.kind === "store") await context.broadcastBuffer.flush(held.waiver);
       else if (event.kind === "poll") {
         if (!isStopped) await lostBlocks.run(held);
-        await watcher.poll(held, (await this.#isStopped()) ? "silent" : "signs");
+        await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");
       } else if (event.kind === "sweep") await sweep(held, context);
       else await broadcaster.send(held, worker.outbox.shift() ?? [], { isFirst: true });
     } finally {
@@ -449,11 +536,11 @@ export class LaneModel {
     }
   }
 
-  async #isOwner({ owner: name, epoch }: HeldLane): Promise<boolean> {
-    const { rowCount } = await this.#store.pool.query("select from lanes where owner = $1 and epoch = $2", [
-      name,
-      epoch,
-    ]);
+  async #isOwner({ waiver, owner: name, epoch }: HeldLane): Promise<boolean> {
+    const { rowCount } = await this.#store.pool.query(
+      "select from lanes where waiver = $1 and owner = $2 and epoch = $3",
+      [waiver, name, epoch],
+    );
     return rowCount === 1;
   }
 
@@ -465,7 +552,7 @@ export class LaneModel {
 
   #restore({ depth, keepsPool }: Extract<Event, { kind: "restore" }>): void {
     const lost = Math.min(this.#options.reorgDepth + depth, this.chain.height);
-    if (!this.#mayBeRestored || lost <= this.#options.reorgDepth) return;
+    if (!this.#run.mayBeRestored || lost <= this.#options.reorgDepth) return;
     this.isRestored = true;
     this.chain.reorg(lost, keepsPool);
   }
@@ -481,8 +568,11 @@ export class LaneModel {
     }
   }
 
-  async #isStopped(): Promise<boolean> {
-    const { rowCount } = await this.#store.pool.query("select from lanes where state = 'stopped'");
+  async #isStopped(waiver: Uint8Array): Promise<boolean> {
+    const { rowCount } = await this.#store.pool.query(
+      "select from lanes where waiver = $1 and state = 'stopped'",
+      [waiver],
+    );
     return rowCount === 1;
   }
 

@@ -39,19 +39,31 @@ interface Reads {
   readonly lags?: readonly number[];
 }
 
+/** The number of the lane; the first one without it. Only runs with two lanes have a second one. */
+interface InLane {
+  readonly lane?: number;
+}
+
 export type Event =
-  /** A user submits the next nonce, one ahead of it, another transaction for the nonce before it, or the same bytes. */
-  | { readonly kind: "accept"; readonly user: number; readonly how: "next" | "ahead" | "rival" | "again" }
   /**
-   * These users submit their next nonces to this owner, one after the other. After each, it takes a step, for which it need not
-   * read the queue where it knows it as empty, and sends.
+   * A user submits the next nonce, one ahead of it, another transaction for the nonce before it, or the same bytes. The service
+   * places it in this lane, unless its sender is in another.
    */
-  | {
+  | ({
+      readonly kind: "accept";
+      readonly user: number;
+      readonly how: "next" | "ahead" | "rival" | "again";
+    } & InLane)
+  /**
+   * These users submit their next nonces to this owner, one after the other. After each, the lane takes a step, for which it need
+   * not read the queue where it knows it as empty, and sends.
+   */
+  | ({
       readonly kind: "flow";
       readonly owner: number;
       readonly users: readonly number[];
       readonly answers: readonly Answer[];
-    }
+    } & InLane)
   /**
    * The owner takes its next step. If it must resend, it sends what is signed first, and the node gives these answers in
    * turn. Then it signs and stores new wrappers, without sending them yet. With `fromMemory`, it need not read the queue.
@@ -61,17 +73,20 @@ export type Event =
       readonly owner: number;
       readonly answers: readonly Answer[];
       readonly fromMemory?: boolean;
-    } & Reads)
+    } & Reads &
+      InLane)
   /** The owner sends its oldest stored batch, and the node gives these answers in turn. */
-  | ({ readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
+  | ({ readonly kind: "send"; readonly owner: number; readonly answers: readonly Answer[] } & Reads & InLane)
   /** Like `send`, but the process dies before it gets the answers. */
-  | ({ readonly kind: "sendAndDie"; readonly owner: number; readonly answers: readonly Answer[] } & Reads)
+  | ({ readonly kind: "sendAndDie"; readonly owner: number; readonly answers: readonly Answer[] } & Reads &
+      InLane)
   /** The owner stores which wrappers the node has accepted, earlier than its next step would. */
-  | { readonly kind: "store"; readonly owner: number }
+  | ({ readonly kind: "store"; readonly owner: number } & InLane)
+  /** The process ends, with all its lanes. */
   | { readonly kind: "crash"; readonly owner: number }
   /** The lease has run out, and this owner takes the lane. The owner before does not know. */
-  | { readonly kind: "takeOver"; readonly owner: number }
-  | ({ readonly kind: "poll" | "sweep"; readonly owner: number } & Reads)
+  | ({ readonly kind: "takeOver"; readonly owner: number } & InLane)
+  | ({ readonly kind: "poll" | "sweep"; readonly owner: number } & Reads & InLane)
   /** Removes the newest blocks, at most as many as the configured depth. The pool has their wrappers again, or not. */
   | { readonly kind: "reorg"; readonly depth: number; readonly keepsPool: boolean }
   /**
@@ -93,6 +108,7 @@ export type Event =
   | { readonly kind: "wait"; readonly ms: number };
 
 const owner = fc.nat({ max: 1 });
+const lane = fc.constantFrom(0, 0, 1);
 const answers = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: fc.constant<Answer>("good") },
@@ -119,24 +135,26 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
       kind: kind("accept"),
       user: fc.integer({ min: 1, max: 3 }),
       how: fc.constantFrom("next", "next", "next", "ahead", "rival", "again"),
+      lane,
     }),
   },
-  { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, answers, lags, fromMemory }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind("assign"), owner, lane, answers, lags, fromMemory }) },
   {
     weight: 6,
     arbitrary: fc.record({
       kind: kind("flow"),
       owner,
+      lane,
       users: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 2, maxLength: 4 }),
       answers,
     }),
   },
-  { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, answers, lags }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, answers, lags }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind("store"), owner }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind("send"), owner, lane, answers, lags }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind("sendAndDie"), owner, lane, answers, lags }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind("store"), owner, lane }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("crash"), owner }) },
-  { weight: 2, arbitrary: fc.record({ kind: kind("takeOver"), owner }) },
-  { weight: 3, arbitrary: fc.record({ kind: kind("poll", "poll", "sweep"), owner, lags }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind("takeOver"), owner, lane }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind("poll", "poll", "sweep"), owner, lane, lags }) },
   { weight: 4, arbitrary: fc.constant<Event>({ kind: "block" }) },
   {
     weight: 1,
@@ -167,7 +185,7 @@ export const EVENT: fc.Arbitrary<Event> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: kind("wait"), ms: fc.constantFrom(60, 300, 2_500, 6_000) }) },
 );
 
-/** Sequences of faults that random runs seldom find. */
+/** Sequences of events that random runs seldom find, for two lanes. */
 export const EXAMPLES: [Event[]][] = [
   [
     [
@@ -205,6 +223,20 @@ export const EXAMPLES: [Event[]][] = [
       { kind: "accept", user: 1, how: "next" },
       { kind: "wait", ms: 60 },
       { kind: "accept", user: 1, how: "next" },
+    ],
+  ],
+  [
+    [
+      // The second waiver is ahead. A sender's next nonce is meant for its lane, and stays with the one before in the first lane.
+      { kind: "flow", owner: 0, lane: 1, users: [4, 6], answers: ["good"] },
+      { kind: "block" },
+      { kind: "poll", owner: 0, lane: 1 },
+      { kind: "assign", owner: 0, lane: 1, answers: ["good"] },
+      { kind: "assign", owner: 0, lane: 0, answers: ["good"] },
+      { kind: "accept", user: 2, how: "next", lane: 0 },
+      { kind: "accept", user: 2, how: "next", lane: 1 },
+      { kind: "assign", owner: 0, lane: 0, answers: ["good"], fromMemory: true },
+      { kind: "send", owner: 0, lane: 0, answers: ["good"] },
     ],
   ],
 ];
