@@ -9,7 +9,8 @@ const WAIVER = newSubmissionOf(1).waiver;
 const ALL = (all: number) => all;
 const of = (keyId: string, user: number, nonce = 0) => ({ ...newSubmissionOf(user, nonce), keyId });
 
-const users = (from: number, count: number) => Array.from({ length: count }, (_, i) => of("key", from + i));
+const users = (from: number, count: number, keyId = "key") =>
+  Array.from({ length: count }, (_, i) => of(keyId, from + i));
 
 /** Offers to a lane that takes offers, and the clock. */
 function readyLane() {
@@ -111,15 +112,52 @@ describe("an offer to a lane", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is declined at once behind as many as two steps take, unless nothing of its key waits", async () => {
+  it("is declined at once behind as many of all keys as two steps take", async () => {
     const { offers } = readyLane();
-    for (let from = 1; from <= 300; from += 100) void offers.offer(users(from, 100));
-    expect(await offers.offer([of("key", 301)])).toBeUndefined();
-    void offers.offer([of("another key", 302)]);
-    const taken = offers.take(WAIVER, ALL).flatMap(({ newSubmissions }) => newSubmissions);
-    expect(taken.filter(({ keyId }) => keyId === "another key")).toHaveLength(1);
-    void offers.offer([of("key", 301)]);
-    expect(offers.take(WAIVER, ALL)).toHaveLength(2);
+    for (const from of [1, 101, 201]) void offers.offer(users(from, 100, `key ${from}`));
+    expect(await offers.offer([of("another key", 301)])).toBeUndefined();
+    offers.take(WAIVER, ALL);
+    void offers.offer([of("another key", 301)]);
+    expect(offers.take(WAIVER, ALL).flatMap(({ newSubmissions }) => newSubmissions)).toHaveLength(101);
+  });
+
+  it("is declined at once behind as many of its key as two steps take, where keys have shares", async () => {
+    const { offers } = readyLane();
+    const SHARE = () => 16;
+    void offers.offer([of("key", 1)]);
+    offers.take(WAIVER, SHARE);
+    // The first request of a key may have more than its share.
+    void offers.offer(users(2, 30));
+    void offers.offer(users(32, 2));
+    expect(await offers.offer([of("key", 34)])).toBeUndefined();
+    void offers.offer([of("another key", 34)]);
+    expect(offers.take(WAIVER, SHARE)).toHaveLength(2);
+    void offers.offer(users(35, 30));
+    expect(offers.take(WAIVER, SHARE)).toHaveLength(1);
+  });
+
+  it("is declined at once when the lane pauses, or is not ready any more", async () => {
+    const { offers } = readyLane();
+    const first = offers.offer([of("key", 1)]);
+    offers.setReady(WAIVER, false);
+    expect(await first).toBeUndefined();
+    offers.setReady(WAIVER, true);
+    const second = offers.offer([of("key", 1)]);
+    offers.pause(WAIVER);
+    expect(await second).toBeUndefined();
+    expect(offers.has(WAIVER)).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("does not wait for a step that others have waited for in vain", async () => {
+    const { offers } = readyLane();
+    const first = offers.offer([of("key", 1)]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await first).toBeUndefined();
+    expect(await offers.offer([of("key", 2)])).toBeUndefined();
+    offers.setReady(WAIVER, true);
+    void offers.offer([of("key", 2)]);
+    expect(offers.take(WAIVER, ALL)).toHaveLength(1);
   });
 });
 

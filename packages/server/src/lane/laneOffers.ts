@@ -22,11 +22,11 @@ export interface LaneOffers {
    */
   take(waiver: Uint8Array, shareOfKey: (all: number) => number): readonly LaneOffer[];
   /**
-   * Says whether the next step of the lane can take offers, if it comes soon.
+   * Says whether the next step of the lane can take offers, if it comes soon. If not, all that wait are declined.
    * @param hasInFlight whether something of a sender is in flight, so that its submissions would be declined.
    */
   setReady(waiver: Uint8Array, isReady: boolean, hasInFlight?: (sender: Uint8Array) => boolean): void;
-  /** Declines all offers to the lane for a while, which doubles until an offer is accepted. */
+  /** Declines all offers to the lane, those that wait and those of a while, which doubles until an offer is accepted. */
   pause(waiver: Uint8Array): void;
 }
 
@@ -51,14 +51,18 @@ interface OffersOfLane {
   pauses: number;
   /** The number of new submissions in the queue. */
   waiting: number;
+  /** The same of each API key that has some. */
+  readonly waitingOfKey: Map<string, number>;
+  /** The most submissions that the last step took of one key. */
+  shareOfKey: number;
   /** Declines what waits, unless a step takes something before. */
   timer: NodeJS.Timeout | undefined;
 }
 
 /** The most new submissions of one step: others wait for its write. */
 const MAX_TAKEN = 150;
-/** Where as many wait as two steps take, what comes is in the store sooner without the lane. */
-const MAX_WAITING = 2 * MAX_TAKEN;
+/** Where as many wait as this many steps take, of all or of its key, what comes is in the store sooner without the lane. */
+const MAX_STEPS = 2;
 /** A lane that took no step for longer reads its queue, or is another replica's by now. */
 const READY_MS = 250;
 /** A step that takes longer waits for a node or for the database. One of many submissions takes half of it on a slow machine. */
@@ -100,7 +104,7 @@ export function createLaneOffers(
           decline: () => resolve(undefined),
           fail: reject,
         });
-        lane.waiting += newSubmissions.length;
+        count(lane, first.keyId, newSubmissions.length);
         lane.timer ??= declineLater(lane);
         wake(first.waiver);
       });
@@ -109,19 +113,22 @@ export function createLaneOffers(
     take(waiver, shareOfKey) {
       const lane = byWaiver.get(bytesToHex(waiver));
       if (lane === undefined || lane.queue.isEmpty) return [];
-      const taken = takeOf(lane, MAX_TAKEN, shareOfKey(MAX_TAKEN));
+      lane.shareOfKey = shareOfKey(MAX_TAKEN);
+      const taken = takeOf(lane, MAX_TAKEN, lane.shareOfKey);
       clearTimeout(lane.timer);
       lane.timer = lane.queue.isEmpty ? undefined : declineLater(lane);
       return taken;
     },
     setReady(waiver, isReady, hasInFlight = () => false) {
       const lane = laneOf(waiver);
-      lane.readyAt = isReady ? now() : Number.NEGATIVE_INFINITY;
       lane.hasInFlight = hasInFlight;
+      if (isReady) lane.readyAt = now();
+      else declineAll(lane);
     },
     pause(waiver) {
       const lane = laneOf(waiver);
       lane.pausedUntil = now() + Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** lane.pauses++);
+      declineAll(lane);
     },
   };
 }
@@ -135,27 +142,42 @@ function newLane(): OffersOfLane {
     pausedUntil: Number.NEGATIVE_INFINITY,
     pauses: 0,
     waiting: 0,
+    waitingOfKey: new Map(),
+    shareOfKey: MAX_TAKEN,
     timer: undefined,
   };
 }
 
 /** Declines all that waits if the step under way takes too long. */
 function declineLater(lane: OffersOfLane): NodeJS.Timeout {
-  return setTimeout(() => {
-    lane.timer = undefined;
-    for (const offer of takeOf(lane, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)) offer.decline();
-  }, MAX_STEP_MS);
+  return setTimeout(() => declineAll(lane), MAX_STEP_MS);
+}
+
+/** Declines all that waits, and what comes before the next step ends. */
+function declineAll(lane: OffersOfLane): void {
+  lane.readyAt = Number.NEGATIVE_INFINITY;
+  clearTimeout(lane.timer);
+  lane.timer = undefined;
+  for (const offer of takeOf(lane, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)) offer.decline();
+}
+
+/** Counts new submissions that begin to wait, or with a negative number end. */
+function count(lane: OffersOfLane, keyId: string, submissions: number): void {
+  lane.waiting += submissions;
+  const ofKey = (lane.waitingOfKey.get(keyId) ?? 0) + submissions;
+  if (ofKey === 0) lane.waitingOfKey.delete(keyId);
+  else lane.waitingOfKey.set(keyId, ofKey);
 }
 
 /**
- * Whether a step can take all of a request soon: it is not too large, nor behind too much of others, of this lane, and of senders that
- * have nothing else on its way.
+ * Whether a step can take all of a request soon: it is not too large, nor behind too many, of this lane, and of senders that have
+ * nothing else on its way.
  */
 function mayTake(lane: OffersOfLane, waiver: Uint8Array, newSubmissions: readonly NewSubmission[]): boolean {
-  if (newSubmissions.length > MAX_TAKEN) return false;
-  // The keys take turns, so a key of which nothing waits is in the next step.
-  const isNextOfKey = !lane.queue.has(newSubmissions[0]?.keyId ?? "");
-  if (lane.waiting + newSubmissions.length > MAX_WAITING && !isNextOfKey) return false;
+  const { length } = newSubmissions;
+  const ofKey = lane.waitingOfKey.get(newSubmissions[0]?.keyId ?? "") ?? 0;
+  if (length > MAX_TAKEN || lane.waiting + length > MAX_STEPS * MAX_TAKEN) return false;
+  if (ofKey > 0 && ofKey + length > MAX_STEPS * lane.shareOfKey) return false;
   const senders = new Set(newSubmissions.map(({ sender }) => bytesToHex(sender)));
   return (
     senders.size === newSubmissions.length &&
@@ -183,9 +205,9 @@ function takeOf(lane: OffersOfLane, most: number, ofKey: number): LaneOffer[] {
     (sizeOf(key) === 0 || sizeOf(key) + newSubmissions.length <= ofKey);
   for (let next = lane.queue.take(fits); next !== undefined; next = lane.queue.take(fits)) {
     taken.push(next);
-    lane.waiting -= next.newSubmissions.length;
     size += next.newSubmissions.length;
     const key = next.newSubmissions[0]?.keyId ?? "";
+    count(lane, key, -next.newSubmissions.length);
     sizes.set(key, sizeOf(key) + next.newSubmissions.length);
     for (const { sender } of next.newSubmissions) lane.senders.delete(bytesToHex(sender));
   }

@@ -10,11 +10,6 @@ export class PartyQueue<T, Part extends string = string> {
     return this.#parties.size === 0;
   }
 
-  /** Whether something of a party waits. */
-  has(party: string): boolean {
-    return this.#parties.has(party);
-  }
-
   add(party: string, part: Part, item: T): void {
     const parts = this.#parties.get(party) ?? new Map<Part, T[]>();
     this.#parties.set(party, parts);

@@ -22,6 +22,7 @@ import { createMetrics } from "../../src/model/metrics.js";
 import type { ResolvedOptions } from "../../src/model/options.js";
 import { resolveOptions } from "../../src/model/resolveOptions.js";
 import type { Results } from "../../src/results/results.js";
+import type { LaneSigner } from "../../src/signing/laneSigner.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { accept } from "../../src/store/accept/accept.js";
@@ -34,6 +35,7 @@ import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
 import { setLaneState } from "../../src/store/lanes/setLaneState.js";
 import type { Store } from "../../src/store/store.js";
 import { expireQueued, findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
+import { createGapWatch, type GapWatch } from "./gapWatch.js";
 import { ANSWERS, type Answer, type Event, MAX_REORG, type NodeAnswer } from "./laneModelEvents.js";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
 import { bytes, newSubmissionOf } from "./submissions.js";
@@ -146,10 +148,7 @@ export class LaneModel {
   offersTaken = 0;
   /** The wrappers that a node may have, by every answer that was given to them. */
   readonly #openWrappers = new Map<Hex, Uint8Array>();
-  /** The waiver nonces that were signed although the one below has no wrapper. */
-  readonly gaps: string[] = [];
-  /** What the chain or the store has had before may be gone. */
-  readonly #reachedNonces = new Map<Hex, bigint>();
+  readonly #gapWatch: GapWatch;
   #nowMs = 0;
   #rivals = 0n;
   private constructor(store: Store, run: ModelRun, chainRef: number, options: ResolvedOptions) {
@@ -157,6 +156,7 @@ export class LaneModel {
     this.#options = options;
     this.#run = run;
     this.chain = new ModelChain(run.pool);
+    this.#gapWatch = createGapWatch(store, this.chain);
     this.#chainRef = chainRef;
     this.#owners = [this.#newOwner(), this.#newOwner()];
   }
@@ -183,6 +183,11 @@ export class LaneModel {
         s.error_reason, s.finished_at, case when s.finished_at is null then u.waiver_nonce else s.waiver_nonce end as held_nonce
       from submissions s left join unfinished u on u.id = s.id order by s.id`;
     return this.#store.pool.query<Row>(sql).then(({ rows }) => rows);
+  }
+
+  /** The waiver nonces that were signed although the one below has no wrapper. */
+  get gaps(): readonly string[] {
+    return this.#gapWatch.gaps;
   }
 
   async lanes(): Promise<readonly unknown[]> {
@@ -342,7 +347,7 @@ export class LaneModel {
       options: this.#options,
       routing: ROUTING,
       laneMemory: createLaneMemory(() => this.#nowMs),
-      laneSigner: this.#observedSigner(account),
+      laneSigner: this.#gapWatch.watch(account, this.#signerOf(account)),
       account,
       chainRef: this.#chainRef,
       confirmations: createConfirmations(() => this.#nowMs),
@@ -369,40 +374,9 @@ export class LaneModel {
     };
   }
 
-  /** Signs, and takes note of nonces that leave a gap. */
-  #observedSigner(account: WaiverAccount): LaneContext["laneSigner"] {
+  #signerOf(account: WaiverAccount): LaneSigner {
     const { signal } = new AbortController();
-    const signer = createSigner({ options: this.#options, log: silent, signal }).of(account);
-    return {
-      ...signer,
-      sign: async (requests) => {
-        let next = await this.#reachedNonce(account.address);
-        for (const { waiverNonce } of requests) {
-          if (waiverNonce > next) this.gaps.push(`${waiverNonce} of ${bytesToHex(account.address)}`);
-          if (waiverNonce === next) next++;
-        }
-        return signer.sign(requests);
-      },
-    };
-  }
-
-  /** Returns the nonce above all that the chain has ever had, or the store has a wrapper for. */
-  async #reachedNonce(waiver: Uint8Array): Promise<bigint> {
-    const name = bytesToHex(waiver);
-    const { rows } = await this.#store.pool.query<{ next: string }>(
-      `select coalesce(max(waiver_nonce) + 1, 0) as next
-       from (select waiver, waiver_nonce from unfinished union all select waiver, waiver_nonce from finished
-         union all select waiver, waiver_nonce from withdrawn) all_nonces where waiver = $1`,
-      [waiver],
-    );
-    const candidates = [
-      this.#reachedNonces.get(name) ?? 0n,
-      this.chain.nonceOf(name),
-      BigInt(rows[0]?.next ?? 0),
-    ];
-    const reached = candidates.reduce((a, b) => (a > b ? a : b));
-    this.#reachedNonces.set(name, reached);
-    return reached;
+    return createSigner({ options: this.#options, log: silent, signal }).of(account);
   }
 
   async #flow({ owner, users, answers, lane = 0 }: Extract<Event, { kind: "flow" }>): Promise<void> {
