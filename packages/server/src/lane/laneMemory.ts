@@ -116,10 +116,22 @@ function snapshotOf(
   const senders = [...bySender.values()].map(({ sender, row }): QueuedSender => {
     // The waiver nonces follow the positions, and no nonce of a sender may come after a later one.
     const inOrder = row.sort((a, b) => (a.senderNonce < b.senderNonce ? -1 : 1));
-    const queued = inOrder.map(({ acceptedAt, ...one }): QueuedSubmission => {
-      const unsent = { signings: 0, isSetAside: false, isWaiting: false };
-      return { ...one, ...unsent, position: position++, ageMs: now - acceptedAt };
-    });
+    // Each field by name: a copy of the rest takes a hundred times as long.
+    const queued = inOrder.map(
+      (one): QueuedSubmission => ({
+        id: one.id,
+        keyId: one.keyId,
+        innerRaw: one.innerRaw,
+        innerHash: one.innerHash,
+        sender: one.sender,
+        senderNonce: one.senderNonce,
+        signings: 0,
+        position: position++,
+        ageMs: now - one.acceptedAt,
+        isSetAside: false,
+        isWaiting: false,
+      }),
+    );
     return { sender, queued, inFlightNonces: new Set() };
   });
   const keyIds = submissions.map(({ keyId }) => keyId).sort();

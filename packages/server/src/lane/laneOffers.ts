@@ -41,8 +41,13 @@ export interface LaneOffer {
   fail(error: unknown): void;
 }
 
+interface WaitingOffer extends LaneOffer {
+  /** Their senders in hex, in their order. */
+  readonly senders: readonly string[];
+}
+
 interface OffersOfLane {
-  readonly queue: PartyQueue<LaneOffer>;
+  readonly queue: PartyQueue<WaitingOffer>;
   /** The senders that have something in the queue. */
   readonly senders: Set<string>;
   hasInFlight: (sender: Uint8Array) => boolean;
@@ -92,11 +97,14 @@ export function createLaneOffers(
       const lane = first && byWaiver.get(bytesToHex(first.waiver));
       if (first === undefined || lane === undefined) return undefined;
       const isReady = now() - lane.readyAt < READY_MS && now() >= lane.pausedUntil;
-      if (!isReady || !mayTake(lane, first.waiver, newSubmissions)) return undefined;
+      if (!isReady) return undefined;
+      const senders = newSubmissions.map(({ sender }) => bytesToHex(sender));
+      if (!mayTake(lane, first.waiver, newSubmissions, senders)) return undefined;
       return new Promise((resolve, reject) => {
-        for (const { sender } of newSubmissions) lane.senders.add(bytesToHex(sender));
-        lane.queue.add(first.keyId, bytesToHex(first.sender), {
+        for (const sender of senders) lane.senders.add(sender);
+        lane.queue.add(first.keyId, senders[0] ?? "", {
           newSubmissions,
+          senders,
           accept() {
             lane.pauses = 0;
             resolve(newSubmissions.map(({ waiver }) => ({ kind: "accepted", waiver, isSigned: true })));
@@ -173,20 +181,20 @@ function count(lane: OffersOfLane, keyId: string, submissions: number): void {
  * Whether a step can take all of a request soon: it is not too large, nor behind too many, of this lane, and of senders that have
  * nothing else on its way.
  */
-function mayTake(lane: OffersOfLane, waiver: Uint8Array, newSubmissions: readonly NewSubmission[]): boolean {
+function mayTake(
+  lane: OffersOfLane,
+  waiver: Uint8Array,
+  newSubmissions: readonly NewSubmission[],
+  senders: readonly string[],
+): boolean {
   const { length } = newSubmissions;
   const ofKey = lane.waitingOfKey.get(newSubmissions[0]?.keyId ?? "") ?? 0;
   if (length > MAX_TAKEN || lane.waiting + length > MAX_STEPS * MAX_TAKEN) return false;
   if (ofKey > 0 && ofKey + length > MAX_STEPS * lane.shareOfKey) return false;
-  const senders = new Set(newSubmissions.map(({ sender }) => bytesToHex(sender)));
   return (
-    senders.size === newSubmissions.length &&
-    newSubmissions.every(
-      (one) =>
-        bytesEqual(one.waiver, waiver) &&
-        !lane.senders.has(bytesToHex(one.sender)) &&
-        !lane.hasInFlight(one.sender),
-    )
+    new Set(senders).size === length &&
+    !senders.some((sender) => lane.senders.has(sender)) &&
+    newSubmissions.every((one) => bytesEqual(one.waiver, waiver) && !lane.hasInFlight(one.sender))
   );
 }
 
@@ -209,7 +217,7 @@ function takeOf(lane: OffersOfLane, most: number, ofKey: number): LaneOffer[] {
     const key = next.newSubmissions[0]?.keyId ?? "";
     count(lane, key, -next.newSubmissions.length);
     sizes.set(key, sizeOf(key) + next.newSubmissions.length);
-    for (const { sender } of next.newSubmissions) lane.senders.delete(bytesToHex(sender));
+    for (const sender of next.senders) lane.senders.delete(sender);
   }
   return taken;
 }

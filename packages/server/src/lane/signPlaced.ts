@@ -18,11 +18,12 @@ export async function signPlaced(
     waiverNonce,
   }));
   const wrappers = await laneSigner.sign(requests);
-  return wrappers.map((wrapper, i): SignedPlaced => {
+  return wrappers.map(({ wrapperRaw, wrapperHash }, i): SignedPlaced => {
     const one = placed[i];
     if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
-    const { id, signings } = one.submission;
-    return { ...one, ...wrapper, id, signings };
+    const { submission, waiverNonce } = one;
+    const { id, signings } = submission;
+    return { submission, waiverNonce, wrapperRaw, wrapperHash, id, signings };
   });
 }
 
