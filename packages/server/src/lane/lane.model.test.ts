@@ -1,5 +1,6 @@
 // The lane's transitions, held against a model: fast-check makes lists of events (laneModelEvents.ts), each list is one
 // run (laneModel.ts), and after every event the laws below must hold. A list that breaks a law is shortened.
+import { bytesToHex } from "@gas-waiver/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hashOfRow, LaneModel, type ModelRun } from "../../test/support/laneModel.js";
@@ -23,11 +24,11 @@ async function assertLaws(model: LaneModel): Promise<void> {
   const rows = await model.rows();
   for (const isFinished of [false, true]) {
     // An earlier wrapper may have carried a finished one, whose nonce a later submission got: that one is reconciled next.
-    const held = rows.flatMap(({ waiver, held_nonce, state, finished_at }) =>
-      state === "failed" || (finished_at !== null) !== isFinished || held_nonce === null
-        ? []
-        : `${held_nonce} of ${waiver.toString("hex")}`,
-    );
+    const held = rows
+      .filter(({ state, finished_at }) => state !== "failed" && (finished_at !== null) === isFinished)
+      .flatMap(({ waiver, held_nonce }) =>
+        held_nonce === null ? [] : `${held_nonce} of ${bytesToHex(waiver)}`,
+      );
     expect(new Set(held).size, "a waiver nonce is given twice").toBe(held.length);
   }
   expect(model.gaps, "a wrapper is signed above a nonce that has none").toEqual([]);

@@ -48,15 +48,13 @@ interface WaitingOffer extends LaneOffer {
 
 interface OffersOfLane {
   readonly queue: PartyQueue<WaitingOffer>;
-  /** The senders that have something in the queue. */
+  /** The senders of what is in the queue: as many as there are new submissions in it, because no two have one in common. */
   readonly senders: Set<string>;
   hasInFlight: (sender: Uint8Array) => boolean;
   readyAt: number;
   pausedUntil: number;
   pauses: number;
-  /** The number of new submissions in the queue. */
-  waiting: number;
-  /** The same of each API key that has some. */
+  /** The number of new submissions in the queue, of each API key that has some. */
   readonly waitingOfKey: Map<string, number>;
   /** The most submissions that the last step took of one key. */
   shareOfKey: number;
@@ -99,7 +97,7 @@ export function createLaneOffers(
       const isReady = now() - lane.readyAt < READY_MS && now() >= lane.pausedUntil;
       if (!isReady) return undefined;
       const senders = newSubmissions.map(({ sender }) => bytesToHex(sender));
-      if (!mayTake(lane, first.waiver, newSubmissions, senders)) return undefined;
+      if (!mayTake(lane, first, newSubmissions, senders)) return undefined;
       return new Promise((resolve, reject) => {
         for (const sender of senders) lane.senders.add(sender);
         lane.queue.add(first.keyId, senders[0] ?? "", {
@@ -149,7 +147,6 @@ function newLane(): OffersOfLane {
     readyAt: Number.NEGATIVE_INFINITY,
     pausedUntil: Number.NEGATIVE_INFINITY,
     pauses: 0,
-    waiting: 0,
     waitingOfKey: new Map(),
     shareOfKey: MAX_TAKEN,
     timer: undefined,
@@ -170,11 +167,10 @@ function declineAll(lane: OffersOfLane): void {
 }
 
 /** Counts new submissions that begin to wait, or with a negative number end. */
-function count(lane: OffersOfLane, keyId: string, submissions: number): void {
-  lane.waiting += submissions;
-  const ofKey = (lane.waitingOfKey.get(keyId) ?? 0) + submissions;
-  if (ofKey === 0) lane.waitingOfKey.delete(keyId);
-  else lane.waitingOfKey.set(keyId, ofKey);
+function count({ waitingOfKey }: OffersOfLane, keyId: string, submissions: number): void {
+  const ofKey = (waitingOfKey.get(keyId) ?? 0) + submissions;
+  if (ofKey === 0) waitingOfKey.delete(keyId);
+  else waitingOfKey.set(keyId, ofKey);
 }
 
 /**
@@ -183,13 +179,13 @@ function count(lane: OffersOfLane, keyId: string, submissions: number): void {
  */
 function mayTake(
   lane: OffersOfLane,
-  waiver: Uint8Array,
+  { keyId, waiver }: NewSubmission,
   newSubmissions: readonly NewSubmission[],
   senders: readonly string[],
 ): boolean {
   const { length } = newSubmissions;
-  const ofKey = lane.waitingOfKey.get(newSubmissions[0]?.keyId ?? "") ?? 0;
-  if (length > MAX_TAKEN || lane.waiting + length > MAX_STEPS * MAX_TAKEN) return false;
+  const ofKey = lane.waitingOfKey.get(keyId) ?? 0;
+  if (length > MAX_TAKEN || lane.senders.size + length > MAX_STEPS * MAX_TAKEN) return false;
   if (ofKey > 0 && ofKey + length > MAX_STEPS * lane.shareOfKey) return false;
   return (
     new Set(senders).size === length &&

@@ -1,5 +1,5 @@
 // The rest after a step, on a real store. No offer waits for the end of the room that the lane leaves for others.
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { assignContext } from "../../test/support/assignContext.js";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
@@ -17,7 +17,8 @@ useTestStore("perTest", async (opened) => {
   lane = await createHeldLane(store);
 });
 
-it("a step that owes others their turn, and leaves room after it, declines at once what it cannot take next", async () => {
+/** A lane that knows its queue as empty, and a way to take its steps. */
+async function readyLane() {
   const base = assignContext(store);
   const { acceptedWork, laneOffers } = base;
   let onSend = () => {};
@@ -46,18 +47,40 @@ it("a step that owes others their turn, and leaves room after it, declines at on
   await queue(newSubmissionOf(1), newSubmissionOf(2));
   await next();
   await next();
-  const taken = laneOffers.offer([newSubmissionOf(3)]);
-  await queue(...Array.from({ length: 40 }, (_, i) => newSubmissionOf(4, i)));
-  let waiting: Promise<unknown> | undefined;
-  onSend = () => {
-    onSend = () => {};
-    waiting = laneOffers.offer([newSubmissionOf(5)]);
+  /** Takes a step with an offer, which owes the next one to what is queued, while another offer comes. */
+  const owe = async (...queued: NewSubmission[]) => {
+    const taken = laneOffers.offer([newSubmissionOf(3)]);
+    await queue(...queued);
+    let waiting: Promise<unknown> | undefined;
+    onSend = () => {
+      onSend = () => {};
+      waiting = laneOffers.offer([newSubmissionOf(5)]);
+    };
+    expect(await next()).toMatchObject({ restMs: 0, state: { owesStep: true } });
+    expect(await taken).toMatchObject(SIGNED);
+    expect(laneOffers.has(lane.waiver)).toBe(true);
+    return { waiting };
   };
-  expect(await next()).toMatchObject({ restMs: 0, state: { owesStep: true } });
-  expect(await taken).toMatchObject([{ kind: "accepted", isSigned: true }]);
-  expect(laneOffers.has(lane.waiver)).toBe(true);
-  // It leaves a queue behind, which only the store knows.
-  expect((await next()).restMs).toBeGreaterThan(0);
-  expect(laneOffers.has(lane.waiver)).toBe(false);
-  expect(await waiting).toBeUndefined();
+  return { next, owe, hasOffers: () => laneOffers.has(lane.waiver) };
+}
+
+const SIGNED = [{ kind: "accepted", isSigned: true }];
+
+describe("a step that owes others their turn", () => {
+  it("does not rest before it takes a waiting offer, where it leaves nothing else behind", async () => {
+    const { next, owe, hasOffers } = await readyLane();
+    const { waiting } = await owe(newSubmissionOf(4));
+    expect((await next()).restMs).toBe(0);
+    await next();
+    expect(hasOffers()).toBe(false);
+    expect(await waiting).toMatchObject(SIGNED);
+  });
+
+  it("declines a waiting offer at once, where it leaves room for others and a queue that only the store knows", async () => {
+    const { next, owe, hasOffers } = await readyLane();
+    const { waiting } = await owe(...Array.from({ length: 40 }, (_, i) => newSubmissionOf(4, i)));
+    expect((await next()).restMs).toBeGreaterThan(0);
+    expect(hasOffers()).toBe(false);
+    expect(await waiting).toBeUndefined();
+  });
 });

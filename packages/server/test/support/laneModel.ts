@@ -23,7 +23,6 @@ import type { ResolvedOptions } from "../../src/model/options.js";
 import { resolveOptions } from "../../src/model/resolveOptions.js";
 import type { Results } from "../../src/results/results.js";
 import type { LaneSigner } from "../../src/signing/laneSigner.js";
-import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { accept } from "../../src/store/accept/accept.js";
 import { CompetitorGoneError } from "../../src/store/accept/competitors.js";
@@ -41,7 +40,7 @@ import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain
 import { bytes, newSubmissionOf } from "./submissions.js";
 import { silent } from "./testPostgres.js";
 import { optionsFor } from "./testService.js";
-import { SECOND_KEY, userAddress, WAIVER, WAIVER_KEY } from "./user.js";
+import { accountsOf, SECOND_KEY, userAddress, WAIVER, WAIVER_KEY } from "./user.js";
 
 const optionsWith = (reorgDepth: number) =>
   resolveOptions({
@@ -68,7 +67,7 @@ const ROUTING: LaneContext["routing"] = {
 /** The replica whose lane it is; it accepts the submissions of users with an even number. */
 const REPLICA = randomUUID();
 /** The waivers of the lanes. */
-const WAIVERS = [WAIVER_KEY, SECOND_KEY].map(privateKeyWaiver);
+const WAIVERS = accountsOf(WAIVER_KEY, SECOND_KEY);
 
 /** A submission as the store has it. */
 export interface Row {
@@ -326,8 +325,14 @@ export class LaneModel {
       flushDelayMs: 3_600_000,
       blockWaitMs: 3_600_000,
     });
-    const shared = { chain, results, broadcastBuffer, acceptedWork: accepted, laneOffers: offers };
-    const ofProcess = { ...shared, replica: randomUUID() };
+    const ofProcess = {
+      chain,
+      results,
+      broadcastBuffer,
+      acceptedWork: accepted,
+      laneOffers: offers,
+      replica: randomUUID(),
+    };
     return { accepted, offers, lanes: this.#waivers.map((account) => this.#newLane(account, ofProcess)) };
   }
 
