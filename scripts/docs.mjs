@@ -1,9 +1,11 @@
 // npm run docs serves the documentation's site on this machine; npm run docs:build builds it into
-// docs/.vitepress/dist. Both install the packages first where they are missing.
+// docs/.vitepress/dist; npm run docs:generate only writes what is made from the code, as the other two do first. All
+// install the packages where they are missing.
 import { join } from "node:path";
 import { documentProblems } from "./documentLinks.mjs";
 import { runProgram } from "./runProgram.mjs";
 import { installPackages, root } from "./setup.mjs";
+import { writeGeneratedFiles } from "./writeGeneratedFiles.mjs";
 
 const [command, ...args] = process.argv.slice(2);
 const interrupted = new AbortController();
@@ -12,16 +14,19 @@ const { signal } = interrupted;
 
 try {
   await installPackages({ signal });
+  await writeGeneratedFiles();
   if (command === "build") {
     const problems = documentProblems(root);
     for (const problem of problems) console.error(problem);
     if (problems.length > 0) throw new Error(`${problems.length} link(s) lead nowhere`);
   }
-  const vitepress = join("node_modules", "vitepress", "bin", "vitepress.js");
-  await runProgram("vitepress", process.execPath, [vitepress, command, "docs", ...args], {
-    cwd: root,
-    signal,
-  });
+  if (command !== "generate") {
+    const vitepress = join("node_modules", "vitepress", "bin", "vitepress.js");
+    await runProgram("vitepress", process.execPath, [vitepress, command, "docs", ...args], {
+      cwd: root,
+      signal,
+    });
+  }
 } catch (error) {
   if (signal.aborted) process.exit(0);
   console.error(`docs: ${error.message}`);

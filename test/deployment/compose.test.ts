@@ -8,7 +8,7 @@ import { encryptKeystoreJsonSync, Wallet } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
-import { metricsPage } from "../docs/pages/metricsPage.js";
+import { metricsPage } from "../../scripts/pages/metricsPage.js";
 import { ChildProgram, root } from "../support/childProgram.js";
 import { freshFolder } from "../support/freshFolder.js";
 import { account, CHAIN_ID } from "../support/user.js";

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { metricsPage } from "../../scripts/pages/metricsPage.js";
 import { root } from "../support/program.js";
-import { metricsPage } from "./pages/metricsPage.js";
 
 interface Alarm {
   readonly name: string;

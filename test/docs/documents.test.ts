@@ -4,9 +4,9 @@ import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sidebar } from "../../docs/.vitepress/sidebar.mjs";
 import { documentProblems, documents } from "../../scripts/documentLinks.mjs";
+import { allCommands } from "../../scripts/pages/commandsPage.js";
 import { root } from "../support/program.js";
 import { allBlocks, type CodeBlock } from "./codeBlocks.js";
-import { allCommands } from "./pages/commandsPage.js";
 
 const blocks = allBlocks();
 const placeOf = ({ file, line }: CodeBlock) => `${file}:${line}`;

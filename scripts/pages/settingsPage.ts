@@ -1,4 +1,4 @@
-import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
+import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
 import { settingsTable } from "./commandsPage.js";
 import { page } from "./markdown.js";
 

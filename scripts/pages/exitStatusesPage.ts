@@ -1,4 +1,4 @@
-import { STATUS, STATUS_MEANINGS } from "../../../packages/cli/src/exitStatus.js";
+import { STATUS, STATUS_MEANINGS } from "../../packages/cli/src/exitStatus.js";
 import { allCommands } from "./commandsPage.js";
 import { code, heading, page, table } from "./markdown.js";
 

@@ -1,5 +1,5 @@
 import { ADMIN_ROUTES } from "@gas-waiver/server";
-import { TERM_SETTINGS } from "../../../packages/cli/src/keys/keySettings.js";
+import { TERM_SETTINGS } from "../../packages/cli/src/keys/keySettings.js";
 import { code, codeBlock, page, table } from "./markdown.js";
 
 type AdminRoute = keyof typeof ADMIN_ROUTES;

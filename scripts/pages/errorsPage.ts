@@ -1,20 +1,13 @@
-import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
-import { CODE_NOTES } from "../reasons/codes.js";
-import { DETAIL_NOTES } from "../reasons/detailNotes.js";
-import { DETAILS, type DetailName, detailNamesOf } from "../reasons/details.js";
-import { codeOf, type ErrorCode, REASONS, type Reason, statusOf } from "../reasons/index.js";
-import { REASON_GROUPS, REASON_NOTES } from "../reasons/notes.js";
-import type { Place } from "../reasons/reasonGroup.js";
-import { RETRY_LABELS, retryOf } from "../reasons/retry.js";
+import { CODE_NOTES } from "../../packages/protocol/src/reasons/codes.js";
+import { DETAIL_NOTES } from "../../packages/protocol/src/reasons/detailNotes.js";
+import { DETAILS, type DetailName, detailNamesOf } from "../../packages/protocol/src/reasons/details.js";
+import { codeOf, type ErrorCode, type Reason, statusOf } from "../../packages/protocol/src/reasons/index.js";
+import { REASON_GROUPS, REASON_NOTES } from "../../packages/protocol/src/reasons/notes.js";
+import type { Place } from "../../packages/protocol/src/reasons/reasonGroup.js";
+import { RETRY_LABELS, retryOf } from "../../packages/protocol/src/reasons/retry.js";
+import { page, table } from "./markdown.js";
 
-const DOCUMENT = fileURLToPath(new URL("../../../../docs/errors.md", import.meta.url));
-
-const INTRODUCTION = `# Errors
-
-<!-- Made from packages/protocol/src/reasons by \`npm run docs:generate\`. -->
-
-An error is \`{ code, message, reason?, details? }\`. \`code\` is its kind. \`reason\` is the name of the one rule that failed: it never changes its meaning, and newer services may send reasons that are not in this list (D26). \`message\` is for people: it has the values involved, and may change. \`details\` has [the values](#details) for programs.
+const INTRODUCTION = `An error is \`{ code, message, reason?, details? }\`. \`code\` is its kind. \`reason\` is the name of the one rule that failed: it never changes its meaning, and newer services may send reasons that are not in this list (D26). \`message\` is for people: it has the values involved, and may change. \`details\` has [the values](#details) for programs.
 
 An error is in the result line of its transaction (D13), and later in the submission's record; or it is the response to a request that was refused as a whole, \`{ "error": { … } }\` (D21); or it is the frame of a request over a WebSocket that was refused as a whole, \`{ "request": …, "error": { … } }\` (D23).
 
@@ -64,12 +57,8 @@ function placesOf(reason: Reason): string {
   return places.map(textOf).join(", ");
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
-}
-
-function renderDocument(): string {
+/** docs/errors.md */
+export function errorsPage(): string {
   const codes = (Object.keys(CODE_NOTES) as ErrorCode[]).map((code) => [`\`${code}\``, CODE_NOTES[code]]);
   const groups = REASON_GROUPS.map(({ title, reasons }) => {
     const rows = reasons.map((reason) => {
@@ -99,31 +88,12 @@ function renderDocument(): string {
   const relay = table(["reason, code, where", "cause", "remedy", "details", "retry"], [RELAY_ROW]);
   groups.push(`## A relay of yours refuses it\n\n${RELAY_TEXT}\n\n${relay}`);
   groups.push(`## Details\n\n${DETAILS_TEXT}\n\n${table(["value", "type", "meaning", "reasons"], details)}`);
-  return `${[INTRODUCTION, `## Codes\n\n${table(["code", "meaning"], codes)}`, where, ...groups].join("\n\n")}\n`;
+  return page(
+    "packages/protocol/src/reasons",
+    "Errors",
+    INTRODUCTION,
+    `## Codes\n\n${table(["code", "meaning"], codes)}`,
+    where,
+    ...groups,
+  );
 }
-
-describe("docs/errors.md", () => {
-  it("is made from the notes on the reasons (`npm run docs:generate` writes it)", async () => {
-    await expect(renderDocument()).toMatchFileSnapshot(DOCUMENT);
-  });
-
-  it("has every reason in exactly one group", () => {
-    const grouped = REASON_GROUPS.flatMap(({ reasons }) => reasons);
-    expect([...grouped].sort()).toEqual(Object.keys(REASONS).sort());
-  });
-
-  it("has at least one place for every reason, and no line for a code that only requests have", () => {
-    for (const [reason, { where }] of Object.entries(REASON_NOTES)) {
-      expect(where.length, reason).toBeGreaterThan(0);
-      const requestOnly = ["UNAUTHORIZED", "UNAVAILABLE", "NOT_FOUND"].includes(codeOf(reason as Reason));
-      const lines = where.filter((place) => ["submit", "check", "watch", "record"].includes(place));
-      expect(requestOnly ? lines : [], reason).toEqual([]);
-    }
-  });
-
-  it("has texts that fit into the cell of a table", () => {
-    for (const { cause, remedy } of Object.values(REASON_NOTES)) {
-      for (const text of [cause, remedy]) expect(text).toMatch(/^[^|\n]+\.$/);
-    }
-  });
-});

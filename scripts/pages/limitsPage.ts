@@ -1,22 +1,19 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_JSON_VALUES } from "@gas-waiver/protocol";
-import { TERM_SETTINGS } from "../../../packages/cli/src/keys/keySettings.js";
-import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
-import { MAX_REQUEST_BYTES } from "../../../packages/server/src/chain/endpointLimits.js";
-import { MAX_RESPONSE_BYTES } from "../../../packages/server/src/chain/httpPoster.js";
-import { MAX_BATCH_CALLS } from "../../../packages/server/src/chain/rpcOutcome.js";
+import { TERM_SETTINGS } from "../../packages/cli/src/keys/keySettings.js";
+import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
+import { MAX_REQUEST_BYTES } from "../../packages/server/src/chain/endpointLimits.js";
+import { MAX_RESPONSE_BYTES } from "../../packages/server/src/chain/httpPoster.js";
+import { MAX_BATCH_CALLS } from "../../packages/server/src/chain/rpcOutcome.js";
 import {
   MAX_CONCURRENT,
   MAX_CONCURRENT_PER_KEY,
   MAX_WAITING,
   MAX_WAITING_PER_KEY,
-} from "../../../packages/server/src/check/check.js";
-import { MAX_HEAD_BYTES, STALLED_CLIENT_MS } from "../../../packages/server/src/http/base.js";
-import {
-  FREE_CHUNKS,
-  MIN_AVERAGE_CHUNK_BYTES,
-} from "../../../packages/server/src/http/body/growingBuffer.js";
-import { ADDRESS_BYTES } from "../../../packages/server/src/http/limits/bodyMemoryBudget.js";
-import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../../packages/server/src/http/limits/connections.js";
+} from "../../packages/server/src/check/check.js";
+import { MAX_HEAD_BYTES, STALLED_CLIENT_MS } from "../../packages/server/src/http/base.js";
+import { FREE_CHUNKS, MIN_AVERAGE_CHUNK_BYTES } from "../../packages/server/src/http/body/growingBuffer.js";
+import { ADDRESS_BYTES } from "../../packages/server/src/http/limits/bodyMemoryBudget.js";
+import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../packages/server/src/http/limits/connections.js";
 import {
   MAX_CONCURRENT_READS,
   MAX_CONCURRENT_READS_PER_KEY,
@@ -26,21 +23,21 @@ import {
   MAX_WAITING_READS_PER_KEY,
   READ_REST,
   RECORDS_PER_READ,
-} from "../../../packages/server/src/http/limits/readLimiter.js";
-import { IDLE_SCRAPER_MS } from "../../../packages/server/src/http/operatorsApp.js";
-import { MAX_UNREAD_BYTES } from "../../../packages/server/src/http/socket/connection.js";
-import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../../packages/server/src/http/socket/frameGuard.js";
-import { MAX_ADDRESS_SOCKETS } from "../../../packages/server/src/http/socket/limits.js";
-import { MESSAGE_LIMITS } from "../../../packages/server/src/http/socket/socket.js";
-import { PUBLISHABLE_LIMITS } from "../../../packages/server/src/keys/directory.js";
-import { RESERVED } from "../../../packages/server/src/lane/chooseReady.js";
-import { DEFAULTS } from "../../../packages/server/src/model/defaults.js";
+} from "../../packages/server/src/http/limits/readLimiter.js";
+import { IDLE_SCRAPER_MS } from "../../packages/server/src/http/operatorsApp.js";
+import { MAX_UNREAD_BYTES } from "../../packages/server/src/http/socket/connection.js";
+import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../packages/server/src/http/socket/frameGuard.js";
+import { MAX_ADDRESS_SOCKETS } from "../../packages/server/src/http/socket/limits.js";
+import { MESSAGE_LIMITS } from "../../packages/server/src/http/socket/socket.js";
+import { PUBLISHABLE_LIMITS } from "../../packages/server/src/keys/directory.js";
+import { RESERVED } from "../../packages/server/src/lane/chooseReady.js";
+import { DEFAULTS } from "../../packages/server/src/model/defaults.js";
 import {
   DEFAULT_ADDRESS_LIMITS,
   DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
-} from "../../../packages/server/src/model/keyTerms.js";
-import { REFUSALS_OF_KEY, REFUSALS_OF_REPLICA } from "../../../packages/server/src/results/refusals.js";
+} from "../../packages/server/src/model/keyTerms.js";
+import { REFUSALS_OF_KEY, REFUSALS_OF_REPLICA } from "../../packages/server/src/results/refusals.js";
 import { code, page, table } from "./markdown.js";
 
 type Row = readonly [limit: string, byDefault: string, setting: string, beyond: string];

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parseSync } from "vite";
 import { code, codeBlock, heading, page, table } from "./markdown.js";
 
-const PACKAGE = join(import.meta.dirname, "../../../packages/client");
+const PACKAGE = join(import.meta.dirname, "../../packages/client");
 
 /** The entry points of the package, and what each needs. */
 const ENTRY_POINTS = [

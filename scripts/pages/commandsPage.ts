@@ -1,7 +1,7 @@
-import type { Command } from "../../../packages/cli/src/command.js";
-import { type CommandEntry, type CommandGroup, PROGRAM } from "../../../packages/cli/src/program.js";
-import { SERVE_SETTINGS } from "../../../packages/cli/src/serve/serveSettings.js";
-import { nameOf, RELOADABLE, type Setting } from "../../../packages/cli/src/settings/setting.js";
+import type { Command } from "../../packages/cli/src/command.js";
+import { type CommandEntry, type CommandGroup, PROGRAM } from "../../packages/cli/src/program.js";
+import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
+import { nameOf, RELOADABLE, type Setting } from "../../packages/cli/src/settings/setting.js";
 import { code, codeBlock, heading, page, table } from "./markdown.js";
 
 /** The settings on the page of the settings. Another command may have one of the same name with another meaning. */

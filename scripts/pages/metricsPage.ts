@@ -1,5 +1,5 @@
-import { addNodeGauges, createMetrics } from "../../../packages/server/src/model/metrics.js";
-import { addRetentionGauge, addStoreGauges } from "../../../packages/server/src/model/storeMetrics.js";
+import { addNodeGauges, createMetrics } from "../../packages/server/src/model/metrics.js";
+import { addRetentionGauge, addStoreGauges } from "../../packages/server/src/model/storeMetrics.js";
 import { code, page, table } from "./markdown.js";
 
 interface MetricDefinition {
