@@ -11,7 +11,7 @@ const TESTS: readonly string[] = ["packages", "test"];
 /** Files with another name for a reason. */
 const NAMED_OTHERWISE: readonly RegExp[] = [
   // The protocol's wire objects have the names of docs/protocol.md.
-  /^packages\/protocol\/src\/(?:InnerTx|WrapperTx|AllowedTarget|SignedTransaction)\./,
+  /^packages\/protocol\/src\/(?:transactions|policy)\/(?:InnerTx|WrapperTx|AllowedTarget|SignedTransaction)\./,
   // Tests of contracts have the contracts' names.
   /^packages\/devnet\/src\/contracts\/(?:TestToken|WaiverRegistry)\./,
   // Programs that a reader starts have the names of commands.

@@ -1,4 +1,4 @@
-import { hexToBytes } from "./hex.js";
+import { hexToBytes } from "./encoding/hex.js";
 
 /** Sentinel address: a transaction is a WrapperTx if and only if its `to` is this one. */
 export const MARKER_ADDRESS: Uint8Array = hexToBytes("0x000000000000000000000000000000000000f333");

@@ -1,4 +1,4 @@
-export { wasNeverSent } from "../networkErrors.js";
+export { wasNeverSent } from "../node/networkErrors.js";
 export type { DetailedReason, DetailName, DetailsOf } from "../reasons/details.js";
 export { isReason, statusOf } from "../reasons/index.js";
 export { type Retry, retryOf } from "../reasons/retry.js";

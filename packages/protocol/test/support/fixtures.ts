@@ -1,11 +1,11 @@
-import { privateKeyToAddress } from "../../src/address.js";
-import { hexToBytes } from "../../src/hex.js";
+import { privateKeyToAddress } from "../../src/accounts/address.js";
+import { hexToBytes } from "../../src/encoding/hex.js";
 import { ProtocolError } from "../../src/protocolError.js";
 import {
   type SignedTransaction,
   signTransaction,
   type UnsignedTransaction,
-} from "../../src/SignedTransaction.js";
+} from "../../src/transactions/SignedTransaction.js";
 
 export const USER_KEY = new Uint8Array(32).fill(1);
 export const WAIVER_KEY = new Uint8Array(32).fill(2);

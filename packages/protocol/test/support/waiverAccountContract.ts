@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { assertCanonicalSignature } from "../../src/accounts/signature.js";
 import {
   crypto,
   privateKeyAccount,
@@ -6,7 +7,6 @@ import {
   type Signature,
   type WaiverAccount,
 } from "../../src/index.js";
-import { assertCanonicalSignature } from "../../src/signature.js";
 
 /** Hashes that a custody must sign as they are, with leading zeros and above the curve's order too. */
 const HASHES = [0x00, 0x01, 0x7f, 0x80, 0xff].map((byte) => new Uint8Array(32).fill(byte));

@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { getAddress } from "viem";
+import { privateKeyToAddress as viemAddress } from "viem/accounts";
+import { describe, expect, it } from "vitest";
+import { bytesToHex, hexToBytes } from "../encoding/hex.js";
+import { checksumAddress, privateKeyToAddress } from "./address.js";
+
+describe("checksumAddress", () => {
+  // EIP-55, "Test Cases".
+  it.each([
+    "0x52908400098527886E0F7030069857D2E4169EE7",
+    "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+    "0xde709f2102306220921060314715629080e2fb77",
+    "0x27b1fdb04752bbc536007a920d24acb045561c26",
+    "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+    "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+    "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+  ])("writes %s as EIP-55 does", (address) => {
+    expect(checksumAddress(hexToBytes(address))).toBe(address);
+  });
+
+  it("agrees with viem on any address", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), (address) => {
+        expect(checksumAddress(address)).toBe(getAddress(bytesToHex(address)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("privateKeyToAddress", () => {
+  it("agrees with viem", () => {
+    for (let byte = 1; byte < 20; byte++) {
+      const key = new Uint8Array(32).fill(byte);
+      expect(checksumAddress(privateKeyToAddress(key))).toBe(viemAddress(bytesToHex(key)));
+    }
+  });
+
+  it("throws on 0 and on the order of the curve, which are not keys", () => {
+    const order = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141";
+    expect(() => privateKeyToAddress(new Uint8Array(32))).toThrow();
+    expect(() => privateKeyToAddress(hexToBytes(order))).toThrow();
+  });
+});

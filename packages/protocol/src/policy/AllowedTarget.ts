@@ -1,0 +1,184 @@
+import { describeValue } from "../describeValue.js";
+import { bytesToHex, type Hex, hexToBytes } from "../encoding/hex.js";
+import { ProtocolError } from "../protocolError.js";
+
+/** One entry of a waiver's policy (D4). */
+export interface AllowedTarget {
+  /** The contract (20 bytes), or `"*"` for any contract. */
+  readonly address: Uint8Array | "*";
+  /** The permitted method selectors, 4 bytes each. Absent: any calldata, empty calldata included. */
+  readonly selectors?: readonly Uint8Array[];
+}
+
+/** An {@link AllowedTarget} as text, as configuration files and the wire hold it. */
+export interface AllowedTargetJson {
+  readonly address: Hex | "*";
+  readonly selectors?: readonly Hex[];
+}
+
+/** Thrown by {@link parseAllowedTargets}; the message names the entry and what is wrong with it. */
+export class InvalidAllowedTargetError extends Error {
+  override readonly name = "InvalidAllowedTargetError";
+}
+
+/**
+ * Reads a policy from parsed JSON. An empty list is a policy that permits nothing (D4).
+ * @throws {@link InvalidAllowedTargetError} that names the entry and its fault.
+ * @example
+ * ```ts
+ * const targets = parseAllowedTargets([
+ *   { address: "0x78cf24370174180738c5b8e352b6d14c83a6c9a9", selectors: ["0xa9059cbb"] },
+ * ]);
+ * ```
+ */
+export function parseAllowedTargets(input: unknown): AllowedTarget[] {
+  if (!Array.isArray(input)) throw new InvalidAllowedTargetError("the allowed targets are not a list");
+  return input.map((entry: unknown, i) => {
+    const where = `allowed target ${i}`;
+    if (typeof entry !== "object" || entry === null) {
+      throw new InvalidAllowedTargetError(`${where} is not an object`);
+    }
+    const unknown = Object.keys(entry).filter((key) => key !== "address" && key !== "selectors");
+    if (unknown.length > 0) {
+      throw new InvalidAllowedTargetError(`${where} has the unknown member ${unknown.join(", ")}`);
+    }
+    const { address, selectors } = entry as { address?: unknown; selectors?: unknown };
+    const target = address === "*" ? "*" : fixedBytes(address, 20, `the address of ${where}`);
+    if (selectors === undefined) return { address: target };
+    if (!Array.isArray(selectors))
+      throw new InvalidAllowedTargetError(`the selectors of ${where} are not a list`);
+    return {
+      address: target,
+      selectors: selectors.map((selector) => fixedBytes(selector, 4, `a selector of ${where}`)),
+    };
+  });
+}
+
+function fixedBytes(value: unknown, length: number, what: string): Uint8Array {
+  if (typeof value !== "string" || !new RegExp(`^0x[0-9a-fA-F]{${2 * length}}$`).test(value)) {
+    throw new InvalidAllowedTargetError(`${what} is ${describeValue(value)}, not ${length} bytes of 0x hex`);
+  }
+  return hexToBytes(value);
+}
+
+/**
+ * Writes a policy as values for JSON: addresses and selectors in 0x hex.
+ * @example
+ * ```ts
+ * console.log(JSON.stringify(allowedTargetsToJson([{ address: "*" }]))); // [{"address":"*"}]
+ * ```
+ */
+export function allowedTargetsToJson(targets: readonly AllowedTarget[]): AllowedTargetJson[] {
+  return targets.map(({ address, selectors }) => ({
+    address: address === "*" ? "*" : bytesToHex(address),
+    ...(selectors && { selectors: selectors.map(bytesToHex) }),
+  }));
+}
+
+/**
+ * Returns the method selector of calldata, 4 bytes, or undefined for calldata shorter than that (D4).
+ * @example
+ * ```ts
+ * const selector = selectorOf(inner.data);
+ * console.log(selector ? bytesToHex(selector) : "no method");
+ * ```
+ */
+export function selectorOf(data: Uint8Array): Uint8Array | undefined {
+  return data.length < 4 ? undefined : data.subarray(0, 4);
+}
+
+/** The answer of a policy to a call. */
+export type Verdict = "allowed" | "target not allowed" | "selector not allowed";
+
+/** A compiled policy. `check` takes constant time, however many entries the policy has. */
+export interface Policy {
+  /**
+   * Tells whether a call is permitted.
+   * @param to the called contract, 20 bytes.
+   * @param data the calldata.
+   */
+  check(to: Uint8Array, data: Uint8Array): Verdict;
+  /**
+   * Returns the method selectors that may be called on a contract, in 0x hex and in order; none if the contract is not
+   * permitted, and undefined if any calldata is.
+   * @param to the contract, 20 bytes.
+   */
+  selectorsFor(to: Uint8Array): readonly string[] | undefined;
+}
+
+const ANY_CALLDATA = "any calldata";
+
+/**
+ * Compiles a policy from its entries (D4). Entries for the same address add up.
+ * @example
+ * ```ts
+ * const policy = compilePolicy([{ address: token, selectors: [hexToBytes("0xa9059cbb")] }]);
+ * console.log(policy.check(token, inner.data)); // "allowed", "target not allowed" or "selector not allowed"
+ * ```
+ */
+export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
+  const rules = new Map<string, Set<string> | typeof ANY_CALLDATA>();
+  for (const { address, selectors } of targets) {
+    const key = address === "*" ? "*" : bytesToHex(address);
+    const existing = rules.get(key);
+    if (selectors === undefined || existing === ANY_CALLDATA) {
+      rules.set(key, ANY_CALLDATA);
+      continue;
+    }
+    const names = existing ?? new Set();
+    for (const selector of selectors) names.add(bytesToHex(selector));
+    rules.set(key, names);
+  }
+  const wildcard = rules.get("*");
+  return {
+    check(to, data) {
+      const targetRule = rules.get(bytesToHex(to));
+      if (targetRule === undefined && wildcard === undefined) return "target not allowed";
+      if (targetRule === ANY_CALLDATA || wildcard === ANY_CALLDATA) return "allowed";
+      const selector = selectorOf(data);
+      if (selector === undefined) return "selector not allowed";
+      const name = bytesToHex(selector);
+      return targetRule?.has(name) || wildcard?.has(name) ? "allowed" : "selector not allowed";
+    },
+    selectorsFor(to) {
+      const targetRule = rules.get(bytesToHex(to));
+      if (targetRule === ANY_CALLDATA || wildcard === ANY_CALLDATA) return undefined;
+      return [...new Set([...(targetRule ?? []), ...(wildcard ?? [])])].sort();
+    },
+  };
+}
+
+/**
+ * Asserts that a policy permits a call.
+ * @param to the called contract, 20 bytes.
+ * @param whose names the policy in the error, such as `"the waiver's policy"`.
+ * @param allowedSelectors returns the methods of the contract that are permitted, for the error's details.
+ * @throws {@link ProtocolError} `TARGET_NOT_ALLOWED` or `SELECTOR_NOT_ALLOWED`.
+ * @example
+ * ```ts
+ * assertVerdict(policy.check(token, inner.data), token, inner.data, "the waiver's policy");
+ * ```
+ */
+export function assertVerdict(
+  verdict: Verdict,
+  to: Uint8Array,
+  data: Uint8Array,
+  whose: string,
+  allowedSelectors: () => readonly string[] | undefined = () => undefined,
+): void {
+  if (verdict === "allowed") return;
+  const target = bytesToHex(to);
+  const selectorBytes = selectorOf(data);
+  const selector = selectorBytes ? bytesToHex(selectorBytes) : null;
+  if (verdict === "target not allowed") {
+    const message = `target ${target} is not permitted by ${whose}`;
+    throw new ProtocolError("TARGET_NOT_ALLOWED", message, { target, selector, allowedSelectors: [] });
+  }
+  const allowed = allowedSelectors();
+  const message =
+    selector === null
+      ? `calldata of ${data.length} byte(s) has no method selector, and ${whose} permits only some selectors of target ${target}`
+      : `selector ${selector} of target ${target} is not permitted by ${whose}`;
+  const values = { target, selector, ...(allowed && { allowedSelectors: allowed }) };
+  throw new ProtocolError("SELECTOR_NOT_ALLOWED", message, values);
+}

@@ -1,0 +1,151 @@
+import { bytesToHex, hexToBytes } from "../encoding/hex.js";
+import type { AllowedTarget, Policy } from "./AllowedTarget.js";
+
+// Combinations of policies: what all of them permit, and what any one of them permits.
+
+/**
+ * Returns the policy that permits what every given one permits. Otherwise its verdict is that of the first that
+ * refuses.
+ * @example
+ * ```ts
+ * const policy = everyPolicy([waiverPolicy, keyScope]);
+ * ```
+ */
+export function everyPolicy(policies: readonly Policy[]): Policy {
+  return {
+    check(to, data) {
+      for (const policy of policies) {
+        const verdict = policy.check(to, data);
+        if (verdict !== "allowed") return verdict;
+      }
+      return "allowed";
+    },
+    selectorsFor: (to) =>
+      policies.map((policy) => policy.selectorsFor(to)).reduce(commonSelectors, undefined),
+  };
+}
+
+/** Returns the selectors of both lists; a list that is undefined has all. */
+function commonSelectors(
+  first: readonly string[] | undefined,
+  second: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  return first.filter((selector) => second.includes(selector));
+}
+
+/**
+ * Returns the policy that permits what at least one given policy permits. Otherwise its verdict is that of the
+ * policy that comes nearest: `selector not allowed` before `target not allowed`.
+ * @example
+ * ```ts
+ * const policy = anyPolicy([waiverPolicy, compilePolicy([{ address: "*" }])]);
+ * ```
+ */
+export function anyPolicy(policies: readonly Policy[]): Policy {
+  return {
+    check(to, data) {
+      let known = false;
+      for (const policy of policies) {
+        const verdict = policy.check(to, data);
+        if (verdict === "allowed") return verdict;
+        known ||= verdict === "selector not allowed";
+      }
+      return known ? "selector not allowed" : "target not allowed";
+    },
+    selectorsFor: (to) => selectorsOfAny(policies, to),
+  };
+}
+
+/**
+ * Returns the method selectors of a contract that at least one policy permits; undefined if one permits any calldata.
+ * @example
+ * ```ts
+ * const selectors = selectorsOfAny([waiverPolicy, keyScope], token);
+ * ```
+ */
+export function selectorsOfAny(policies: readonly Policy[], to: Uint8Array): readonly string[] | undefined {
+  const lists = policies.map((policy) => policy.selectorsFor(to));
+  if (lists.includes(undefined)) return undefined;
+  return [...new Set(lists.flatMap((selectors) => selectors ?? []))].sort();
+}
+
+const ANY = "any calldata";
+
+/** The permitted selectors in hex, or any calldata, by address in hex or `*`. */
+type Scopes = Map<string, ReadonlySet<string> | typeof ANY>;
+
+/**
+ * Returns the union of policies in normal form: one entry an address, in a fixed order, without what another entry
+ * permits anyway (D4).
+ * @example
+ * ```ts
+ * const targets = uniteTargets([{ address: token }], [{ address: "*", selectors: [hexToBytes("0xa9059cbb")] }]);
+ * ```
+ */
+export function uniteTargets(...lists: readonly (readonly AllowedTarget[])[]): AllowedTarget[] {
+  return targetsOf(scopesOf(lists.flat()));
+}
+
+/**
+ * Returns the policy that permits what both permit, in the normal form of {@link uniteTargets}.
+ * @example
+ * ```ts
+ * const targets = intersectTargets([{ address: "*" }], [{ address: token }]); // only the token
+ * ```
+ */
+export function intersectTargets(
+  first: readonly AllowedTarget[],
+  second: readonly AllowedTarget[],
+): AllowedTarget[] {
+  const scopes: Scopes = new Map();
+  const secondScopes = scopesOf(second);
+  for (const [firstAddress, firstSelectors] of scopesOf(first)) {
+    // An entry for any contract overlaps every entry of the other policy. An entry for one contract overlaps the entry for
+    // the same contract and the entry for any.
+    const overlapping = firstAddress === "*" ? secondScopes.keys() : [firstAddress, "*"];
+    for (const secondAddress of overlapping) {
+      const secondSelectors = secondScopes.get(secondAddress);
+      if (secondSelectors === undefined) continue;
+      const address = firstAddress === "*" ? secondAddress : firstAddress;
+      addSelectors(scopes, address, intersectSelectors(firstSelectors, secondSelectors));
+    }
+  }
+  return targetsOf(scopes);
+}
+
+function scopesOf(targets: readonly AllowedTarget[]): Scopes {
+  const scopes: Scopes = new Map();
+  for (const { address, selectors } of targets) {
+    const key = address === "*" ? "*" : bytesToHex(address);
+    addSelectors(scopes, key, selectors === undefined ? ANY : new Set(selectors.map(bytesToHex)));
+  }
+  return scopes;
+}
+
+function addSelectors(scopes: Scopes, address: string, selectors: ReadonlySet<string> | typeof ANY): void {
+  const existing = scopes.get(address);
+  if (selectors === ANY || existing === ANY) scopes.set(address, ANY);
+  else scopes.set(address, new Set([...(existing ?? []), ...selectors]));
+}
+
+function intersectSelectors(
+  first: ReadonlySet<string> | typeof ANY,
+  second: ReadonlySet<string> | typeof ANY,
+): ReadonlySet<string> | typeof ANY {
+  if (first === ANY) return second;
+  if (second === ANY) return first;
+  return new Set([...first].filter((selector) => second.has(selector)));
+}
+
+function targetsOf(scopes: Scopes): AllowedTarget[] {
+  const everywhere = scopes.get("*") ?? new Set<string>();
+  const entries = [...scopes].sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.flatMap(([key, selectors]): AllowedTarget[] => {
+    const address = key === "*" ? key : hexToBytes(key);
+    if (key !== "*" && everywhere === ANY) return [];
+    if (selectors === ANY) return [{ address }];
+    const own = [...selectors].filter((name) => key === "*" || everywhere === ANY || !everywhere.has(name));
+    return own.length === 0 ? [] : [{ address, selectors: own.sort().map(hexToBytes) }];
+  });
+}
