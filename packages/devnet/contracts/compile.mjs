@@ -1,4 +1,4 @@
-// Compiles the devnet's contracts and writes src/contracts/artifacts.ts.
+// Compiles the devnet's contracts and writes src/contracts/artifacts.json.
 // The output is committed, so that building and running the devnet needs no compiler. A test compiles the contracts
 // and compares the bytes.
 
@@ -54,12 +54,8 @@ export async function compile() {
 
 async function main() {
   const artifacts = await compile();
-  const target = fileURLToPath(new URL("../src/contracts/artifacts.ts", here));
-  const lines = ["// Written by contracts/compile.mjs (npm run contracts). Do not edit.", ""];
-  for (const [name, artifact] of Object.entries(artifacts)) {
-    lines.push(`export const ${name} = ${JSON.stringify(artifact)} as const;`, "");
-  }
-  writeFileSync(target, lines.join("\n"));
+  const target = fileURLToPath(new URL("../src/contracts/artifacts.json", here));
+  writeFileSync(target, JSON.stringify(artifacts));
   const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
   execFileSync(process.execPath, [biome, "format", "--write", target], {
     cwd: fileURLToPath(new URL("../../../", here)),
