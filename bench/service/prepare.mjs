@@ -25,9 +25,10 @@ await query("insert into lanes (chain, waiver) values ($1, $2) on conflict do no
 await query("truncate unfinished");
 // The outcomes of earlier runs go with the partitions of their days: the run begins as a new day does. Emptied ones would keep their
 // statistics, and a plan for a table without pages and with the statistics of a large one reads all of it later.
-const days = await query("select partition from finished_days where partition <> 'finished_first'");
+const days = await query(
+  "delete from finished_days where first_id > first_id_of('1970-01-01') returning partition",
+);
 for (const { partition } of days.rows) await query(`drop table ${partition}`);
-await query("delete from finished_days where partition <> 'finished_first'");
 await query("update finished_range set end_id = (select end_id from finished_days)");
 await query("delete from finished where waiver_nonce >= $1", [finished]);
 const { rows } = await query("select coalesce(max(waiver_nonce) + 1, 0)::int as present from finished");
@@ -44,7 +45,7 @@ console.log("{}");
 /** Drops the indexes of the partition for the time of a bulk insert, which is faster that way. */
 async function withoutIndexes(run) {
   const indexes = await query(
-    "select indexname, indexdef from pg_indexes where tablename = 'finished_first' and indexname <> 'finished_pkey'",
+    "select indexname, indexdef from pg_indexes where tablename = (select partition from finished_days) and indexname !~ '_pkey$'",
   );
   for (const { indexname } of indexes.rows) await query(`drop index ${indexname}`);
   await run();

@@ -62,15 +62,15 @@ console.log(JSON.stringify({ nextNonce: nonces[0].next, megabytes: sizes[0].mega
 
 /** Gives each past day a partition, as the store of a service has that has run since then. */
 async function makeDays() {
-  const { rows: present } = await pool.query("select partition from finished_days");
-  const names = present.map(({ partition }) => partition);
   const client = await pool.connect();
   await client.query("begin");
-  if (names.includes("finished_first")) {
-    await client.query("alter table finished detach partition finished_first");
-    await client.query("drop table finished_first");
-    await client.query("delete from finished_days where partition = 'finished_first'");
-  }
+  // A new store has one partition for all the days before today.
+  const { rows: first } = await client.query(
+    "delete from finished_days where first_id = first_id_of('1970-01-01') returning partition",
+  );
+  for (const { partition } of first) await client.query(`drop table ${partition}`);
+  const { rows: present } = await client.query("select partition from finished_days");
+  const names = present.map(({ partition }) => partition);
   for (const day of days) {
     if (names.includes(partitionOf(day))) continue;
     await client.query("select create_finished_partition($1::date, $1::date)", [day]);

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { root } from "./childProgram.js";
 import { freshFolder } from "./freshFolder.js";
 
+/** The name of a migration that comes after those of this version. */
+const NEXT = "900000.sql";
+
 /** The packages of which the next version has copies: a package reads its own files only. */
 const COPIED = ["server", "cli"];
 
@@ -21,9 +24,7 @@ export function nextVersion(migration: string): string {
   for (const name of COPIED) {
     symlinkSync(join(folder, "packages", name), join(folder, "node_modules", "@gas-waiver", name));
   }
-  const migrations = join(folder, "packages", "server", "migrations");
-  const newest = Math.max(...readdirSync(migrations).map((name) => Number.parseInt(name, 10)));
-  writeFileSync(join(migrations, `${String(newest + 1).padStart(6, "0")}.sql`), migration);
+  writeFileSync(join(folder, "packages", "server", "migrations", NEXT), migration);
   return join(folder, "packages", "cli", "bin", "gas-waiver.mjs");
 }
 

@@ -1,5 +1,5 @@
 import type { Connection } from "../store/database.js";
-import { newestMigration } from "../store/migrate.js";
+import { readSchemaFiles } from "../store/schema/schemaFiles.js";
 import type { DatabaseFinding } from "./databaseFinding.js";
 
 /** A store that a service would open in a database. */
@@ -90,7 +90,7 @@ async function readStore(
 }
 
 async function checkNumber(number: number): Promise<DatabaseFinding> {
-  const newest = await newestMigration();
+  const { number: newest } = await readSchemaFiles();
   if (number === newest)
     return { check: "schema", verdict: "ok", found: `number ${number}, as this program` };
   if (number < newest) {

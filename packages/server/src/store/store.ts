@@ -14,12 +14,12 @@ import {
   type PoolUse,
 } from "./database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
-import { migrate } from "./migrate.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
 import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
 import { prepareSession, type SessionOptions } from "./primary/session.js";
+import { migrate } from "./schema/migrate.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
 import { troubleOf } from "./storeTrouble.js";
 

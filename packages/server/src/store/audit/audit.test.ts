@@ -50,20 +50,7 @@ describe("the audit", () => {
     expect([...seen].sort()).toEqual([...names].sort());
   });
 
-  it("takes the entries of replicas of an earlier version", async () => {
-    const { rows } = await store.pool.query<{ id: string }>(
-      `insert into api_keys (id, env, label, secret_hash, version)
-       values ('0123456789abcdef', 'test', 'k', sha256('k'), 1) returning id`,
-    );
-    await store.pool.query(
-      "insert into key_audit (actor, action, key_id, changes) values ('earlier', 'create', $1, '{}')",
-      [rows[0]?.id],
-    );
-    const [latest] = await auditEntries(store, { ofKeys: true, limit: 1 });
-    expect(latest).toMatchObject({ actor: "earlier", keyId: "0123456789abcdef" });
-  });
-
-  it.each(["update audit set actor = 'x'", "delete from audit", "truncate audit", "delete from key_audit"])(
+  it.each(["update audit set actor = 'x'", "delete from audit", "truncate audit"])(
     "refuses its owner: %s",
     async (sql) => {
       await recordEvent(store.pool, event("kept"));
@@ -98,7 +85,6 @@ describe("the audit with an owner of its own, as the hardening guide sets it up"
       "alter table audit disable trigger all",
       "drop trigger audit_only_grows on audit",
       "create or replace function refuse_change() returns trigger language plpgsql as 'begin return null; end'",
-      "update key_audit set actor = 'nobody'",
     ]) {
       await expect(service.pool.query(sql), sql).rejects.toThrow(/permission denied|must be owner/);
     }

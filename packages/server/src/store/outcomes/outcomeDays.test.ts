@@ -238,7 +238,9 @@ describe("dropping", () => {
     const open = submissionBefore(19, 50, 1);
     await createSubmission("queued", store, lane, open);
     await dropRound();
-    expect((await partitions())[0]).toMatchObject({ partition: "finished_first" });
+    expect((await partitions())[0]).toMatchObject({
+      partition: `finished_${dayBefore(DAYS + 1).replaceAll("-", "")}`,
+    });
     await store.pool.query("delete from unfinished where id = $1", [open.id]);
     const exportedOnly = { ...KEEP_15_DAYS, dropExportedOnly: true };
     for (let i = 0; i < 2; i++) await dropRound(exportedOnly);

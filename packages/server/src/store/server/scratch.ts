@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { StartError } from "../../model/errors.js";
 import { createLog } from "../../model/log.js";
 import { createConnection, type Queryable } from "../database.js";
+import { readSchemaFiles } from "../schema/schemaFiles.js";
 import { openStore } from "../store.js";
 import { SERVICE_ROLE, SUPERUSER } from "./clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded.js";
@@ -61,13 +62,10 @@ function defaultCache(): string {
   return join(tmpdir(), `gas-waiver-scratch-${process.getuid?.() ?? "user"}`);
 }
 
-/** Names the migrations, so that another version of the service has clusters of its own. */
+/** Names the tables, so that another version of the service has clusters of its own. */
 async function schemaName(): Promise<string> {
-  const folder = new URL("../../../migrations/", import.meta.url);
-  const hash = createHash("sha256");
-  for (const name of (await readdir(folder)).sort())
-    hash.update(name).update(await readFile(new URL(name, folder)));
-  return hash.digest("hex").slice(0, 16);
+  const { baseline, number } = await readSchemaFiles();
+  return createHash("sha256").update(`${number}\n${baseline}`).digest("hex").slice(0, 16);
 }
 
 interface TakenFolder {
