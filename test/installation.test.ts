@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
 import { type Manifest, PackageRegistry } from "./support/packageRegistry.js";
 import { root } from "./support/program.js";
+import { filesOfStackTrace } from "./support/stackTrace.js";
 
 const run = promisify(execFile);
 
@@ -149,6 +150,10 @@ describe("gas-waiver", () => {
       'const { createServer } = require("@gas-waiver/server"); console.log(typeof createServer)';
     const required = await run(process.execPath, ["-e", service], { cwd: folder });
     expect(required).toEqual({ stdout: "function\n", stderr: "" });
+    const traced = await filesOfStackTrace(join(folder, "node_modules/gas-waiver/bin/gas-waiver.mjs"));
+    const sources = traced.filter((file) => /\/node_modules\/gas-waiver\/src\/.*\.ts$/.test(file));
+    expect(sources.length).toBeGreaterThan(2);
+    expect(sources.filter((file) => !existsSync(file))).toEqual([]);
   });
 });
 

@@ -61,6 +61,21 @@ export interface Command extends CommandHelp {
   run(argv: readonly string[], context: Context): Promise<void>;
 }
 
+/** A command by its name in the table of the program. */
+export interface CommandEntry {
+  readonly summary: string;
+  /** Imports the command's module when it is called, so that `--help` does not load the chain and the service. */
+  load(): Promise<Command>;
+}
+
+/** Commands under a common first word, such as `keys`. */
+export interface CommandGroup {
+  readonly summary: string;
+  /** The first paragraph of the group's help. */
+  readonly introduction: string;
+  readonly commands: Readonly<Record<string, CommandEntry | CommandGroup>>;
+}
+
 export function defineCommand<const S extends Settings>(definition: CommandDefinition<S>): Command {
   const { rules, run, ...help } = definition;
   return {

@@ -23,7 +23,7 @@ interface SystemError extends Error {
 }
 
 /** A sentence for the system errors of listening on an address. */
-function listenErrorMessage({ code, address, hostname, port }: SystemError): string | undefined {
+export function listenErrorMessage({ code, address, hostname, port }: SystemError): string | undefined {
   if (typeof hostname === "string") return `there is no address for the host name ${hostname}`;
   if (typeof address !== "string" || port === undefined) return undefined;
   if (code === "EADDRINUSE") return `port ${port} of ${address} is in use by another program`;

@@ -1,6 +1,5 @@
-import type { Command } from "./command.js";
+import type { Command, CommandEntry, CommandGroup } from "./command.js";
 import { statusesOf } from "./exitStatus.js";
-import type { CommandEntry, CommandGroup } from "./program.js";
 import { settingsHelp } from "./settings/settingsHelp.js";
 
 /** The help of a group. @param path of the group, with a space before each word: " keys", or "" for the program. */

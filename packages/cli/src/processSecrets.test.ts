@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { CommandEntry, CommandGroup } from "./command.js";
 import { takeEnvironment } from "./processSecrets.js";
-import { type CommandEntry, type CommandGroup, PROGRAM } from "./program.js";
+import { PROGRAM } from "./program.js";
 
 /** All commands of a group, with those of its groups. */
 function commandsOf({ commands }: CommandGroup): CommandEntry[] {

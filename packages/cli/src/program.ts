@@ -1,19 +1,4 @@
-import type { Command } from "./command.js";
-
-/** A command by its name in the table below. */
-export interface CommandEntry {
-  readonly summary: string;
-  /** Imports the command's module when it is called, so that `--help` does not load the chain and the service. */
-  load(): Promise<Command>;
-}
-
-/** Commands under a common first word, such as `keys`. */
-export interface CommandGroup {
-  readonly summary: string;
-  /** The first paragraph of the group's help. */
-  readonly introduction: string;
-  readonly commands: Readonly<Record<string, CommandEntry | CommandGroup>>;
-}
+import type { CommandGroup } from "./command.js";
 
 const GOVERNANCE: CommandGroup = {
   summary: "Propose, vote on and list which waivers may send gas-waived transactions, on any chain.",
@@ -236,7 +221,7 @@ export const PROGRAM: CommandGroup = {
     governance: GOVERNANCE,
     completion: {
       summary: "Print the completion of commands and flags for bash, zsh or fish.",
-      load: async () => (await import("./commands/completion.js")).completion,
+      load: async () => (await import("./commands/completion.js")).completionOf(PROGRAM),
     },
   },
 };

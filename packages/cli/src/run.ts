@@ -1,8 +1,8 @@
-import type { Command, Context } from "./command.js";
+import type { Command, CommandEntry, CommandGroup, Context } from "./command.js";
 import { errorMessage, IncompleteError } from "./errorMessage.js";
 import { STATUS } from "./exitStatus.js";
 import { commandHelp, groupHelp } from "./help.js";
-import { type CommandEntry, type CommandGroup, PROGRAM } from "./program.js";
+import { PROGRAM } from "./program.js";
 import { UsageError } from "./settings/readSettings.js";
 import { VERSION } from "./version.js";
 

@@ -1,6 +1,6 @@
 import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
-import { accountLines, accountsJson, readHoldings } from "../accounts/accounts.js";
 import { defineCommand } from "../command.js";
+import { accountLines, accountsJson, readHoldings } from "../demo/accounts.js";
 import { switchedOn, url } from "../settings/parsers.js";
 
 export const accounts = defineCommand({

@@ -1,4 +1,4 @@
-import type { CommandEntry, CommandGroup } from "../program.js";
+import type { CommandEntry, CommandGroup } from "../command.js";
 import { formOf } from "../settings/form.js";
 import type { Setting } from "../settings/setting.js";
 

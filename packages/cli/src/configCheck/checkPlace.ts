@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { certificateProblems, certificateWarning } from "@gas-waiver/server";
 import type { SharedValues } from "../serve/serveSettings.js";
+import { portProblem } from "../startup/portProblem.js";
 import type { ConfigFinding } from "./finding.js";
 
 type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
@@ -48,25 +48,6 @@ export async function checkPorts(values: Partly<SharedValues>): Promise<ConfigFi
       });
   }
   return findings;
-}
-
-/** Opens a port and closes it again. @returns a sentence if that is not possible. */
-export async function portProblem(host: string, port: number): Promise<string | undefined> {
-  const server = createServer();
-  try {
-    await new Promise<void>((done, failed) => {
-      server.once("error", failed);
-      server.listen({ host: host === "localhost" ? "127.0.0.1" : host, port, exclusive: true }, done);
-    });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") return `port ${port} of ${host} is in use by another program`;
-    if (code === "EACCES") return `port ${port} of ${host} needs rights that this user does not have`;
-    if (code === "EADDRNOTAVAIL") return `${host} is not an address of this machine`;
-    return `port ${port} of ${host} cannot be opened: ${message}`;
-  }
-  await new Promise((done) => server.close(done));
-  return undefined;
 }
 
 /** Checks the room and the rights of the data folder. A database elsewhere has its own disk. */

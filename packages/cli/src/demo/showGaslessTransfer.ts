@@ -1,8 +1,8 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
 import { accountsOf, DEV_API_KEY, DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
-import { inUnits } from "../accounts/accounts.js";
 import type { Receipt } from "../jsonRpcClient.js";
+import { inUnits } from "./accounts.js";
 import { ChainReader, DemoFailedError } from "./chainReader.js";
 
 export interface DemoOptions {

@@ -1,7 +1,8 @@
 import { type DecodedData, valueText } from "./abi.js";
 import type { DecodedTransaction } from "./decodedTransaction.js";
-import { type Explanation, type NodeFacts, revertDataOf, type ServiceFacts } from "./explanation.js";
-import type { TraceFrame } from "./nodeFacts.js";
+import { type Explanation, revertDataOf } from "./explanation.js";
+import type { NodeFacts, TraceFrame } from "./nodeFacts.js";
+import type { ServiceFacts } from "./serviceFacts.js";
 
 /** The explanation as lines for a person: the conclusion first, then the facts. */
 export function explanationLines(explanation: Explanation): string[] {

@@ -6,7 +6,6 @@ import {
   decodeNodeTransaction,
   type NodeTransaction,
 } from "./decodedTransaction.js";
-import type { NodeFacts } from "./explanation.js";
 
 /** A call of a trace, as the callTracer of a node gives it. */
 export interface TraceFrame {
@@ -18,6 +17,31 @@ export interface TraceFrame {
   readonly error?: string;
   readonly gasUsed?: string;
   readonly calls?: readonly TraceFrame[];
+}
+
+export interface NodeFacts {
+  readonly url: string;
+  readonly trouble?: string;
+  readonly chainId?: string;
+  readonly head?: string;
+  readonly sender?: {
+    /** The next nonce by the latest block. */
+    readonly nextNonce: string;
+    /** In wei. */
+    readonly balance: string;
+  };
+  /** The contract has code. */
+  readonly targetHasCode?: boolean;
+  /** The transaction's block, or where else the node has it. */
+  readonly place?: "in a block" | "in the pool" | "unknown";
+  readonly blockNumber?: string;
+  readonly reverted?: boolean;
+  readonly gasUsed?: string;
+  /** The calls of a reverted transaction, where the node traces. */
+  readonly trace?: TraceFrame;
+  /** Why it reverted, by the trace or by a call on the block before. */
+  readonly failure?: CallFailure;
+  readonly wrapper?: { readonly hash: Hex; readonly place: "in a block" | "in the pool" | "unknown" };
 }
 
 /** The names under which a node may know something of the transaction. */

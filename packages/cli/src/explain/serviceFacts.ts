@@ -2,12 +2,33 @@ import {
   type AnySubmissionRecord,
   type CheckLine,
   RequestRefusedError,
+  type SubmissionRecord,
   type WaiverClient,
   WaiverClientError,
 } from "@gas-waiver/client";
 import { compilePolicy, hexToBytes, parseAllowedTargets } from "@gas-waiver/protocol";
 import type { DecodedTransaction } from "./decodedTransaction.js";
-import type { PolicyVerdict, ServiceFacts } from "./explanation.js";
+
+export interface ServiceFacts {
+  readonly url: string;
+  /** Why the service told nothing, or not everything. */
+  readonly trouble?: string;
+  readonly record?: AnySubmissionRecord;
+  /** The submissions of the same sender that are not finished, lowest nonce first. */
+  readonly unfinished?: readonly Pick<SubmissionRecord, "id" | "nonce" | "state">[];
+  readonly policy?: PolicyVerdict;
+  /** The dry run of the signed bytes, with a simulation. */
+  readonly check?: CheckLine;
+}
+
+/** The answer of the key's policy to the call. */
+export interface PolicyVerdict {
+  readonly verdict: "allowed" | "target not allowed" | "selector not allowed";
+  /** The methods that may be called on this target; absent if any may. */
+  readonly allowedSelectors?: readonly string[];
+  /** The waivers that may carry the call. */
+  readonly waivers: readonly string[];
+}
 
 /** Asks the service for all that concerns the transaction. Nothing is submitted. */
 export class ServiceReader {

@@ -5,7 +5,7 @@ import {
   DEVNET_MNEMONIC,
   TEST_TOKEN_ADDRESS,
 } from "@gas-waiver/devnet";
-import { accountLines, accountsJson, readHoldings } from "../accounts/accounts.js";
+import { accountLines, accountsJson, readHoldings } from "../demo/accounts.js";
 
 /** The addresses of a running `gas-waiver dev`. */
 export interface DevAddresses {

@@ -6,9 +6,9 @@ import {
   StartError,
 } from "@gas-waiver/server";
 import type { CloseStack } from "../closeStack.js";
-import { portProblem } from "../configCheck/checkPlace.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
+import { portProblem } from "./portProblem.js";
 
 export interface ServerOpening {
   readonly host: string;

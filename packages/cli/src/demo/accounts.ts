@@ -4,7 +4,7 @@ import {
   devnetAccounts,
   TEST_TOKEN_ADDRESS,
 } from "@gas-waiver/devnet/presets";
-import { ChainReader } from "../demo/chainReader.js";
+import { ChainReader } from "./chainReader.js";
 
 /** An account of the devnet, and what it holds now. */
 export interface AccountHolding extends DevnetAccount {

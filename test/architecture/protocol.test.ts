@@ -1,3 +1,0 @@
-import { testArrows } from "./testArrows.js";
-
-testArrows("protocol");
