@@ -1,5 +1,5 @@
-import type { Command } from "../../packages/cli/src/command.js";
-import { type CommandEntry, type CommandGroup, PROGRAM } from "../../packages/cli/src/program.js";
+import type { Command, CommandEntry, CommandGroup } from "../../packages/cli/src/command.js";
+import { PROGRAM } from "../../packages/cli/src/program.js";
 import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
 import { nameOf, RELOADABLE, type Setting } from "../../packages/cli/src/settings/setting.js";
 import { code, codeBlock, heading, page, table } from "./markdown.js";

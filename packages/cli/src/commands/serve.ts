@@ -4,8 +4,6 @@ import { CloseStack } from "../closeStack.js";
 import type { Command, Context } from "../command.js";
 import { aborted } from "../interruption.js";
 import { ConfigReload } from "../serve/configReload.js";
-import { splitCustody } from "../serve/custodySettings.js";
-import { createOpener } from "../serve/openWaivers.js";
 import { operatorsPorts } from "../serve/ports.js";
 import { readServeConfig, SERVE_COMMAND_SETTINGS, type ServeConfig } from "../serve/serveConfig.js";
 import { serveNetworks } from "../serve/serveNetworks.js";
@@ -14,6 +12,8 @@ import { serverOptions } from "../serve/serverOptions.js";
 import type { ServeValues } from "../serve/serveSettings.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { openServer } from "../startup/openServer.js";
+import { splitCustody } from "../waivers/custodies.js";
+import { createOpener } from "../waivers/openWaivers.js";
 
 /** The name of a network that has none. */
 const ONE_NETWORK = "";

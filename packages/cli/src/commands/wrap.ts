@@ -4,14 +4,6 @@ import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient } from "../jsonRpcClient.js";
 import { tableLines } from "../output/table.js";
 import { CHAIN_SETTINGS } from "../serve/chainSettings.js";
-import {
-  CUSTODIES,
-  CUSTODY_FLAGS,
-  CUSTODY_VARIABLES,
-  problemsOfCustody,
-  splitCustody,
-} from "../serve/custodySettings.js";
-import { openWaivers } from "../serve/openWaivers.js";
 import { address, oneOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
 import {
@@ -19,11 +11,13 @@ import {
   TRANSACTION_SETTINGS,
   transactionsOf,
 } from "../submit/transactionSettings.js";
+import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
+import { openWaivers } from "../waivers/openWaivers.js";
 import { outcomeOf, sendAll, type Wrapped, type WrappedOutcome, wrapAll } from "../wrap/sendWrappers.js";
 
 const SETTINGS = {
   ...TRANSACTION_SETTINGS,
-  ...CUSTODY_FLAGS,
+  ...CUSTODY_SETTINGS,
   waiver: {
     flag: "waiver",
     placeholder: "ADDRESS",
@@ -67,7 +61,6 @@ const SETTINGS = {
     parse: oneOf("broadcast", "included"),
   },
   json: { flag: "json", help: "Print a line of JSON for each transaction.", parse: switchedOn },
-  ...CUSTODY_VARIABLES,
 } as const;
 
 type WrapValues = Values<typeof SETTINGS>;

@@ -2,10 +2,10 @@ import { bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol
 import { checkCustody, checkNodes } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import { nodeCheckOf } from "../node/nodesOfNetworks.js";
-import { CUSTODIES, CUSTODY_KEYS, problemsOfCustody, waiverAddresses } from "../serve/custodySettings.js";
-import { problemsIn, tryToOpenWaivers } from "../serve/openWaivers.js";
 import type { NetworkConfig } from "../serve/serveConfig.js";
 import type { NetworkValues } from "../serve/serveSettings.js";
+import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, waiverAddresses } from "../waivers/custodies.js";
+import { problemsIn, tryToOpenWaivers } from "../waivers/openWaivers.js";
 import type { ConfigFinding } from "./finding.js";
 import { unusableSettings } from "./unusableSettings.js";
 
@@ -33,7 +33,7 @@ async function checkWaivers(config: NetworkConfig, context: Context): Promise<Ch
   const findings: ConfigFinding[] = [];
   const add = (verdict: ConfigFinding["verdict"], found: string, subject = "keys") =>
     findings.push({ ...SIGNATURE, subject, verdict, found });
-  const unusable = unusableSettings(config, CUSTODY_KEYS);
+  const unusable = unusableSettings(config, Object.keys(CUSTODY_SETTINGS));
   // Opened without its passphrase or PIN, a custody would ask for one, or a token would count a wrong one.
   if (unusable.length > 0 || problemsOfCustody(values).length > 0) {
     add("not proven", "the settings of the custody cannot be used, so no key was tried");

@@ -1,10 +1,10 @@
 import type { PreflightOptions } from "@gas-waiver/server";
 import { DEFAULTS } from "@gas-waiver/server";
-import { waiverAddresses } from "../serve/custodySettings.js";
 import { resolveServeConfig } from "../serve/serveConfig.js";
 import type { NetworkValues } from "../serve/serveSettings.js";
 import type { ConfigFile } from "../settings/configFile.js";
 import { UsageError } from "../settings/readSettings.js";
+import { waiverAddresses } from "../waivers/custodies.js";
 
 type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
 

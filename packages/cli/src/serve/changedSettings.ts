@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DEFAULTS } from "@gas-waiver/server";
 import { fileKeyOf, nameOf, type Settings } from "../settings/setting.js";
+import { CUSTODY_SETTINGS } from "../waivers/custodies.js";
 import { takesOver } from "./reloadedSettings.js";
 import type { NetworkConfig, ServeConfig } from "./serveConfig.js";
 import { NETWORK_PLACE } from "./serveFile.js";
@@ -10,8 +11,9 @@ import { NETWORK_SETTINGS, SHARED_SETTINGS } from "./serveSettings.js";
 export interface ChangedSetting {
   /** The key in the file; in a file with several networks, behind the network's name. */
   readonly key: string;
-  /** The name among the settings; `networks` for a network that is new or gone. */
-  readonly name: string;
+  /** The network, if it is a setting of one. */
+  readonly network: string | undefined;
+  readonly isOfCustody: boolean;
   readonly needsRestart: boolean;
 }
 
@@ -35,14 +37,14 @@ export function changedSettings(inForce: ServeConfig, fresh: ServeConfig): Chang
 
 function listChange(network: string): ChangedSetting {
   const key = network === "" ? "networks" : `networks.${network}`;
-  return { key, name: "networks", needsRestart: true };
+  return { key, network, isOfCustody: false, needsRestart: true };
 }
 
 function changesOfNetwork(network: string, before: NetworkConfig, now: NetworkConfig): ChangedSetting[] {
   const prefix = now.place === undefined ? "" : `networks.${network}.`;
   return [
-    ...changesIn(NETWORK_PLACE, before.place ?? {}, now.place ?? {}, prefix),
-    ...changesIn(NETWORK_SETTINGS, before.values, now.values, prefix),
+    ...changesIn(NETWORK_PLACE, before.place ?? {}, now.place ?? {}, network, prefix),
+    ...changesIn(NETWORK_SETTINGS, before.values, now.values, network, prefix),
   ];
 }
 
@@ -50,12 +52,14 @@ function changesIn(
   settings: Settings,
   before: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
+  network?: string,
   prefix = "",
 ): ChangedSetting[] {
   return Object.entries(settings).flatMap(([name, setting]) => {
     if (isDeepStrictEqual(inUse(name, before), inUse(name, now))) return [];
     const key = `${prefix}${fileKeyOf(setting) ?? nameOf(setting)}`;
-    return [{ key, name, needsRestart: !takesOver(setting, before[name], now[name]) }];
+    const needsRestart = !takesOver(setting, before[name], now[name]);
+    return [{ key, network, isOfCustody: Object.hasOwn(CUSTODY_SETTINGS, name), needsRestart }];
   });
 }
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import { privateKeyWaiver, type ReloadableOptions } from "@gas-waiver/server";
 import { afterEach, expect, it } from "vitest";
+import type { OpenWaivers } from "../waivers/openWaivers.js";
 import { ConfigReload } from "./configReload.js";
-import type { OpenWaivers } from "./openWaivers.js";
 import { readServeConfig } from "./serveConfig.js";
 
 const [FIRST, SECOND] = [1, 2].map((byte) => privateKeyWaiver(new Uint8Array(32).fill(byte))) as [
@@ -180,4 +180,26 @@ it("takes over no certificate and no targets where there were none, and none of 
     expect.stringContaining("rate-burst is 1"),
   ]);
   expect(applied).toEqual([]);
+});
+
+it("takes over all that has changed or nothing: a custody that cannot be opened leaves rates and certificate as they were", async () => {
+  const { write, reload, open, openings, target, applied, used, line } = setUp(
+    `${NETWORK}waiver-kms: alias/one\nrate: 10\nrate-burst: 100\n`,
+  );
+  reload.begin(target, new Map([["", open]]));
+  write(`${NETWORK}waiver-kms: alias/two\nrate: 11\nrate-burst: 100\n`);
+  reload.all();
+  await new Promise(setImmediate);
+  openings[0]?.reject(new Error("alias/two is away"));
+  expect(await line()).toBe("the waiver keys stay as they were: alias/two is away");
+  expect(await line()).toBe("these settings stay as they were: rate: waiver keys cannot be read");
+  expect([applied, used]).toEqual([[], []]);
+  await new Promise(setImmediate);
+  reload.all();
+  await new Promise(setImmediate);
+  openings[1]?.resolve([SECOND]);
+  expect(await line()).toBe("these settings are taken over: rate");
+  expect(await line()).toBe("1 waiver key(s) read again");
+  expect(applied).toEqual([["", expect.objectContaining({ ratePerSecond: 11 })]]);
+  expect(used).toEqual([["", [SECOND]]]);
 });

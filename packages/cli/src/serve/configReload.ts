@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { WaiverAccount } from "@gas-waiver/protocol";
+import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import {
+  certificateProblems,
   RELOADABLE_OPTIONS,
   type ReloadableOptions,
   type ServerOptions,
@@ -8,13 +9,13 @@ import {
 } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import { UsageError } from "../settings/readSettings.js";
+import { splitCustody } from "../waivers/custodies.js";
+import type { OpenWaivers } from "../waivers/openWaivers.js";
 import { changedSettings, networkName, reloadedValues } from "./changedSettings.js";
-import { type CustodyValues, isOfCustody, splitCustody } from "./custodySettings.js";
-import type { OpenWaivers } from "./openWaivers.js";
 import { type NetworkConfig, resolveServeConfig, type ServeConfig } from "./serveConfig.js";
 import { SERVE_OUTPUT_SETTINGS } from "./serveOutput.js";
 import { serverOptions } from "./serverOptions.js";
-import { NETWORK_SETTINGS, type ServeValues, SHARED_SETTINGS, type SharedValues } from "./serveSettings.js";
+import { NETWORK_SETTINGS, type ServeValues, SHARED_SETTINGS } from "./serveSettings.js";
 import { splitCertificate } from "./transportSettings.js";
 
 /** The running service, whose one network without a name has the empty one. */
@@ -35,11 +36,17 @@ export interface ConfigReloadOptions {
 /** Stands for all settings among the requests. No network has this name. */
 const EVERYTHING = "*";
 
+/** A network whose custody is open with the settings of now. */
+interface OpenedNetwork {
+  readonly network: NetworkConfig;
+  readonly waivers: readonly WaiverAccount[];
+}
+
 /**
  * Reads the settings of a running service again, from the flags and variables of its start and from the file: all of them at
- * SIGHUP, or the waivers' keys of one network when an operator asks for that. Settings with a mistake change nothing. Reloads never
- * overlap: a long one that began earlier would bring a key back that was taken away meanwhile, and each keystore takes 256 MiB for a
- * moment. Any number of requests during a reload lead to one more.
+ * SIGHUP, or the waivers' keys of one network when an operator asks for that. All of what changed at a SIGHUP is taken over,
+ * or nothing. Reloads never overlap: a long one that began earlier would bring a key back that was taken away meanwhile, and
+ * each keystore takes 256 MiB for a moment. Any number of requests during a reload lead to one more.
  */
 export class ConfigReload {
   readonly #options: ConfigReloadOptions;
@@ -92,91 +99,128 @@ export class ConfigReload {
       for (const problem of problems) context.print(`  - ${problem}`);
       return;
     }
-    const isAll = requests.has(EVERYTHING);
-    if (isAll) await this.#reloadSettings(fresh);
-    for (const network of fresh.networks) {
-      const isRequested = requests.has(networkName(network));
-      if (isAll || isRequested) await this.#reloadWaivers(network, isRequested);
+    if (requests.has(EVERYTHING)) await this.#reloadAll(fresh, requests);
+    else {
+      const asked = fresh.networks.filter((network) => requests.has(networkName(network)));
+      for (const network of asked) {
+        const opened = await this.#open(network);
+        if (opened) await this.#useWaivers(opened);
+      }
     }
   }
 
-  /** Takes over all settings but those of custody. */
-  async #reloadSettings(fresh: ServeConfig): Promise<void> {
+  /** Takes over all settings that have changed. Whatever can fail comes first. */
+  async #reloadAll(fresh: ServeConfig, requests: ReadonlySet<string>): Promise<void> {
     const { print } = this.#options.context;
     const changed = changedSettings(this.#inForce, fresh);
     const restart = changed.filter(({ needsRestart }) => needsRestart).map(({ key }) => key);
-    const taken = changed.filter(({ needsRestart, name }) => !needsRestart && !isOfCustody(name));
     if (changed.length === 0) print("the settings are those in force");
     if (restart.length > 0) print(`these settings need a restart: ${restart.join(", ")}`);
-    if (taken.length === 0) return;
+    const toOpen = fresh.networks.filter(
+      (network) => requests.has(networkName(network)) || this.#hasOtherCustody(network),
+    );
+    const opened: (OpenedNetwork | undefined)[] = [];
+    for (const network of toOpen) opened.push(await this.#open(network));
+    const failed = toOpen.filter((_, i) => opened[i] === undefined).map(networkName);
+    const taken = changed.filter(({ needsRestart, isOfCustody }) => !needsRestart && !isOfCustody);
+    const untaken = changed.filter(
+      ({ needsRestart, isOfCustody, network }) =>
+        !needsRestart && !(isOfCustody && (failed.length === 0 || failed.some((name) => name === network))),
+    );
     try {
-      await this.#apply(fresh);
-      print(`these settings are taken over: ${taken.map(({ key }) => key).join(", ")}`);
+      if (failed.length > 0) throw new Error("waiver keys cannot be read");
+      if (taken.length > 0) {
+        await this.#apply(fresh);
+        print(`these settings are taken over: ${taken.map(({ key }) => key).join(", ")}`);
+      }
     } catch (error) {
       // The next reload finds the same changes, and tries again what was not applied.
-      print(
-        `these settings stay as they were: ${taken.map(({ key }) => key).join(", ")}: ${messageOf(error)}`,
-      );
+      if (untaken.length > 0)
+        print(
+          `these settings stay as they were: ${untaken.map(({ key }) => key).join(", ")}: ${messageOf(error)}`,
+        );
+      return;
     }
+    for (const one of opened) if (one) await this.#useWaivers(one);
   }
 
+  /** Takes over all settings but those of custody. */
   async #apply(fresh: ServeConfig): Promise<void> {
     const before = this.#inForce;
     const shared = reloadedValues(SHARED_SETTINGS, before.shared, fresh.shared);
     const networks = before.networks.map((network) => {
       const now = fresh.networks.find((other) => networkName(other) === networkName(network));
       if (now === undefined) return network;
-      const values = reloadedValues(NETWORK_SETTINGS, network.values, now.values);
-      return { ...network, values: { ...values, ...custodyOf(network) } };
+      const { otherValues } = splitCustody(reloadedValues(NETWORK_SETTINGS, network.values, now.values));
+      return withValues(network, { ...otherValues, ...splitCustody(network.values).custody });
     });
-    // The one step that can find a mistake: nothing has changed yet.
-    this.#useCertificate(before.shared, shared);
+    const [{ tls: old }, { tls }] = [splitCertificate(before.shared), splitCertificate(shared)];
+    const problems = tls ? certificateProblems(tls) : [];
+    if (problems.length > 0) throw new UsageError(problems);
     const options = networks.map((network) => {
       const { otherValues } = splitCustody({ ...shared, ...network.values } as ServeValues);
       return [networkName(network), reloadable(serverOptions(otherValues, []))] as const;
     });
     await this.#running?.target.setOptionsOfAll(Object.fromEntries(options));
+    if (tls && (old?.cert !== tls.cert || old.key !== tls.key)) this.#running?.target.setCertificate(tls);
     this.#inForce = { ...before, shared, networks };
   }
 
-  #useCertificate(before: SharedValues, now: SharedValues): void {
-    const [{ tls: old }, { tls }] = [splitCertificate(before), splitCertificate(now)];
-    if (!tls || (old?.cert === tls.cert && old.key === tls.key)) return;
-    this.#running?.target.setCertificate(tls);
+  #known(network: NetworkConfig): NetworkConfig | undefined {
+    return this.#inForce.networks.find((other) => networkName(other) === networkName(network));
   }
 
-  /** Opens the custody if its settings or files have changed, or if an operator asks for it. */
-  async #reloadWaivers(network: NetworkConfig, isRequested: boolean): Promise<void> {
-    const name = networkName(network);
-    const known = this.#inForce.networks.find((other) => networkName(other) === name);
-    const open = this.#running?.openers.get(name);
-    if (known === undefined || open === undefined) return;
-    const [before, custody] = [custodyOf(known), custodyOf(network)];
-    if (!isRequested && isDeepStrictEqual(before, custody)) return;
-    const { context } = this.#options;
-    const print = (line: string) => context.print(name === "" ? line : `network ${name}: ${line}`);
+  #hasOtherCustody(network: NetworkConfig): boolean {
+    const known = this.#known(network);
+    return (
+      known !== undefined &&
+      !isDeepStrictEqual(splitCustody(known.values).custody, splitCustody(network.values).custody)
+    );
+  }
+
+  /** Opens the custody of a network that runs. It prints the reason if that is not possible. */
+  async #open(network: NetworkConfig): Promise<OpenedNetwork | undefined> {
+    const known = this.#known(network);
+    const open = this.#running?.openers.get(networkName(network));
+    if (known === undefined || open === undefined) return undefined;
     try {
       const { chainId, custodyTimeoutMs } = known.values;
+      const { custody } = splitCustody(network.values);
       // Nobody is asked for a passphrase while the service runs.
       const waivers = await open({ ...custody, chainId, custodyTimeoutMs }, { print: () => {} });
-      await this.#running?.target.setWaivers(name, waivers);
-      this.#useCustody(name, custody);
-      print(`${waivers.length} waiver key(s) read again`);
+      const addresses = new Set(waivers.map(({ address }) => bytesToHex(address)));
+      if (addresses.size < waivers.length) throw new Error("the custody has the same key twice");
+      return { network, waivers };
     } catch (error) {
-      print(`the waiver keys stay as they were: ${messageOf(error)}`);
+      this.#print(network, `the waiver keys stay as they were: ${messageOf(error)}`);
+      return undefined;
     }
   }
 
-  #useCustody(name: string, custody: CustodyValues): void {
-    const networks = this.#inForce.networks.map((network) =>
-      networkName(network) === name ? { ...network, values: { ...network.values, ...custody } } : network,
-    );
-    this.#inForce = { ...this.#inForce, networks };
+  async #useWaivers({ network, waivers }: OpenedNetwork): Promise<void> {
+    try {
+      await this.#running?.target.setWaivers(networkName(network), waivers);
+      const { custody } = splitCustody(network.values);
+      const networks = this.#inForce.networks.map((other) =>
+        networkName(other) === networkName(network)
+          ? withValues(other, { ...splitCustody(other.values).otherValues, ...custody })
+          : other,
+      );
+      this.#inForce = { ...this.#inForce, networks };
+      this.#print(network, `${waivers.length} waiver key(s) read again`);
+    } catch (error) {
+      this.#print(network, `the waiver keys stay as they were: ${messageOf(error)}`);
+    }
+  }
+
+  #print(network: NetworkConfig, line: string): void {
+    const name = networkName(network);
+    this.#options.context.print(name === "" ? line : `network ${name}: ${line}`);
   }
 }
 
-function custodyOf({ values }: NetworkConfig): CustodyValues {
-  return splitCustody(values).custody;
+function withValues(network: NetworkConfig, values: NetworkConfig["values"]): NetworkConfig {
+  return { ...network, values };
 }
 
 function reloadable(options: ServerOptions): ReloadableOptions {

@@ -1,5 +1,5 @@
 import type { Setting, Settings } from "../settings/setting.js";
-import { isOfCustody } from "./custodySettings.js";
+import { CUSTODY_SETTINGS } from "../waivers/custodies.js";
 
 type Reload = NonNullable<Setting<unknown>["reload"]>;
 
@@ -38,7 +38,7 @@ const RELOADED: Readonly<Record<string, Reload>> = {
 /** Marks the settings of the service that it takes over at SIGHUP. */
 export function markReloaded<S extends Settings>(settings: S): S {
   const marked = Object.entries(settings).map(([key, setting]) => {
-    const reload = isOfCustody(key) ? "always" : RELOADED[key];
+    const reload = Object.hasOwn(CUSTODY_SETTINGS, key) ? "always" : RELOADED[key];
     return [key, reload === undefined ? setting : { ...setting, reload }];
   });
   return Object.fromEntries(marked) as S;

@@ -11,8 +11,8 @@ import {
 } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives, Values } from "../settings/setting.js";
+import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody } from "../waivers/custodies.js";
 import { CHAIN_SETTINGS } from "./chainSettings.js";
-import { CUSTODIES, CUSTODY_FLAGS, CUSTODY_VARIABLES, problemsOfCustody } from "./custodySettings.js";
 import { GATEWAY_SETTINGS } from "./gatewaySettings.js";
 import {
   LANE_LIMITS,
@@ -40,7 +40,7 @@ const SCHEMA_SETTING = {
 /** All settings of `gas-waiver serve`, in the order of its help. */
 export const SERVE_SETTINGS = markReloaded({
   ...CHAIN_SETTINGS,
-  ...CUSTODY_FLAGS,
+  ...CUSTODY_SETTINGS,
   apiKeysFile: {
     flag: "api-keys-file",
     env: "GAS_WAIVER_API_KEYS_FILE",
@@ -103,7 +103,6 @@ export const SERVE_SETTINGS = markReloaded({
     defaultValue: "info",
     parse: logLevel,
   },
-  ...CUSTODY_VARIABLES,
   apiKeys: {
     env: "GAS_WAIVER_API_KEYS",
     fileKey: "api-keys",
@@ -130,10 +129,9 @@ export const SERVE_SETTINGS = markReloaded({
 /** The settings that belong to a chain: each network of a service has its own. */
 export const NETWORK_SETTINGS = markReloaded({
   ...CHAIN_SETTINGS,
-  ...CUSTODY_FLAGS,
+  ...CUSTODY_SETTINGS,
   ...SCHEMA_SETTING,
   ...NETWORK_LIMITS,
-  ...CUSTODY_VARIABLES,
 } as const);
 
 type NetworkKey = keyof typeof NETWORK_SETTINGS;

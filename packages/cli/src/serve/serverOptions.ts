@@ -1,6 +1,6 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { ServerOptions } from "@gas-waiver/server";
-import type { CustodyValues } from "./custodySettings.js";
+import type { CustodyValues } from "../waivers/custodies.js";
 import type { ServeValues } from "./serveSettings.js";
 import { splitCertificate } from "./transportSettings.js";
 

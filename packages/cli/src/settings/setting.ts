@@ -48,6 +48,19 @@ export type Values<S extends Settings> = {
     : never;
 };
 
+/** The values of these settings, and the others. */
+export function splitValues<const S extends Settings, V extends Values<S>>(
+  settings: S,
+  values: V,
+): [Values<S>, Omit<V, keyof S>] {
+  const entries = Object.entries(values);
+  const isOwn = ([key]: readonly [string, unknown]) => Object.hasOwn(settings, key);
+  return [
+    Object.fromEntries(entries.filter(isOwn)) as Values<S>,
+    Object.fromEntries(entries.filter((entry) => !isOwn(entry))) as Omit<V, keyof S>,
+  ];
+}
+
 /** The same settings as flags alone, for a command that reads no environment variable. */
 export function flagsOf<const S extends Settings>(
   settings: S,

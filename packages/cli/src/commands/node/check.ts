@@ -4,16 +4,10 @@ import { CommandFailedError } from "../../errorMessage.js";
 import { findingLines, refusesStart, summaryOf } from "../../node/nodeOutput.js";
 import { nodeCheckOf, nodesOfNetworks } from "../../node/nodesOfNetworks.js";
 import { CHAIN_SETTINGS } from "../../serve/chainSettings.js";
-import {
-  CUSTODIES,
-  CUSTODY_FLAGS,
-  CUSTODY_VARIABLES,
-  splitCustody,
-  waiverAddresses,
-} from "../../serve/custodySettings.js";
 import { LANE_LIMITS, REQUEST_LIMITS } from "../../serve/limitSettings.js";
 import { CONFIG_SETTING } from "../../serve/serveFile.js";
 import { addresses, switchedOn } from "../../settings/parsers.js";
+import { CUSTODIES, CUSTODY_SETTINGS, splitCustody, waiverAddresses } from "../../waivers/custodies.js";
 
 export const check = defineCommand({
   description:
@@ -39,9 +33,8 @@ export const check = defineCommand({
       repeatable: true,
       parse: addresses,
     },
-    ...CUSTODY_FLAGS,
+    ...CUSTODY_SETTINGS,
     json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
-    ...CUSTODY_VARIABLES,
   },
   rules: {
     alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }],

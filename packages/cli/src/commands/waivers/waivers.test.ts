@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { encryptKeystore } from "@gas-waiver/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../run.js";
-import { type CustodyValues, splitCustody } from "../../serve/custodySettings.js";
-import { openWaivers } from "../../serve/openWaivers.js";
 import { keyFile } from "../../settings/parsers.js";
+import { type CustodyValues, splitCustody } from "../../waivers/custodies.js";
+import { openWaivers } from "../../waivers/openWaivers.js";
 
 const KEY = `0x${"77".repeat(32)}`;
 const PASSPHRASE = "correct horse battery staple";

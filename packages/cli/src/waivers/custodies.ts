@@ -1,0 +1,301 @@
+import { hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
+import {
+  checkCustody,
+  openKmsWaiver,
+  openPkcs11Waivers,
+  openWeb3Signer,
+  privateKeyWaiver,
+} from "@gas-waiver/server";
+import { listOf, withForm } from "../settings/form.js";
+import {
+  address,
+  addresses,
+  entriesOf,
+  fileOf,
+  keyFile,
+  kmsKeyName,
+  privateKeys,
+  text,
+  url,
+} from "../settings/parsers.js";
+import { UsageError } from "../settings/readSettings.js";
+import { secretFile, secretFileOf } from "../settings/secretFile.js";
+import { splitValues, type Values } from "../settings/setting.js";
+import { allOrNone, type Custody, defineCustody, inTurns, together } from "./custody.js";
+import { keystorePath } from "./keystoreFiles.js";
+import { openKeystore } from "./openKeystore.js";
+import { firstLine, PASSPHRASE_SETTINGS } from "./passphrase.js";
+import { usable } from "./usable.js";
+
+// Each custody is one record. Another one is a file in the server's custody/, its name in the server's index, and a
+// record here.
+
+const KEYSTORE = {
+  waiverKeystore: {
+    flag: "waiver-keystore",
+    env: "GAS_WAIVER_KEYSTORE",
+    placeholder: "PATH",
+    help: "Encrypted keystore of a waiver's key (Web3 Secret Storage), or a folder of them.",
+    parse: keystorePath,
+  },
+  ...PASSPHRASE_SETTINGS,
+} as const;
+
+const keystores = defineCustody(KEYSTORE, {
+  chosenBy: ["waiverKeystore"],
+  problems: ({ waiverKeystore, passphraseFile, passphraseFd }) => [
+    ...(passphraseFile !== undefined && passphraseFd !== undefined
+      ? ["--passphrase-file and --passphrase-fd are both given"]
+      : []),
+    ...((passphraseFile ?? passphraseFd) !== undefined && waiverKeystore === undefined
+      ? ["a passphrase is given without --waiver-keystore"]
+      : []),
+  ],
+  addresses: ({ waiverKeystore = [] }) =>
+    waiverKeystore.flatMap(({ keystore }) => (keystore.address ? [hexToBytes(`0x${keystore.address}`)] : [])),
+  // One after the other: each takes 256 MiB for a moment.
+  open: ({ waiverKeystore = [] }, { passphrase }) =>
+    inTurns(waiverKeystore, async (file) => {
+      const fail = (reason: string) => new UsageError([`--waiver-keystore "${file.path}" ${reason}`]);
+      return privateKeyWaiver(await openKeystore(file, passphrase, fail));
+    }),
+});
+
+/** A waiver's key in a key management service, and the waiver's address, 20 bytes, where the settings name it. */
+export interface KmsWaiver {
+  readonly key: string;
+  readonly address?: Uint8Array;
+}
+
+const kmsKeys = withForm(listOf(text), (list): KmsWaiver[] =>
+  entriesOf(list).map((entry) => {
+    const [, key = entry, waiver] = /^(.*)=(0x.*)$/.exec(entry) ?? [];
+    return { key: kmsKeyName(key), ...(waiver && { address: address(waiver) }) };
+  }),
+);
+
+const KMS = {
+  waiverKms: {
+    flag: "waiver-kms",
+    env: "GAS_WAIVER_KMS",
+    placeholder: "KEYS",
+    help: "Keys of waivers in AWS KMS, Google Cloud KMS or Azure Key Vault, by their names, each alone or as KEY=ADDRESS.",
+    repeatable: true,
+    parse: kmsKeys,
+  },
+} as const;
+
+const kms = defineCustody(KMS, {
+  chosenBy: ["waiverKms"],
+  addresses: ({ waiverKms = [] }) => waiverKms.flatMap(({ address }) => (address ? [address] : [])),
+  // The services answer many at once.
+  open: async ({ waiverKms = [] }, { timeoutMs }) =>
+    together(
+      await Promise.all(
+        waiverKms.map(({ key, ...waiver }) =>
+          inTurns([key], (name) =>
+            usable(() => openKmsWaiver(name, { ...waiver, ...(timeoutMs && { timeoutMs }) })),
+          ),
+        ),
+      ),
+    ),
+});
+
+const PKCS11 = {
+  pkcs11Library: {
+    flag: "pkcs11-library",
+    env: "GAS_WAIVER_PKCS11_LIBRARY",
+    placeholder: "FILE",
+    help: "PKCS#11 library of the hardware security module that has the keys of --pkcs11-keys.",
+    parse: text,
+  },
+  pkcs11Token: {
+    flag: "pkcs11-token",
+    env: "GAS_WAIVER_PKCS11_TOKEN",
+    placeholder: "LABEL",
+    help: "Label of the token in the hardware security module.",
+    parse: text,
+  },
+  pkcs11PinFile: {
+    flag: "pkcs11-pin-file",
+    env: "GAS_WAIVER_PKCS11_PIN_FILE",
+    placeholder: "FILE",
+    help: "File with the user's PIN of the token on its first line.",
+    parse: secretFileOf(firstLine),
+  },
+  pkcs11Keys: {
+    flag: "pkcs11-keys",
+    env: "GAS_WAIVER_PKCS11_KEYS",
+    placeholder: "LABELS",
+    help: "Labels of the waivers' key pairs in the token, separated by commas.",
+    repeatable: true,
+    parse: withForm(listOf(text), entriesOf),
+  },
+} as const;
+
+const pkcs11 = defineCustody(PKCS11, {
+  chosenBy: ["pkcs11Library"],
+  problems: ({ pkcs11Library: library, pkcs11Token, pkcs11PinFile, pkcs11Keys }) =>
+    [pkcs11Token, pkcs11PinFile, pkcs11Keys].some((one) => (one !== undefined) !== (library !== undefined))
+      ? ["--pkcs11-library, --pkcs11-token, --pkcs11-pin-file, --pkcs11-keys belong together"]
+      : [],
+  addresses: () => [],
+  open: (
+    { pkcs11Library: library = "", pkcs11Token: token = "", pkcs11PinFile: pin = "", pkcs11Keys: keys = [] },
+    { timeoutMs },
+  ) => allOrNone(() => openPkcs11Waivers({ library, token, pin, keys, ...(timeoutMs && { timeoutMs }) })),
+});
+
+const WEB3_SIGNER = {
+  web3signerUrl: {
+    flag: "web3signer-url",
+    env: "GAS_WAIVER_WEB3SIGNER_URL",
+    placeholder: "URL",
+    help: "Web3Signer (eth1 interface) that has the keys of --web3signer-waivers.",
+    parse: url("http:", "https:"),
+  },
+  web3signerWaivers: {
+    flag: "web3signer-waivers",
+    env: "GAS_WAIVER_WEB3SIGNER_WAIVERS",
+    placeholder: "ADDRESSES",
+    help: "Addresses of the waivers whose keys the Web3Signer has, separated by commas.",
+    repeatable: true,
+    parse: addresses,
+  },
+  web3signerCa: {
+    flag: "web3signer-ca",
+    env: "GAS_WAIVER_WEB3SIGNER_CA",
+    placeholder: "FILE",
+    help: "Certificate of the issuer of the Web3Signer's certificate, as PEM.",
+    defaultText: "the issuers that Node knows",
+    parse: fileOf(text),
+  },
+  web3signerCert: {
+    flag: "web3signer-cert",
+    env: "GAS_WAIVER_WEB3SIGNER_CERT",
+    placeholder: "FILE",
+    help: "Certificate that the service shows to the Web3Signer, as PEM.",
+    parse: fileOf(text),
+  },
+  web3signerKey: {
+    flag: "web3signer-key",
+    env: "GAS_WAIVER_WEB3SIGNER_KEY",
+    placeholder: "FILE",
+    help: "Private key of --web3signer-cert as PEM.",
+    parse: secretFile,
+  },
+} as const;
+
+const web3Signer = defineCustody(WEB3_SIGNER, {
+  chosenBy: ["web3signerUrl"],
+  problems({ web3signerUrl, web3signerWaivers: waivers, web3signerCa: ca, web3signerCert, web3signerKey }) {
+    const isOrphan = [waivers, ca, web3signerCert, web3signerKey].some((value) => value !== undefined);
+    return [
+      ...(web3signerUrl !== undefined && (waivers ?? []).length === 0
+        ? ["--web3signer-url is given without --web3signer-waivers"]
+        : []),
+      ...(web3signerUrl === undefined && isOrphan
+        ? ["settings of a Web3Signer are given without --web3signer-url"]
+        : []),
+      ...((web3signerCert === undefined) !== (web3signerKey === undefined)
+        ? ["--web3signer-cert and --web3signer-key belong together"]
+        : []),
+    ];
+  },
+  addresses: ({ web3signerWaivers = [] }) => web3signerWaivers,
+  async open(values, { timeoutMs }) {
+    const { web3signerUrl: url = "", web3signerWaivers = [] } = values;
+    const { web3signerCa: ca, web3signerCert: cert, web3signerKey: key } = values;
+    const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+    const open = (waivers: readonly Uint8Array[]) =>
+      allOrNone(() => openWeb3Signer({ url, waivers, tls, ...(timeoutMs && { timeoutMs }) }));
+    let opened = await open(web3signerWaivers);
+    // The signer is asked for each alone only where one is missing, because each opening has connections of its own.
+    if (opened.failures.length > 0 && web3signerWaivers.length > 1)
+      opened = together(await Promise.all(web3signerWaivers.map((waiver) => open([waiver]))));
+    const checked = opened.waivers.map((waiver) =>
+      inTurns([waiver], async () => {
+        await usable(() => checkCustody(waiver, timeoutMs));
+        return waiver;
+      }),
+    );
+    return together([{ waivers: [], failures: opened.failures }, ...(await Promise.all(checked))]);
+  },
+});
+
+const MAINNET = 988;
+
+const PLAIN_KEYS = {
+  waiverKeyFile: {
+    flag: "waiver-key-file",
+    env: "GAS_WAIVER_KEY_FILE",
+    placeholder: "FILE",
+    help: "File of the waivers' private keys, unencrypted, as hex, one a line: for tests.",
+    parse: keyFile,
+  },
+  waiverKeys: {
+    env: "GAS_WAIVER_KEYS",
+    help: "The waivers' private keys, as hex, separated by commas; instead of --waiver-key-file.",
+    secret: true,
+    parse: privateKeys,
+  },
+} as const;
+
+const plainKeys = defineCustody(PLAIN_KEYS, {
+  chosenBy: ["waiverKeyFile", "waiverKeys"],
+  addresses: ({ waiverKeyFile, waiverKeys = [] }) =>
+    (waiverKeyFile?.keys ?? waiverKeys).map((key) => privateKeyToAddress(key)),
+  async open({ waiverKeyFile, waiverKeys = [] }, { chainId, print }) {
+    if (chainId === MAINNET) {
+      const place = waiverKeyFile?.path ?? "the environment";
+      print(
+        `warning: the waivers' private keys lie unencrypted in ${place}; on mainnet, keep them in a keystore (\`gas-waiver waivers import\`) or in another custody`,
+      );
+    }
+    return { waivers: (waiverKeyFile?.keys ?? waiverKeys).map(privateKeyWaiver), failures: [] };
+  },
+});
+
+/** In the order of the help. One without a custody's choice of keys is the last. */
+const ALL: readonly Custody[] = [keystores, kms, pkcs11, web3Signer, plainKeys];
+
+/** The settings of all custodies. */
+export const CUSTODY_SETTINGS = {
+  ...KEYSTORE,
+  ...KMS,
+  ...PKCS11,
+  ...WEB3_SIGNER,
+  ...PLAIN_KEYS,
+} as const;
+
+export type CustodyValues = Values<typeof CUSTODY_SETTINGS>;
+
+/** One custody must be given. */
+export const CUSTODIES = {
+  keys: ALL.flatMap(({ chosenBy }) => chosenBy) as (keyof CustodyValues)[],
+  subject: "the custody of the waivers' keys",
+  required: true,
+} as const;
+
+/** The custody that the settings choose. */
+export function chosenCustody(values: CustodyValues): Custody {
+  const isChosen = ({ chosenBy }: Custody) =>
+    chosenBy.some((key) => values[key as keyof CustodyValues] !== undefined);
+  return ALL.find(isChosen) ?? plainKeys;
+}
+
+/** Separates the settings of custodies from the others. */
+export function splitCustody<V extends CustodyValues>(values: V) {
+  const [custody, otherValues] = splitValues(CUSTODY_SETTINGS, values);
+  return { custody, otherValues };
+}
+
+/** Settings that belong to a custody that is not given, or lack another one. */
+export function problemsOfCustody(values: Partial<CustodyValues>): string[] {
+  return ALL.flatMap((custody) => custody.problems?.(values) ?? []);
+}
+
+/** The addresses of the waivers, as far as the settings name them without a passphrase or a call; 20 bytes each. */
+export function waiverAddresses(values: Partial<CustodyValues>): Uint8Array[] {
+  return ALL.flatMap((custody) => custody.addresses(values));
+}
