@@ -33,7 +33,7 @@ const SHORT = [
   "packages/client/src",
   "packages/crypto-native/src",
   "packages/devnet/src/server",
-  "packages/server/src/chain/rpc.test.ts",
+  "packages/server/src/chain/rpc/rpc.test.ts",
   "packages/server/src/signing/keySigner.test.ts",
   "packages/server/src/store/server/embedded.test.ts",
   "packages/server/test/http/requestErrors.test.ts",

@@ -4,9 +4,9 @@ import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createNodeClient } from "../packages/server/src/chain/nodeClient.js";
+import { createNodeClient } from "../packages/server/src/chain/client/nodeClient.js";
 import { createNonceProofs, type NonceProofs } from "../packages/server/src/chain/nonceProof.js";
-import { createRpc } from "../packages/server/src/chain/rpc.js";
+import { createRpc } from "../packages/server/src/chain/rpc/rpc.js";
 import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
 import { account, CHAIN_ID, TOKEN } from "./support/user.js";
 

@@ -1,27 +1,27 @@
 // The law of a lane ends or moves what was sent (D28). So the transitions that do so have these callers and no others. Each
-// caller in a lane asks the law, or applies what a file that asks it has decided. Only the watcher (lane/watch.ts) does not:
+// caller in a lane asks the law, or applies what a file that asks it has decided. Only the watcher (lane/watch/watch.ts) does not:
 // it follows the blocks of what is included, to finality or a reorg.
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../support/sourceCode.js";
 import { readImports } from "./importGraph.js";
 
-const LAW = "lane/law.ts";
+const LAW = "lane/law/law.ts";
 /** Each transition that ends or moves a submission with a wrapper, and the files that call it. */
 const CALLERS: Readonly<Record<string, readonly string[]>> = {
-  saveFailed: ["lane/applyAnswers.ts", "lane/reconcile.ts"],
-  saveIncluded: ["lane/reconcile.ts"],
-  saveRequeued: ["lane/applyAnswers.ts", "lane/requeueMisplaced.ts", "lane/requeueReplaced.ts"],
-  saveBroadcast: ["lane/broadcastBuffer.ts", "store/transitions/saveSigned.ts"],
-  saveReorged: ["lane/watch.ts"],
-  saveFinal: ["lane/watch.ts"],
+  saveFailed: ["lane/law/reconcile.ts", "lane/send/applyAnswers.ts"],
+  saveIncluded: ["lane/law/reconcile.ts"],
+  saveRequeued: ["lane/law/requeueMisplaced.ts", "lane/law/requeueReplaced.ts", "lane/send/applyAnswers.ts"],
+  saveBroadcast: ["lane/law/broadcastBuffer.ts", "store/transitions/saveSigned.ts"],
+  saveReorged: ["lane/watch/watch.ts"],
+  saveFinal: ["lane/watch/watch.ts"],
   // It fails what no wrapper may carry any more, and has that condition in its statement (L9).
   expireQueued: ["maintenance/expiry.ts"],
 };
 /** Callers that apply what another file has decided. */
 const APPLIERS: Readonly<Record<string, string>> = {
-  "lane/requeueReplaced.ts": "lane/reconcile.ts",
-  "lane/broadcastBuffer.ts": "lane/applyAnswers.ts",
+  "lane/law/requeueReplaced.ts": "lane/law/reconcile.ts",
+  "lane/law/broadcastBuffer.ts": "lane/send/applyAnswers.ts",
 };
 
 const imports = readImports(join(root, "packages", "server"));
@@ -34,7 +34,9 @@ describe("a submission that was sent", () => {
     (transition, callers) => {
       const file = `store/transitions/${transition}.ts`;
       expect(importersOf(file)).toEqual(callers);
-      const judged = callers.filter((caller) => caller.startsWith("lane/") && caller !== "lane/watch.ts");
+      const judged = callers.filter(
+        (caller) => caller.startsWith("lane/") && caller !== "lane/watch/watch.ts",
+      );
       const deciders = judged.map((caller) => APPLIERS[caller] ?? caller);
       expect(deciders.filter((decider) => !imports.get(decider)?.has(LAW))).toEqual([]);
     },

@@ -1,4 +1,4 @@
-import { isObject } from "../../packages/server/src/chain/rpcOutcome.js";
+import { isObject } from "../../packages/server/src/chain/rpc/rpcOutcome.js";
 import { type Call, errorReply, type Reply } from "./exchange.js";
 
 /** The chain as one node shows it: up to a block, and with the receipts that it has by now. */

@@ -1,4 +1,4 @@
-import { isObject } from "../../packages/server/src/chain/rpcOutcome.js";
+import { isObject } from "../../packages/server/src/chain/rpc/rpcOutcome.js";
 
 /** A JSON-RPC call as it arrives. */
 export interface Call {

@@ -1,7 +1,7 @@
 // The words and refusals of real nodes, as the zoo speaks them, against the tables that the service reads them by.
 import { classifySendError } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { readBatchAnswer } from "../../packages/server/src/chain/batchAnswer.js";
+import { readBatchAnswer } from "../../packages/server/src/chain/rpc/batchAnswer.js";
 import type { Exchange } from "./exchange.js";
 import { PERSONALITIES } from "./personalities.js";
 import type { Refusal } from "./personality.js";

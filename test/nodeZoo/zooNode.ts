@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { isObject } from "../../packages/server/src/chain/rpcOutcome.js";
+import { isObject } from "../../packages/server/src/chain/rpc/rpcOutcome.js";
 import { type ChainView, callForView, replyForView } from "./chainView.js";
 import {
   type Call,

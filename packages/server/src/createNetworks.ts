@@ -1,5 +1,5 @@
 import type { NetworksServer } from "./buildNetworks.js";
-import type { NetworksOptions } from "./model/networkOptions.js";
+import type { NetworksOptions } from "./model/options/networkOptions.js";
 
 export type { NetworkState, NetworksServer } from "./buildNetworks.js";
 

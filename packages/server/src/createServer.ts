@@ -1,5 +1,5 @@
 import type { Server } from "./buildServer.js";
-import type { ServerOptions } from "./model/options.js";
+import type { ServerOptions } from "./model/options/options.js";
 
 export type { Server } from "./buildServer.js";
 

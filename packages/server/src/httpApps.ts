@@ -5,7 +5,7 @@ import { createChecker } from "./check/check.js";
 import { createApp, type PublicApp } from "./http/app.js";
 import { createClientAddress } from "./http/clientAddress.js";
 import { createOperatorsApp } from "./http/operatorsApp.js";
-import type { SharedPort } from "./http/sharedPort.js";
+import type { SharedPort } from "./http/port/sharedPort.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import type { NetworkParts } from "./network.js";
 import { createTokenStore } from "./store/keys/tokenStore.js";

@@ -32,30 +32,39 @@ export type {
 } from "./keys/keyRecord.js";
 export { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
 export { type LaneAdmin, type LaneFindings, openLaneAdmin, type ReplicaWaivers } from "./lane/admin.js";
-export type { Finding } from "./lane/sweep.js";
-export type { AdminRole, AdminToken } from "./model/adminToken.js";
-export type { AuditRecord } from "./model/auditRecord.js";
-export type { DayRange } from "./model/dayRange.js";
-export { DEFAULTS } from "./model/defaults.js";
+export type { Finding } from "./lane/watch/sweep.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
-export { weaknessOfKey } from "./model/keyStrength.js";
+export type { AuditRecord } from "./model/keys/auditRecord.js";
 export {
   DEFAULT_ADDRESS_LIMITS,
   DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
   type KeyTermsJson,
-} from "./model/keyTerms.js";
-export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/networkAddress.js";
+} from "./model/keys/keyTerms.js";
+export type { AdminRole, AdminToken } from "./model/options/adminToken.js";
+export { DEFAULTS } from "./model/options/defaults.js";
+export { weaknessOfKey } from "./model/options/keyStrength.js";
+export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/options/networkAddress.js";
 export {
   isServicePath,
   type NetworkOptions,
   type NetworksOptions,
   SHARED_OPTIONS,
-} from "./model/networkOptions.js";
-export { GATEWAY_PAID, type GatewayPaid, type ProxyHeader, type ServerOptions } from "./model/options.js";
-export { isKeyOrigin, isOrigin } from "./model/origins.js";
-export { RELOADABLE_OPTIONS, type ReloadableOptions } from "./model/reloadableOptions.js";
-export { certificateProblems, certificateWarning, type TlsCertificate } from "./model/tlsCertificate.js";
+} from "./model/options/networkOptions.js";
+export {
+  GATEWAY_PAID,
+  type GatewayPaid,
+  type ProxyHeader,
+  type ServerOptions,
+} from "./model/options/options.js";
+export { isKeyOrigin, isOrigin } from "./model/options/origins.js";
+export { RELOADABLE_OPTIONS, type ReloadableOptions } from "./model/options/reloadableOptions.js";
+export {
+  certificateProblems,
+  certificateWarning,
+  type TlsCertificate,
+} from "./model/options/tlsCertificate.js";
+export type { DayRange } from "./model/submission/dayRange.js";
 export { checkDatabase } from "./preflight/checkDatabase.js";
 export type { ExpectedStore } from "./preflight/checkStore.js";
 export type { DatabaseCheck, DatabaseFinding } from "./preflight/databaseFinding.js";

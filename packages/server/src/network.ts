@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WaiverAccount } from "@gas-waiver/protocol";
+import { createNodeClient, type NodeClient } from "./chain/client/nodeClient.js";
 import { findChainDifference } from "./chain/compareChain.js";
-import { EndpointHeads } from "./chain/endpointHeads.js";
-import { createNodeClient, type NodeClient } from "./chain/nodeClient.js";
-import { nodeStatuses } from "./chain/nodeStatus.js";
-import { createRpc, type Rpc } from "./chain/rpc.js";
+import { nodeStatuses } from "./chain/heads/nodeStatus.js";
+import { watchEndpoints } from "./chain/heads/watchEndpoints.js";
+import { EndpointHeads } from "./chain/rpc/endpointHeads.js";
+import { createRpc, type Rpc } from "./chain/rpc/rpc.js";
 import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
-import { watchEndpoints } from "./chain/watchEndpoints.js";
 import { observeReadiness } from "./health/observeReadiness.js";
 import type { ReadinessProbe } from "./health/readiness.js";
 import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
@@ -16,12 +16,17 @@ import { type IdentifiedToken, identifyKeys, identifyTokens } from "./keys/confi
 import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
 import { startLanes } from "./lane/startLanes.js";
 import { startAuditingFailures } from "./maintenance/auditFailures.js";
-import { limitsOfService } from "./model/caller.js";
-import type { Logger } from "./model/log.js";
-import { addNodeGauges, type NetworkLabels } from "./model/metrics.js";
-import type { ResolvedOptions } from "./model/options.js";
-import { WALLETS } from "./model/origins.js";
-import { type ReloadableOptions, reload, resolveAgain, withReloaded } from "./model/reloadableOptions.js";
+import { limitsOfService } from "./model/keys/caller.js";
+import type { ResolvedOptions } from "./model/options/options.js";
+import { WALLETS } from "./model/options/origins.js";
+import {
+  type ReloadableOptions,
+  reload,
+  resolveAgain,
+  withReloaded,
+} from "./model/options/reloadableOptions.js";
+import type { Logger } from "./model/telemetry/log.js";
+import { addNodeGauges, type NetworkLabels } from "./model/telemetry/metrics.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";

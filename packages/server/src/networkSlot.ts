@@ -1,10 +1,10 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import { createHttpApps, type HttpApps, type SharedPorts } from "./httpApps.js";
-import type { Logger } from "./model/log.js";
-import type { NetworkLabels } from "./model/metrics.js";
-import type { ResolvedNetwork } from "./model/networkOptions.js";
-import type { ResolvedOptions } from "./model/options.js";
-import { type ReloadableOptions, resolveAgain, withReloaded } from "./model/reloadableOptions.js";
+import type { ResolvedNetwork } from "./model/options/networkOptions.js";
+import type { ResolvedOptions } from "./model/options/options.js";
+import { type ReloadableOptions, resolveAgain, withReloaded } from "./model/options/reloadableOptions.js";
+import type { Logger } from "./model/telemetry/log.js";
+import type { NetworkLabels } from "./model/telemetry/metrics.js";
 import { type Network, openNetwork, type PreparedOptions } from "./network.js";
 import { connectStore, type Database } from "./store/store.js";
 import { sleepUnless } from "./util/wakeableTimer.js";

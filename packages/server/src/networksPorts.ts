@@ -2,10 +2,10 @@ import type { FastifyInstance } from "fastify";
 import { AggregatorRegistry, Gauge, type Registry } from "prom-client";
 import { connectionLimits, OPERATORS_CONNECTIONS } from "./http/limits/connections.js";
 import { keepScrapers, scraperLimits } from "./http/operatorsApp.js";
-import { createSharedPort } from "./http/sharedPort.js";
+import { createSharedPort } from "./http/port/sharedPort.js";
 import type { HttpApps, SharedPorts } from "./httpApps.js";
-import type { Logger } from "./model/log.js";
-import type { ProcessMetrics } from "./model/processMetrics.js";
+import type { Logger } from "./model/telemetry/log.js";
+import type { ProcessMetrics } from "./model/telemetry/processMetrics.js";
 import type { NetworkSlot } from "./networkSlot.js";
 
 export interface NetworksPortsOptions {

@@ -5,8 +5,8 @@ import type { AddressedRequest, ClientAddress } from "../http/clientAddress.js";
 import type { FailedAuthentications } from "../http/limits/failedAuthentications.js";
 import { hashOfKey } from "../keys/apiKey.js";
 import type { IdentifiedToken } from "../keys/configuredKeys.js";
-import { type AdminRole, includesRole } from "../model/adminToken.js";
-import type { Actor } from "../model/auditRecord.js";
+import type { Actor } from "../model/keys/auditRecord.js";
+import { type AdminRole, includesRole } from "../model/options/adminToken.js";
 
 export interface AdminAuthenticatorDependencies {
   /** Returns the tokens, which may change while the service runs. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type AuditRecord, auditRecordOf } from "../model/auditRecord.js";
-import { createLog } from "../model/log.js";
+import { type AuditRecord, auditRecordOf } from "../model/keys/auditRecord.js";
+import { createLog } from "../model/telemetry/log.js";
 import { type AuditQuery, auditEntries, auditEntriesAfter } from "../store/audit/audit.js";
 import { openRunningStore, type StoreLocation } from "../store/store.js";
 

@@ -1,8 +1,8 @@
 import type { SubmissionRecord } from "@gas-waiver/protocol";
-import { type DayRange, dayAt, dayOfId, daysOf, endOf, startOf } from "../model/dayRange.js";
 import { StartError } from "../model/errors.js";
-import { createLog } from "../model/log.js";
-import { toSubmissionRecord } from "../model/submissionRecord.js";
+import { type DayRange, dayAt, dayOfId, daysOf, endOf, startOf } from "../model/submission/dayRange.js";
+import { toSubmissionRecord } from "../model/submission/submissionRecord.js";
+import { createLog } from "../model/telemetry/log.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { troubleOf } from "../store/storeTrouble.js";
 import { firstIdAt } from "../store/submissions/listSubmissions.js";

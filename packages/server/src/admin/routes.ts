@@ -1,6 +1,6 @@
 import type { KeyRecord } from "../keys/keyRecord.js";
-import type { AdminRole } from "../model/adminToken.js";
-import type { AuditRecord } from "../model/auditRecord.js";
+import type { AuditRecord } from "../model/keys/auditRecord.js";
+import type { AdminRole } from "../model/options/adminToken.js";
 
 /** A route, with the least role of a token that may use it. */
 export interface AdminRoute {

@@ -7,7 +7,7 @@ import {
   UNKNOWN_GENESIS,
 } from "../store/chains.js";
 import type { Store } from "../store/store.js";
-import type { NodeClient } from "./nodeClient.js";
+import type { NodeClient } from "./client/nodeClient.js";
 
 /** Blocks are compared from this depth below the head on: above it, nodes may differ for a while. */
 const MIN_DEPTH = 64n;

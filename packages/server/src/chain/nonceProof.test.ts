@@ -11,10 +11,10 @@ import {
 import { describe, expect, it } from "vitest";
 import { ModelChain, RefusedByNode } from "../../test/support/modelChain.js";
 import { userAddress } from "../../test/support/user.js";
-import type { Authorization } from "./authorizations.js";
-import { type BlockTransaction, createNodeClient } from "./nodeClient.js";
+import type { Authorization } from "./client/authorizations.js";
+import { type BlockTransaction, createNodeClient } from "./client/nodeClient.js";
 import { createNonceProofs, type NonceProofs } from "./nonceProof.js";
-import { NodeRpcError, type RpcCall, type RpcOutcome } from "./rpc.js";
+import { NodeRpcError, type RpcCall, type RpcOutcome } from "./rpc/rpc.js";
 
 const account = userAddress(1);
 /** The order of the curve secp256k1. */

@@ -1,6 +1,6 @@
 import { bytesEqual, bytesToHex, type Hex } from "@gas-waiver/protocol";
-import { type Authorization, authorityOf } from "./authorizations.js";
-import type { BlockTransaction, BlockWithTransactions, NodeClient } from "./nodeClient.js";
+import { type Authorization, authorityOf } from "./client/authorizations.js";
+import type { BlockTransaction, BlockWithTransactions, NodeClient } from "./client/nodeClient.js";
 
 /** The transaction that used an account's nonce, read from the block that holds it. */
 export interface NonceUse {

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { NodeClient } from "./nodeClient.js";
+import type { NodeClient } from "./client/nodeClient.js";
 
 /** The chain's next nonces of a waiver and of some senders, read together. */
 export interface ChainNonces {

@@ -2,8 +2,8 @@ import type { ChangedSubmission } from "../store/lanes/heldLane.js";
 import { findAccounts, hasLostNonces, rewind } from "../store/rewind.js";
 import type { Store } from "../store/store.js";
 import { chunk } from "../util/chunk.js";
-import type { NodeClient } from "./nodeClient.js";
-import { MAX_BATCH_CALLS } from "./rpc.js";
+import type { NodeClient } from "./client/nodeClient.js";
+import { MAX_BATCH_CALLS } from "./rpc/rpc.js";
 
 /*
  * A developer takes a devnet back on purpose: to a snapshot, or to an older copy of its folder. There the chain's nonces say what

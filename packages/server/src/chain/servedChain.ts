@@ -1,14 +1,14 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
-import type { Logger } from "../model/log.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { adoptChain, type ChainIdentity, lastChain } from "../store/chains.js";
 import type { Store } from "../store/store.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
+import type { NodeClient } from "./client/nodeClient.js";
 import { type ChainDifference, findChainDifference } from "./compareChain.js";
-import type { NodeClient } from "./nodeClient.js";
 import { rewindToChain } from "./rewind.js";
-import { RpcUnavailableError } from "./rpc.js";
+import { RpcUnavailableError } from "./rpc/rpc.js";
 
 /** The chain that the service serves. */
 export interface ServedChain {

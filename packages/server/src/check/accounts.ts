@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, type ProtocolError, type ValidInnerTx } from "@gas-waiver/protocol";
-import type { NodeClient } from "../chain/nodeClient.js";
+import type { NodeClient } from "../chain/client/nodeClient.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { findSenderSubmissions, type SenderSubmission } from "../store/submissions/senderSubmissions.js";

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, type ProtocolError } from "@gas-waiver/protocol";
-import type { KeyCaps } from "../model/caller.js";
-import { capExceeded } from "../model/capExceeded.js";
+import type { KeyCaps } from "../model/keys/caller.js";
+import { capExceeded } from "../model/keys/capExceeded.js";
 import type { CapUse, DayUse } from "../store/keys/capUse.js";
 
 /** The part of a key's daily caps that a transaction would reserve: itself and its gas limit. */

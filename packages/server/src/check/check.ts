@@ -6,9 +6,9 @@ import {
   ProtocolError,
   type Simulation,
 } from "@gas-waiver/protocol";
-import { NodeRpcError, RpcUnavailableError } from "../chain/rpc.js";
-import type { Caller } from "../model/caller.js";
-import type { ResolvedOptions } from "../model/options.js";
+import { NodeRpcError, RpcUnavailableError } from "../chain/rpc/rpc.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";

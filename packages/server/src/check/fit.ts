@@ -1,6 +1,6 @@
 import { bytesToHex, type ProtocolError } from "@gas-waiver/protocol";
-import type { NodeClient } from "../chain/nodeClient.js";
-import type { Caller, KeyCaps } from "../model/caller.js";
+import type { NodeClient } from "../chain/client/nodeClient.js";
+import type { Caller, KeyCaps } from "../model/keys/caller.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";

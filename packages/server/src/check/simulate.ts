@@ -1,7 +1,7 @@
 import { callFailureOf, type Simulation, type ValidInnerTx } from "@gas-waiver/protocol";
-import { callRequest } from "../chain/callRequest.js";
-import type { NodeClient } from "../chain/nodeClient.js";
-import { NodeRpcError, type RpcOutcome } from "../chain/rpc.js";
+import { callRequest } from "../chain/client/callRequest.js";
+import type { NodeClient } from "../chain/client/nodeClient.js";
+import { NodeRpcError, type RpcOutcome } from "../chain/rpc/rpc.js";
 import { chunk } from "../util/chunk.js";
 
 /** Calls in one request to the node. Each may run for as long as its gas lasts. */

@@ -8,7 +8,7 @@ import {
   type WaiverAccount,
 } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
-import { isLoopbackHost } from "../model/networkAddress.js";
+import { isLoopbackHost } from "../model/options/networkAddress.js";
 import { CustodyThrottledError } from "../signing/custodyErrors.js";
 
 /** The two sides of mutual TLS, as PEM. */

@@ -1,4 +1,4 @@
-import type { LimitedCaller } from "../model/caller.js";
+import type { LimitedCaller } from "../model/keys/caller.js";
 import { createFairSemaphore, type FairSemaphore } from "../util/fairSemaphore.js";
 
 /** Runs the task of a client when it is the turn of its key among those behind the same address. */

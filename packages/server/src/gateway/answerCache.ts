@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { RpcCall } from "../chain/rpc.js";
-import { isObject } from "../chain/rpc.js";
+import type { RpcCall } from "../chain/rpc/rpc.js";
+import { isObject } from "../chain/rpc/rpc.js";
 import { EncodedJson } from "./jsonRpc.js";
 import { heightIn } from "./logRange.js";
 

@@ -1,7 +1,8 @@
 import { errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
-import { isObject } from "../chain/rpc.js";
-import type { Caller } from "../model/caller.js";
-import type { Logger } from "../model/log.js";
+import { isObject } from "../chain/rpc/rpc.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { Logger } from "../model/telemetry/log.js";
+import type { Subscriptions } from "./feed/subscriptions.js";
 import {
   encodeRefusal,
   encodeResult,
@@ -12,7 +13,6 @@ import {
   readRequest,
 } from "./jsonRpc.js";
 import type { GatewayMethods } from "./methods.js";
-import type { Subscriptions } from "./subscriptions.js";
 import { refusalFor } from "./words.js";
 
 /** Answers JSON-RPC like a node of a chain without fees, on which this service waives the gas. */

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createHeldLane } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { hashOf, innerOf, userAddress } from "../../test/support/user.js";
-import type { Caller } from "../model/caller.js";
+import type { Caller } from "../model/keys/caller.js";
 import { createSubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Store } from "../store/store.js";
 import { createHeldTransactions } from "./heldTransactions.js";

@@ -6,8 +6,8 @@ import {
   parseInnerTx,
   type SignedTransaction,
 } from "@gas-waiver/protocol";
-import { toQuantity } from "../chain/calls.js";
-import type { Caller, LimitedCaller } from "../model/caller.js";
+import { toQuantity } from "../chain/client/calls.js";
+import type { Caller, LimitedCaller } from "../model/keys/caller.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";

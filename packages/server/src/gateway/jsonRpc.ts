@@ -1,5 +1,5 @@
 import { isLosslessNumber, parse as parseLossless } from "lossless-json";
-import { isObject } from "../chain/rpc.js";
+import { isObject } from "../chain/rpc/rpc.js";
 
 // JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as nodes of Ethereum speak it: parameters are a list.
 

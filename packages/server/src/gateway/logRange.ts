@@ -1,4 +1,4 @@
-import { isObject } from "../chain/rpc.js";
+import { isObject } from "../chain/rpc/rpc.js";
 import { invalidParams } from "./jsonRpc.js";
 import { objectAt, quantityOf } from "./params.js";
 

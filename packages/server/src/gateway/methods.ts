@@ -1,7 +1,7 @@
 import { intrinsicGas } from "@gas-waiver/protocol";
-import { toQuantity } from "../chain/calls.js";
-import type { Caller } from "../model/caller.js";
-import type { ResolvedOptions } from "../model/options.js";
+import { toQuantity } from "../chain/client/calls.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import { createHeldTransactions, type HeldTransactionDependencies } from "./heldTransactions.js";
 import { boundedLogFilter } from "./logRange.js";
 import type { NodeReader } from "./nodeReader.js";

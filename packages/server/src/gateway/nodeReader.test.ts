@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deferred } from "../../test/support/deferred.js";
-import type { RpcOutcome } from "../chain/rpc.js";
-import type { Caller } from "../model/caller.js";
+import type { RpcOutcome } from "../chain/rpc/rpc.js";
+import type { Caller } from "../model/keys/caller.js";
 import { createNodeReader } from "./nodeReader.js";
 
 const caller = { keyId: "key" } as Caller;

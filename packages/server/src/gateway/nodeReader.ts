@@ -1,6 +1,6 @@
-import { ResponseTooLargeError } from "../chain/httpPoster.js";
-import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/rpc.js";
-import { type Caller, partyOf } from "../model/caller.js";
+import { ResponseTooLargeError } from "../chain/rpc/httpPoster.js";
+import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/rpc/rpc.js";
+import { type Caller, partyOf } from "../model/keys/caller.js";
 import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { createAddressTurns } from "./addressTurns.js";
 import type { AnswerCache } from "./answerCache.js";

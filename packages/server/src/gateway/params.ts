@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, hexToBytes, InvalidHexError } from "@gas-waiver/protocol";
-import { isObject } from "../chain/rpc.js";
+import { isObject } from "../chain/rpc/rpc.js";
 import { invalidParams } from "./jsonRpc.js";
 
 // Readers of the parameters that the gateway itself looks at. The node reads all others.

@@ -1,4 +1,4 @@
-import { isObject } from "../chain/rpc.js";
+import { isObject } from "../chain/rpc/rpc.js";
 
 // The shape of a chain that has no fees and no base fee. Wallets then sign legacy transactions with the price that
 // `eth_gasPrice` quotes: 0 (docs/design/gateway.md).

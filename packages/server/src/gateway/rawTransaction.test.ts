@@ -1,7 +1,7 @@
 import { bytesToHex, hashTransaction, parseInnerTx, type ResultLine } from "@gas-waiver/protocol";
 import { expect, it } from "vitest";
 import { innerOf } from "../../test/support/user.js";
-import type { Caller } from "../model/caller.js";
+import type { Caller } from "../model/keys/caller.js";
 import { createRawTransactionSender, type RawTransactionDependencies } from "./rawTransaction.js";
 
 const caller = { keyId: "key" } as Caller;

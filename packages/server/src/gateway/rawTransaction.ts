@@ -9,8 +9,8 @@ import {
   recoverSender,
 } from "@gas-waiver/protocol";
 import type { Intake } from "../intake/intake.js";
-import type { Caller } from "../model/caller.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import type { LineGroup } from "../results/resultLine.js";
 import { invalidParams } from "./jsonRpc.js";
 import type { NodeReader } from "./nodeReader.js";

@@ -1,8 +1,8 @@
 import { type AnySubmissionRecord, bytesToHex } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
-import type { Caller } from "../model/caller.js";
-import type { Submission } from "../model/submission.js";
-import { toSubmissionRecord } from "../model/submissionRecord.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { Submission } from "../model/submission/submission.js";
+import { toSubmissionRecord } from "../model/submission/submissionRecord.js";
 import type { Refusals } from "../results/refusals.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { findReadableSubmissions } from "../store/accept/readAccess.js";

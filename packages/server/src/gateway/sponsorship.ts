@@ -7,8 +7,8 @@ import {
   type UnsignedTransaction,
 } from "@gas-waiver/protocol";
 import type { ReadinessProbe } from "../health/readiness.js";
-import type { Caller } from "../model/caller.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { bytesAt, bytesOf, objectAt, quantityOf } from "./params.js";

@@ -1,6 +1,6 @@
-import type { EndpointHeads } from "../chain/endpointHeads.js";
-import { nodeStatuses, troubleOf } from "../chain/nodeStatus.js";
-import type { ResolvedOptions } from "../model/options.js";
+import { nodeStatuses, troubleOf } from "../chain/heads/nodeStatus.js";
+import type { EndpointHeads } from "../chain/rpc/endpointHeads.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import type { OpenStore } from "../store/store.js";
 import { PATIENCE_MS } from "./lastingState.js";
 import { createReadiness, type ReadinessProbe, type WaiverHealth } from "./readiness.js";

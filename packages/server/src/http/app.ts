@@ -23,10 +23,10 @@ import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
 import type { RequestParty } from "./limits/requestTurns.js";
 import { PUBLIC_ROUTES } from "./paths.js";
+import type { SharedPort } from "./port/sharedPort.js";
 import { refuseForeignHosts } from "./requestHost.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
-import type { SharedPort } from "./sharedPort.js";
 import { acceptSockets, isSocketRequest } from "./socket/socket.js";
 
 export interface AppDependencies

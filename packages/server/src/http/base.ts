@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FastifyInstance, fastify } from "fastify";
-import { DEFAULTS } from "../model/defaults.js";
-import type { Logger } from "../model/log.js";
-import type { Metrics } from "../model/metrics.js";
-import { addressGroup } from "../model/networkAddress.js";
-import type { TlsCertificate } from "../model/tlsCertificate.js";
+import { DEFAULTS } from "../model/options/defaults.js";
+import { addressGroup } from "../model/options/networkAddress.js";
+import type { TlsCertificate } from "../model/options/tlsCertificate.js";
+import type { Logger } from "../model/telemetry/log.js";
+import type { Metrics } from "../model/telemetry/metrics.js";
 import { registerJsonParser } from "./body/jsonBody.js";
 import { connectionAddress } from "./clientAddress.js";
 import { answerMalformedRequest, createErrorHandler } from "./errors.js";
@@ -14,8 +14,8 @@ import { type RequestParty, RequestTurns } from "./limits/requestTurns.js";
 import { closeUnusedConnections } from "./limits/unusedConnections.js";
 import { refuseUnknownPaths } from "./notFound.js";
 import type { RoutePattern } from "./paths.js";
+import { followTlsConnections, serverOptions } from "./port/tls.js";
 import { refuseUnclearHost, useTargetHost } from "./requestHost.js";
-import { followTlsConnections, serverOptions } from "./tls.js";
 
 export interface BaseAppOptions {
   readonly log: Logger;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addressGroup, parseAddressBlock } from "../model/networkAddress.js";
+import { addressGroup, parseAddressBlock } from "../model/options/networkAddress.js";
 import { type ClientAddressOptions, createClientAddress } from "./clientAddress.js";
 
 const TRUSTED = ["10.0.0.0/8", "192.0.2.7", "fd00::/8"];

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
-import { parseAddressBlock, plainAddress } from "../model/networkAddress.js";
-import type { ResolvedOptions } from "../model/options.js";
+import { parseAddressBlock, plainAddress } from "../model/options/networkAddress.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 
 export type ClientAddressOptions = Pick<ResolvedOptions, "trustedProxies" | "proxyHeader">;
 

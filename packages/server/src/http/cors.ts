@@ -1,6 +1,6 @@
 import { HEADERS, ROUTE_DEFINITIONS } from "@gas-waiver/protocol/description";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ANY_ORIGIN, isAllowedOrigin, isOriginOfKey } from "../model/origins.js";
+import { ANY_ORIGIN, isAllowedOrigin, isOriginOfKey } from "../model/options/origins.js";
 import { allowedMethods, pathOf } from "./paths.js";
 import { addVary } from "./vary.js";
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { ReadinessProbe } from "../health/readiness.js";
-import type { Logger } from "../model/log.js";
-import type { Metrics } from "../model/metrics.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
+import type { Metrics } from "../model/telemetry/metrics.js";
 import { createBaseApp } from "./base.js";
 import {
   type ConnectionLimits,
@@ -10,10 +10,10 @@ import {
   OPERATORS_CONNECTIONS,
   type OpenConnections,
 } from "./limits/connections.js";
+import type { SharedPort } from "./port/sharedPort.js";
 import { serveHealth } from "./routes/health.js";
 import { serveReady } from "./routes/ready.js";
 import type { RouteServices } from "./routes/routeHandler.js";
-import type { SharedPort } from "./sharedPort.js";
 
 export interface OperatorsAppServices extends Pick<RouteServices, "health"> {
   readonly metrics: Pick<Metrics, "registry" | "dropped">;

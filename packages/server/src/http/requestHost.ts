@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
-import { isAllowedHost } from "../model/origins.js";
+import { isAllowedHost } from "../model/options/origins.js";
 
 /** A request target in absolute-form, as clients send it to proxies: the authority, then the path and the query. */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;

@@ -7,10 +7,10 @@ import {
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
-import type { Caller } from "../model/caller.js";
-import type { Logger } from "../model/log.js";
-import type { RefusedLine } from "../model/refusedRecord.js";
+import type { Caller } from "../model/keys/caller.js";
 import { shuttingDown } from "../model/shuttingDown.js";
+import type { RefusedLine } from "../model/submission/refusedRecord.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { type Validation, validateTransaction } from "../policy/validateTransaction.js";
 import type { ResultLines } from "../results/lines.js";
 import type { Refusals } from "../results/refusals.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
-import type { Caller } from "../model/caller.js";
+import type { Caller } from "../model/keys/caller.js";
 import type { LineSource } from "../results/resultLine.js";
 import { acceptOfKey } from "../store/accept/acceptAll.js";
 import { CompetitorGoneError } from "../store/accept/competitors.js";

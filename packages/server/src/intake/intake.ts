@@ -1,11 +1,11 @@
 import { ProtocolError, type Wait } from "@gas-waiver/protocol";
-import type { AcceptedWork } from "../lane/acceptedWork.js";
-import type { LaneOffers } from "../lane/laneOffers.js";
-import type { Caller } from "../model/caller.js";
-import type { Logger } from "../model/log.js";
-import type { Metrics } from "../model/metrics.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { AcceptedWork } from "../lane/inbox/acceptedWork.js";
+import type { LaneOffers } from "../lane/inbox/laneOffers.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import { shuttingDown } from "../model/shuttingDown.js";
+import type { Logger } from "../model/telemetry/log.js";
+import type { Metrics } from "../model/telemetry/metrics.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";

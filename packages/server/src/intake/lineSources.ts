@@ -1,6 +1,6 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { capExceeded } from "../model/capExceeded.js";
-import type { Submission } from "../model/submission.js";
+import { capExceeded } from "../model/keys/capExceeded.js";
+import type { Submission } from "../model/submission/submission.js";
 import type { Validation } from "../policy/validateTransaction.js";
 import type { LineSource } from "../results/resultLine.js";
 import type { Acceptance } from "../store/accept/newSubmission.js";

@@ -1,7 +1,7 @@
 import type { ProtocolError } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { callerOf } from "../../test/support/callers.js";
-import { parseTerms } from "../model/keyTerms.js";
+import { parseTerms } from "../model/keys/keyTerms.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
 import { hashOfKey } from "./apiKey.js";
 import { CachedKey } from "./cachedKey.js";

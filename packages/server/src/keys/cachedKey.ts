@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { ProtocolError, type Reason } from "@gas-waiver/protocol";
-import type { Caller } from "../model/caller.js";
+import type { Caller } from "../model/keys/caller.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
 
 /** The right that a valid key gives to a request, and to the connection or stream that the request opens. */

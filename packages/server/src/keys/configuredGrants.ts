@@ -1,4 +1,4 @@
-import type { Caller } from "../model/caller.js";
+import type { Caller } from "../model/keys/caller.js";
 import { type Grant, unknownKey } from "./cachedKey.js";
 import type { ConfiguredKey } from "./configuredKeys.js";
 

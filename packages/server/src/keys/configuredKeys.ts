@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { PUBLISHABLE_PREFIX } from "@gas-waiver/protocol";
-import type { AdminToken } from "../model/adminToken.js";
+import type { AdminToken } from "../model/options/adminToken.js";
 import {
   addConfiguredKey,
   findConfiguredKey,

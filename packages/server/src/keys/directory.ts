@@ -1,8 +1,13 @@
 import { timingSafeEqual } from "node:crypto";
-import { type Caller, type KeyLimits, limitsOfService, type PublishableRights } from "../model/caller.js";
-import { DEFAULT_ADDRESS_LIMITS, type KeyTerms } from "../model/keyTerms.js";
-import type { Logger } from "../model/log.js";
-import type { ResolvedOptions } from "../model/options.js";
+import {
+  type Caller,
+  type KeyLimits,
+  limitsOfService,
+  type PublishableRights,
+} from "../model/keys/caller.js";
+import { DEFAULT_ADDRESS_LIMITS, type KeyTerms } from "../model/keys/keyTerms.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { findKeysChangedSince, type StoredKey } from "../store/keys/apiKeys.js";
 import type { Store } from "../store/store.js";
 import { isStoreUnavailable } from "../store/storeTrouble.js";

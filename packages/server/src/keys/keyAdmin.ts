@@ -5,7 +5,7 @@ import {
   type AuditRecord,
   auditRecordOf,
   type KeyAction,
-} from "../model/auditRecord.js";
+} from "../model/keys/auditRecord.js";
 import {
   changeTerms,
   DEFAULT_PUBLISHABLE_CAPS,
@@ -13,7 +13,7 @@ import {
   invalidTerms,
   type KeyTerms,
   termsToJson,
-} from "../model/keyTerms.js";
+} from "../model/keys/keyTerms.js";
 import { type AuditQuery, auditEntries, recordEvent } from "../store/audit/audit.js";
 import { lastChain } from "../store/chains.js";
 import { databaseNow } from "../store/databaseNow.js";

@@ -1,4 +1,4 @@
-import { type KeyTermsJson, termsToJson } from "../model/keyTerms.js";
+import { type KeyTermsJson, termsToJson } from "../model/keys/keyTerms.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
 
 /**

@@ -1,4 +1,4 @@
-import { createLog } from "../model/log.js";
+import { createLog } from "../model/telemetry/log.js";
 import { databaseNow } from "../store/databaseNow.js";
 import { openRunningStore, type StoreLocation } from "../store/store.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";

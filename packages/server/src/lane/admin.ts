@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
-import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
+import { createNodeClient, type NodeClient } from "../chain/client/nodeClient.js";
 import { createNonceProofs } from "../chain/nonceProof.js";
-import { createRpc } from "../chain/rpc.js";
-import type { Actor, AuditAction } from "../model/auditRecord.js";
+import { createRpc } from "../chain/rpc/rpc.js";
 import { StartError } from "../model/errors.js";
-import { createLog } from "../model/log.js";
+import type { Actor, AuditAction } from "../model/keys/auditRecord.js";
+import { createLog } from "../model/telemetry/log.js";
 import { lastEntryOfWaiver, recordEvent } from "../store/audit/audit.js";
 import { type ChainIdentity, isSameChain, lastChain } from "../store/chains.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
@@ -17,10 +17,10 @@ import { setLaneState } from "../store/lanes/setLaneState.js";
 import { type AssignedNonce, findAssignedNonces } from "../store/lanes/waiverNonces.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { inTransaction } from "../store/transaction.js";
-import { CONFIRM_MS, createConfirmations } from "./confirmations.js";
-import { findLostInclusions, type LostInclusion } from "./lostInclusion.js";
-import { type ReconcileContext, reconcile } from "./reconcile.js";
-import { examine, type Finding } from "./sweep.js";
+import { CONFIRM_MS, createConfirmations } from "./law/confirmations.js";
+import { type ReconcileContext, reconcile } from "./law/reconcile.js";
+import { findLostInclusions, type LostInclusion } from "./watch/lostInclusion.js";
+import { examine, type Finding } from "./watch/sweep.js";
 
 /** The operations on lanes for an operator, from outside of the service, whether it runs or not. */
 export interface LaneAdmin {

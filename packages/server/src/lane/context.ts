@@ -1,21 +1,21 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import type { NodeClient } from "../chain/nodeClient.js";
+import type { NodeClient } from "../chain/client/nodeClient.js";
 import type { NonceProofs } from "../chain/nonceProof.js";
-import type { Logger } from "../model/log.js";
-import type { Metrics } from "../model/metrics.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
+import type { Metrics } from "../model/telemetry/metrics.js";
 import type { Results } from "../results/results.js";
 import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
 import type { LaneFloors } from "../store/lanes/laneFloors.js";
 import type { Store } from "../store/store.js";
-import type { AcceptedWork } from "./acceptedWork.js";
-import type { BroadcastBuffer } from "./broadcastBuffer.js";
-import type { Confirmations } from "./confirmations.js";
-import type { LaneMemory } from "./laneMemory.js";
-import type { LaneOffers } from "./laneOffers.js";
-import type { RevertCauses } from "./revertCauses.js";
-import type { Routing } from "./routing.js";
+import type { Routing } from "./choose/routing.js";
+import type { AcceptedWork } from "./inbox/acceptedWork.js";
+import type { LaneMemory } from "./inbox/laneMemory.js";
+import type { LaneOffers } from "./inbox/laneOffers.js";
+import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
+import type { Confirmations } from "./law/confirmations.js";
+import type { RevertCauses } from "./law/revertCauses.js";
 
 /** The parts of the service that all lanes of this replica share. */
 export interface LaneDependencies {
@@ -60,3 +60,6 @@ export interface LaneContext extends WatchContext, Omit<LaneDependencies, "signe
   readonly laneMemory: LaneMemory;
   readonly nonceProofs: NonceProofs;
 }
+
+/** The longest rest of a lane that has had no work for a while. The poll of the store (`laneStatusCache.ts`) wakes it earlier. */
+export const LONG_REST_MS = 3_600_000;

@@ -10,7 +10,7 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import type { Store } from "../store/store.js";
 import type { SavedSigned } from "../store/transitions/saveSigned.js";
-import { createLaneParties } from "./laneParties.js";
+import { createLaneParties } from "./inbox/laneParties.js";
 import { IDLE_MS, initialState, type StepContext, step } from "./step.js";
 
 let store: Store;

@@ -7,10 +7,10 @@ import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/inFlight.js";
 import type { Store } from "../store/store.js";
-import { applyAnswers } from "./applyAnswers.js";
-import { assign } from "./assign.js";
-import { failSubmissions } from "./reconcile.js";
-import { createSetAsideProbe } from "./setAside.js";
+import { failSubmissions } from "./law/reconcile.js";
+import { applyAnswers } from "./send/applyAnswers.js";
+import { createSetAsideProbe } from "./send/setAside.js";
+import { assign } from "./sign/assign.js";
 
 let store: Store;
 let lane: HeldLane;

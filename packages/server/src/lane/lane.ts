@@ -4,25 +4,17 @@ import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
-import { createBroadcaster } from "./broadcaster.js";
-import { createConfirmations } from "./confirmations.js";
-import type { LaneContext, LaneDependencies } from "./context.js";
-import { createLaneBreaker } from "./laneBreaker.js";
-import { createLaneMemory } from "./laneMemory.js";
-import { createLaneParties } from "./laneParties.js";
-import type { LaneLease, LeaseKeeper } from "./lease.js";
+import { createLaneBreaker } from "./choose/laneBreaker.js";
+import { type LaneContext, type LaneDependencies, LONG_REST_MS } from "./context.js";
+import { createLaneMemory } from "./inbox/laneMemory.js";
+import { createLaneParties } from "./inbox/laneParties.js";
+import { createConfirmations } from "./law/confirmations.js";
 import { logFailure } from "./logFailure.js";
-import {
-  afterFailure,
-  IDLE_MS,
-  initialState,
-  LONG_REST_MS,
-  type StepContext,
-  step,
-  withLease,
-} from "./step.js";
-import { createWatcher } from "./watch.js";
-import { type LaneWatch, startLaneWatch } from "./watchLane.js";
+import type { LaneLease, LeaseKeeper } from "./own/lease.js";
+import { createBroadcaster } from "./send/broadcaster.js";
+import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
+import { createWatcher } from "./watch/watch.js";
+import { type LaneWatch, startLaneWatch } from "./watch/watchLane.js";
 import type { WorkKind } from "./workSignal.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */

@@ -2,14 +2,14 @@ import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
-import { type Caretaker, startCaretaker } from "./caretaker.js";
+import type { LaneStatusCache } from "./choose/laneStatusCache.js";
 import type { LaneDependencies } from "./context.js";
-import { startFinalityRounds } from "./finalityRounds.js";
 import { type Lane, startLane } from "./lane.js";
-import type { LaneStatusCache } from "./laneStatusCache.js";
-import { createLeaseKeeper } from "./lease.js";
-import type { OwnWaivers } from "./ownWaivers.js";
-import { type Spreading, startSpreading } from "./spreadLanes.js";
+import { createLeaseKeeper } from "./own/lease.js";
+import type { OwnWaivers } from "./own/ownWaivers.js";
+import { type Spreading, startSpreading } from "./own/spreadLanes.js";
+import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
+import { startFinalityRounds } from "./watch/finalityRounds.js";
 import type { WorkKind } from "./workSignal.js";
 
 /** The lanes of the waivers whose accounts this replica has. */

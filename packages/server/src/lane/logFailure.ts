@@ -1,4 +1,4 @@
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import { isStoreUnavailable } from "../store/storeTrouble.js";
 

@@ -1,4 +1,4 @@
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 
 const RETRY_MS = 500;

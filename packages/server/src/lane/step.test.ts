@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import type { LaneState } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
-import { createLaneParties } from "./laneParties.js";
+import { createLaneParties } from "./inbox/laneParties.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 
 function leaseIn(state: LaneState, epoch = 1n): Lease {

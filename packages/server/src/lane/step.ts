@@ -1,17 +1,17 @@
-import { MAX_BATCH_CALLS } from "../chain/rpc.js";
+import { MAX_BATCH_CALLS } from "../chain/rpc/rpc.js";
 import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/unfinished.js";
-import { acceptOffered } from "./acceptOffered.js";
-import { NotBroadcastError } from "./applyAnswers.js";
-import { type Assigned, assign } from "./assign.js";
-import type { Broadcaster } from "./broadcaster.js";
+import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
-import type { LaneBreaker } from "./laneBreaker.js";
-import { createLaneParties, type LaneParties } from "./laneParties.js";
+import { createLaneParties, type LaneParties } from "./inbox/laneParties.js";
+import { NotBroadcastError } from "./send/applyAnswers.js";
+import type { Broadcaster } from "./send/broadcaster.js";
+import { acceptOffered } from "./sign/acceptOffered.js";
+import { type Assigned, assign } from "./sign/assign.js";
 
 /**
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.
@@ -29,8 +29,6 @@ const ROOM_FOR_OTHERS = 1.5;
 const MAX_ROOM_MS = 50;
 /** The time that a lane rests after a step unless it is woken, in ms. */
 export const IDLE_MS = 250;
-/** The longest rest of a lane that has had no work for a while. The poll of the store (`directory.ts`) wakes it at the latest. */
-export const LONG_REST_MS = 3_600_000;
 
 /**
  * One step of a lane, as a function of an explicit state. The loop in `lane.ts` only drives it.

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { FailureCount } from "../model/failedAuthentication.js";
-import { createLog } from "../model/log.js";
+import type { FailureCount } from "../model/keys/failedAuthentication.js";
+import { createLog } from "../model/telemetry/log.js";
 import { startAuditingFailures } from "./auditFailures.js";
 
 it("a flood of bad keys from many addresses adds 20 entries to the audit, the last one for all the others", async () => {

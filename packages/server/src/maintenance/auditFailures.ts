@@ -1,5 +1,5 @@
-import type { FailureCount } from "../model/failedAuthentication.js";
-import type { Logger } from "../model/log.js";
+import type { FailureCount } from "../model/keys/failedAuthentication.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { recordEvent } from "../store/audit/audit.js";
 import type { OpenStore } from "../store/store.js";
 

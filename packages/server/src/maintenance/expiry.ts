@@ -1,6 +1,6 @@
-import type { NodeClient } from "../chain/nodeClient.js";
-import type { Logger } from "../model/log.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { NodeClient } from "../chain/client/nodeClient.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
 import type { Results } from "../results/results.js";
 import type { Store } from "../store/store.js";
 import {

@@ -1,4 +1,4 @@
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { forgetIdempotentRequests } from "../store/accept/idempotentRequests.js";
 import type { Store } from "../store/store.js";
 

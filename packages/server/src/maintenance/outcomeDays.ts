@@ -1,5 +1,5 @@
-import type { Logger } from "../model/log.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { createDaysAhead } from "../store/outcomes/createDays.js";
 import { dropOldDays } from "../store/outcomes/dropDays.js";
 import { findOldestDay } from "../store/outcomes/outcomeDays.js";

@@ -1,4 +1,4 @@
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import type { Store } from "../store/store.js";
 import { vacuumUnfinished } from "../store/vacuum.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";

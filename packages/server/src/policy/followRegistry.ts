@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { BlockRef, Registry, RegistryReading } from "./registry.js";
 

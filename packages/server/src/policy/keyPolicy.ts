@@ -11,8 +11,8 @@ import {
   WAITS,
   type WaiverPolicy,
 } from "@gas-waiver/protocol";
-import type { Caller, KeyCaps } from "../model/caller.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { Caller, KeyCaps } from "../model/keys/caller.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";

@@ -11,7 +11,7 @@ import {
   readPolicyVersion,
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
-import { blockCall, toQuantity } from "../chain/calls.js";
+import { blockCall, toQuantity } from "../chain/client/calls.js";
 import {
   isObject,
   MAX_BATCH_CALLS,
@@ -20,7 +20,7 @@ import {
   type RpcCall,
   type RpcOutcome,
   RpcUnavailableError,
-} from "../chain/rpc.js";
+} from "../chain/rpc/rpc.js";
 import { chunk } from "../util/chunk.js";
 
 /** A block of the chain. */

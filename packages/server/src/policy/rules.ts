@@ -1,6 +1,6 @@
 import type { InnerTxRules } from "@gas-waiver/protocol";
-import { type Caller, scopeOf } from "../model/caller.js";
-import type { ResolvedOptions } from "../model/options.js";
+import { type Caller, scopeOf } from "../model/keys/caller.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import type { PolicySet } from "./policySet.js";
 
 /** The rules that hold for every caller. */

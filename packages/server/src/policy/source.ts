@@ -1,8 +1,8 @@
 import { bytesToHex, ProtocolError, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
-import { RpcUnavailableError } from "../chain/rpc.js";
+import { RpcUnavailableError } from "../chain/rpc/rpc.js";
 import { StartError } from "../model/errors.js";
-import type { Logger } from "../model/log.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { followRegistry } from "./followRegistry.js";
 import { configuredPolicies, type PolicySet, registryPolicies, type WaiverTargets } from "./policySet.js";
 import { type Registry, RegistryUnreadableError } from "./registry.js";

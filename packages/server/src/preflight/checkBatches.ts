@@ -1,6 +1,6 @@
-import { readBatchAnswer } from "../chain/batchAnswer.js";
-import { MAX_REQUEST_BYTES } from "../chain/endpointLimits.js";
-import { MAX_BATCH_CALLS } from "../chain/rpc.js";
+import { readBatchAnswer } from "../chain/rpc/batchAnswer.js";
+import { MAX_REQUEST_BYTES } from "../chain/rpc/endpointLimits.js";
+import { MAX_BATCH_CALLS } from "../chain/rpc/rpc.js";
 import { type Finding, notProven, ok, warning } from "./finding.js";
 import type { ProbedNode } from "./probedNode.js";
 

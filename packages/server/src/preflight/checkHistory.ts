@@ -1,4 +1,4 @@
-import { blockCall, nonceCallAt } from "../chain/calls.js";
+import { blockCall, nonceCallAt } from "../chain/client/calls.js";
 import type { FoundTransaction } from "./checkLookups.js";
 import { type Finding, ok, refuses, warning } from "./finding.js";
 import { blockIn, type ProbedBlock, type ProbedNode, quantityIn, resultIn } from "./probedNode.js";

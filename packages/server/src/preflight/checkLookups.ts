@@ -1,5 +1,5 @@
-import { blockCall, toQuantity } from "../chain/calls.js";
-import { isObject } from "../chain/rpc.js";
+import { blockCall, toQuantity } from "../chain/client/calls.js";
+import { isObject } from "../chain/rpc/rpc.js";
 import { type Finding, notProven, ok, refuses } from "./finding.js";
 import { blockIn, errorIn, type ProbedBlock, type ProbedNode, quantityIn, resultIn } from "./probedNode.js";
 

@@ -1,5 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import { blockCall } from "../chain/calls.js";
+import { blockCall } from "../chain/client/calls.js";
 import type { ChainIdentity } from "../store/chains.js";
 import { UNKNOWN_GENESIS } from "../store/chains.js";
 import { type Finding, ok, refuses, warning } from "./finding.js";

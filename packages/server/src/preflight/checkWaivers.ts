@@ -1,5 +1,5 @@
 import { bytesToHex, MARKER_ADDRESS } from "@gas-waiver/protocol";
-import { isUnanswered } from "../chain/rpc.js";
+import { isUnanswered } from "../chain/rpc/rpc.js";
 import { createRegistry, RegistryUnreadableError } from "../policy/registry.js";
 import { type Finding, notProven, ok, refuses, warning } from "./finding.js";
 import { errorIn, type ProbedNode } from "./probedNode.js";

@@ -1,5 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import { blockCall } from "../chain/calls.js";
+import { blockCall } from "../chain/client/calls.js";
 import { isSameChain, UNKNOWN_GENESIS } from "../store/chains.js";
 import type { NodeState } from "./checkState.js";
 import { type Finding, type NodeFinding, ok, refuses, warning } from "./finding.js";

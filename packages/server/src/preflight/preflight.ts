@@ -1,4 +1,4 @@
-import { MAX_LAG_SECONDS } from "../chain/endpointHeads.js";
+import { MAX_LAG_SECONDS } from "../chain/rpc/endpointHeads.js";
 import { checkBatches } from "./checkBatches.js";
 import { checkHistory } from "./checkHistory.js";
 import { checkLookups } from "./checkLookups.js";

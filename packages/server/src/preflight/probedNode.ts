@@ -1,9 +1,9 @@
-import type { Poster } from "../chain/httpPoster.js";
-import { createPoster } from "../chain/httpPoster.js";
-import { hash32, quantity } from "../chain/nodeAnswers.js";
-import { createNodeClient, type NodeClient } from "../chain/nodeClient.js";
-import { createRpc, isObject, NodeRpcError, type Rpc, type RpcOutcome } from "../chain/rpc.js";
-import { nodeName } from "../chain/watchEndpoints.js";
+import { hash32, quantity } from "../chain/client/nodeAnswers.js";
+import { createNodeClient, type NodeClient } from "../chain/client/nodeClient.js";
+import { nodeName } from "../chain/heads/watchEndpoints.js";
+import type { Poster } from "../chain/rpc/httpPoster.js";
+import { createPoster } from "../chain/rpc/httpPoster.js";
+import { createRpc, isObject, NodeRpcError, type Rpc, type RpcOutcome } from "../chain/rpc/rpc.js";
 
 /** A node that is being checked, alone. */
 export interface ProbedNode {

@@ -1,6 +1,6 @@
 import { StartError } from "../model/errors.js";
-import type { Logger } from "../model/log.js";
-import type { ResolvedOptions } from "../model/options.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 import type { NodeFinding } from "./finding.js";
 import { checkNodes } from "./preflight.js";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
 import { outcomeOf } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
-import { createMetrics } from "../model/metrics.js";
+import { createMetrics } from "../model/telemetry/metrics.js";
 import type { Store } from "../store/store.js";
 import { awaitLines } from "./lines.js";
 import { OpenRequests } from "./openRequests.js";

@@ -1,7 +1,7 @@
 import type { ResultLine, Wait } from "@gas-waiver/protocol";
-import type { Metrics } from "../model/metrics.js";
-import type { ResolvedOptions } from "../model/options.js";
-import type { Submission } from "../model/submission.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import type { Submission } from "../model/submission/submission.js";
+import type { Metrics } from "../model/telemetry/metrics.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import { chunk } from "../util/chunk.js";

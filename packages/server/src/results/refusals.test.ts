@@ -5,7 +5,7 @@ import { callerOf } from "../../test/support/callers.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { innerOf } from "../../test/support/user.js";
-import type { RefusedLine } from "../model/refusedRecord.js";
+import type { RefusedLine } from "../model/submission/refusedRecord.js";
 import { dropOldRefusals, findRefusals } from "../store/refusals/refusals.js";
 import type { OpenStore } from "../store/store.js";
 import {

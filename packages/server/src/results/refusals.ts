@@ -1,7 +1,7 @@
 import type { RefusedRecord } from "@gas-waiver/protocol";
-import type { Caller } from "../model/caller.js";
-import type { Logger } from "../model/log.js";
-import { type RefusedLine, toRefusedRecord } from "../model/refusedRecord.js";
+import type { Caller } from "../model/keys/caller.js";
+import { type RefusedLine, toRefusedRecord } from "../model/submission/refusedRecord.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { findRefusals, type Refusal, saveRefusals } from "../store/refusals/refusals.js";
 import type { OpenStore, Store } from "../store/store.js";
 import { isStoreUnavailable } from "../store/storeTrouble.js";

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { keysChannel } from "../store/keys/apiKeys.js";
 import { reloadChannel } from "../store/lanes/requestReload.js";
 import { listen, notify } from "../store/notifications.js";

@@ -10,8 +10,8 @@ import {
   type ResultLine,
   type Wait,
 } from "@gas-waiver/protocol";
-import type { ResolvedOptions } from "../model/options.js";
-import { certaintyOf, revertedError, type Submission } from "../model/submission.js";
+import type { ResolvedOptions } from "../model/options/options.js";
+import { certaintyOf, revertedError, type Submission } from "../model/submission/submission.js";
 import { type SubmissionUpdate, updateOf } from "./results.js";
 
 // Makes the result line of one transaction (D13).

@@ -1,6 +1,6 @@
 import type { ErrorValues } from "@gas-waiver/protocol";
-import type { Logger } from "../model/log.js";
-import type { Failure, Inclusion, Submission, WithCause } from "../model/submission.js";
+import type { Failure, Inclusion, Submission, WithCause } from "../model/submission/submission.js";
+import type { Logger } from "../model/telemetry/log.js";
 import type { ChangedSubmission } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";

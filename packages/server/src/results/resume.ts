@@ -6,8 +6,8 @@ import {
   type RefusedRecord,
 } from "@gas-waiver/protocol";
 import { validate as isUuid } from "uuid";
-import type { Caller } from "../model/caller.js";
-import type { Submission } from "../model/submission.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { Submission } from "../model/submission/submission.js";
 import { findReadableSubmissions } from "../store/accept/readAccess.js";
 import { linesOf, type ResultLinesOptions } from "./lines.js";
 import type { Refusals } from "./refusals.js";

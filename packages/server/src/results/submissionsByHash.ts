@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import type { Submission } from "../model/submission.js";
+import type { Submission } from "../model/submission/submission.js";
 import { findFinishedByHash, findReadableSubmissions } from "../store/accept/readAccess.js";
 import type { Store } from "../store/store.js";
 import { findHeldTransactions, type HeldTransaction } from "../store/submissions/findHeldTransactions.js";

@@ -10,7 +10,7 @@ import {
   type WaiverAccount,
   wrapInnerTx,
 } from "@gas-waiver/protocol";
-import type { Metrics } from "../model/metrics.js";
+import type { Metrics } from "../model/telemetry/metrics.js";
 import { onAbort } from "../util/onAbort.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import { type CallOutcome, callCustody, custodyError, type Signable } from "./custodyCalls.js";

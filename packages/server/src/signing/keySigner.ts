@@ -1,4 +1,4 @@
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { type SigningThread, startSigningThread } from "./startThread.js";
 import { type SignedWrapper, signWrappers, type WrapperRequest, type WrappingOptions } from "./wrappers.js";
 

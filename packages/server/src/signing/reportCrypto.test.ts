@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { reportCrypto } from "./reportCrypto.js";
 
 it("says which cryptography is not the fastest, and warns of the slow one with what to do", () => {

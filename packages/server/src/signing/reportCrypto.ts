@@ -1,6 +1,6 @@
 import { arch, platform } from "node:process";
 import type { Crypto } from "@gas-waiver/protocol";
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 
 /** Logs which cryptography this process uses, where it is not the fastest: slow cryptography limits the whole service. */
 export function reportCrypto(name: Crypto["name"], log: Logger): void {

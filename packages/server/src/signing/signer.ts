@@ -1,5 +1,5 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import type { Metrics } from "../model/metrics.js";
+import type { Metrics } from "../model/telemetry/metrics.js";
 import { CustodySigner } from "./custodySigner.js";
 import { createKeySigner, type KeySigner, type KeySignerDependencies } from "./keySigner.js";
 import type { LaneSigner } from "./laneSigner.js";

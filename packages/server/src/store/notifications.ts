@@ -1,4 +1,4 @@
-import type { Logger } from "../model/log.js";
+import type { Logger } from "../model/telemetry/log.js";
 import { type Connection, createConnection } from "./database.js";
 import type { Store } from "./store.js";
 

@@ -1,4 +1,4 @@
-import type { Failure } from "../model/submission.js";
+import type { Failure } from "../model/submission/submission.js";
 import type { ChangedSubmission } from "./lanes/heldLane.js";
 import { byteaArray } from "./statements.js";
 import type { Queryable, Store } from "./store.js";

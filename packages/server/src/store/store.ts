@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { DEFAULTS } from "../model/defaults.js";
 import { StartError } from "../model/errors.js";
-import type { Logger } from "../model/log.js";
+import { DEFAULTS } from "../model/options/defaults.js";
+import type { Logger } from "../model/telemetry/log.js";
 import {
   type ConnectionOptions,
   type DatabaseAddress,
@@ -207,7 +207,7 @@ function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
 
 /** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */
 const MONITOR_ANSWER_MS = 3_000;
-/** One for the statement that renews all leases, and two for those that wait for one row each (`lane/lease.ts`). */
+/** One for the statement that renews all leases, and two for those that wait for one row each (`lane/own/lease.ts`). */
 const LEASE_CONNECTIONS = 3;
 /** The shortest time limit of a renewal, in ms. A busy database may need some hundred. */
 const MIN_LEASE_ANSWER_MS = 1_000;

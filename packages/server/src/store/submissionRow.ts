@@ -1,5 +1,5 @@
 import { type ErrorValues, isReason } from "@gas-waiver/protocol";
-import type { Submission, SubmissionState } from "../model/submission.js";
+import type { Submission, SubmissionState } from "../model/submission/submission.js";
 
 /** The columns that {@link submissionOf} reads, for a `select`. An earlier wrapper of a queued submission may still land. */
 export const SUBMISSION_COLUMNS =

@@ -167,7 +167,7 @@ const VALUES_IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
     "REVERTED revertData",
     "REVERTED causeFrom",
   ],
-  "packages/server/src/lane/reconcile.test.ts": ["NONCE_TOO_LOW usedBy", "NONCE_TOO_LOW blockNumber"],
+  "packages/server/src/lane/law/reconcile.test.ts": ["NONCE_TOO_LOW usedBy", "NONCE_TOO_LOW blockNumber"],
 };
 
 describe("every reason of the documentation", () => {

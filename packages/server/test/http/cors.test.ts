@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isAllowedOrigin, isOrigin } from "../../src/model/origins.js";
+import { isAllowedOrigin, isOrigin } from "../../src/model/options/origins.js";
 import { hasBrowser, launchBrowser } from "../support/browser.js";
 import { API_KEY, GOOD_HEADERS, testServices } from "../support/testService.js";
 

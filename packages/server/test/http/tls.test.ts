@@ -6,7 +6,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { ADMIN_ROUTES } from "../../src/admin/routes.js";
-import { certificateProblems, certificateWarning } from "../../src/model/tlsCertificate.js";
+import { certificateProblems, certificateWarning } from "../../src/model/options/tlsCertificate.js";
 import { makeCertificate } from "../support/certificate.js";
 import { API_KEY, GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
 import { TestSocket } from "../support/testSocket.js";

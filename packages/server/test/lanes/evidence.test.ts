@@ -1,10 +1,10 @@
 // A submission does not end while one of its wrappers may still land.
 import { describe, expect, it } from "vitest";
-import type { NodeClient } from "../../src/chain/nodeClient.js";
+import type { NodeClient } from "../../src/chain/client/nodeClient.js";
 import type { NonceUse } from "../../src/chain/nonceProof.js";
-import { CONFIRM_MS, createConfirmations } from "../../src/lane/confirmations.js";
-import { type ReconcileContext, reconcile } from "../../src/lane/reconcile.js";
-import { requeueMisplaced } from "../../src/lane/requeueMisplaced.js";
+import { CONFIRM_MS, createConfirmations } from "../../src/lane/law/confirmations.js";
+import { type ReconcileContext, reconcile } from "../../src/lane/law/reconcile.js";
+import { requeueMisplaced } from "../../src/lane/law/requeueMisplaced.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import { findInFlight } from "../../src/store/lanes/inFlight.js";
 import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/withdrawnWrappers.js";

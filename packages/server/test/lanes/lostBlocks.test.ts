@@ -5,7 +5,7 @@ import { openLaneAdmin } from "../../src/lane/admin.js";
 import { GOOD_HEADERS, outcomeOf, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
-vi.mock(import("../../src/lane/lostBlocks.js"), async (load) => {
+vi.mock(import("../../src/lane/watch/lostBlocks.js"), async (load) => {
   const real = await load();
   // The service's clock for these checks goes thirty times as fast.
   const fast = (context: Parameters<typeof real.createLostBlocksCheck>[0]) =>

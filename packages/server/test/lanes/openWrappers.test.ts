@@ -8,11 +8,11 @@ import {
   signWrapperTxWithKey,
 } from "@gas-waiver/protocol";
 import { describe, expect, it, vi } from "vitest";
-import type { NodeClient } from "../../src/chain/nodeClient.js";
+import type { NodeClient } from "../../src/chain/client/nodeClient.js";
 import type { NonceProofs, NonceUse } from "../../src/chain/nonceProof.js";
-import { createConfirmations } from "../../src/lane/confirmations.js";
 import type { WatchContext } from "../../src/lane/context.js";
-import { createOpenWrapperSearch } from "../../src/lane/openWrappers.js";
+import { createConfirmations } from "../../src/lane/law/confirmations.js";
+import { createOpenWrapperSearch } from "../../src/lane/watch/openWrappers.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import type { Store } from "../../src/store/store.js";
 import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { openAudit } from "../../src/admin/openAudit.js";
 import { openLaneAdmin } from "../../src/lane/admin.js";
-import type { AuditRecord } from "../../src/model/auditRecord.js";
+import type { AuditRecord } from "../../src/model/keys/auditRecord.js";
 import { testServices } from "../support/testService.js";
 import { accountsOf, WAIVER_KEY } from "../support/user.js";
 

@@ -1,7 +1,7 @@
 // The policies of the chain's registry: followed, narrowed by a configuration, and unreadable.
 import { bytesToHex, hexToBytes, parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import type { ServerOptions } from "../../src/model/options.js";
+import type { ServerOptions } from "../../src/model/options/options.js";
 import {
   approvalOf,
   changePolicy,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { createAcceptedWork } from "../../src/lane/acceptedWork.js";
 import type { LaneContext } from "../../src/lane/context.js";
-import { createLaneMemory } from "../../src/lane/laneMemory.js";
-import { createLaneOffers } from "../../src/lane/laneOffers.js";
+import { createAcceptedWork } from "../../src/lane/inbox/acceptedWork.js";
+import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
+import { createLaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";

@@ -5,10 +5,10 @@ import { FailedAuthentications } from "../../src/http/limits/failedAuthenticatio
 import { hashOfKey } from "../../src/keys/apiKey.js";
 import { unknownKey } from "../../src/keys/cachedKey.js";
 import { ConfiguredGrants } from "../../src/keys/configuredGrants.js";
-import { type Caller, limitsOfService } from "../../src/model/caller.js";
-import { createLog } from "../../src/model/log.js";
-import { createMetrics } from "../../src/model/metrics.js";
-import { resolveOptions } from "../../src/model/resolveOptions.js";
+import { type Caller, limitsOfService } from "../../src/model/keys/caller.js";
+import { resolveOptions } from "../../src/model/options/resolveOptions.js";
+import { createLog } from "../../src/model/telemetry/log.js";
+import { createMetrics } from "../../src/model/telemetry/metrics.js";
 import { optionsFor } from "./testService.js";
 
 /** The limits of the keys of a test's service, which no test reaches by accident. */

@@ -4,7 +4,7 @@ import { vi } from "vitest";
 
 export const causePatience = { ms: 60_000 };
 
-vi.mock(import("../../src/lane/revertCauses.js"), async (load) => {
+vi.mock(import("../../src/lane/law/revertCauses.js"), async (load) => {
   const revertCauses = await load();
   return {
     ...revertCauses,

@@ -1,4 +1,4 @@
-import type { ServerOptions } from "../../src/model/options.js";
+import type { ServerOptions } from "../../src/model/options/options.js";
 import { runProgram } from "./childProgram.js";
 import { WAIVER_KEY } from "./user.js";
 

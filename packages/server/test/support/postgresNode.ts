@@ -10,7 +10,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { createLog } from "../../src/model/log.js";
+import { createLog } from "../../src/model/telemetry/log.js";
 import { createConnection } from "../../src/store/database.js";
 import { SUPERUSER } from "../../src/store/server/clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { MAX_BATCH_CALLS } from "../../src/chain/rpc.js";
+import { MAX_BATCH_CALLS } from "../../src/chain/rpc/rpc.js";
 import { ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
 import { NewHeadsServer } from "./newHeadsServer.js";
 

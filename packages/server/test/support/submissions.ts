@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { decodeInnerTx, hashTransaction, hexToBytes, recoverSender } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
-import type { SubmissionState } from "../../src/model/submission.js";
+import type { SubmissionState } from "../../src/model/submission/submission.js";
 import { accept } from "../../src/store/accept/accept.js";
 import type { NewSubmission } from "../../src/store/accept/newSubmission.js";
 import { adoptChain } from "../../src/store/chains.js";

@@ -1,11 +1,11 @@
 import { createAnswerCache } from "../../gateway/answerCache.js";
-import { type BlockFeed, createBlockFeed, type NewBlocks } from "../../gateway/blockFeed.js";
+import { type BlockFeed, createBlockFeed, type NewBlocks } from "../../gateway/feed/blockFeed.js";
 import { createGateway, type Gateway } from "../../gateway/gateway.js";
 import { MAX_BATCH_CALLS } from "../../gateway/jsonRpc.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
-import type { Caller, RateLimits } from "../../model/caller.js";
-import type { ResolvedOptions } from "../../model/options.js";
+import type { Caller, RateLimits } from "../../model/keys/caller.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
 import { createAddressShares } from "../limits/addressShares.js";
 import { createLocalRateLimiter } from "../limits/localRateLimiter.js";
 import type { RouteServices } from "../routes/routeHandler.js";

@@ -1,10 +1,10 @@
 import { assertFewValues, CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
-import type { BlockFeed } from "../../gateway/blockFeed.js";
+import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
+import { createSubscriptions, type Subscriptions } from "../../gateway/feed/subscriptions.js";
 import type { Gateway } from "../../gateway/gateway.js";
 import { encodeRefusalOf, GatewayRefusal, RPC_CODES, restoreExactIds } from "../../gateway/jsonRpc.js";
-import { createSubscriptions, type Subscriptions } from "../../gateway/subscriptions.js";
 import { refusalFor } from "../../gateway/words.js";
-import type { ResolvedOptions } from "../../model/options.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {

@@ -1,4 +1,4 @@
-import type { LimitedCaller, RateLimits } from "../../model/caller.js";
+import type { LimitedCaller, RateLimits } from "../../model/keys/caller.js";
 import { type RateUnit, rateExceeded } from "./localRateLimiter.js";
 
 /** Limits each key on this replica, and shares its rate among the addresses behind it. */

@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { type Caller, type LimitedCaller, partyOf } from "../../model/caller.js";
+import { type Caller, type LimitedCaller, partyOf } from "../../model/keys/caller.js";
 
 /** The memory of one body or WebSocket message. */
 export interface MemoryReservation {

@@ -2,11 +2,11 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
-import { DEFAULTS } from "../../model/defaults.js";
-import type { Metrics } from "../../model/metrics.js";
-import { addressGroup } from "../../model/networkAddress.js";
+import { DEFAULTS } from "../../model/options/defaults.js";
+import { addressGroup } from "../../model/options/networkAddress.js";
+import type { Metrics } from "../../model/telemetry/metrics.js";
 import { connectionAddress, trustedAddresses } from "../clientAddress.js";
-import { tcpConnectionOf } from "../tls.js";
+import { tcpConnectionOf } from "../port/tls.js";
 
 /** The limits of connections of all kinds, WebSockets and idle ones included. Without a number there is no limit but the system's. */
 export interface ConnectionLimits {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Logger } from "../../model/log.js";
-import { createMetrics } from "../../model/metrics.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import { createMetrics } from "../../model/telemetry/metrics.js";
 import { FailedAuthentications, UNKNOWN_KEY_LIMITS } from "./failedAuthentications.js";
 
 const GUESS = { interface: "api", address: "192.0.2.7", reason: "UNKNOWN_KEY" } as const;

@@ -3,10 +3,10 @@ import type {
   AuthenticatedInterface,
   FailedAuthentication,
   FailureCount,
-} from "../../model/failedAuthentication.js";
-import type { Logger } from "../../model/log.js";
-import type { Metrics } from "../../model/metrics.js";
-import { addressGroup } from "../../model/networkAddress.js";
+} from "../../model/keys/failedAuthentication.js";
+import { addressGroup } from "../../model/options/networkAddress.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import type { Metrics } from "../../model/telemetry/metrics.js";
 import { type RateState, rateStateOf } from "./localRateLimiter.js";
 
 /** Unknown keys that an address may show: some at once, and then one a second. */

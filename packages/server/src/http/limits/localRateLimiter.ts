@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { type Caller, type LimitedCaller, partyOf, type RateLimits } from "../../model/caller.js";
+import { type Caller, type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
 
 /** The things that a rate counts, which the `RateLimit` header fields name. */
 export type RateUnit = "transactions" | "reads" | "unknown-keys";

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { RateLimits } from "../../model/caller.js";
+import type { RateLimits } from "../../model/keys/caller.js";
 import type { RateState, RateUnit } from "./localRateLimiter.js";
 
 /** Sets the IETF `RateLimit` field (draft-ietf-httpapi-ratelimit-headers). */

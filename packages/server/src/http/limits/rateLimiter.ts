@@ -1,4 +1,4 @@
-import type { Logger } from "../../model/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { within } from "../../util/within.js";
 import { limitAddresses } from "./addressRateLimiter.js";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError } from "@gas-waiver/protocol";
-import { type LimitedCaller, partyOf } from "../../model/caller.js";
-import type { Metrics } from "../../model/metrics.js";
-import type { ResolvedOptions } from "../../model/options.js";
+import { type LimitedCaller, partyOf } from "../../model/keys/caller.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
+import type { Metrics } from "../../model/telemetry/metrics.js";
 import { createFairSemaphore, TooManyWaitingError } from "../../util/fairSemaphore.js";
 import { createLocalRateLimiter } from "./localRateLimiter.js";
 

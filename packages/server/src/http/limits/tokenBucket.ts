@@ -1,4 +1,4 @@
-import type { RateLimits } from "../../model/caller.js";
+import type { RateLimits } from "../../model/keys/caller.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { type RateExceededError, type RateState, rateExceeded, rateStateOf } from "./localRateLimiter.js";
 

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import { tcpConnectionOf } from "../tls.js";
+import { tcpConnectionOf } from "../port/tls.js";
 
 /**
  * Closes the connections without any request when the service shuts down. Clients open some in advance. Node waits for

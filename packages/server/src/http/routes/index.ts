@@ -1,7 +1,7 @@
 import { ProtocolError, ROUTES, type RouteName } from "@gas-waiver/protocol";
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import { type AuthenticatedRequest, requireApiKey } from "../authenticator.js";
-import { prefixOf } from "../networkPrefix.js";
+import { prefixOf } from "../port/networkPrefix.js";
 import { serveCheck } from "./check.js";
 import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
 import { serveHealth } from "./health.js";

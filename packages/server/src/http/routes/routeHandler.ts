@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyReply, onRequestHookHandler } from "fastif
 import type { Checker } from "../../check/check.js";
 import type { ReadinessProbe } from "../../health/readiness.js";
 import type { Intake } from "../../intake/intake.js";
-import type { BroadcastBuffer } from "../../lane/broadcastBuffer.js";
-import type { RevertCauses } from "../../lane/revertCauses.js";
-import type { Logger } from "../../model/log.js";
-import type { Metrics } from "../../model/metrics.js";
-import type { ResolvedOptions } from "../../model/options.js";
+import type { BroadcastBuffer } from "../../lane/law/broadcastBuffer.js";
+import type { RevertCauses } from "../../lane/law/revertCauses.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { KeyPolicyDependencies } from "../../policy/keyPolicy.js";
 import type { Refusals } from "../../results/refusals.js";
 import type { SubmissionsByHash } from "../../results/submissionsByHash.js";

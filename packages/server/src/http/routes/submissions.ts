@@ -10,8 +10,8 @@ import {
 } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
-import type { Caller } from "../../model/caller.js";
-import { toSubmissionRecord } from "../../model/submissionRecord.js";
+import type { Caller } from "../../model/keys/caller.js";
+import { toSubmissionRecord } from "../../model/submission/submissionRecord.js";
 import { mapStoreErrors } from "../../store/mapStoreErrors.js";
 import type { Store } from "../../store/store.js";
 import {

@@ -1,6 +1,6 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Metrics } from "../../model/metrics.js";
-import type { ResolvedOptions } from "../../model/options.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
+import type { Metrics } from "../../model/telemetry/metrics.js";
 
 export type SocketLimitOptions = Pick<
   ResolvedOptions,

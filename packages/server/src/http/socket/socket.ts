@@ -4,10 +4,10 @@ import { CLOSE_CODES, ProtocolError, ROUTES, SOCKET_PROTOCOL } from "@gas-waiver
 import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
-import type { Caller } from "../../model/caller.js";
-import { addressGroup } from "../../model/networkAddress.js";
-import type { ResolvedOptions } from "../../model/options.js";
-import { isAllowedHost } from "../../model/origins.js";
+import type { Caller } from "../../model/keys/caller.js";
+import { addressGroup } from "../../model/options/networkAddress.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
+import { isAllowedHost } from "../../model/options/origins.js";
 import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
 import type { Authenticator } from "../authenticator.js";

@@ -9,9 +9,9 @@ import {
   readClientFrame,
 } from "@gas-waiver/protocol";
 import type { Intake } from "../../intake/intake.js";
-import type { Logger } from "../../model/log.js";
-import type { Metrics } from "../../model/metrics.js";
-import type { ResolvedOptions } from "../../model/options.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
 import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createHeldLane, newSubmissionOf, TRANSITION_TO } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Changes } from "../../../test/support/user.js";
-import type { KeyCaps } from "../../model/caller.js";
+import type { KeyCaps } from "../../model/keys/caller.js";
 import { findDayUse, forgetOldCaps } from "../keys/capUse.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";

@@ -1,5 +1,5 @@
-import type { KeyCaps } from "../../model/caller.js";
-import type { CapReached } from "../../model/capExceeded.js";
+import type { KeyCaps } from "../../model/keys/caller.js";
+import type { CapReached } from "../../model/keys/capExceeded.js";
 import { prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
 import type { AcceptPlace } from "./accept.js";

@@ -1,4 +1,4 @@
-import type { Submission } from "../../model/submission.js";
+import type { Submission } from "../../model/submission/submission.js";
 import { byteaArray, prepared } from "../statements.js";
 import type { Queryable } from "../store.js";
 import { toBuffer } from "../submissionRow.js";

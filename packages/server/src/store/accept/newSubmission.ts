@@ -1,6 +1,6 @@
-import type { KeyCaps } from "../../model/caller.js";
-import type { CapReached } from "../../model/capExceeded.js";
-import type { Submission } from "../../model/submission.js";
+import type { KeyCaps } from "../../model/keys/caller.js";
+import type { CapReached } from "../../model/keys/capExceeded.js";
+import type { Submission } from "../../model/submission/submission.js";
 import { innerTxColumns, type StoredInnerTx } from "../innerTxColumns.js";
 import { byteaArray } from "../statements.js";
 

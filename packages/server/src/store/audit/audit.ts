@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { Actor, AuditAction, AuditEntry, AuditedChanges } from "../../model/auditRecord.js";
+import type { Actor, AuditAction, AuditEntry, AuditedChanges } from "../../model/keys/auditRecord.js";
 import type { Queryable } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 

@@ -5,7 +5,7 @@ import {
   PERMITS_NOTHING,
   parseTerms,
   termsToJson,
-} from "../../model/keyTerms.js";
+} from "../../model/keys/keyTerms.js";
 import type { Pool } from "../database.js";
 import { channelName } from "../sharedDatabase.js";
 import type { Queryable, Store } from "../store.js";

@@ -1,4 +1,4 @@
-import type { RateLimits } from "../../model/caller.js";
+import type { RateLimits } from "../../model/keys/caller.js";
 import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 

@@ -1,4 +1,4 @@
-import type { Logger } from "../../model/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import type { PooledConnection, Queryable } from "../database.js";
 import { isTransactionConflict } from "../transaction.js";
 import { findOldDays, type OutcomeDay, partitionName } from "./outcomeDays.js";

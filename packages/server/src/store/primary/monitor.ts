@@ -1,4 +1,4 @@
-import type { Logger } from "../../model/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
 import type { Queryable } from "../database.js";
 import { type StoreTrouble, StoreUnavailableError, type TroubleKind, troubleOf } from "../storeTrouble.js";

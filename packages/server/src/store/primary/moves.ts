@@ -1,4 +1,4 @@
-import type { Logger } from "../../model/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import type { Queryable } from "../database.js";
 
 /** Knows whether the store has lately come to another server, where it may lack its last commits. */

@@ -4,7 +4,7 @@ import { chown, lstat, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { StartError } from "../../model/errors.js";
-import type { Logger } from "../../model/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import { findBinaries } from "./binaries.js";
 import { adoptCluster, inUse, makeCluster, TAKEOVER_MS } from "./cluster.js";
 import { PROGRAM_ENVIRONMENT } from "./clusterProgram.js";

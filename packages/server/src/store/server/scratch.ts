@@ -3,7 +3,7 @@ import { appendFile, lstat, mkdir, open, readdir, readFile, rename, rm, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../../model/errors.js";
-import { createLog } from "../../model/log.js";
+import { createLog } from "../../model/telemetry/log.js";
 import { createConnection, type Queryable } from "../database.js";
 import { readSchemaFiles } from "../schema/schemaFiles.js";
 import { openStore } from "../store.js";

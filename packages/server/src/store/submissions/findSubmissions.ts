@@ -1,4 +1,4 @@
-import type { Submission } from "../../model/submission.js";
+import type { Submission } from "../../model/submission/submission.js";
 import { uuidLiteral } from "../statements.js";
 import type { Queryable } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";

@@ -9,7 +9,7 @@ import {
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
-import type { SubmissionState } from "../../model/submission.js";
+import type { SubmissionState } from "../../model/submission/submission.js";
 import { accept } from "../accept/accept.js";
 import type { Statement } from "../database.js";
 import type { HeldLane } from "../lanes/heldLane.js";

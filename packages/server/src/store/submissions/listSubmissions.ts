@@ -1,4 +1,4 @@
-import type { Submission } from "../../model/submission.js";
+import type { Submission } from "../../model/submission/submission.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { findSubmissions } from "./findSubmissions.js";

@@ -1,4 +1,4 @@
-import type { Submission } from "../../model/submission.js";
+import type { Submission } from "../../model/submission/submission.js";
 import { prepared } from "../statements.js";
 import type { Store } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";

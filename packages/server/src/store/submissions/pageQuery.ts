@@ -1,4 +1,4 @@
-import type { SubmissionState } from "../../model/submission.js";
+import type { SubmissionState } from "../../model/submission/submission.js";
 import type { Statement } from "../database.js";
 import { prepared } from "../statements.js";
 import { toBuffer } from "../submissionRow.js";

@@ -1,4 +1,4 @@
-import type { SubmissionState } from "../../model/submission.js";
+import type { SubmissionState } from "../../model/submission/submission.js";
 import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
 

@@ -1,4 +1,4 @@
-import type { Carrier, Inclusion } from "../../model/submission.js";
+import type { Carrier, Inclusion } from "../../model/submission/submission.js";
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
 import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";

@@ -8,7 +8,7 @@ import {
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
-import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/submission.js";
+import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/submission/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { registerLanes, releaseLease, takeLease } from "../lanes/lease.js";
 import { findAssignedNonces } from "../lanes/waiverNonces.js";

@@ -1,0 +1,98 @@
+import { type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { isObject, RpcUnavailableError } from "../rpc/rpcOutcome.js";
+import { type Authorization, authorizationsOf } from "./authorizations.js";
+
+export interface InclusionReceipt {
+  readonly blockNumber: bigint;
+  readonly blockHash: Uint8Array;
+  readonly gasUsed: bigint;
+  readonly succeeded: boolean;
+}
+
+/** A transaction of a block, as far as it tells who used which nonce. */
+export interface BlockTransaction {
+  readonly hash: Uint8Array;
+  readonly from: Uint8Array;
+  readonly nonce: bigint;
+  /** Undefined for a contract creation. */
+  readonly to: Uint8Array | undefined;
+  readonly input: Uint8Array;
+  /** Undefined in a transaction that has none. */
+  readonly authorizations?: readonly Authorization[];
+}
+
+/** The latest block of a node. */
+export interface ChainHead {
+  readonly number: bigint;
+  /** The block's time in seconds since 1970; undefined if the node's answer has none. */
+  readonly timestamp: number | undefined;
+}
+
+export interface BlockWithTransactions {
+  readonly hash: Uint8Array;
+  readonly transactions: readonly BlockTransaction[];
+}
+
+/** @throws RpcUnavailableError if the answer is neither a receipt nor null. */
+export function receiptOf(value: unknown): InclusionReceipt | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value)) throw malformed("a receipt", value);
+  return {
+    blockNumber: quantity(value.blockNumber),
+    blockHash: hash32(value.blockHash),
+    gasUsed: quantity(value.gasUsed),
+    succeeded: quantity(value.status) === 1n,
+  };
+}
+
+/** @throws RpcUnavailableError if the answer is neither a block with its transactions nor null. */
+export function blockOf(value: unknown): BlockWithTransactions | undefined {
+  if (value === null) return undefined;
+  if (!isObject(value) || !Array.isArray(value.transactions)) throw malformed("a block", value);
+  return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
+}
+
+/** @throws RpcUnavailableError if the answer is not a block. */
+export function headOf(value: unknown): ChainHead {
+  if (!isObject(value)) throw malformed("a block", value);
+  const { number, timestamp } = value;
+  return {
+    number: quantity(number),
+    timestamp: timestamp === undefined ? undefined : Number(quantity(timestamp)),
+  };
+}
+
+function blockTransactionOf(value: unknown): BlockTransaction {
+  if (!isObject(value)) throw malformed("a transaction", value);
+  const authorizations = authorizationsOf(value);
+  return {
+    hash: hash32(value.hash),
+    from: bytes(value.from, "an address"),
+    nonce: quantity(value.nonce),
+    to: value.to === null || value.to === undefined ? undefined : bytes(value.to, "an address"),
+    input: bytes(value.input, "calldata"),
+    ...(authorizations.length > 0 && { authorizations }),
+  };
+}
+
+/** @throws RpcUnavailableError if the answer is not a quantity. */
+export function quantity(value: unknown): bigint {
+  if (typeof value !== "string" || !/^0x[0-9a-f]+$/i.test(value)) throw malformed("a quantity", value);
+  return BigInt(value);
+}
+
+/** @throws RpcUnavailableError if the answer is not a hash of 32 bytes. */
+export function hash32(value: unknown): Uint8Array {
+  if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw malformed("a hash", value);
+  return hexToBytes(value as Hex);
+}
+
+function bytes(value: unknown, name: string): Uint8Array {
+  if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw malformed(name, value);
+  return hexToBytes(value as Hex);
+}
+
+function malformed(name: string, value: unknown): RpcUnavailableError {
+  const shown = JSON.stringify(value)?.slice(0, 80);
+  return new RpcUnavailableError(`the node answered ${shown} where ${name} was expected`, "unknown");
+}

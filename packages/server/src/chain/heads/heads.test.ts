@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { ScriptedNode } from "../../../test/support/scriptedNode.js";
+import { silent } from "../../../test/support/testPostgres.js";
+import { followHeads, type Heads } from "./heads.js";
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+async function followed(prepare: (node: ScriptedNode) => void = () => {}) {
+  const node = await ScriptedNode.start({ automine: false });
+  ends.push(() => node.close());
+  prepare(node);
+  let heads = 0;
+  let onHead: () => void = () => {};
+  const follower: Heads = followHeads(node.wsUrl, silent, () => {
+    heads++;
+    onHead();
+  });
+  ends.push(() => follower.close());
+  /** Resolves when so many blocks were announced. */
+  const until = async (count: number) => {
+    while (heads < count) await new Promise<void>((resolve) => (onHead = resolve));
+  };
+  return { node, follower, until, count: () => heads };
+}
+
+const subscribed = (node: ScriptedNode) => node.until(({ heads }) => heads.subscribers === 1);
+
+describe("new blocks over WebSocket", () => {
+  it("are announced as they come", async () => {
+    const { node, follower, until, count } = await followed();
+    await subscribed(node);
+    node.mine();
+    await until(1);
+    expect(follower.live).toBe(true);
+    node.mine();
+    node.mine();
+    await until(3);
+    expect(count()).toBe(3);
+  });
+
+  it("are subscribed to again after the connection was lost", async () => {
+    const { node, follower, until } = await followed();
+    await subscribed(node);
+    node.mine();
+    await until(1);
+    node.heads.disconnectAll();
+    await node.until(({ heads }) => heads.subscribers === 0);
+    await subscribed(node);
+    node.mine();
+    await until(2);
+    expect(follower.live).toBe(true);
+  });
+
+  it.each(["nonsense", "null", "[]", "7", '{"id":1}', '{"method":"eth_other"}', ""])(
+    "are not announced by the message %j",
+    async (text) => {
+      const { node, until, count } = await followed();
+      await subscribed(node);
+      node.heads.send(text);
+      node.mine();
+      await until(1);
+      expect(count()).toBe(1);
+    },
+  );
+
+  it("are not live with a node without subscriptions", async () => {
+    const { node, follower } = await followed(({ heads }) => (heads.refuses = true));
+    await node.until(({ heads }) => heads.refusals > 0);
+    expect(follower.live).toBe(false);
+  });
+
+  it("need not be followed to the end: it stops while connecting, and where nothing answers the handshake", async () => {
+    const server = createServer();
+    // The server does not answer the upgrade.
+    server.on("upgrade", (_request, socket) => ends.push(() => socket.destroy()));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    ends.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const connecting = followHeads(`ws://127.0.0.1:${port}`, silent, () => {});
+    connecting.close();
+    const unanswered = followHeads(`ws://127.0.0.1:${port}`, silent, () => {});
+    await once(server, "upgrade");
+    unanswered.close();
+    expect([connecting.live, unanswered.live]).toEqual([false, false]);
+  });
+});

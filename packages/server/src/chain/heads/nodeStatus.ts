@@ -1,0 +1,38 @@
+import type { EndpointHeads, EndpointState } from "../rpc/endpointHeads.js";
+import { nodeName } from "./watchEndpoints.js";
+
+/** A node as metrics and readiness show it. */
+export interface NodeStatus {
+  /** Its place and origin. */
+  readonly node: string;
+  readonly state: EndpointState;
+  /** The age of its head by this machine's clock, in seconds; undefined before its first answer. */
+  readonly headAgeSeconds: number | undefined;
+  /** The time by which its head is behind the newest of all nodes, in seconds; undefined before its first answer. */
+  readonly lagSeconds: number | undefined;
+}
+
+export function nodeStatuses(
+  rpcUrls: readonly string[],
+  heads: EndpointHeads,
+  now = Date.now(),
+): NodeStatus[] {
+  return rpcUrls.map((url, place) => {
+    const head = heads.headOf(place);
+    return {
+      node: nodeName(url, place),
+      state: heads.stateOf(place),
+      headAgeSeconds: head && now / 1_000 - head.timestamp,
+      lagSeconds: heads.lagOf(place),
+    };
+  });
+}
+
+/** One sentence for each node that is behind or on another chain, without its address: readiness is for customers. */
+export function troubleOf(statuses: readonly NodeStatus[]): string | undefined {
+  const sentences = statuses.flatMap(({ state, lagSeconds }, place) => {
+    if (state === "behind") return [`node ${place + 1} is ${lagSeconds} s behind`];
+    return state === "other chain" ? [`node ${place + 1} is on another chain`] : [];
+  });
+  return sentences.length === 0 ? undefined : sentences.join("; ");
+}

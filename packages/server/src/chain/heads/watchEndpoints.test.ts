@@ -1,0 +1,49 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { afterEach, expect, it } from "vitest";
+import { deferred } from "../../../test/support/deferred.js";
+import { ScriptedNode } from "../../../test/support/scriptedNode.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import { EndpointHeads } from "../rpc/endpointHeads.js";
+import { watchEndpoints } from "./watchEndpoints.js";
+
+const nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  await Promise.all(nodes.splice(0).map((node) => node.close()));
+});
+
+async function startNode(genesisHash: string): Promise<ScriptedNode> {
+  const node = await ScriptedNode.start();
+  nodes.push(node);
+  node.chain.genesisHash = genesisHash as `0x${string}`;
+  return node;
+}
+
+it("logs once that a node is on another chain, goes on asking it, and asks the others", async () => {
+  const [ours, foreign] = ["11", "77"].map((byte) => `0x${byte.repeat(32)}`) as [string, string];
+  const wrong = await startNode(foreign);
+  const right = await startNode(ours);
+  const changes: string[] = [];
+  const log = ({ node, state }: { readonly node: string; readonly state: string }) =>
+    void changes.push(`${node.charAt(0)}: ${state}`);
+  const ending = new AbortController();
+  const asked = deferred<void>();
+  let rounds = 0;
+  const watching = watchEndpoints({
+    rpcUrls: [wrong.url, right.url],
+    rpcTimeoutMs: 10_000,
+    heads: new EndpointHeads(2),
+    log: { error: log, warn: log, info: log } as unknown as Logger,
+    pollMs: 1,
+    signal: ending.signal,
+    async isServedBy(client) {
+      const isOurs = bytesToHex((await client.identity()).genesisHash) === ours;
+      if (!isOurs && ++rounds === 5) asked.resolve();
+      return isOurs;
+    },
+  });
+  await asked.promise;
+  while (!changes.includes("2: well")) await right.nextCall("eth_getBlockByNumber");
+  ending.abort();
+  await watching;
+  expect(changes.sort()).toEqual(["1: other chain", "2: well"]);
+});

@@ -1,0 +1,71 @@
+import type { Logger } from "../../model/telemetry/log.js";
+import { sleepUnless } from "../../util/wakeableTimer.js";
+import { createNodeClient, type NodeClient } from "../client/nodeClient.js";
+import type { ChainHead, EndpointHeads, EndpointState } from "../rpc/endpointHeads.js";
+import { createRpc } from "../rpc/rpc.js";
+
+/** The interval between two polls of a node, in ms. */
+const POLL_MS = 1_000;
+
+export interface EndpointWatchOptions {
+  readonly rpcUrls: readonly string[];
+  readonly rpcTimeoutMs: number;
+  /** Whether a node is on the chain that the service serves. Rejects if it gives no answer. */
+  readonly isServedBy: (client: NodeClient) => Promise<boolean>;
+  readonly heads: EndpointHeads;
+  readonly log: Logger;
+  readonly pollMs?: number;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+}
+
+/** Polls the head of each node, and the chain of a node that was away. @returns a promise of the end of the watch. */
+export async function watchEndpoints(options: EndpointWatchOptions): Promise<void> {
+  await Promise.all(options.rpcUrls.map((url, place) => watchEndpoint(url, place, options)));
+}
+
+async function watchEndpoint(url: string, place: number, options: EndpointWatchOptions): Promise<void> {
+  const { heads, log, rpcTimeoutMs, signal, pollMs = POLL_MS } = options;
+  // Without the heads, by which a node that is behind or on another chain would not be asked here either.
+  const client = createNodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs, signal }));
+  const node = nodeName(url, place);
+  let isConfirmed = false;
+  let before: EndpointState = "unknown";
+  while (!signal.aborted) {
+    try {
+      isConfirmed ||= await options.isServedBy(client);
+      if (isConfirmed) heads.observe(place, await readHead(client), performance.now());
+      else heads.refuse(place);
+    } catch {
+      // Behind one address there may be another node when it answers again.
+      isConfirmed = false;
+      heads.miss(place);
+    }
+    const state = heads.stateOf(place);
+    if (state !== before && !signal.aborted) report(log, { node, state, lagSeconds: heads.lagOf(place) });
+    before = state;
+    await sleepUnless(pollMs, signal);
+  }
+}
+
+function report(
+  log: Logger,
+  change: { readonly node: string; readonly state: EndpointState; readonly lagSeconds: number | undefined },
+): void {
+  if (change.state === "other chain") log.error(change, "a node is on another chain: it is not asked");
+  else if (change.state === "behind")
+    log.warn(change, "a node is behind: it is not asked until it has caught up");
+  else log.info(change, "a node's state has changed");
+}
+
+/** @throws an error if the node gives no latest block with a time. */
+async function readHead(client: NodeClient): Promise<ChainHead> {
+  const { number, timestamp } = await client.head();
+  if (timestamp === undefined) throw new Error("the node's latest block has no time");
+  return { number, timestamp };
+}
+
+/** Names a node by its place and origin: a URL may hold a secret in its path or query. */
+export function nodeName(url: string, place: number): string {
+  return `${place + 1} ${new URL(url).origin}`;
+}

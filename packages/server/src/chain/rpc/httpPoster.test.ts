@@ -1,0 +1,80 @@
+// The bytes of a request to a node: the client makes its header fields itself.
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Server } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { makeCertificate } from "../../../test/support/certificate.js";
+import { createPoster } from "./httpPoster.js";
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closers.push(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A poster whose connections end with the test. */
+function posterTo(url: string) {
+  const ending = new AbortController();
+  closers.unshift(() => ending.abort());
+  return createPoster(url, { rpcTimeoutMs: 20_000, signal: ending.signal });
+}
+
+/** Starts a server that keeps what it is asked, and answers with nothing. */
+async function startServer() {
+  const requests: { line: string; fields: string[]; body: string }[] = [];
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const body = (await request.setEncoding("utf8").toArray()).join("");
+    const { method, url, rawHeaders } = request;
+    const fields = rawHeaders.flatMap((name, i) =>
+      i % 2 === 0 ? [`${name.toLowerCase()}: ${rawHeaders[i + 1]}`] : [],
+    );
+    requests.push({ line: `${method} ${url}`, fields: fields.sort(), body });
+    response.end();
+  });
+  return { port: await listen(server), requests };
+}
+
+describe("a request to a node", () => {
+  it("has the path and the credentials of its URL, and the length of the body in bytes", async () => {
+    const { port, requests } = await startServer();
+    const body = '{"note":"é"}';
+    await posterTo(`http://127.0.0.1:${port}`).post(body);
+    await posterTo(`http://operator:p%40ss@127.0.0.1:${port}/v2/project?network=1`).post(body);
+    const fields = [
+      "connection: keep-alive",
+      "content-length: 13",
+      "content-type: application/json",
+      `host: 127.0.0.1:${port}`,
+    ];
+    const authorization = `authorization: Basic ${Buffer.from("operator:p@ss").toString("base64")}`;
+    expect(requests).toEqual([
+      { line: "POST /", fields, body },
+      { line: "POST /v2/project?network=1", fields: [authorization, ...fields], body },
+    ]);
+  });
+
+  it("names the server in a TLS handshake, unless the URL has an address", async () => {
+    const names: string[] = [];
+    const server = createTlsServer({
+      ...makeCertificate({ names: ["localhost", "127.0.0.1"] }),
+      SNICallback(name, callback) {
+        names.push(name);
+        callback(null);
+      },
+    });
+    server.on("tlsClientError", () => {});
+    const port = await listen(server);
+    // Nobody vouches for the certificate, which the client finds out after it has named the server.
+    await expect(posterTo(`https://127.0.0.1:${port}`).post("{}")).rejects.toThrow("self-signed");
+    expect(names).toEqual([]);
+    await expect(posterTo(`https://localhost:${port}`).post("{}")).rejects.toThrow("self-signed");
+    expect(names).toEqual(["localhost"]);
+  });
+});

@@ -1,0 +1,261 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type Misbehaviour, ScriptedNode } from "../../../test/support/scriptedNode.js";
+import { EndpointHeads } from "./endpointHeads.js";
+import { createRpc, NodeRpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+
+const nodes: ScriptedNode[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(nodes.splice(0).map((node) => node.close()));
+});
+
+const HEIGHT = { method: "eth_blockNumber", params: [] };
+const SEND = { method: "eth_sendRawTransaction", params: ["0x12"] };
+
+/** Starts nodes that count their calls, and a client of them. */
+async function startNodes(count: number, rpcTimeoutMs = 20_000, heads?: EndpointHeads) {
+  const requests: string[][] = [];
+  const scripts: (Misbehaviour | undefined)[] = [];
+  for (let i = 0; i < count; i++) {
+    const node = await ScriptedNode.start();
+    nodes.push(node);
+    requests.push([]);
+    node.script = ({ methods }) => {
+      requests[i]?.push(...methods);
+      return scripts[i];
+    };
+  }
+  const ending = new AbortController();
+  const rpcUrls = nodes.map(({ url }) => url);
+  const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal, ...(heads && { heads }) });
+  /** Returns the number of calls to each node since the last time. */
+  const counts = () => requests.map((methods) => methods.splice(0).length);
+  return { rpc, scripts, counts, ending, healthy: () => rpc.health().map(({ healthy }) => healthy) };
+}
+
+const accepted: Misbehaviour = { kind: "answer", status: 200, body: '{"id":0,"result":"0x1"}' };
+
+/** Names the kind of an outcome. */
+function kindOf(outcome: RpcOutcome | undefined): string {
+  if (outcome === undefined) return "nothing";
+  if (!("error" in outcome)) return "result";
+  return outcome.error instanceof RpcUnavailableError ? `unavailable, sent: ${outcome.error.sent}` : "error";
+}
+
+const BAD: readonly (readonly [string, Misbehaviour])[] = [
+  ["500", { kind: "answer", status: 500, body: "Internal Server Error" }],
+  ["an answer that is not JSON", { kind: "answer", status: 200, body: "<html>" }],
+  ["an answer with an unknown id", { kind: "answer", status: 200, body: '{"id":7,"result":"0x1"}' }],
+  ["a reset", { kind: "reset", carriedOut: false }],
+  ["silence", { kind: "silence", carriedOut: false }],
+];
+/** The client's time-out in ms. Only silence needs a short one. */
+const timeoutFor = ({ kind }: Misbehaviour) => (kind === "silence" ? 500 : undefined);
+const RATE_LIMITED: readonly (readonly [string, Misbehaviour])[] = [
+  ["429", { kind: "answer", status: 429, body: "Too Many Requests" }],
+  [
+    "429 with a JSON-RPC error",
+    { kind: "answer", status: 429, body: '{"id":0,"error":{"code":-32005,"message":"slow down"}}' },
+  ],
+  [
+    "429 with an error of the whole batch",
+    { kind: "answer", status: 429, body: '{"id":null,"error":{"code":-32005,"message":"slow down"}}' },
+  ],
+];
+
+describe("a read", () => {
+  it("calls the first node only, while it is healthy", async () => {
+    const { rpc, counts } = await startNodes(2);
+    expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
+    expect(counts()).toEqual([1, 0]);
+  });
+
+  it.each([...BAD, ...RATE_LIMITED])("goes on to the next node after %s", async (_, bad) => {
+    const { rpc, scripts, counts, healthy } = await startNodes(2, timeoutFor(bad));
+    scripts[0] = bad;
+    expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
+    expect(counts()).toEqual([1, 1]);
+    expect(healthy()).toEqual([false, true]);
+  });
+
+  it("goes on after a refused connection, and reports it when no node answers", async () => {
+    const { rpc, healthy } = await startNodes(2);
+    await nodes[0]?.close();
+    expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
+    await nodes[1]?.close();
+    expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["unavailable, sent: no"]);
+    expect(healthy()).toEqual([false, false]);
+  });
+
+  it("returns a node's error as the answer", async () => {
+    const { rpc, counts, healthy } = await startNodes(2);
+    const [outcome] = await rpc.read([{ method: "eth_nope", params: [] }]);
+    expect(outcome).toMatchObject({ error: expect.any(NodeRpcError) });
+    expect(counts()).toEqual([1, 0]);
+    expect(healthy()).toEqual([true, true]);
+  });
+
+  it("without calls goes to no node", async () => {
+    const { rpc, counts } = await startNodes(1);
+    expect([await rpc.read([]), await rpc.send([])]).toEqual([[], []]);
+    expect(counts()).toEqual([0]);
+  });
+});
+
+describe("a send", () => {
+  it.each(BAD)("is not repeated after %s, since the node may have it", async (_, bad) => {
+    const { rpc, scripts, counts } = await startNodes(2, timeoutFor(bad));
+    scripts[0] = bad;
+    expect((await rpc.send([SEND, SEND])).map(kindOf)).toEqual(Array(2).fill("unavailable, sent: unknown"));
+    expect(counts()).toEqual([2, 0]);
+  });
+
+  it.each(RATE_LIMITED)(
+    "goes on to the next node after %s, since this one surely does not have it",
+    async (_, bad) => {
+      const { rpc, scripts, counts } = await startNodes(2);
+      scripts[0] = bad;
+      scripts[1] = accepted;
+      expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
+      expect(counts()).toEqual([1, 1]);
+    },
+  );
+
+  it("goes on after a refused connection, and without another node was surely not sent", async () => {
+    const { rpc, scripts, counts } = await startNodes(2);
+    scripts[1] = accepted;
+    await nodes[0]?.close();
+    expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
+    expect(counts()).toEqual([0, 1]);
+    await nodes[1]?.close();
+    expect((await rpc.send([SEND])).map(kindOf)).toEqual(["unavailable, sent: no"]);
+  });
+
+  it("that is answered in part has an outcome for each call, and the node stays healthy", async () => {
+    const { rpc, scripts, counts, healthy } = await startNodes(2);
+    const body = '[{"id":2,"result":"0x3"},{"id":0,"error":{"code":-32000,"message":"already known"}}]';
+    scripts[0] = { kind: "answer", status: 200, body };
+    const outcomes = await rpc.send([SEND, SEND, SEND]);
+    expect(outcomes.map(kindOf)).toEqual(["error", "unavailable, sent: unknown", "result"]);
+    expect(counts()).toEqual([3, 0]);
+    expect(healthy()).toEqual([true, true]);
+  });
+});
+
+describe("a node that failed", () => {
+  it("rests while another is healthy, twice as long each time, and is called again after that", async () => {
+    let nowMs = 1_000_000;
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    const { rpc, scripts, counts } = await startNodes(2);
+    const read = async () => {
+      await rpc.read([HEIGHT]);
+      return counts();
+    };
+    scripts[0] = { kind: "answer", status: 500, body: "" };
+    expect(await read()).toEqual([1, 1]);
+    nowMs += 999;
+    expect(await read()).toEqual([0, 1]);
+    nowMs += 1;
+    expect(await read()).toEqual([1, 1]);
+    nowMs += 1_999;
+    expect(await read()).toEqual([0, 1]);
+    nowMs += 1;
+    scripts[0] = undefined;
+    expect(await read()).toEqual([1, 0]);
+    scripts[0] = { kind: "answer", status: 500, body: "" };
+    expect(await read()).toEqual([1, 1]);
+    nowMs += 1_000;
+    expect(await read()).toEqual([1, 1]);
+  });
+
+  it("is called all the same when every other rests", async () => {
+    const { rpc, scripts, counts } = await startNodes(2);
+    scripts[0] = scripts[1] = { kind: "answer", status: 500, body: "" };
+    expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["unavailable, sent: unknown"]);
+    expect(counts()).toEqual([1, 1]);
+    scripts[0] = scripts[1] = undefined;
+    expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
+  });
+});
+
+describe("a node that is behind", () => {
+  const at = (timestamp: number) => ({ number: 1n, timestamp });
+
+  it("gets neither reads nor sends, also when the other does not answer", async () => {
+    const heads = new EndpointHeads(2, { graceMs: 0 });
+    const { rpc, scripts, counts } = await startNodes(2, 20_000, heads);
+    heads.observe(0, at(10_000), 0);
+    heads.observe(1, at(100), 0);
+    scripts[0] = { kind: "answer", status: 429, body: "" };
+    expect([...(await rpc.read([HEIGHT])), ...(await rpc.send([SEND]))].map(kindOf)).toEqual(
+      Array(2).fill("unavailable, sent: no"),
+    );
+    expect(counts()).toEqual([2, 0]);
+  });
+
+  it("is asked again when it has caught up", async () => {
+    const heads = new EndpointHeads(2, { graceMs: 0 });
+    const { rpc, counts } = await startNodes(2, 20_000, heads);
+    heads.observe(1, at(10_000), 0);
+    heads.observe(0, at(100), 0);
+    await rpc.read([HEIGHT]);
+    heads.observe(0, at(10_001), 1);
+    await rpc.read([HEIGHT]);
+    expect(counts()).toEqual([1, 1]);
+  });
+});
+
+describe("a node on another chain", () => {
+  it("is not asked even if it is the only one, and the calls were surely not sent", async () => {
+    const heads = new EndpointHeads(1);
+    const { rpc, counts } = await startNodes(1, 20_000, heads);
+    heads.refuse(0);
+    expect((await rpc.send([SEND])).map(kindOf)).toEqual(["unavailable, sent: no"]);
+    expect(counts()).toEqual([0]);
+  });
+});
+
+describe("the end of the service", () => {
+  it("aborts the calls in flight, and calls no other node", async () => {
+    const { rpc, scripts, counts, ending } = await startNodes(2, 60_000);
+    scripts[0] = { kind: "silence", carriedOut: false };
+    const reading = rpc.read([HEIGHT]);
+    await nodes[0]?.nextCall("eth_blockNumber");
+    ending.abort();
+    expect((await reading).map(kindOf)).toEqual(["unavailable, sent: unknown"]);
+    expect(counts()).toEqual([1, 0]);
+  });
+});
+
+describe("the text of a node", () => {
+  it("is cut, and has no control characters: it goes into logs, lines and the store", async () => {
+    const { rpc, scripts } = await startNodes(1);
+    const message = `no\u0000pe\u001b[31m ${"x".repeat(100_000)}`;
+    const body = JSON.stringify({ id: 0, error: { code: -32_000, message } });
+    scripts[0] = { kind: "answer", status: 200, body };
+    const [outcome] = await rpc.send([SEND]);
+    if (outcome === undefined || !("error" in outcome)) throw new Error("no error came");
+    expect(outcome.error.message).toMatch(/^no pe \[31m x{100,}…$/);
+    expect(outcome.error.message.length).toBeLessThanOrEqual(501);
+  });
+});
+
+describe("a client that bounds the answers that its own callers ask for", () => {
+  it("counts a longer answer as no failure of the node, and asks no other node for it", async () => {
+    const [first, second] = [await ScriptedNode.start(), await ScriptedNode.start()];
+    nodes.push(first, second);
+    first.answers.eth_getLogs = () => "x".repeat(2_000);
+    const rpc = createRpc({
+      rpcUrls: [first.url, second.url],
+      rpcTimeoutMs: 20_000,
+      signal: new AbortController().signal,
+      maxResponseBytes: 1_000,
+    });
+    for (let i = 0; i < 2; i++) {
+      const [outcome] = await rpc.read([{ method: "eth_getLogs", params: [] }]);
+      expect(outcome).toMatchObject({ error: { cause: { name: "ResponseTooLargeError" } } });
+    }
+    expect([first.requests.all, second.requests.all]).toEqual([2, 0]);
+    expect(rpc.health().map(({ healthy }) => healthy)).toEqual([true, true]);
+  });
+});

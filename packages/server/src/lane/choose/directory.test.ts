@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import { afterEach, describe, expect, it } from "vitest";
+import {
+  bytes,
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+} from "../../../test/support/submissions.js";
+import { silent } from "../../../test/support/testPostgres.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import { SECOND_WAIVER, WAIVER } from "../../../test/support/user.js";
+import { registerLanes, takeLease } from "../../store/lanes/lease.js";
+import { setBreaker } from "../../store/lanes/setBreaker.js";
+import { setLaneState } from "../../store/lanes/setLaneState.js";
+import type { Store } from "../../store/store.js";
+import { createOwnWaivers } from "../own/ownWaivers.js";
+import { type LaneDirectory, openLaneDirectory } from "./directory.js";
+import { createLaneStatusCache } from "./laneStatusCache.js";
+
+const FIRST = hexToBytes(WAIVER);
+const SECOND = hexToBytes(SECOND_WAIVER);
+
+let store: Store;
+let chainRef: number;
+let lane: Awaited<ReturnType<typeof createHeldLane>>;
+const directories: LaneDirectory[] = [];
+useTestStore("perTest", async (opened) => {
+  store = opened;
+  lane = await createHeldLane(store);
+  chainRef = lane.chain;
+  await registerLanes(store, chainRef, [SECOND]);
+});
+afterEach(async () => {
+  await Promise.all(directories.splice(0).map((directory) => directory.close()));
+});
+
+function opened({
+  own = [FIRST],
+  whyUnusable = (_waiver: Uint8Array): string | undefined => undefined,
+  announceWork = (_waivers: readonly Uint8Array[]) => {},
+  from = store,
+} = {}): LaneDirectory {
+  const statuses = createLaneStatusCache(from, chainRef);
+  const ownWaivers = createOwnWaivers(own);
+  const options = { store: from, chainRef, log: silent, statuses, ownWaivers, whyUnusable, announceWork };
+  const directory = openLaneDirectory(options);
+  directories.push(directory);
+  return directory;
+}
+
+/** A directory that has been refreshed. */
+async function refreshed(options?: Parameters<typeof opened>[0]): Promise<LaneDirectory> {
+  const directory = opened(options);
+  await directory.refresh();
+  return directory;
+}
+
+const takeLane = (waiver: Uint8Array, owner = randomUUID()) =>
+  takeLease(store, { chain: chainRef, waiver, owner }, 3_600_000);
+const chosen = (directory: LaneDirectory, times = 1) =>
+  Array.from({ length: times }, () => bytesToHex(directory.choose()));
+
+describe("the lane for a sender that has nothing in flight", () => {
+  it("is the one with the least to do, counting the senders since the last refresh", async () => {
+    await takeLane(SECOND);
+    for (const user of [1, 2, 3]) await createSubmission("queued", store, lane, newSubmissionOf(user));
+    const directory = await refreshed();
+    expect(chosen(directory, 3)).toEqual(Array(3).fill(SECOND_WAIVER));
+    const next = chosen(directory, 10);
+    expect(next.filter((waiver) => waiver === WAIVER)).toHaveLength(5);
+  });
+
+  it.each([
+    ["that no replica owns", async () => {}],
+    [
+      "whose breaker is open",
+      async () => {
+        const second = await takeLane(SECOND);
+        if (second) await setBreaker(store, second.lane, 60_000, "no");
+      },
+    ],
+    ["that drains", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "draining"))],
+    ["that is stopped", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "stopped"))],
+    ["that is retired", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "retired"))],
+  ])("is not one %s", async (_, prepare) => {
+    await prepare();
+    expect(new Set(chosen(await refreshed(), 5))).toEqual(new Set([WAIVER]));
+  });
+
+  it("is one of this replica's, in turn, where no lane is known to work", async () => {
+    await setLaneState(store, chainRef, FIRST, "open");
+    await store.pool.query("update lanes set owner = null, lease_until = '-infinity'");
+    expect(new Set(chosen(await refreshed({ own: [SECOND] }), 4))).toEqual(new Set([SECOND_WAIVER]));
+    const waivers = chosen(await refreshed({ own: [FIRST, SECOND] }), 4);
+    expect(waivers.filter((waiver) => waiver === WAIVER)).toHaveLength(2);
+  });
+});
+
+describe("the lane for a call that only some waivers may carry", () => {
+  it("is one of these waivers, even if another lane has less to do", async () => {
+    await takeLane(SECOND);
+    for (const user of [1, 2, 3]) await createSubmission("queued", store, lane, newSubmissionOf(user));
+    const directory = await refreshed();
+    expect(bytesToHex(directory.choose([FIRST]))).toBe(WAIVER);
+    expect(directory.chooseUsable([FIRST, SECOND])).toEqual(Buffer.from(SECOND));
+    expect(directory.chooseUsable([bytes(20, 9)])).toBeUndefined();
+  });
+
+  it("is the only permitted one even while it takes no work; none is usable then", async () => {
+    await takeLane(SECOND);
+    await setLaneState(store, chainRef, SECOND, "stopped");
+    const directory = await refreshed();
+    expect(bytesToHex(directory.choose([SECOND]))).toBe(SECOND_WAIVER);
+    expect(directory.chooseUsable([SECOND])).toBeUndefined();
+  });
+});
+
+describe("a lane whose waiver the policies permit nothing", () => {
+  const unusable = (waiver: Uint8Array) =>
+    bytesToHex(waiver) === WAIVER ? "it is not registered" : undefined;
+
+  it("takes no work, even if no other lane is known to work", async () => {
+    const directory = await refreshed({ own: [FIRST, SECOND], whyUnusable: unusable });
+    expect(directory.lanes.map((one) => [bytesToHex(one.waiver), directory.isUsable(one)])).toContainEqual([
+      WAIVER,
+      false,
+    ]);
+    expect(new Set(chosen(directory, 4))).toEqual(new Set([SECOND_WAIVER]));
+  });
+});
+
+describe("a submission that is queued in a lane that does not work", () => {
+  const laneOf = async (id: string) => {
+    const { rows } = await store.pool.query<{ waiver: Buffer }>(
+      "select waiver from submissions where id = $1",
+      [id],
+    );
+    return rows[0] && bytesToHex(rows[0].waiver);
+  };
+
+  it("goes to a lane that works, which is woken, unless its sender has something signed in the old lane", async () => {
+    const [signed, behind, free] = [newSubmissionOf(1, 0), newSubmissionOf(1, 1), newSubmissionOf(2)];
+    await createSubmission("signed", store, lane, signed);
+    await createSubmission("queued", store, lane, behind);
+    await createSubmission("queued", store, lane, free);
+    await setLaneState(store, chainRef, FIRST, "stopped");
+    await takeLane(SECOND);
+    const woken = await new Promise<readonly Uint8Array[]>((resolve) => {
+      refreshed({ announceWork: resolve }).catch(() => {});
+    });
+    expect(woken.map(bytesToHex)).toEqual([SECOND_WAIVER]);
+    expect(await laneOf(free.id)).toBe(SECOND_WAIVER);
+    expect([await laneOf(signed.id), await laneOf(behind.id)]).toEqual([WAIVER, WAIVER]);
+  });
+
+  it("stays where it is while no lane works", async () => {
+    const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
+    await setLaneState(store, chainRef, FIRST, "stopped");
+    const directory = await refreshed();
+    await directory.refresh();
+    await directory.close();
+    expect(await laneOf(id)).toBe(WAIVER);
+  });
+});
+
+describe("the owner of a lane", () => {
+  it("is known while its lease holds", async () => {
+    const directory = await refreshed();
+    expect(directory.ownerOf(FIRST)).toBe(lane.owner);
+    expect(directory.ownerOf(bytes(20, 9))).toBeUndefined();
+    await store.pool.query("update lanes set lease_until = now() - interval '1 second'");
+    await directory.refresh();
+    expect(directory.ownerOf(FIRST)).toBeUndefined();
+  });
+});
+
+describe("a refresh that began before another and is answered after it", () => {
+  it("does not overwrite the newer lanes", async () => {
+    const answers: ((owner: string) => void)[] = [];
+    const query = () =>
+      new Promise((resolve) => {
+        answers.push((owner) => resolve({ rows: [{ waiver: FIRST, state: "open", owner }] }));
+      });
+    const slowStore = { pool: { query } } as unknown as Store;
+    // Opening the directory begins the first of the two refreshes.
+    const directory = opened({ from: slowStore });
+    const second = directory.refresh();
+    answers[1]?.("who has it now");
+    await second;
+    // Closing waits for the refresh in progress.
+    const closed = directory.close();
+    answers[0]?.("who had it before");
+    await closed;
+    expect(answers).toHaveLength(2);
+    expect(directory.ownerOf(FIRST)).toBe("who has it now");
+  });
+});

@@ -1,0 +1,149 @@
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import type { Logger } from "../../model/telemetry/log.js";
+import type { LaneStatus } from "../../store/lanes/laneStatus.js";
+import type { Store } from "../../store/store.js";
+import { moveQueuedWork } from "../../store/transitions/moveQueuedWork.js";
+import { createWakeableTimer } from "../../util/wakeableTimer.js";
+import type { OwnWaivers } from "../own/ownWaivers.js";
+import type { LaneStatusCache } from "./laneStatusCache.js";
+
+/** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
+export interface LaneDirectory {
+  readonly lanes: readonly LaneStatus[];
+  /** Whether the lane takes work: it is open, a replica owns it, its breaker is closed, and its waiver can be used. */
+  isUsable(lane: LaneStatus): boolean;
+  /** Whether a lane that takes no work may do so without an operator: nobody owns it, or its breaker is open. */
+  mayBecomeUsable(lane: LaneStatus): boolean;
+  /**
+   * Chooses the lane for a sender that has nothing in flight: a usable one with the least to do. Where none is usable, one of
+   * this replica's, else the first permitted one.
+   * @param permitted the waivers that may carry it, at least one; all if undefined.
+   * @returns its waiver, 20 bytes.
+   */
+  choose(permitted?: readonly Uint8Array[]): Uint8Array;
+  /** Chooses the usable lane of these waivers with the least to do, and returns its waiver. */
+  chooseUsable(permitted: readonly Uint8Array[]): Uint8Array | undefined;
+  /** Returns the name of the replica that owns the lane, if one does. */
+  ownerOf(waiver: Uint8Array): string | undefined;
+  /** Reads the store now. */
+  refresh(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LaneDirectoryOptions {
+  readonly store: Store;
+  readonly chainRef: number;
+  readonly log: Logger;
+  readonly statuses: LaneStatusCache;
+  readonly ownWaivers: Pick<OwnWaivers, "current">;
+  /** Returns why the policies permit a waiver nothing; undefined if they permit something. */
+  whyUnusable(waiver: Uint8Array): string | undefined;
+  /** Called with the waivers to whose lanes queued work was moved. */
+  announceWork(waivers: readonly Uint8Array[]): void;
+}
+
+const REFRESH_MS = 500;
+/** The refreshes take at most a quarter of the time, also while dead rows that cannot be removed make them slow. */
+const PERIODS_PER_REFRESH = 4;
+/** Readiness takes lanes that were not read for longer for a store that is away. */
+const MAX_REFRESH_MS = 2_000;
+/** The most queued submissions that one statement moves. */
+const MOVE_BATCH = 1_000;
+
+export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory {
+  const { log, statuses, ownWaivers, whyUnusable } = options;
+  // The senders that each lane was chosen for since the last refresh, by waiver.
+  let chosen = new Map<string, number>();
+  const isOpen = ({ state, waiver }: LaneStatus) => state === "open" && whyUnusable(waiver) === undefined;
+  const isUsable = (lane: LaneStatus) => isOpen(lane) && lane.owner !== undefined && !lane.broken;
+  const refresh = async () => {
+    if (await statuses.refresh()) chosen = new Map();
+  };
+  const load = (lane: LaneStatus) => lane.queued + lane.inFlight + (chosen.get(bytesToHex(lane.waiver)) ?? 0);
+  const leastLoaded = (
+    isFit: (lane: LaneStatus) => boolean,
+    permitted: readonly Uint8Array[] | undefined,
+  ) => {
+    const mayCarry = ({ waiver }: LaneStatus) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
+    const fitting = statuses.lanes.filter((lane) => isFit(lane) && mayCarry(lane));
+    return fitting.sort((a, b) => load(a) - load(b))[0]?.waiver;
+  };
+  // Right after the start no replica owns the lanes yet, but this one is about to.
+  const willBeUsable = (lane: LaneStatus) =>
+    isOpen(lane) && ownWaivers.current().some((own) => bytesEqual(own, lane.waiver));
+  const loop = startRefreshing(refresh, () => moveFromUnusable(statuses.lanes, isUsable, options), log);
+  return {
+    get lanes() {
+      return statuses.lanes;
+    },
+    isUsable,
+    mayBecomeUsable: (lane) => isOpen(lane) && !isUsable(lane),
+    choose(permitted) {
+      const best = leastLoaded(isUsable, permitted) ?? leastLoaded(willBeUsable, permitted);
+      const waiver = best ?? permitted?.[0] ?? ownWaivers.current()[0];
+      if (waiver === undefined) throw new Error("this replica has no waiver");
+      const waiverHex = bytesToHex(waiver);
+      chosen.set(waiverHex, (chosen.get(waiverHex) ?? 0) + 1);
+      return waiver;
+    },
+    chooseUsable: (permitted) => leastLoaded(isUsable, permitted),
+    ownerOf: (waiver) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
+    refresh,
+    close: loop.end,
+  };
+}
+
+function startRefreshing(refresh: () => Promise<void>, moveWork: () => Promise<void>, log: Logger) {
+  const timer = createWakeableTimer();
+  let closed = false;
+  const loop = async () => {
+    while (!closed) {
+      let restMs = REFRESH_MS;
+      try {
+        const startedAt = performance.now();
+        await refresh();
+        const tookMs = performance.now() - startedAt;
+        restMs = Math.min(MAX_REFRESH_MS, Math.max(REFRESH_MS, (PERIODS_PER_REFRESH - 1) * tookMs));
+        await moveWork();
+      } catch (error) {
+        log.debug({ err: (error as Error).message }, "the lanes could not be refreshed");
+      }
+      await timer.rest(restMs, false);
+    }
+  };
+  const running = loop();
+  return {
+    async end() {
+      closed = true;
+      timer.end();
+      await running;
+    },
+  };
+}
+
+/** Moves what is queued in lanes that take no work to one that does. */
+async function moveFromUnusable(
+  lanes: readonly LaneStatus[],
+  isUsable: (lane: LaneStatus) => boolean,
+  { store, chainRef, log, announceWork }: LaneDirectoryOptions,
+): Promise<void> {
+  const usable = lanes.filter(isUsable).sort((a, b) => a.queued - b.queued);
+  const [target] = usable;
+  if (target === undefined) return;
+  for (const lane of lanes) {
+    if (isUsable(lane) || lane.queued === 0) continue;
+    const moved = await moveQueuedWork(store, chainRef, lane.waiver, target.waiver, MOVE_BATCH);
+    if (moved === 0) continue;
+    log.warn(
+      {
+        from: bytesToHex(lane.waiver),
+        to: bytesToHex(target.waiver),
+        moved,
+        state: lane.state,
+        reason: lane.reason,
+      },
+      "queued submissions went to another lane",
+    );
+    announceWork([target.waiver]);
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  type InclusionReceipt,
+  MAX_SNAPSHOT_ITEMS,
+  type NodeClient,
+  type ReceiptAnswer,
+} from "../../chain/client/nodeClient.js";
+import { chunk } from "../../util/chunk.js";
+
+/** A submission that is compared with the chain. */
+export interface Candidate {
+  readonly id: string;
+  readonly innerHash: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly senderNonce: bigint;
+  /** The number of wrappers that were signed for it; with 0 it cannot be on the chain through this service. */
+  readonly signings: number;
+  /** Undefined for a queued submission. */
+  readonly waiverNonce?: bigint;
+  /** 32 bytes; undefined for a queued submission. */
+  readonly wrapperHash?: Uint8Array;
+}
+
+/**
+ * A node's verdict on a candidate, at one moment. Only `included` decides; `nonceUsed` and `replaced` rest on nonces, and
+ * are reasons to look for the proof in a block (D28):
+ *
+ * - `included`: the InnerTx is in a block. `foreign` if another wrapper carried it than the one that is stored.
+ * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the InnerTx has no receipt.
+ * - `replaced`: the waiver's next nonce is above the candidate's, and the InnerTx has no receipt.
+ * - `open`: none of these yet, or the node cannot tell whether there is a receipt.
+ */
+export type ChainOutcome =
+  | { readonly kind: "included"; readonly receipt: InclusionReceipt; readonly foreign: boolean }
+  | { readonly kind: "nonceUsed"; readonly next: bigint }
+  | { readonly kind: "replaced" }
+  | { readonly kind: "open" };
+
+/** Batch size at one RPC call per candidate, plus one for the waiver's nonce. */
+export const RECEIPT_BATCH = MAX_SNAPSHOT_ITEMS - 1;
+/** Batch size at two RPC calls per candidate. */
+const RECEIPT_AND_NONCE_BATCH = Math.floor(RECEIPT_BATCH / 2);
+
+/**
+ * Reads the outcomes of the candidates, in their order. Most candidates have a receipt, which decides alone. For the
+ * others, one node is asked for receipts and nonces at one moment.
+ */
+export async function chainOutcomes(
+  waiver: Uint8Array,
+  candidates: readonly Candidate[],
+  { chain }: { readonly chain: Pick<NodeClient, "snapshot"> },
+): Promise<ChainOutcome[]> {
+  const parts = chunk(candidates, RECEIPT_BATCH);
+  const byReceipt = (await Promise.all(parts.map((part) => outcomesByReceipt(waiver, part, chain)))).flat();
+  const withoutReceipt = candidates.filter((_, i) => byReceipt[i] === undefined);
+  const outcomesWithoutReceipt: ChainOutcome[] = [];
+  for (const part of chunk(withoutReceipt, RECEIPT_AND_NONCE_BATCH)) {
+    outcomesWithoutReceipt.push(...(await outcomesByNonce(waiver, part, chain)));
+  }
+  return byReceipt.map((outcome) => outcome ?? outcomesWithoutReceipt.shift() ?? { kind: "open" });
+}
+
+async function outcomesByReceipt(
+  waiver: Uint8Array,
+  candidates: readonly Candidate[],
+  chain: Pick<NodeClient, "snapshot">,
+): Promise<(ChainOutcome | undefined)[]> {
+  const { receipts, nonceAfter } = await chain.snapshot(
+    [waiver],
+    candidates.map(({ innerHash }) => innerHash),
+  );
+  return candidates.map((candidate, i) => outcomeBy(receipts[i], candidate, nonceAfter));
+}
+
+async function outcomesByNonce(
+  waiver: Uint8Array,
+  candidates: readonly Candidate[],
+  chain: Pick<NodeClient, "snapshot">,
+): Promise<ChainOutcome[]> {
+  const { nonces, receipts, nonceAfter } = await chain.snapshot(
+    [waiver, ...candidates.map(({ sender }) => sender)],
+    candidates.map(({ innerHash }) => innerHash),
+  );
+  const [waiverNext = 0n, ...senderNext] = nonces;
+  return candidates.map((candidate, i): ChainOutcome => {
+    const { senderNonce, waiverNonce } = candidate;
+    const byReceipt = outcomeBy(receipts[i], candidate, nonceAfter);
+    if (byReceipt) return byReceipt;
+    const next = senderNext[i] ?? 0n;
+    if (senderNonce < next) return { kind: "nonceUsed", next };
+    if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "replaced" };
+    return { kind: "open" };
+  });
+}
+
+function outcomeBy(
+  receipt: ReceiptAnswer,
+  { waiverNonce }: Candidate,
+  nonceAfter: bigint,
+): ChainOutcome | undefined {
+  if (receipt === undefined) return undefined;
+  if (receipt === "unknown") return { kind: "open" };
+  return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
+}

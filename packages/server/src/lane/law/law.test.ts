@@ -1,0 +1,212 @@
+import type { SendVerdict, SendVerdictKind } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import type { NonceUse } from "../../chain/nonceProof.js";
+import { type Decision, decide, type Evidence, type Expiry, type SendAnswer } from "./law.js";
+
+const BOOLEANS = [false, true];
+const message = "the node's message";
+const KINDS: Record<SendVerdictKind, SendVerdict> = {
+  accepted: { kind: "accepted" },
+  "nonce too low": { kind: "nonce too low" },
+  "nonce gap": { kind: "nonce gap" },
+  "inner too early": { kind: "inner too early" },
+  "inner too late": { kind: "inner too late" },
+  occupied: { kind: "occupied", message },
+  "not now": { kind: "not now", message },
+  "waiver unusable": { kind: "waiver unusable", message },
+  disputed: { kind: "disputed", message },
+  ambiguous: { kind: "ambiguous", message },
+  refused: { kind: "refused", reason: "NODE_REFUSED", message, values: { nodeCode: -32_000 } },
+};
+
+const USE: NonceUse = {
+  nonce: 4n,
+  by: "sender",
+  blockTransactions: [],
+  transaction: {
+    hash: new Uint8Array(32).fill(7),
+    from: new Uint8Array(20).fill(1),
+    nonce: 4n,
+    to: undefined,
+    input: new Uint8Array(),
+  },
+  blockNumber: 12n,
+  blockHash: new Uint8Array(32).fill(9),
+};
+const USES = [undefined, { ...USE, isOurs: true }, { ...USE, isOurs: false }];
+/** The law decides by an authorization as by a transaction, so that one kind stands for both below. */
+const AUTHORIZED = { ...USE, by: "authorization", isOurs: false } as const;
+const EXPIRIES: (Expiry | undefined)[] = [
+  undefined,
+  { kind: "nonce gap", failure: { reason: "NONCE_GAP", message: "nonce 5 is ahead" } },
+  { kind: "nonce past", senderNonce: 3n, next: 4n },
+];
+
+/** A queued submission may be over its time, and one in flight misplaced. */
+const MISPLACEMENTS = [undefined, "sender gap", "no signer"] as const;
+const EXPIRIES_AND_MISPLACEMENTS = EXPIRIES.flatMap((expiry) =>
+  MISPLACEMENTS.map((misplaced) => [expiry, misplaced] as const),
+);
+
+function* answers(): Generator<SendAnswer | undefined> {
+  yield undefined;
+  for (const verdict of Object.values(KINDS))
+    for (const isFirst of BOOLEANS) for (const isNodeWell of BOOLEANS) yield { verdict, isFirst, isNodeWell };
+}
+
+/** Every combination of evidence that there is. */
+function* everyEvidence(): Generator<Evidence> {
+  for (const state of ["queued", "signed", "broadcast"] as const)
+    for (const openWrappers of [0, 1, 3])
+      for (const hasReceipt of BOOLEANS)
+        for (const senderNonceUse of USES)
+          for (const waiverNonceUse of USES)
+            for (const answer of answers())
+              for (const [expiry, misplaced] of EXPIRIES_AND_MISPLACEMENTS)
+                yield {
+                  state,
+                  openWrappers,
+                  hasReceipt,
+                  ...(senderNonceUse && { senderNonceUse }),
+                  ...(waiverNonceUse && { waiverNonceUse }),
+                  ...(answer && { answer }),
+                  ...(expiry && { expiry }),
+                  ...(misplaced && { misplaced }),
+                };
+}
+
+const ALL = [...everyEvidence()].map((evidence) => ({ evidence, decision: decide(evidence) }));
+const casesWhere = (holds: (evidence: Evidence, decision: Decision) => boolean) =>
+  ALL.filter(({ evidence, decision }) => holds(evidence, decision));
+const isSent = ({ state }: Evidence) => state !== "queued";
+
+describe("the law, over every combination of evidence", () => {
+  it("includes with a receipt, and never without one", () => {
+    expect(casesWhere((e, d) => (e.hasReceipt === true) !== (d.move === "include"))).toEqual([]);
+  });
+
+  it("fails only by proof of the sender's nonce, by the one clear refusal, or by time with nothing open", () => {
+    const isProven = (e: Evidence) => e.senderNonceUse?.isOurs === false;
+    const isRefused = (e: Evidence) =>
+      e.state === "signed" &&
+      e.openWrappers === 0 &&
+      e.answer?.isFirst &&
+      e.answer.verdict.kind === "refused";
+    const isOver = (e: Evidence) => e.state === "queued" && e.openWrappers === 0 && e.expiry !== undefined;
+    expect(casesWhere((e, d) => d.move === "fail" && !isProven(e) && !isRefused(e) && !isOver(e))).toEqual(
+      [],
+    );
+    expect(casesWhere((e, d) => d.move === "fail" && isProven(e)).length).toBeGreaterThan(0);
+  });
+
+  it("fails nothing of which a wrapper may land, but by proof that its InnerTx can never run", () => {
+    const mayLand = (e: Evidence) => e.openWrappers > 0 || e.state === "broadcast";
+    expect(casesWhere((e, d) => mayLand(e) && d.move === "fail" && d.clause !== "L2")).toEqual([]);
+  });
+
+  it("fails nothing for an unclear answer, whatever else is known", () => {
+    const isUnclear = (e: Evidence) => e.answer !== undefined && e.answer.verdict.kind !== "refused";
+    expect(casesWhere((e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2")).toEqual(
+      [],
+    );
+  });
+
+  it("never moves what a final block shows as ours: it waits for the receipt", () => {
+    const isOnChain = (e: Evidence) => e.senderNonceUse?.isOurs === true && e.hasReceipt !== true;
+    expect(casesWhere((e, d) => isOnChain(e) && d.move !== "stay")).toEqual([]);
+  });
+
+  it("decides the same without the evidence that is for another state", () => {
+    const without = ({ answer: _, ...rest }: Evidence): Evidence => rest;
+    expect(
+      casesWhere(
+        (e, d) =>
+          e.state === "queued" && JSON.stringify(decide(without(e))) !== JSON.stringify(d, bigintAsText),
+      ),
+    ).toEqual([]);
+  });
+
+  it("calls a wrapper dead only by proof, and not taken only by the answer to its only send", () => {
+    const isClosed = (d: Decision) => d.move === "requeue" && !d.isOpen;
+    const isDead = (e: Evidence) => e.waiverNonceUse?.isOurs === false;
+    const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.isFirst === true;
+    expect(casesWhere((e, d) => isClosed(d) && !isDead(e) && !isOnlySend(e))).toEqual([]);
+  });
+
+  it("frees no nonce of a wrapper that the chain or a pool may hold for good", () => {
+    const kinds = new Set<SendVerdictKind | undefined>(["nonce too low", "occupied", "accepted"]);
+    const isFull = ({ state, answer }: Evidence) =>
+      state === "broadcast" && answer?.verdict.kind === "not now";
+    const isHeld = (e: Evidence) =>
+      (kinds.has(e.answer?.verdict.kind) || isFull(e)) &&
+      e.waiverNonceUse === undefined &&
+      e.misplaced === undefined;
+    expect(casesWhere((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
+  });
+
+  it("queues what is misplaced again, as open, unless the chain shows more", () => {
+    const isQueuedAgain = (d: Decision) => d.move === "requeue" && d.clause === "L10";
+    const isBare = (e: Evidence) => isSent(e) && !e.hasReceipt && !e.senderNonceUse && !e.waiverNonceUse;
+    expect(casesWhere((e, d) => isQueuedAgain(d) !== (isBare(e) && e.misplaced !== undefined))).toEqual([]);
+    expect(casesWhere((_, d) => isQueuedAgain(d) && d.move === "requeue" && !d.isOpen)).toEqual([]);
+  });
+
+  it("sets nothing aside while the node seems unwell", () => {
+    const isUnwell = (e: Evidence) => e.answer !== undefined && !e.answer.isNodeWell;
+    expect(casesWhere((e, d) => isUnwell(e) && d.move === "requeue" && d.clause === "L8")).toEqual([]);
+  });
+});
+
+function bigintAsText(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+describe("a decision", () => {
+  const signed: Evidence = { state: "signed", openWrappers: 0 };
+  const answer = (kind: SendVerdictKind, flags: Partial<SendAnswer> = {}): SendAnswer => ({
+    verdict: KINDS[kind],
+    isFirst: true,
+    isNodeWell: true,
+    ...flags,
+  });
+
+  it("names the rule of a clear refusal", () => {
+    expect(decide({ ...signed, answer: answer("refused") })).toEqual({
+      move: "fail",
+      clause: "L6",
+      failure: {
+        reason: "NODE_REFUSED",
+        message: "the chain's node refused the transaction: the node's message",
+        values: { nodeCode: -32_000 },
+      },
+    });
+  });
+
+  it("names the transaction that used the sender's nonce, and its block", () => {
+    const decision = decide({ ...signed, senderNonceUse: { ...USE, isOurs: false } });
+    const usedBy = `0x${"07".repeat(32)}`;
+    const message = `nonce 4 is already used: by transaction ${usedBy} in block 12`;
+    const failure = { reason: "NONCE_TOO_LOW", message, values: { nonce: "4", usedBy, blockNumber: "12" } };
+    expect(decision).toEqual({ move: "fail", clause: "L2", failure });
+  });
+
+  it("names the transaction that has the sender's authorization, where that used the nonce", () => {
+    const usedBy = `0x${"07".repeat(32)}`;
+    const message = `nonce 4 is already used: by an authorization (EIP-7702) in transaction ${usedBy} in block 12`;
+    const values = { nonce: "4", usedBy, blockNumber: "12" };
+    for (const state of ["queued", "signed", "broadcast"] as const)
+      expect(decide({ state, openWrappers: 3, senderNonceUse: AUTHORIZED })).toEqual({
+        move: "fail",
+        clause: "L2",
+        failure: { reason: "NONCE_TOO_LOW", message, values },
+      });
+    expect(decide({ ...signed, waiverNonceUse: AUTHORIZED })).toMatchObject({ clause: "L4", isOpen: false });
+  });
+
+  it("names the reason for which a queued submission cannot go on", () => {
+    const expired = (expiry: Expiry | undefined) =>
+      decide({ state: "queued", openWrappers: 0, ...(expiry && { expiry }) });
+    expect(expired(EXPIRIES[1])).toMatchObject({ failure: { reason: "NONCE_GAP" } });
+    expect(expired(EXPIRIES[2])).toMatchObject({ failure: { reason: "NONCE_TOO_LOW" } });
+  });
+});

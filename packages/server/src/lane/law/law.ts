@@ -1,0 +1,168 @@
+import { bytesToHex, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
+import type { NonceUse } from "../../chain/nonceProof.js";
+import type { Failure } from "../../model/submission/submission.js";
+
+/*
+ * The law of a lane (D28): the evidence that lets a submission end or move. Everything that a node says is evidence.
+ * Absence proves nothing: no receipt, an unknown hash, a nonce without its block, time that passed. The clauses, in the
+ * order of their questions:
+ *
+ *   L1  The InnerTx has a receipt: the submission is included. Only the loss of the block contradicts that.
+ *   L2  A final block shows the sender's nonce used by another transaction, or by an authorization of the sender (EIP-7702) in
+ *       one: the submission has failed, because its InnerTx can never run.
+ *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
+ *       Where the block has the wrapper and not the InnerTx, the lane also stops (`plainWrappers.ts`).
+ *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
+ *       queued again.
+ *   L5  A node accepted the wrapper: the submission is broadcast.
+ *   L6  A node refused the wrapper by a rule of the closed list, on the first and only send of these bytes, and no earlier
+ *       wrapper of the submission may still land: the submission has failed, by the name of the rule.
+ *   L7  A node surely did not take the wrapper now and may do so later, or refused its only send while an earlier wrapper
+ *       may still land: the submission is queued again, for a while.
+ *   L8  Any other answer is unclear. While the node seems unwell, the same bytes go out again. Where the answer seems to
+ *       concern this wrapper alone, the submission is set aside: queued again for a pause that grows, with the wrapper
+ *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
+ *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
+ *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
+ *   L10 The wrapper cannot land or run where it stands: a nonce of its sender before it is missing, another wrapper has its
+ *       nonce in the pool and may wait for ever itself, the lane has too few to fill the nonces below it, or nobody signs in the lane and
+ *       another lane may carry the submission. It is queued again, with the wrapper remembered as open.
+ *   L11 Otherwise the submission stays as it is.
+ *
+ * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took
+ * it, or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
+ */
+
+/** An answer to the send of a submission's present wrapper. */
+export interface SendAnswer {
+  readonly verdict: SendVerdict;
+  /**
+   * The answer to the first send of these bytes, by the process that signed them and under the same lease: nobody else
+   * can have sent them before.
+   */
+  readonly isFirst: boolean;
+  /** The node seems to work: what is unclear concerns this wrapper alone (`setAside.ts`). */
+  readonly isNodeWell: boolean;
+}
+
+/** A reason for which a queued submission cannot go on. */
+export type Expiry =
+  /** The sender's earlier nonce did not come in time, and no lane has it (D20). */
+  | { readonly kind: "nonce gap"; readonly failure: Failure }
+  /** The sender's nonce is past by a node's word, and the InnerTx has no receipt; `next` is the chain's. */
+  | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
+
+/** The reasons for which a wrapper cannot land or run where it stands. */
+export type Misplacement =
+  /** A nonce of its sender before it is neither used nor carried by a wrapper in front. */
+  | "sender gap"
+  /** Another wrapper waits in the pool under its nonce: a withdrawn one of the lane, or any above a free nonce. */
+  | "nonce occupied"
+  /** The lane has too few submissions to fill the nonces below it. */
+  | "nonces unfilled"
+  /** Nobody signs in the lane, blocks came without the wrapper, and another lane may carry the submission. */
+  | "no signer";
+
+/** The evidence about a submission at one moment. An undefined member is not known. */
+export interface Evidence {
+  readonly state: "queued" | "signed" | "broadcast";
+  /** Its earlier wrappers that may still land; the present one is not among them. */
+  readonly openWrappers: number;
+  /** The InnerTx has a receipt. */
+  readonly hasReceipt?: boolean;
+  /** The use of the sender's nonce in a final block, and whether it is this InnerTx. */
+  readonly senderNonceUse?: NonceUse & { readonly isOurs: boolean };
+  /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper. */
+  readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
+  readonly answer?: SendAnswer;
+  /** Its present wrapper cannot land or run where it stands. */
+  readonly misplaced?: Misplacement;
+  readonly expiry?: Expiry;
+}
+
+/** The next move of a submission, and the clause of the law that decides it. */
+export type Decision =
+  | { readonly move: "include"; readonly clause: "L1" }
+  | { readonly move: "broadcast"; readonly clause: "L5" }
+  | { readonly move: "fail"; readonly clause: "L2" | "L6" | "L9"; readonly failure: Failure }
+  /** Back to `queued`. With `isOpen` its wrapper may still land, and is remembered so. */
+  | { readonly move: "requeue"; readonly clause: "L4" | "L7" | "L8" | "L10"; readonly isOpen: boolean }
+  /** The same bytes are to be sent again. */
+  | { readonly move: "resend"; readonly clause: "L8" }
+  | { readonly move: "stay"; readonly clause: "L3" | "L11" };
+
+/** Answers after which the node does not have the wrapper, if it was the first send of these bytes. */
+const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
+  "nonce gap",
+  "inner too early",
+  "inner too late",
+  "waiver unusable",
+]);
+
+/**
+ * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low` and `occupied`,
+ * where the nonce is not free.
+ */
+const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous", "not now"]);
+
+/** Decides the next move of a submission. Pure: the same evidence gives the same decision. */
+export function decide(evidence: Evidence): Decision {
+  const { state, senderNonceUse, waiverNonceUse, answer } = evidence;
+  if (evidence.hasReceipt === true) return { move: "include", clause: "L1" };
+  if (senderNonceUse?.isOurs === false) return fail("L2", usedByAnother(senderNonceUse));
+  if (senderNonceUse?.isOurs === true || waiverNonceUse?.isOurs === true)
+    return { move: "stay", clause: "L3" };
+  if (state === "queued") return decideQueued(evidence);
+  if (waiverNonceUse?.isOurs === false) return { move: "requeue", clause: "L4", isOpen: false };
+  if (evidence.misplaced !== undefined) return { move: "requeue", clause: "L10", isOpen: true };
+  return answer === undefined ? { move: "stay", clause: "L11" } : decideAnswer(evidence, answer);
+}
+
+function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): Decision {
+  const { verdict, isFirst, isNodeWell } = answer;
+  if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
+  const isOnlySend = isFirst && state === "signed";
+  if (verdict.kind === "refused" && isOnlySend && openWrappers === 0) {
+    const { reason, values = {} } = verdict;
+    return fail("L6", {
+      reason,
+      message: `the chain's node refused the transaction: ${verdict.message}`,
+      values,
+    });
+  }
+  if (isOnlySend && (NOT_TAKEN.has(verdict.kind) || verdict.kind === "refused"))
+    return { move: "requeue", clause: "L7", isOpen: false };
+  if (state === "signed" && NOT_TAKEN.has(verdict.kind))
+    return { move: "requeue", clause: "L7", isOpen: true };
+  // Another node may have what this one has no room for.
+  const isFull = verdict.kind === "not now" && state === "broadcast";
+  if (SET_ASIDE.has(verdict.kind) && isNodeWell && !isFull)
+    return { move: "requeue", clause: "L8", isOpen: true };
+  return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L11" };
+}
+
+function decideQueued({ openWrappers, expiry }: Evidence): Decision {
+  if (expiry === undefined || openWrappers > 0) return { move: "stay", clause: "L11" };
+  switch (expiry.kind) {
+    case "nonce gap":
+      return fail("L9", expiry.failure);
+    case "nonce past":
+      return fail("L9", {
+        reason: "NONCE_TOO_LOW",
+        message: `nonce ${expiry.senderNonce} is already used: the sender's next is ${expiry.next}`,
+        values: { nonce: expiry.senderNonce.toString(), expected: expiry.next.toString() },
+      });
+  }
+}
+
+function fail(clause: "L2" | "L6" | "L9", failure: Failure): Decision {
+  return { move: "fail", clause, failure };
+}
+
+function usedByAnother({ nonce, transaction, by, blockNumber }: NonceUse): Failure {
+  const usedBy = bytesToHex(transaction.hash);
+  const user = `${by === "sender" ? "" : "an authorization (EIP-7702) in "}transaction ${usedBy}`;
+  const message = `nonce ${nonce} is already used: by ${user} in block ${blockNumber}`;
+  const values = { nonce: nonce.toString(), usedBy, blockNumber: blockNumber.toString() };
+  return { reason: "NONCE_TOO_LOW", message, values };
+}

@@ -1,0 +1,68 @@
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import type { NonceUse } from "../../chain/nonceProof.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { stopWorkingLane } from "../../store/lanes/setLaneState.js";
+import type { Store } from "../../store/store.js";
+import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
+import type { Confirmations } from "./confirmations.js";
+import type { Evidence } from "./law.js";
+
+/*
+ * A chain that knows no waivers takes a wrapper of price 0 as a plain transaction to the marker: the waiver's nonce is used,
+ * and the InnerTx never runs. Where a chain knows them, the InnerTx comes in the same block, directly after its wrapper. So a
+ * final block with the wrapper and without its InnerTx, on a chain that has not used the sender's nonce either, shows such
+ * a chain. That proves no failure (D28), because another wrapper may still carry the InnerTx: the submission stays as it
+ * is. But the lane must not attract more work.
+ */
+
+/** A submission that nonces contradict, and the evidence of final blocks about it. */
+interface Contradicted {
+  readonly candidate: Candidate;
+  readonly outcome: ChainOutcome;
+  readonly evidence: Evidence;
+}
+
+interface PlainWrapperContext {
+  readonly store: Store;
+  /** Names the waiver in each record. */
+  readonly log: Logger;
+  readonly confirmations: Pick<Confirmations, "isFirstReport" | "withdrawReport">;
+  /** Called after this has stopped the lane. */
+  readonly onLaneStopped: () => void;
+}
+
+/** Stops a lane when a final block shows that the chain runs its wrappers as plain transactions. */
+export async function stopForPlainWrappers(
+  held: HeldLane,
+  contradicted: readonly Contradicted[],
+  { store, log, confirmations, onLaneStopped }: PlainWrapperContext,
+): Promise<void> {
+  // An operator who opens the lane again knows about those that were reported.
+  const plain = contradicted.filter(
+    (submission) => isPlain(submission) && confirmations.isFirstReport(submission.candidate),
+  );
+  const [first] = plain;
+  const use = first?.evidence.waiverNonceUse;
+  if (first === undefined || use === undefined) return;
+  const reason = reasonOf(use);
+  const stopped = await stopWorkingLane(store, held, reason).catch((error: unknown) => {
+    for (const { candidate } of plain) confirmations.withdrawReport(candidate);
+    throw error;
+  });
+  if (!stopped) return;
+  onLaneStopped();
+  const ids = plain.map(({ candidate }) => candidate.id);
+  log.fatal({ ids, reason }, "the lane stops: the chain does not know waivers");
+}
+
+function isPlain({ candidate, outcome, evidence }: Contradicted): boolean {
+  const { waiverNonceUse } = evidence;
+  if (outcome.kind !== "replaced" || waiverNonceUse?.isOurs !== true) return false;
+  return !waiverNonceUse.blockTransactions.some(({ hash }) => bytesEqual(hash, candidate.innerHash));
+}
+
+function reasonOf({ transaction, blockNumber }: NonceUse): string {
+  const wrapper = bytesToHex(transaction.hash);
+  return `the chain executed the wrapper ${wrapper} in block ${blockNumber} and not its InnerTx: it does not know waivers; point --rpc-url at a chain that does, and open the lane then`;
+}

@@ -1,0 +1,232 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import type { NodeClient } from "../../chain/client/nodeClient.js";
+import type { NonceProofs, NonceUse } from "../../chain/nonceProof.js";
+import type { ResolvedOptions } from "../../model/options/options.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import { includedUpdate, type Results } from "../../results/results.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { LaneFloors } from "../../store/lanes/laneFloors.js";
+import { countOpenWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import type { Store } from "../../store/store.js";
+import { type FailedSubmission, saveFailed } from "../../store/transitions/saveFailed.js";
+import {
+  type IncludedRow,
+  type IncludedSubmission,
+  saveIncluded,
+} from "../../store/transitions/saveIncluded.js";
+import type { BroadcastBuffer } from "./broadcastBuffer.js";
+import { findCarriers } from "./carriers.js";
+import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
+import type { Confirmations } from "./confirmations.js";
+import { type Decision, decide, type Evidence } from "./law.js";
+import { stopForPlainWrappers } from "./plainWrappers.js";
+import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
+import type { RevertCauses } from "./revertCauses.js";
+
+/** The parts of a lane that reconciling needs. */
+export interface ReconcileContext {
+  readonly store: Store;
+  readonly chain: NodeClient;
+  readonly results: Pick<Results, "publish">;
+  /** Names the waiver in each record. */
+  readonly log: Logger;
+  readonly options: Pick<ResolvedOptions, "reorgDepth">;
+  readonly confirmations: Confirmations;
+  readonly nonceProofs: Pick<NonceProofs, "find">;
+  /** Without it, nobody looks for the causes of reverts. */
+  readonly revertCauses?: Pick<RevertCauses, "find">;
+  /** Without it, the store knows of all broadcasts. */
+  readonly broadcastBuffer?: Pick<BroadcastBuffer, "storeBeyond">;
+  readonly laneFloors?: Pick<LaneFloors, "lowerTo">;
+  /** Called after reconciling has stopped the lane. */
+  readonly onLaneStopped: () => void;
+  /** Called after a write that may have freed nonces of the lane: the next step must know the gap. */
+  readonly onNoncesFreed?: (() => void) | undefined;
+}
+
+interface CandidateOutcome {
+  readonly candidate: Candidate;
+  readonly outcome: ChainOutcome;
+}
+
+interface DecidedCandidate extends CandidateOutcome {
+  readonly evidence: Evidence;
+  readonly decision: Decision;
+}
+
+/** The most proofs that one call looks for; each costs several calls to the node. The next call looks for others. */
+const MAX_PROOFS_PER_CALL = 20;
+
+/**
+ * Brings the candidates in the store to their outcomes on the chain. Receipts decide at once. Where a node's nonces
+ * contradict the store, the blocks are searched for a proof, and `law.ts` decides.
+ */
+export async function reconcile(
+  held: HeldLane,
+  candidates: readonly Candidate[],
+  context: ReconcileContext,
+): Promise<void> {
+  if (candidates.length === 0) return;
+  const outcomes = await chainOutcomes(held.waiver, candidates, context);
+  const candidateOutcomes = candidates.map(
+    (candidate, i): CandidateOutcome => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
+  );
+  await includeExecuted(held, candidateOutcomes, context);
+  const contradicted = candidateOutcomes.filter(({ candidate, outcome }) => {
+    const isConfirmed = context.confirmations.isConfirmed(candidate, outcome.kind);
+    return isConfirmed || (candidate.signings === 0 && outcome.kind === "nonceUsed");
+  });
+  const decided = await decideContradicted(held, contradicted, context);
+  const failed = decided.flatMap(({ candidate: { id }, decision }) =>
+    decision.move === "fail" ? [{ id, ...decision.failure, condition: conditionOf(decision) }] : [],
+  );
+  await failSubmissions(held, failed, context);
+  await requeueReplaced(held, decided.flatMap(replacedOf), context);
+  await stopForPlainWrappers(held, decided, context);
+}
+
+/** A proof stays valid whatever happens meanwhile. Any other failure is valid only while the submission is queued. */
+function conditionOf({ clause }: Extract<Decision, { move: "fail" }>): FailedSubmission["condition"] {
+  return clause === "L2" ? "always" : "queued";
+}
+
+async function decideContradicted(
+  held: HeldLane,
+  contradicted: readonly CandidateOutcome[],
+  context: ReconcileContext,
+): Promise<DecidedCandidate[]> {
+  const signed = contradicted.filter(({ candidate }) => candidate.signings > 0);
+  const open = await countOpenWrappers(
+    context.store,
+    signed.map(({ candidate }) => candidate.id),
+  );
+  const decided: DecidedCandidate[] = [];
+  let proofs = 0;
+  for (const { candidate, outcome } of contradicted) {
+    if (candidate.signings > 0 && ++proofs > MAX_PROOFS_PER_CALL) continue;
+    const evidence = await evidenceOf(held, { candidate, outcome }, open.get(candidate.id) ?? 0, context);
+    const decision = decide(evidence);
+    decided.push({ candidate, outcome, evidence, decision });
+    if (decision.move === "stay") {
+      context.confirmations.postpone(candidate);
+      const { id } = candidate;
+      const { clause } = decision;
+      const found =
+        clause === "L3"
+          ? "a final block has the submission's wrapper or its InnerTx, and the node has no receipt of the InnerTx"
+          : "nonces contradict a submission, and no final block shows why yet";
+      context.log.warn({ id, outcome: outcome.kind, clause }, found);
+    }
+  }
+  return decided;
+}
+
+async function evidenceOf(
+  held: HeldLane,
+  { candidate, outcome }: CandidateOutcome,
+  openWrappers: number,
+  { nonceProofs }: ReconcileContext,
+): Promise<Evidence> {
+  const { signings, sender, senderNonce, innerHash, waiverNonce, wrapperHash } = candidate;
+  const state = waiverNonce === undefined ? "queued" : "broadcast";
+  if (outcome.kind === "nonceUsed" && signings === 0)
+    return { state, openWrappers, expiry: { kind: "nonce past", senderNonce, next: outcome.next } };
+  if (outcome.kind === "nonceUsed") {
+    const senderNonceUse = await nonceProofs.find({ account: sender, nonce: senderNonce });
+    if (senderNonceUse) return { state, openWrappers, senderNonceUse: withOwner(senderNonceUse, innerHash) };
+  }
+  if (waiverNonce === undefined || wrapperHash === undefined) return { state, openWrappers };
+  const waiverNonceUse = await nonceProofs.find({ account: held.waiver, nonce: waiverNonce });
+  if (waiverNonceUse === undefined) return { state, openWrappers };
+  return { state, openWrappers, waiverNonceUse: withOwner(waiverNonceUse, wrapperHash) };
+}
+
+function withOwner(use: NonceUse, hash: Uint8Array): NonceUse & { readonly isOurs: boolean } {
+  return { ...use, isOurs: use.by === "sender" && bytesEqual(use.transaction.hash, hash) };
+}
+
+function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replaced[] {
+  const { id, waiverNonce, wrapperHash } = candidate;
+  const use = evidence.waiverNonceUse;
+  if (decision.move !== "requeue" || use === undefined) return [];
+  if (waiverNonce === undefined || wrapperHash === undefined) return [];
+  return [{ id, waiverNonce, wrapperHash, usedBy: use }];
+}
+
+/** A failover takes longer than this, so an answer of this age is not from before it. */
+const MOVE_CHECK_MS = 1_000;
+
+async function includeExecuted(
+  held: HeldLane,
+  candidateOutcomes: readonly CandidateOutcome[],
+  context: ReconcileContext,
+): Promise<void> {
+  const { store, chain, options, confirmations, broadcastBuffer } = context;
+  const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
+    if (outcome.kind !== "included") return [];
+    const state = candidate.waiverNonce === undefined ? "queued" : "broadcast";
+    const isIncluded = decide({ state, openWrappers: 0, hasReceipt: true }).move === "include";
+    return isIncluded ? [{ candidate, ...outcome }] : [];
+  });
+  if (executed.length === 0) return;
+  const carriers = await findCarriers(executed, chain, await store.moves.hasMoved(MOVE_CHECK_MS));
+  const included = executed.flatMap(({ candidate, receipt: { succeeded, ...block } }, i) => {
+    const carrier = carriers[i] ?? "own";
+    // A queued one would be signed meanwhile.
+    const mayWait = carrier === "not shown" && candidate.waiverNonce !== undefined;
+    if (mayWait && confirmations.isBlockAwaited(candidate)) return [];
+    const carriedBy = carrier === "not shown" ? "unknown" : carrier;
+    return [{ candidate, id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
+  });
+  const save = (agesMs: ReadonlyMap<string, number>) => {
+    const withAges = included.map((one) => ({ ...one, broadcastAgeMs: agesMs.get(one.id) }));
+    return saveIncluded(store, held, withAges, options.reorgDepth === 0);
+  };
+  const ids = included.map(({ id }) => id);
+  const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
+  // The nonce of a wrapper that was needless is free.
+  if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();
+  for (const { blockNumber } of included)
+    context.laneFloors?.lowerTo(held.waiver, blockNumber, performance.now());
+  publishIncluded(saved, included, context);
+}
+
+type CandidateInclusion = IncludedSubmission & { readonly candidate: Candidate };
+
+/** Notifies the lines of what is stored: at once, and of a revert when its cause is known, or has not come for a moment. */
+function publishIncluded(
+  saved: readonly IncludedRow[],
+  included: readonly CandidateInclusion[],
+  { results, revertCauses }: ReconcileContext,
+): void {
+  const byId = new Map(included.map((inclusion) => [inclusion.id, inclusion]));
+  const isExplained = ({ revertedRaw }: IncludedRow) => revertCauses !== undefined && revertedRaw !== null;
+  results.publish(
+    saved.filter((row) => !isExplained(row)),
+    (id) => includedUpdate(byId.get(id)),
+  );
+  for (const row of saved.filter(isExplained)) {
+    const inclusion = byId.get(row.id);
+    if (inclusion === undefined || row.revertedRaw === null) continue;
+    const { innerHash, sender } = inclusion.candidate;
+    const reverted = { ...inclusion, ...row, innerHash, sender, innerRaw: row.revertedRaw };
+    void revertCauses
+      ?.find(reverted)
+      .then((cause) => results.publish([row], () => includedUpdate({ ...inclusion, cause })));
+  }
+}
+
+/** Ends submissions as failed, and notifies their result lines. */
+export async function failSubmissions(
+  held: HeldLane,
+  failed: readonly FailedSubmission[],
+  { store, results, onNoncesFreed }: Pick<ReconcileContext, "store" | "results" | "onNoncesFreed">,
+): Promise<void> {
+  const byId = new Map(failed.map((failure) => [failure.id, failure]));
+  const saved = await saveFailed(store, held, failed);
+  if (saved.length > 0) onNoncesFreed?.();
+  results.publish(saved, (id) => {
+    const { reason = "NODE_REFUSED", message = "", values = {} } = byId.get(id) ?? {};
+    return { state: "failed", reason, message, values };
+  });
+}

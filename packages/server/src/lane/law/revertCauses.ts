@@ -1,0 +1,156 @@
+import { decodeInnerTx, type ErrorValues } from "@gas-waiver/protocol";
+import { type ReplayedFailure, replay } from "../../chain/client/replay.js";
+import type { Rpc } from "../../chain/rpc/rpc.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import type { Store } from "../../store/store.js";
+import { saveRevertCause } from "../../store/submissions/saveRevertCause.js";
+import { createFairSemaphore, TooManyWaitingError } from "../../util/fairSemaphore.js";
+import { within } from "../../util/within.js";
+
+/** A submission that is included, and reverted. */
+export interface RevertedSubmission {
+  readonly id: string;
+  readonly keyId: string;
+  readonly innerHash: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly innerRaw: Uint8Array;
+  readonly blockNumber: bigint;
+  readonly blockHash: Uint8Array;
+}
+
+/**
+ * Finds why submissions reverted, after their outcomes are stored: a node runs the call again, once. The cause is an extra. It
+ * changes no outcome, and where it does not come in time, lines and records are told without it.
+ */
+export interface RevertCauses {
+  /** Finds the cause and stores it. @returns the cause, if it is known within {@link CAUSE_PATIENCE_MS}. Never rejects. */
+  find(submission: RevertedSubmission): Promise<ErrorValues | undefined>;
+  /**
+   * Resolves when the cause of this submission is stored, or is not awaited any more.
+   * @returns whether this replica was looking for it.
+   */
+  settled(id: string): Promise<boolean>;
+  close(): void;
+}
+
+/** The longest time that a reader waits for a cause: the line or the record of that one submission, and nothing else. */
+export const CAUSE_PATIENCE_MS = 250;
+
+/** Replays that run at the same time, in all and for one key. */
+const MAX_REPLAYS = 4;
+const MAX_REPLAYS_OF_KEY = 2;
+/** A replay that took longer rests for as long as it took, so that expensive ones take at most half of the time. */
+const CHEAP_REPLAY_MS = 50;
+/** Reverts that wait for a replay, in all and of one key. The causes of others are left out. */
+const MAX_WAITING = 100;
+const MAX_WAITING_OF_KEY = 20;
+/** Longer data of a contract's own error is left out. */
+const MAX_DATA_BYTES = 1_024;
+
+export interface RevertCausesDependencies {
+  readonly store: Pick<Store, "pool">;
+  /** The nodes, over connections that no lane uses: a call on which a node hangs makes no node rest for the lanes. */
+  readonly rpc: Pick<Rpc, "read">;
+  readonly log: Logger;
+  /** The longest wait of a reader, in ms. */
+  readonly patienceMs?: () => number;
+}
+
+export function createRevertCauses({
+  log,
+  patienceMs = () => CAUSE_PATIENCE_MS,
+  ...dependencies
+}: RevertCausesDependencies): RevertCauses {
+  const turns = createTurns();
+  const inProgress = new Map<string, Promise<ErrorValues | undefined>>();
+  return {
+    find(submission) {
+      const { id, keyId } = submission;
+      const take = () => takeCause(submission, dependencies);
+      const finding = turns.run(take, keyId).catch((error: unknown) => {
+        const why = error instanceof TooManyWaitingError ? "too many wait" : String(error);
+        log.debug({ id, err: why }, "the cause of a revert was not found");
+        return undefined;
+      });
+      inProgress.set(id, finding);
+      void finding.finally(() => inProgress.delete(id));
+      return knownInTime(finding, patienceMs());
+    },
+    async settled(id) {
+      const finding = inProgress.get(id);
+      await knownInTime(finding, patienceMs());
+      return finding !== undefined;
+    },
+    close: turns.close,
+  };
+}
+
+/** Has a node run the transaction again, and stores what it tells. */
+async function takeCause(
+  submission: RevertedSubmission,
+  { store, rpc }: Pick<RevertCausesDependencies, "store" | "rpc">,
+): Promise<ErrorValues | undefined> {
+  const { innerHash: hash, sender, blockNumber } = submission;
+  const tx = decodeInnerTx(submission.innerRaw);
+  if (tx.to === undefined) return undefined;
+  const failure = await replay(rpc, { tx, sender, to: tx.to, hash, blockNumber });
+  const cause = causeValues(tx.gasLimit, failure);
+  await saveRevertCause(store, submission, cause);
+  return cause;
+}
+
+/** Bounds the replays that run and wait, and rests after expensive ones. */
+function createTurns() {
+  const turns = createFairSemaphore(MAX_REPLAYS, MAX_WAITING, MAX_WAITING_OF_KEY, MAX_REPLAYS_OF_KEY);
+  const rests = new Set<() => void>();
+  let isClosed = false;
+  const rest = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        rests.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      rests.add(end);
+      if (isClosed) end();
+    });
+  return {
+    /** Resolves with the work, and holds its turn for as long again if it was expensive. */
+    run: <T>(work: () => Promise<T>, keyId: string) =>
+      new Promise<T>((resolve, reject) => {
+        const task = async () => {
+          if (isClosed) throw new Error("the service is closed");
+          const startedAt = performance.now();
+          await work().then(resolve, reject);
+          const tookMs = performance.now() - startedAt;
+          if (tookMs > CHEAP_REPLAY_MS) await rest(tookMs);
+        };
+        turns.run(task, keyId).catch(reject);
+      }),
+    close() {
+      isClosed = true;
+      for (const end of rests) end();
+    },
+  };
+}
+
+async function knownInTime(finding: Promise<ErrorValues | undefined> | undefined, patienceMs: number) {
+  return finding && (await within(patienceMs, finding).catch(() => undefined));
+}
+
+/** The values of the error's details. The gas limit is known even where no node ran the call again. */
+function causeValues(gasLimit: bigint, failure: ReplayedFailure | undefined): ErrorValues {
+  const known = { gasLimit: gasLimit.toString() };
+  if (failure === undefined) return known;
+  const { kind, message, panic, data, from } = failure;
+  const isData = kind === "custom" && data !== undefined && data.length <= 2 + 2 * MAX_DATA_BYTES;
+  return {
+    ...known,
+    cause: kind,
+    causeMessage: kind === "out_of_gas" ? `out of gas, with a gas limit of ${gasLimit}` : message,
+    causeFrom: from,
+    ...(panic && { panic }),
+    ...(isData && { revertData: data }),
+  };
+}

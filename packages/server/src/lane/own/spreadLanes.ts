@@ -1,0 +1,57 @@
+import { hexToBytes } from "@gas-waiver/protocol";
+import { forgetReplica, keepAlive } from "../../store/lanes/replicas.js";
+import { createWakeableTimer } from "../../util/wakeableTimer.js";
+import type { LaneDependencies } from "../context.js";
+import { logFailure } from "../logFailure.js";
+import { planHandovers } from "./spread.js";
+
+/** Spreads the lanes over the replicas that are alive and have their keys. */
+export interface Spreading {
+  /** Stops, and records that this replica has ended. Call it before its lanes are released, so that none is handed to it. */
+  close(): Promise<void>;
+}
+
+export interface SpreadingDependencies
+  extends Pick<LaneDependencies, "store" | "chainRef" | "replica" | "log" | "options"> {
+  /** The waivers of this replica's lanes. */
+  waivers(): readonly Uint8Array[];
+  /** Has the lane of this waiver finish its step and go to another replica. */
+  handOver(waiver: Uint8Array, to: string): void;
+}
+
+/** The longest time between two reads of the other replicas, in ms. */
+const ROUND_MS = 1_000;
+
+/** Starts to record that this replica is alive, and to hand over the lanes that it has above its share. */
+export function startSpreading(dependencies: SpreadingDependencies): Spreading {
+  const { store, chainRef: chain, replica: id, log, options } = dependencies;
+  const timer = createWakeableTimer();
+  let closed = false;
+  const round = async () => {
+    const { replicas, lanes } = await keepAlive(
+      store,
+      { chain, id },
+      dependencies.waivers(),
+      options.leaseMs,
+    );
+    for (const { waiver, from, to } of planHandovers(replicas, lanes)) {
+      if (from !== id) continue;
+      log.info({ waiver: `0x${waiver}`, to }, "the lane goes to a replica that has fewer");
+      dependencies.handOver(hexToBytes(`0x${waiver}`), to);
+    }
+  };
+  const running = (async () => {
+    while (!closed) {
+      await round().catch((error: unknown) => logFailure(log, error, "spread"));
+      await timer.rest(Math.min(ROUND_MS, options.leaseMs / 3), false);
+    }
+  })();
+  return {
+    async close() {
+      closed = true;
+      timer.end();
+      await running;
+      await forgetReplica(store, { chain, id }).catch((error: unknown) => logFailure(log, error, "spread"));
+    },
+  };
+}

@@ -1,0 +1,254 @@
+import { bytesEqual, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
+import { countOpenWrappers, findWithdrawnWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import type { Store } from "../../store/store.js";
+import type { FailedSubmission } from "../../store/transitions/saveFailed.js";
+import { type RequeueOptions, saveRequeued } from "../../store/transitions/saveRequeued.js";
+import { wakeQueued } from "../../store/transitions/wakeQueued.js";
+import type { AnswerBreaker } from "../choose/laneBreaker.js";
+import type { WatchContext } from "../context.js";
+import type { RetryPace } from "../inbox/retryPace.js";
+import { decide } from "../law/law.js";
+import { failSubmissions, reconcile } from "../law/reconcile.js";
+import { requeueMisplaced } from "../law/requeueMisplaced.js";
+import { findLowestFreeNonce } from "../sign/placement.js";
+import type { SenderGaps } from "./senderGaps.js";
+import { type SetAsideProbe, setAsidePauseMs } from "./setAside.js";
+
+/** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
+export class NotBroadcastError extends Error {
+  override readonly name = "NotBroadcastError";
+}
+
+/** A wrapper that was sent, and what the node's answer means. */
+export interface AnsweredBroadcast {
+  readonly submission: InFlightSubmission;
+  readonly verdict: SendVerdict;
+  /** It is the answer to the first send of these bytes. */
+  readonly isFirst: boolean;
+}
+
+/** The memory of a lane from one exchange with the node to the next. */
+export interface BroadcastMemory {
+  readonly senderGaps: SenderGaps;
+  readonly probe: SetAsideProbe;
+  readonly retryPace: Pick<RetryPace, "onSetAside">;
+  /** The verdicts of the exchange directly before, if this one continues it. */
+  readonly earlier: readonly SendVerdictKind[];
+}
+
+/** Pauses in ms before a submission whose wrapper the node does not take yet gets another nonce. */
+const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
+  "nonce gap": 50,
+  "inner too early": 250,
+  "inner too late": 250,
+  "waiver unusable": 1_000,
+};
+const NONCE_OCCUPIED_MS = 250;
+const BLOCKED_MS = 250;
+/** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
+const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["nonce too low", "disputed"]);
+
+/**
+ * Moves every submission by what the node's answer to its wrapper means, as `law.ts` decides.
+ * @throws {@link NotBroadcastError} if a signed wrapper may not be with the node afterwards.
+ */
+export async function applyAnswers(
+  held: HeldLane,
+  answered: readonly AnsweredBroadcast[],
+  memory: BroadcastMemory,
+  breaker: AnswerBreaker,
+  context: WatchContext,
+): Promise<void> {
+  const { store, metrics, broadcastBuffer, onNoncesFreed } = context;
+  for (const { verdict } of answered) metrics.sent(verdict.kind);
+  const { blocked, undecided } = await memory.senderGaps.classify(answered);
+  const runnable = answered.filter(({ submission: { id } }) => !blocked.has(id) && !undecided.has(id));
+  broadcastBuffer.add(held, runnable.filter(isBroadcast).map(submissionOf));
+  const cannotRun = answered.map(submissionOf).filter(({ id }) => blocked.has(id));
+  await requeueMisplaced(held, cannotRun, "sender gap", { afterMs: BLOCKED_MS, store, onNoncesFreed });
+  const unclear = answered.filter(({ verdict, isFirst }) => isUnclear(verdict, isFirst));
+  const unclearSubmissions = unclear.map(submissionOf);
+  await reconcile(held, unclearSubmissions, context);
+  const known = await addKnown(held, unclearSubmissions, context);
+  const misplaced = await requeueOccupied(
+    held,
+    answered.filter(({ verdict }) => verdict.kind === "occupied").map(submissionOf),
+    context,
+  );
+  const notAccepted = answered.filter(
+    ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !misplaced.has(id),
+  );
+  const resend = await applyDecisions(held, notAccepted, answered, memory, context);
+  await moveBreaker(answered, breaker);
+  const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
+  await rejectRemaining(remaining, breaker);
+}
+
+function submissionOf({ submission }: AnsweredBroadcast): InFlightSubmission {
+  return submission;
+}
+
+/** Whether the node has taken the wrapper (L5). */
+function isBroadcast({ submission: { state }, verdict, isFirst }: AnsweredBroadcast): boolean {
+  return (
+    decide({ state, openWrappers: 0, answer: { verdict, isFirst, isNodeWell: true } }).move === "broadcast"
+  );
+}
+
+/** A refusal of bytes that were sent before may come after they were taken. */
+function isUnclear({ kind }: SendVerdict, isFirst: boolean): boolean {
+  return UNCLEAR.has(kind) || (kind === "refused" && !isFirst);
+}
+
+/** Applies the law to each answer that is not an acceptance. @returns the ids of those whose bytes must go out again. */
+async function applyDecisions(
+  held: HeldLane,
+  notAccepted: readonly AnsweredBroadcast[],
+  answered: readonly AnsweredBroadcast[],
+  { probe, retryPace, earlier }: BroadcastMemory,
+  context: WatchContext,
+): Promise<ReadonlySet<string>> {
+  const { store, log } = context;
+  const verdicts = [...earlier, ...answered.map(({ verdict }) => verdict.kind)];
+  if (answered.some(({ verdict }) => verdict.kind === "accepted"))
+    await wakeQueued(store, held, probe.onAccepted());
+  if (notAccepted.length === 0) return new Set();
+  const open = await openWrappersOf(notAccepted, store);
+  const failed: FailedSubmission[] = [];
+  const requeued = new Map<string, RequeueGroup>();
+  const resend = new Set<string>();
+  const setAside: string[] = [];
+  for (const { submission, verdict, isFirst } of notAccepted) {
+    const { id, state, signings } = submission;
+    const isNodeWell = probe.isNodeWell(submission, verdicts);
+    const answer = { verdict, isFirst, isNodeWell };
+    const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer });
+    if (decision.move === "fail") failed.push({ id, ...decision.failure, condition: submission.wrapperHash });
+    else if (decision.move === "resend") resend.add(id);
+    else if (decision.move === "requeue") {
+      const { isOpen } = decision;
+      const isSetAside = decision.clause === "L8" || verdict.kind === "refused";
+      const afterMs = isSetAside ? setAsidePauseMs(signings) : (REQUEUE_MS[verdict.kind] ?? 0);
+      if (isSetAside)
+        log.warn({ id, nodeMessage: messageOf({ verdict }), afterMs }, "a submission is set aside");
+      const group = requeued.get(`${afterMs} ${isOpen}`) ?? { afterMs, isOpen, submissions: [] };
+      requeued.set(`${afterMs} ${isOpen}`, group);
+      group.submissions.push(submission);
+      if (decision.clause !== "L8") continue;
+      probe.onSetAside(id);
+      retryPace.onSetAside(id);
+      setAside.push(id);
+    }
+  }
+  await failSubmissions(held, failed, context);
+  for (const { submissions, ...pause } of requeued.values()) await requeue(held, submissions, pause, context);
+  probe.suspectNode(setAside, verdicts);
+  return resend;
+}
+
+interface RequeueGroup extends Pick<RequeueOptions, "afterMs" | "isOpen"> {
+  readonly submissions: InFlightSubmission[];
+}
+
+/** Requeues the submissions that still have the answered wrappers: a late answer is no evidence about another wrapper. */
+async function requeue(
+  held: HeldLane,
+  submissions: readonly InFlightSubmission[],
+  pause: Pick<RequeueOptions, "afterMs" | "isOpen">,
+  { store, onNoncesFreed }: Pick<WatchContext, "store" | "onNoncesFreed">,
+): Promise<void> {
+  const ids = submissions.map(({ id }) => id);
+  const wrapperHashes = submissions.map(({ wrapperHash }) => wrapperHash);
+  const requeued = await saveRequeued(store, held, ids, { ...pause, wrapperHashes });
+  if (requeued.length > 0) onNoncesFreed?.();
+}
+
+/** Counts the open wrappers where a decision needs them: only a first refusal requires that no other wrapper is open. */
+async function openWrappersOf(
+  notAccepted: readonly AnsweredBroadcast[],
+  store: Store,
+): Promise<ReadonlyMap<string, number>> {
+  const ids = notAccepted
+    .filter(({ submission, verdict }) => verdict.kind === "refused" && submission.signings > 1)
+    .map(({ submission }) => submission.id);
+  return countOpenWrappers(store, ids);
+}
+
+/**
+ * Finds the wrappers that the node has, and counts them as broadcast. A strict pool that holds a wrapper may answer to
+ * the same bytes that their nonce is too low, because it expects the next one.
+ */
+async function addKnown(
+  held: HeldLane,
+  submissions: readonly InFlightSubmission[],
+  { chain, broadcastBuffer }: WatchContext,
+): Promise<ReadonlySet<string>> {
+  if (submissions.length === 0) return new Set();
+  const known = await chain.knowsTransactions(submissions.map(({ wrapperHash }) => wrapperHash));
+  // A node that has the wrapper has accepted it, whatever it answers to the same bytes.
+  const found = submissions.filter(
+    (submission, i) => known[i] && isBroadcast({ submission, verdict: { kind: "accepted" }, isFirst: false }),
+  );
+  broadcastBuffer.add(held, found);
+  return new Set(found.map(({ id }) => id));
+}
+
+/**
+ * Queues again submissions whose nonce is occupied in the pool, where both wrappers could wait for ever: the one in the pool waits
+ * for nonces below it, and the lane signs nothing for those nonces while this submission is not broadcast. That is so for a
+ * withdrawn wrapper of the lane, and for any wrapper above a free nonce, such as one that the store has lost in a failover.
+ * The others stay: the chain will show whose wrapper it was.
+ */
+async function requeueOccupied(
+  held: HeldLane,
+  occupied: readonly InFlightSubmission[],
+  { store, chain, onNoncesFreed }: WatchContext,
+): Promise<ReadonlySet<string>> {
+  if (occupied.length === 0) return new Set();
+  const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
+  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
+  const known = await chain.knowsTransactions(withdrawn.map(({ wrapperHash }) => wrapperHash));
+  const inPool = new Map(
+    withdrawn.filter((_, i) => known[i]).map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
+  );
+  const isByWithdrawn = ({ waiverNonce, wrapperHash }: InFlightSubmission) => {
+    const other = inPool.get(waiverNonce);
+    return other !== undefined && !bytesEqual(other, wrapperHash);
+  };
+  const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+  const free = await findLowestFreeNonce(store, held, chainNonce);
+  const blocked = occupied.filter((one) => isByWithdrawn(one) || one.waiverNonce > free);
+  const options = { afterMs: NONCE_OCCUPIED_MS, store, onNoncesFreed };
+  await requeueMisplaced(held, blocked, "nonce occupied", options);
+  return new Set(blocked.map(({ id }) => id));
+}
+
+async function moveBreaker(answered: readonly AnsweredBroadcast[], breaker: AnswerBreaker): Promise<void> {
+  const unusable = answered.find(({ verdict }) => verdict.kind === "waiver unusable");
+  if (unusable) {
+    await breaker.fail("decisive", `the node takes no wrapper of this waiver: ${messageOf(unusable)}`);
+  } else if (answered.some(({ verdict }) => verdict.kind === "accepted")) await breaker.succeed();
+}
+
+async function rejectRemaining(
+  remaining: readonly AnsweredBroadcast[],
+  breaker: AnswerBreaker,
+): Promise<void> {
+  if (remaining[0] === undefined) return;
+  const why = `${remaining[0].verdict.kind}: ${messageOf(remaining[0])}`;
+  // Nodes that do not answer may be down for every lane. Only failures of this lane alone count against its key.
+  const kinds = new Set(remaining.map(({ verdict }) => verdict.kind));
+  // A wrapper that was held back behind an unanswered request has the verdict `not now`.
+  if (kinds.has("ambiguous") && [...kinds].every((kind) => kind === "ambiguous" || kind === "not now")) {
+    await breaker.noAnswer(why);
+  } else if (remaining.some(({ verdict }) => verdict.kind === "occupied" || verdict.kind === "disputed")) {
+    await breaker.fail("counted", `the node does not take this waiver's wrappers: ${why}`);
+  }
+  throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${why}`);
+}
+
+function messageOf({ verdict }: Pick<AnsweredBroadcast, "verdict">): string {
+  return "message" in verdict ? verdict.message : "";
+}

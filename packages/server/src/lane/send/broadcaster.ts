@@ -1,0 +1,106 @@
+import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
+import { classifySendOutcome } from "../../chain/client/classifySendOutcome.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { AnswerBreaker } from "../choose/laneBreaker.js";
+import type { WatchContext } from "../context.js";
+import { createRetryPace, type Retries } from "../inbox/retryPace.js";
+import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
+import { createExchange, type Exchange } from "./exchange.js";
+import { createSenderGaps } from "./senderGaps.js";
+import { createSetAsideProbe } from "./setAside.js";
+
+export interface SendOptions {
+  /**
+   * These bytes have just been signed under the present lease, and nobody has sent them before. Only then is the answer
+   * the first that any node gives about them (D28).
+   */
+  readonly isFirst: boolean;
+  /** Earlier wrappers have no clear answer, and these are to show whether the node is well. */
+  readonly isProbe?: boolean;
+}
+
+/** Sends stored wrappers, and stores what the node's answers mean. */
+export interface Broadcaster {
+  /** Tells the submissions that were set aside before, and how many of them the next `send` should have. */
+  readonly retries: Retries;
+  /**
+   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers. Of new
+   * wrappers, those at the end whose submissions were set aside before go in an exchange of their own, so that the others do not
+   * wait for their answers.
+   * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
+   */
+  send(held: HeldLane, submissions: readonly InFlightSubmission[], options: SendOptions): Promise<void>;
+  /**
+   * Sends everything that is signed once more, after a start, a takeover or a failure.
+   * @throws {@link NotBroadcastError} like `send`.
+   */
+  resendSigned(held: HeldLane): Promise<void>;
+}
+
+export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker): Broadcaster {
+  const { store, chain, options } = context;
+  const retryPace = createRetryPace();
+  const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe(), retryPace };
+  const exchanges = { first: createExchange(chain), retries: createExchange(chain) };
+  const sendPart = async (
+    held: HeldLane,
+    submissions: readonly InFlightSubmission[],
+    exchange: Exchange,
+    { isFirst, isProbe = false, earlier = [] }: SendPartOptions,
+  ): Promise<AnsweredBroadcast[]> => {
+    if (submissions.length === 0) return [];
+    memory.probe.onSend();
+    const outcomes = await exchange(submissions.map(({ wrapperRaw }) => wrapperRaw));
+    const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
+      const outcome = outcomes[i];
+      return outcome ? [{ submission, verdict: classifySendOutcome(outcome), isFirst }] : [];
+    });
+    if (isProbe) memory.probe.onProbed(answered.map(({ verdict }) => verdict.kind));
+    await applyAnswers(held, answered, { ...memory, earlier }, breaker, context);
+    return answered;
+  };
+  const send: Broadcaster["send"] = async (held, submissions, options) => {
+    const isSplit = options.isFirst && !options.isProbe;
+    const retriesFrom = isSplit ? firstOfRetries(submissions, retryPace) : submissions.length;
+    const retries = submissions.slice(retriesFrom);
+    const others = await sendPart(held, submissions.slice(0, retriesFrom), exchanges.first, options);
+    if (retries.length === 0) return;
+    const earlier = others.map(({ verdict }) => verdict.kind);
+    const begunAt = performance.now();
+    const answered = await sendPart(held, retries, exchanges.retries, { ...options, earlier });
+    const accepted = answered.filter(({ verdict }) => verdict.kind === "accepted");
+    retryPace.onExchange({
+      ids: retries.map(({ id }) => id),
+      accepted: accepted.map(({ submission }) => submission.id),
+      ms: performance.now() - begunAt,
+    });
+  };
+  return {
+    retries: retryPace,
+    send,
+    async resendSigned(held) {
+      const all = await findInFlight(store, held, { limit: options.maxInFlight });
+      await memory.senderGaps.rebuild(all);
+      const signed = all.filter(({ state }) => state === "signed");
+      await send(held, signed, { isFirst: false });
+    },
+  };
+}
+
+interface SendPartOptions extends SendOptions {
+  /** The verdicts of the exchange directly before. */
+  readonly earlier?: readonly SendVerdictKind[];
+}
+
+/**
+ * The place from which on there are only senders of retries; the end if there are some before it too, since a sender's nonces
+ * are judged in one exchange.
+ */
+function firstOfRetries(submissions: readonly InFlightSubmission[], { isRetry }: Retries): number {
+  const retried = submissions.filter(({ id }) => isRetry(id));
+  const senders = new Set(retried.map(({ sender }) => bytesToHex(sender)));
+  const isOfThese = ({ sender }: InFlightSubmission) => senders.has(bytesToHex(sender));
+  const first = submissions.findLastIndex((submission) => !isOfThese(submission)) + 1;
+  return submissions.slice(0, first).some(isOfThese) ? submissions.length : first;
+}

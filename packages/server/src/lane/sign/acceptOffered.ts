@@ -1,0 +1,147 @@
+import { type ChainNonces, fetchNonces } from "../../chain/nonces.js";
+import { acceptSigned } from "../../store/accept/acceptSigned.js";
+import type { NewSubmission } from "../../store/accept/newSubmission.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { LaneSnapshot } from "../../store/lanes/laneSnapshot.js";
+import { isStoreUnavailable } from "../../store/storeTrouble.js";
+import type { LaneContext } from "../context.js";
+import type { StepMemory } from "../inbox/laneMemory.js";
+import type { LaneOffer } from "../inbox/laneOffers.js";
+import type { LaneParties } from "../inbox/laneParties.js";
+import { nextWaiverNonce, setReady } from "./assign.js";
+import { placesIn } from "./chooseReady.js";
+import { assertSendersInOrder, placeAbove } from "./placement.js";
+import { type SignedPlaced, signPlaced, toInFlight } from "./signPlaced.js";
+
+/** A node that takes longer to tell the nonces delays an accept, which needs no node. */
+const NONCES_MS = 20;
+
+/**
+ * Accepts and signs what was offered to the lane, in one write, where the lane remembers that its queue was empty and each
+ * submission is its sender's next. What it decides is what `assign` would: the waiver nonces go on above those that are assigned.
+ * @returns what is accepted and signed now, in the order of the waiver nonces, and is to be sent; undefined if nothing was offered,
+ *   or all of it was declined.
+ * @throws if the write fails.
+ */
+export async function acceptOffered(
+  held: HeldLane,
+  parties: LaneParties,
+  context: LaneContext,
+): Promise<readonly InFlightSubmission[] | undefined> {
+  const offers = context.laneOffers.take(held.waiver, parties.shareOfKey);
+  if (offers.length === 0) return undefined;
+  try {
+    const memory = context.laneMemory.begin(held);
+    const prepared = await prepareOffers(held, offers, memory, parties, context);
+    if (prepared === undefined) return undefined;
+    // Those that cannot go do not wait for the write.
+    for (const offer of offers) if (!prepared.fitting.includes(offer)) offer.decline();
+    const signed = await storeOffers(held, prepared, context);
+    if (signed === undefined) return undefined;
+    memory.end(
+      prepared.snapshot,
+      signed.map(({ sender, waiverNonce }) => ({ sender, waiverNonce })),
+    );
+    setReady(held, memory, context);
+    return signed;
+  } finally {
+    for (const offer of offers) offer.decline();
+  }
+}
+
+interface PreparedOffers {
+  readonly fitting: readonly LaneOffer[];
+  readonly snapshot: LaneSnapshot;
+  readonly signed: readonly SignedPlaced[];
+}
+
+/** Signs the wrappers of the offers that can go. @returns undefined if none can. */
+async function prepareOffers(
+  held: HeldLane,
+  offers: readonly LaneOffer[],
+  memory: StepMemory,
+  parties: LaneParties,
+  context: LaneContext,
+): Promise<PreparedOffers | undefined> {
+  const { laneSigner, options } = context;
+  if (!memory.mayRemember) return undefined;
+  const nonces = await noncesFor(offers, held, context);
+  if (nonces === undefined) return undefined;
+  const fitting = offers.filter(({ newSubmissions }) =>
+    newSubmissions.every((one) => isNext(one, nonces, held, context)),
+  );
+  const acceptedAt = performance.now();
+  const submissions = submissionsOf(fitting).map((one) => ({ ...one, acceptedAt }));
+  const { ofSender: places } = placesIn(options.maxInFlight);
+  const snapshot = memory.snapshotOf({ submissions, isIncomplete: false }, submissions.length, places);
+  if (snapshot === undefined) return undefined;
+  parties.note(snapshot);
+  const waiverNonce = nextWaiverNonce(held, nonces.waiver, context);
+  const ready = snapshot.senders.flatMap(({ queued }) => queued);
+  const placed = placeAbove(snapshot, waiverNonce, ready);
+  if (placed === undefined) return undefined;
+  assertSendersInOrder(placed);
+  const signed = await signPlaced(placed, laneSigner);
+  return signed.length < submissions.length ? undefined : { fitting, snapshot, signed };
+}
+
+/** Makes the write, and ends the offers in it. @returns undefined if nothing was stored. */
+async function storeOffers(
+  held: HeldLane,
+  { fitting, signed }: PreparedOffers,
+  { store, laneOffers, replica }: LaneContext,
+): Promise<readonly InFlightSubmission[] | undefined> {
+  const byId = new Map(signed.map((one) => [one.id, one]));
+  const rows = submissionsOf(fitting).flatMap((newSubmission) => {
+    const wrapper = byId.get(newSubmission.id);
+    return wrapper ? [{ ...wrapper, newSubmission }] : [];
+  });
+  try {
+    if (!(await acceptSigned(store, held, replica, rows))) return undefined;
+  } catch (error) {
+    laneOffers.setReady(held.waiver, false);
+    // A statement that the database has refused has stored nothing.
+    if (isStoreUnavailable(error)) for (const offer of fitting) offer.fail(error);
+    throw error;
+  }
+  for (const offer of fitting) offer.accept();
+  return signed.map((one) => toInFlight(one, replica));
+}
+
+function submissionsOf(offers: readonly LaneOffer[]): NewSubmission[] {
+  return offers.flatMap(({ newSubmissions }) => newSubmissions);
+}
+
+/** @returns undefined if the node does not tell them in time: accepting goes on without it. */
+async function noncesFor(
+  offers: readonly LaneOffer[],
+  { waiver }: HeldLane,
+  { chain, laneOffers }: LaneContext,
+): Promise<ChainNonces | undefined> {
+  const senders = submissionsOf(offers).map(({ sender }) => sender);
+  const nonces = await inTime(fetchNonces(chain, waiver, senders), NONCES_MS).catch(() => undefined);
+  if (nonces === undefined) laneOffers.pause(waiver);
+  return nonces;
+}
+
+/** Whether it is its sender's turn, and this waiver may carry it. */
+function isNext(
+  { sender, senderNonce, innerRaw }: NewSubmission,
+  nonces: ChainNonces,
+  { waiver }: HeldLane,
+  { routing, laneMemory }: LaneContext,
+): boolean {
+  if (nonces.of(sender) !== senderNonce || laneMemory.hasInFlight(sender)) return false;
+  return !routing.policiesDiffer() || routing.carrierOf(waiver, innerRaw) === "here";
+}
+
+/** @returns undefined if it takes longer. An answer that has come while this process was held up counts as in time. */
+async function inTime<T>(result: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<undefined>((resolve) => {
+    // The event loop reads its sockets after the timers, and before the immediates.
+    timer = setTimeout(() => setImmediate(resolve, undefined), ms);
+  });
+  return await Promise.race([result, tooLong]).finally(() => clearTimeout(timer));
+}

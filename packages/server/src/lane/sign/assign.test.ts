@@ -1,0 +1,86 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { assignContext } from "../../../test/support/assignContext.js";
+import { createHeldLane, newSubmissionOf } from "../../../test/support/submissions.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import { accept } from "../../store/accept/accept.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { Store } from "../../store/store.js";
+import type { LaneContext } from "../context.js";
+import { createLaneParties } from "../inbox/laneParties.js";
+import { assign } from "./assign.js";
+
+let store: Store;
+let lane: HeldLane;
+let context: LaneContext;
+useTestStore("shared", async (opened) => {
+  store = opened;
+  lane = await createHeldLane(store);
+  context = assignContext(store);
+});
+
+describe("an assignment", () => {
+  it("asks for another step if it saw as many submissions as its limit, and not if it saw fewer", async () => {
+    const newSubmissions = [1, 2, 3, 4, 5].map((user) => newSubmissionOf(user));
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, newSubmissions);
+    const steps = [];
+    for (let i = 0; i < 4; i++) {
+      const { signed, stepAgain } = await assign(lane, { limit: 2, due: 2 }, context);
+      steps.push([signed.map(({ waiverNonce }) => waiverNonce), stepAgain]);
+    }
+    expect(steps).toEqual([
+      [[0n, 1n], true],
+      [[2n, 3n], true],
+      [[4n], false],
+      [[], false],
+    ]);
+  });
+
+  it("asks for another step if it could only postpone the submissions that it saw, since others may be behind them", async () => {
+    const early = [6, 7, 8].map((user) => newSubmissionOf(user, 1));
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, early);
+    const steps = [];
+    for (let i = 0; i < 3; i++) steps.push((await assign(lane, { limit: 2, due: 2 }, context)).stepAgain);
+    expect(steps).toEqual([true, false, false]);
+  });
+
+  it("gives each key a share of the step while several keys use the lane, and each sender while several senders do", async () => {
+    const ofKey = (keyId: string, user: number, count: number) =>
+      Array.from({ length: count }, (_, nonce) => ({ ...newSubmissionOf(user, nonce), keyId }));
+    const all = [...ofKey("flood", 10, 40), ...ofKey("single", 11, 1)];
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, all);
+    const parties = createLaneParties();
+    const steps = [];
+    for (let i = 0; i < 4; i++) {
+      const { signed, stepAgain, leavesRoom } = await assign(lane, { limit: 100, due: 0, parties }, context);
+      steps.push([signed.length, stepAgain, leavesRoom]);
+    }
+    // The first step finds out that there are two senders. The second one has nobody but the flood, but remembers, and leaves
+    // room for the other.
+    expect(steps).toEqual([
+      [17, true, true],
+      [16, true, true],
+      [8, false, false],
+      [0, false, false],
+    ]);
+  });
+
+  it("has another sender of the key at once where a long row of one sender fills its places in flight", async () => {
+    await store.pool.query("delete from unfinished");
+    const long = Array.from({ length: 130 }, (_, nonce) => newSubmissionOf(30, nonce));
+    for (const part of [long.slice(0, 100), long.slice(100)])
+      await accept(store, { chain: lane.chain, origin: randomUUID() }, part);
+    let [signedLong, last] = [0, -1];
+    while (last !== 0) {
+      last = (await assign(lane, { limit: 20, due: 0 }, context)).signed.length;
+      signedLong += last;
+    }
+    // As if no block had come for a minute: all that is left has its place before that of whoever comes now.
+    await store.pool.query("update unfinished set look_at = look_at - interval '1 minute'");
+    const other = newSubmissionOf(31);
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, [other]);
+    const { signed } = await assign(lane, { limit: 20, due: 0 }, context);
+    expect(signed.map(({ id }) => id)).toEqual([other.id]);
+    expect(signedLong).toBe(96);
+  });
+});

@@ -1,0 +1,198 @@
+import type { Failure } from "../../model/submission/submission.js";
+import { findFailedPredecessors } from "../../store/lanes/failedPredecessors.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { LaneSnapshot, QueuedSender } from "../../store/lanes/laneSnapshot.js";
+import { countOpenWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import { saveSigned } from "../../store/transitions/saveSigned.js";
+import type { LaneContext } from "../context.js";
+import type { StepMemory } from "../inbox/laneMemory.js";
+import { decide } from "../law/law.js";
+import { failSubmissions, reconcile } from "../law/reconcile.js";
+import { chooseReady } from "./chooseReady.js";
+import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
+import { keepBegun } from "./keepBegun.js";
+import { excuseNonceGaps } from "./nonceGap.js";
+import { assertSendersInOrder, type Placed, placeAbove, placeInGaps } from "./placement.js";
+import type { GapFailure, SenderPlan } from "./plan.js";
+import { signPlaced, toInFlight } from "./signPlaced.js";
+import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
+
+export interface Assigned {
+  /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
+  readonly signed: readonly InFlightSubmission[];
+  /** More may be ready, or room was made for it. If false, another step at once would find nothing. */
+  readonly stepAgain: boolean;
+  /** Only senders or keys with at least their share are left, and somebody who uses less may come. */
+  readonly leavesRoom: boolean;
+  /** There may be more submissions whose pause is over than the step read. */
+  readonly moreDue: boolean;
+  /** The snapshot had nothing queued and nothing in flight. */
+  readonly isEmpty: boolean;
+  readonly hasInFlight: boolean;
+}
+
+const NOTHING = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false } as const;
+
+/**
+ * Assigns at most `limit` queued submissions their waiver nonces and wrappers, in one write: gathers what the store
+ * and the chain know, decides, signs, and stores.
+ */
+export async function assign(
+  held: HeldLane,
+  options: AssignOptions,
+  context: LaneContext,
+): Promise<Assigned> {
+  const memory = context.laneMemory.begin(held);
+  const { snapshot, evidence } = await gatherEvidence(held, options, memory, context);
+  const assigned = await assignBy(snapshot, evidence, held, options, context);
+  memory.end(snapshot, assigned.signed);
+  setReady(held, memory, context);
+  return assigned;
+}
+
+/**
+ * Returns the chain's next nonce of the waiver. A node that is a moment behind may not have a block in which something else has used
+ * the one that it tells.
+ */
+export function nextWaiverNonce(
+  { waiver }: HeldLane,
+  told: bigint,
+  { nonceProofs }: Pick<LaneContext, "nonceProofs">,
+): bigint {
+  const used = nonceProofs.usedBelow(waiver);
+  return used > told ? used : told;
+}
+
+/** Says whether the lane's next step can do without its queue. */
+export function setReady(held: HeldLane, { isKnown }: StepMemory, context: LaneContext): void {
+  const { acceptedWork, laneMemory, laneOffers, laneSigner } = context;
+  acceptedWork.setReady(held.waiver, isKnown);
+  // A custody that takes its time would delay the accept.
+  const mayAccept = isKnown && laneSigner.window === Number.POSITIVE_INFINITY;
+  laneOffers.setReady(held.waiver, mayAccept, laneMemory.hasInFlight);
+}
+
+async function assignBy(
+  snapshot: LaneSnapshot,
+  evidence: Evidence | undefined,
+  held: HeldLane,
+  options: AssignOptions,
+  context: LaneContext,
+): Promise<Assigned> {
+  const { count } = snapshot.assigned;
+  const work = { isEmpty: snapshot.senders.length + count === 0, hasInFlight: count > 0 };
+  if (evidence === undefined) return { ...NOTHING, ...work };
+  const { senders } = evidence;
+  const waiverNonce = nextWaiverNonce(held, evidence.waiverNonce, context);
+  const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
+  const { failed, hidden } = await handleNotReady(held, senders, plans, context);
+  const signable = plans.map((plan) => beforeRefused(plan, context));
+  const { chosen, hasMore, hasHeavy, hasLight } = chooseReady(
+    signable,
+    { ...snapshot, senders },
+    evidence.room,
+  );
+  if (hasLight) evidence.parties.noteLight();
+  const above = placeAbove(snapshot, waiverNonce, chosen);
+  const placed = above
+    ? keepBegun(above, context.laneSigner.begun)
+    : await placeInGaps(held, waiverNonce, chosen, context);
+  if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
+  assertSendersInOrder(placed);
+  const { signed, waits } = await signAndStore(held, placed, context);
+  const leftQueue = [...failed, ...signed.map(({ id }) => id)];
+  await unparkNextOfSenders(held, senders, new Set(leftQueue), context);
+  const hasProgress = leftQueue.length + hidden > 0;
+  return {
+    signed,
+    stepAgain: waits || (hasProgress && (snapshot.hasMoreReady || hasMore)),
+    leavesRoom: hasHeavy && evidence.parties.hasLight,
+    moreDue: hasProgress && options.due > 0 && snapshot.due >= options.due,
+    ...work,
+    hasInFlight: work.hasInFlight || signed.length > 0,
+  };
+}
+
+/** Reconciles late submissions with the chain, fails those that waited too long, and puts the others aside. */
+async function handleNotReady(
+  held: HeldLane,
+  senders: readonly QueuedSender[],
+  plans: readonly SenderPlan[],
+  context: LaneContext,
+): Promise<{ failed: readonly string[]; hidden: number }> {
+  const late = plans.flatMap((plan) => plan.late);
+  await reconcile(held, late, context);
+  const failed = await failUnsent(held, plans, context);
+  return { failed, hidden: await postponeWaiting(held, senders, plans, new Set(failed), context) };
+}
+
+/**
+ * Fails the submissions that waited too long for their turn, unless one of their wrappers may still land (L9).
+ * @returns the ids of those that have failed.
+ */
+async function failUnsent(
+  held: HeldLane,
+  plans: readonly SenderPlan[],
+  context: LaneContext,
+): Promise<readonly string[]> {
+  const failed = plans.flatMap((plan) => plan.failed);
+  if (failed.length === 0) return [];
+  const open = await countOpenWrappers(
+    context.store,
+    failed.map(({ id }) => id),
+  );
+  const predecessors = await findFailedPredecessors(context.store, failed);
+  const decided = failed.flatMap((one) => {
+    const { id } = one;
+    const expiry = { kind: "nonce gap", failure: gapFailure(one, predecessors.get(id)) } as const;
+    const decision = decide({ state: "queued", openWrappers: open.get(id) ?? 0, expiry });
+    return decision.move === "fail" ? [{ id, ...decision.failure, condition: "queued" as const }] : [];
+  });
+  await failSubmissions(held, decided, context);
+  return decided.map(({ id }) => id);
+}
+
+/** @param predecessor the failed submission that had the missing nonce. */
+function gapFailure({ reason, message, values, missing }: GapFailure, predecessor?: string): Failure {
+  if (predecessor === undefined) return { reason, message, ...(values && { values }) };
+  const explained = `${message}; submission ${predecessor} had nonce ${missing}, and has failed`;
+  return {
+    reason,
+    message: explained,
+    values: { ...values, missingHolder: "failed", submission: predecessor },
+  };
+}
+
+interface Signed {
+  /** The submissions that were stored as signed; others were no longer queued. */
+  readonly signed: readonly InFlightSubmission[];
+  /** The custody has not signed all yet. */
+  readonly waits: boolean;
+}
+
+async function signAndStore(
+  held: HeldLane,
+  placed: readonly Placed[],
+  { store, laneSigner, broadcastBuffer }: LaneContext,
+): Promise<Signed> {
+  if (placed.length === 0) return { signed: [], waits: false };
+  const signed = await signPlaced(placed, laneSigner);
+  const waits = signed.length < placed.length;
+  if (signed.length === 0) return { signed: [], waits };
+  const moved = await broadcastBuffer.storeAlongside(held, (broadcast) =>
+    saveSigned(store, held, signed, broadcast),
+  );
+  const origins = new Map(moved.signed.map(({ id, origin }) => [id, origin]));
+  const inFlight = signed.flatMap((one) => {
+    const origin = origins.get(one.id);
+    return origin === undefined ? [] : [toInFlight(one, origin)];
+  });
+  return { signed: inFlight, waits };
+}
+
+/** Leaves out what the custody does not sign at present, and what the sender has behind it. */
+function beforeRefused(plan: SenderPlan, { laneSigner }: LaneContext): SenderPlan {
+  const refused = plan.ready.findIndex(({ id }) => laneSigner.isRefused(id));
+  return refused < 0 ? plan : { ...plan, ready: plan.ready.slice(0, refused) };
+}

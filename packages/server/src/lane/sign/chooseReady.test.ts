@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import { chooseReady, type Room } from "./chooseReady.js";
+
+interface Row {
+  /** The key of all of them, or of each. */
+  readonly key?: string | readonly string[];
+  /** The number of its ready submissions. */
+  readonly ready: number;
+  readonly inFlight?: number;
+  readonly signings?: number;
+}
+
+const UNSHARED = Number.POSITIVE_INFINITY;
+const retriesOf = (mostNow: number, ids: readonly string[]) => ({
+  mostNow,
+  isRetry: (id: string) => ids.includes(id),
+});
+const ROOM: Room = {
+  ...{ all: 1_000, ofSender: 1_000, ofKey: UNSHARED, maxInFlight: 1_000 },
+  retries: retriesOf(0, []),
+};
+
+/** Chooses among senders with these rows, which are read one after the other. */
+function choose(
+  rows: readonly Row[],
+  changes: Partial<Room> = {},
+  inFlightOfKeys: Record<string, number> = {},
+) {
+  let position = 0;
+  const senders = rows.map(({ key = "key", ready, inFlight = 0, signings = 0 }, i) => ({
+    sender: new Uint8Array(20).fill(i),
+    queued: Array.from(
+      { length: ready },
+      (_, nonce): QueuedSubmission => ({
+        ...{
+          id: `${i}`,
+          keyId: typeof key === "string" ? key : (key[nonce] ?? ""),
+          innerRaw: new Uint8Array(),
+          innerHash: new Uint8Array(32),
+        },
+        ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce), signings },
+        ...{ position: position++, ageMs: 0, isSetAside: false, isWaiting: false },
+      }),
+    ),
+    inFlightNonces: new Set(Array.from({ length: inFlight }, (_, nonce) => BigInt(nonce))),
+  }));
+  const plans = senders.map(({ queued }) => ({ ready: queued, late: [], early: [], failed: [] }));
+  const snapshot = { senders, inFlightOfKeys: new Map(Object.entries(inFlightOfKeys)) };
+  const { chosen, ...rest } = chooseReady(plans, snapshot, { ...ROOM, ...changes });
+  return { counts: rows.map((_, i) => chosen.filter(({ id }) => id === `${i}`).length), chosen, ...rest };
+}
+
+describe("the places in flight", () => {
+  it("are not all for one sender: others of its key find some, and so do other keys", () => {
+    const rows = [{ ready: 1_000 }, { ready: 1_000 }, { key: "other", ready: 1_000 }];
+    expect(choose(rows).counts).toEqual([950, 25, 25]);
+  });
+
+  it("that a sender and a key have already count as theirs", () => {
+    const rows = [
+      { ready: 100, inFlight: 940 },
+      { ready: 100, inFlight: 30 },
+    ];
+    expect(choose(rows, { all: 30 }, { key: 970 }).counts).toEqual([5, 0]);
+    expect(choose(rows.slice(1), { all: 30 }, { key: 970 }).counts).toEqual([5]);
+  });
+
+  it("that a key lacks are not passed over by the same sender's later nonces under another key", () => {
+    const rows = [
+      { key: ["full", "free"], ready: 2 },
+      { key: "free", ready: 1 },
+    ];
+    const { counts, hasMore } = choose(rows, {}, { full: 975 });
+    expect(counts).toEqual([0, 1]);
+    expect(hasMore).toBe(true);
+  });
+
+  it("are all for one sender in a lane that has few", () => {
+    expect(choose([{ ready: 10 }], { maxInFlight: 10 }).counts).toEqual([10]);
+  });
+});
+
+describe("the choice of a step", () => {
+  it("has submissions that were signed before behind all others", () => {
+    const { chosen } = choose([{ ready: 1, signings: 1 }, { ready: 2 }]);
+    expect(chosen.map(({ id }) => id)).toEqual(["1", "1", "0"]);
+  });
+
+  it("has retries last, no more than the lane tries now, and counts the others of them as nothing more", () => {
+    const rows = [
+      { ready: 2, signings: 1 },
+      { ready: 3, signings: 2 },
+      { ready: 1, signings: 1 },
+      { ready: 2 },
+    ];
+    const withRetries = (mostNow: number, all = 1_000) =>
+      choose(rows, { all, retries: retriesOf(mostNow, ["0", "1"]) });
+    expect(withRetries(3).chosen.map(({ id }) => id)).toEqual(["3", "3", "2", "0", "0", "1"]);
+    expect(withRetries(3)).toMatchObject({ hasMore: false });
+    expect(withRetries(0)).toMatchObject({ counts: [0, 0, 1, 2], hasMore: false });
+    expect(withRetries(3, 4)).toMatchObject({ counts: [1, 0, 1, 2], hasMore: true });
+  });
+
+  it.each([
+    ["a long row beside a short one", [{ ready: 17 }, { ready: 1 }], [16, 1], true, true],
+    ["long rows alone", [{ ready: 17 }, { ready: 40 }], [16, 16], true, false],
+    ["short rows", [{ ready: 16 }, { ready: 2 }], [16, 2], false, true],
+  ])("tells %s", (_, rows, counts, hasHeavy, hasLight) => {
+    const hasMore = counts.some((count, i) => count < (rows[i]?.ready ?? 0));
+    expect(choose(rows, { ofSender: 16 })).toMatchObject({ counts, hasMore, hasHeavy, hasLight });
+  });
+
+  it("takes the senders of a key with its whole share for none that use little", () => {
+    const rows = Array.from({ length: 16 }, () => ({ key: "flood", ready: 1 }));
+    const shared = { ofKey: 16, ofSender: 16 };
+    expect(choose(rows, shared)).toMatchObject({ hasHeavy: true, hasLight: false });
+    expect(choose([...rows, { key: "single", ready: 1 }], shared)).toMatchObject({ hasLight: true });
+    expect(choose(rows)).toMatchObject({ hasHeavy: false, hasLight: true });
+  });
+});

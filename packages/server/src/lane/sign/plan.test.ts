@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import { freeNonces, planSender } from "./plan.js";
+
+const GAP_MS = 10_000;
+const NONE: ReadonlySet<bigint> = new Set();
+
+function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
+  return {
+    id: `s${senderNonce}`,
+    keyId: "key",
+    innerRaw: new Uint8Array(),
+    sender: new Uint8Array(20),
+    innerHash: new Uint8Array(32),
+    senderNonce,
+    signings: 0,
+    position: Number(senderNonce),
+    ageMs,
+    isSetAside: false,
+    isWaiting: false,
+  };
+}
+
+/** The queue of one sender (different nonces, ascending, of any age), and the account's next nonce. */
+const situation = fc.record({
+  queued: fc
+    .uniqueArray(fc.tuple(fc.bigInt(0n, 30n), fc.nat(2 * GAP_MS)), { selector: ([nonce]) => nonce })
+    .map((all) => all.sort(([a], [b]) => Number(a - b)).map(([nonce, age]) => submission(nonce, age))),
+  next: fc.bigInt(0n, 30n),
+});
+
+describe("the plan of a sender (D20)", () => {
+  it("has each submission in exactly one list", () => {
+    fc.assert(
+      fc.property(situation, ({ queued, next }) => {
+        const { ready, late, early, failed } = planSender(queued, next, NONE, GAP_MS);
+        const planned = [...ready, ...late, ...early, ...failed].map(({ id }) => id);
+        expect(planned.sort()).toEqual(queued.map(({ id }) => id).sort());
+      }),
+    );
+  });
+
+  it("sends from the next nonce on, in order, and skips none", () => {
+    fc.assert(
+      fc.property(situation, ({ queued, next }) => {
+        const { ready } = planSender(queued, next, NONE, GAP_MS);
+        expect(ready.map((s) => s.senderNonce)).toEqual(ready.map((_, i) => next + BigInt(i)));
+      }),
+    );
+  });
+
+  it("calls nonces below the next one late, and fails those that waited too long for their predecessor", () => {
+    fc.assert(
+      fc.property(situation, ({ queued, next }) => {
+        const { ready, late, early, failed } = planSender(queued, next, NONE, GAP_MS);
+        const turn = next + BigInt(ready.length);
+        for (const s of queued) {
+          const reason = failed.find(({ id }) => id === s.id)?.reason;
+          expect(late.includes(s)).toBe(s.senderNonce < next);
+          if (s.senderNonce < next) expect(reason).toBeUndefined();
+          else if (s.senderNonce < turn) expect(reason).toBeUndefined();
+          else expect(reason).toBe(s.ageMs < GAP_MS ? undefined : "NONCE_GAP");
+        }
+        expect(early.every((s) => s.senderNonce > turn && s.ageMs < GAP_MS)).toBe(true);
+      }),
+    );
+  });
+
+  it("skips nonces in flight, and sends those before them that were queued again", () => {
+    const queued = [3n, 5n, 8n, 10n].map((nonce) => submission(nonce));
+    const { ready, early, failed } = planSender(queued, 3n, new Set([4n, 6n, 7n, 20n]), GAP_MS);
+    expect(ready.map((s) => s.senderNonce)).toEqual([3n, 5n, 8n]);
+    expect(early.map((s) => s.senderNonce)).toEqual([10n]);
+    expect(failed).toEqual([]);
+  });
+
+  it("names the nonces in the message of a failure", () => {
+    const { failed } = planSender([submission(9n, GAP_MS)], 5n, NONE, GAP_MS);
+    expect(failed.map(({ message }) => message)).toEqual([
+      "nonce 9 is ahead of the sender's next, 5, which did not come within 10000 ms",
+    ]);
+  });
+});
+
+describe("free waiver nonces", () => {
+  it("are as many as asked, different, free, ascending, and the lowest", () => {
+    const nonce = fc.bigInt(0n, 50n);
+    fc.assert(
+      fc.property(nonce, fc.uniqueArray(nonce), fc.nat(30), (first, taken, count) => {
+        const free = freeNonces(first, new Set(taken), count);
+        expect(free).toHaveLength(count);
+        const last = free.at(-1) ?? first;
+        const lowest = Array.from({ length: Number(last - first) + 1 }, (_, i) => first + BigInt(i));
+        if (count > 0) expect(free).toEqual(lowest.filter((n) => !taken.includes(n)));
+      }),
+    );
+  });
+});

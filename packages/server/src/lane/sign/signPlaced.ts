@@ -1,0 +1,48 @@
+import type { LaneSigner } from "../../signing/laneSigner.js";
+import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { SignedSubmission } from "../../store/transitions/saveSigned.js";
+import type { Placed } from "./placement.js";
+
+/** A submission with its waiver nonce and its signed wrapper. */
+export type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };
+
+/** Signs the wrappers of placed submissions. @returns the first ones, where the custody has not signed all yet. */
+export async function signPlaced(
+  placed: readonly Placed[],
+  laneSigner: Pick<LaneSigner, "sign">,
+): Promise<readonly SignedPlaced[]> {
+  const requests = placed.map(({ submission: { id, innerRaw }, waiverNonce }) => ({
+    id,
+    innerRaw,
+    waiverNonce,
+  }));
+  const wrappers = await laneSigner.sign(requests);
+  return wrappers.map(({ wrapperRaw, wrapperHash }, i): SignedPlaced => {
+    const one = placed[i];
+    if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
+    const { submission, waiverNonce } = one;
+    const { id, signings } = submission;
+    return { submission, waiverNonce, wrapperRaw, wrapperHash, id, signings };
+  });
+}
+
+/** @param origin the replica whose clients wait for the result. */
+export function toInFlight(
+  { submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced,
+  origin: string,
+): InFlightSubmission {
+  const { id, innerHash, sender, senderNonce } = submission;
+  return {
+    id,
+    state: "signed",
+    signings: submission.signings + 1,
+    waiverNonce,
+    wrapperRaw,
+    wrapperHash,
+    innerHash,
+    sender,
+    senderNonce,
+    origin,
+  };
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { createNonceProofs } from "../../chain/nonceProof.js";
+import type { LaneStatus } from "../../store/lanes/laneStatus.js";
+import { type Lease, releaseLease, takeLease } from "../../store/lanes/lease.js";
+import { createWakeableTimer } from "../../util/wakeableTimer.js";
+import type { LaneStatusCache } from "../choose/laneStatusCache.js";
+import type { LaneDependencies, WatchContext } from "../context.js";
+import { createConfirmations } from "../law/confirmations.js";
+import { logFailure } from "../logFailure.js";
+import { createBroadcaster } from "../send/broadcaster.js";
+import { sweep } from "./sweep.js";
+import { createWatcher, type Watcher } from "./watch.js";
+
+/** Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. */
+export interface Caretaker {
+  close(): Promise<void>;
+}
+
+export interface CaretakerDependencies extends LaneDependencies {
+  /** Whether this replica has the waiver's account: its lane is about to take the lease by itself. */
+  isOwn(waiver: Uint8Array): boolean;
+  readonly statuses: Pick<LaneStatusCache, "lanes">;
+}
+
+interface WatchedLane {
+  readonly context: WatchContext;
+  readonly watcher: Watcher;
+  sweptAt: number;
+  /** The last round in which the lane had no owner. */
+  seenAt: number;
+}
+
+const ROUND_MS = 1_000;
+/**
+ * A lane that was not seen without an owner for this long is forgotten. It is kept for a while, because another caretaker
+ * may hold it between two rounds, and its confirmations would begin to wait anew.
+ */
+const FORGET_MS = 300_000;
+/** Nobody sends new work to such a lane, so it needs no breaker. */
+const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} };
+
+/**
+ * Starts to watch the lanes without an owner. In each round it takes the lease of one lane after the other, reconciles it
+ * with the chain, and gives the lease back, so that a replica with the key can have it.
+ */
+export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
+  const { store, chainRef, options, log, statuses } = dependencies;
+  const owner = randomUUID();
+  const watchedLanes = new Map<Hex, WatchedLane>();
+  const timer = createWakeableTimer();
+  let closed = false;
+  const watchLane = async (waiver: Uint8Array) => {
+    const lease = await takeLease(store, { chain: chainRef, waiver, owner }, options.leaseMs, {
+      watchOnly: true,
+    });
+    if (lease === undefined) return;
+    const waiverHex = bytesToHex(waiver);
+    const watched = watchedLanes.get(waiverHex) ?? createWatchedLane(waiver, dependencies);
+    watchedLanes.set(waiverHex, watched);
+    const stopRenewing = startRenewing(lease, dependencies);
+    try {
+      await watchOnce(lease, watched, options);
+    } finally {
+      await stopRenewing();
+      await dependencies.broadcastBuffer.flush(waiver);
+      await releaseLease(store, lease.lane);
+    }
+  };
+  const round = async () => {
+    // The lane of an account that this replica has takes its lease by itself, unless it is retired.
+    const waivers = statuses.lanes
+      .filter(isUnwatched)
+      .filter(({ waiver, state }) => state === "retired" || !dependencies.isOwn(waiver))
+      .map(({ waiver }) => waiver);
+    const now = performance.now();
+    for (const waiver of waivers) {
+      const watched = watchedLanes.get(bytesToHex(waiver));
+      if (watched) watched.seenAt = now;
+    }
+    for (const [waiver, { seenAt }] of watchedLanes)
+      if (now - seenAt > FORGET_MS) watchedLanes.delete(waiver);
+    for (const waiver of waivers) {
+      if (closed) return;
+      await watchLane(waiver).catch((error: unknown) => logFailure(log, error, "caretaker"));
+    }
+  };
+  const running = (async () => {
+    while (!closed) {
+      await round().catch((error: unknown) => logFailure(log, error, "caretaker"));
+      await timer.rest(ROUND_MS, false);
+    }
+  })();
+  return {
+    async close() {
+      closed = true;
+      timer.end();
+      await running;
+    },
+  };
+}
+
+/** Nobody owns the lane, and something may still happen to its wrappers on the chain. */
+function isUnwatched({ owner, inFlight, hasUnfinalized, hasOpenWrapper }: LaneStatus): boolean {
+  return owner === undefined && (inFlight > 0 || hasUnfinalized || hasOpenWrapper);
+}
+
+/** Renews the lease of a visit, which may take longer than a lease. If the lease is lost all the same, the visit's writes fail. */
+function startRenewing({ lane }: Lease, { store, options, log }: LaneDependencies): () => Promise<void> {
+  let renewal = Promise.resolve();
+  const renew = async () => {
+    try {
+      await takeLease(store, lane, options.leaseMs, { watchOnly: true });
+    } catch (error) {
+      logFailure(log, error, "caretaker");
+    }
+  };
+  const timer = setInterval(() => {
+    renewal = renew();
+  }, options.leaseMs / 3);
+  return async () => {
+    clearInterval(timer);
+    await renewal;
+  };
+}
+
+function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependencies): WatchedLane {
+  const { chain, options } = dependencies;
+  const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
+  const context: WatchContext = {
+    ...dependencies,
+    log,
+    confirmations: createConfirmations(),
+    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
+    onLaneStopped: () => {},
+  };
+  log.warn("no replica signs for this lane; its wrappers are followed to their end");
+  const watcher = createWatcher(context, createBroadcaster(context, BREAKER));
+  return { context, watcher, sweptAt: Number.NEGATIVE_INFINITY, seenAt: performance.now() };
+}
+
+async function watchOnce(
+  { lane, state }: Lease,
+  watched: WatchedLane,
+  options: WatchContext["options"],
+): Promise<void> {
+  if (performance.now() - watched.sweptAt >= options.sweepIntervalMs) {
+    watched.sweptAt = performance.now();
+    await sweep(lane, watched.context);
+  }
+  await watched.watcher.poll(lane, state === "stopped" ? "silent" : "sends");
+}

@@ -1,0 +1,117 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findUnfinishedByIds } from "../../store/lanes/unfinished.js";
+import {
+  closeWithdrawnWrappers,
+  findOpenWrappers,
+  type OpenWrapper,
+} from "../../store/lanes/withdrawnWrappers.js";
+import { wakeQueued } from "../../store/transitions/wakeQueued.js";
+import type { WatchContext } from "../context.js";
+import { reconcile } from "../law/reconcile.js";
+
+/**
+ * Finds out what became of withdrawn wrappers of a lane that may still land (D28). Until then their submissions cannot fail, and
+ * one that waits in the queue does not know that it has run.
+ */
+export interface OpenWrapperSearch {
+  /**
+   * Looks at the open wrappers whose nonces the chain has used, some of them at a time, and not more often than once a second.
+   * Costs one query of the store where there are none.
+   */
+  run(held: HeldLane): Promise<void>;
+}
+
+/** The least time between two runs, in ms. */
+const INTERVAL_MS = 1_000;
+/** The next run is this many times as long away as the last one took: each nonce costs some dozen requests to the node. */
+const REST_FACTOR = 4;
+/** The lane's wrappers in flight wait for a run. */
+const MAX_RUN_MS = 300;
+const MAX_WRAPPERS = 50;
+/** A nonce without a proof is looked up again after a pause that doubles up to this one: its block may not be final yet. */
+const MAX_PAUSE_MS = 30_000;
+/** The most nonces whose pauses are remembered. The oldest are forgotten, and looked up once more. */
+const MAX_REMEMBERED = 1_000;
+
+/** @param now a monotonic clock in ms. */
+export function createOpenWrapperSearch(
+  context: WatchContext,
+  now: () => number = () => performance.now(),
+): OpenWrapperSearch {
+  const { store, chain } = context;
+  const pauses = createPauses(now);
+  let nextAt = Number.NEGATIVE_INFINITY;
+  const search = async (held: HeldLane, startedAt: number) => {
+    const find = () => findOpenWrappers(store, held, pauses.current(), MAX_WRAPPERS);
+    const open = await find();
+    if (open.length === 0) return;
+    const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+    const isPassed = ({ waiverNonce }: OpenWrapper) => waiverNonce < chainNonce;
+    const passed = open.filter(isPassed);
+    if (passed.length === 0) return;
+    const ids = passed.map(({ submission }) => submission);
+    await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
+    const remaining = (await find()).filter(isPassed);
+    // Several wrappers may have had one nonce after each other.
+    for (const nonce of new Set(remaining.map(({ waiverNonce }) => waiverNonce))) {
+      const ofNonce = remaining.filter(({ waiverNonce }) => waiverNonce === nonce);
+      if (await judge(held, nonce, ofNonce, context)) pauses.end(nonce);
+      else pauses.begin(nonce);
+      if (now() - startedAt > MAX_RUN_MS) return;
+    }
+  };
+  return {
+    async run(held) {
+      const startedAt = now();
+      if (startedAt < nextAt) return;
+      try {
+        await search(held, startedAt);
+      } finally {
+        nextAt = now() + Math.max(INTERVAL_MS, REST_FACTOR * (now() - startedAt));
+      }
+    },
+  };
+}
+
+/**
+ * Closes the wrappers under this nonce that can never land, because a final block shows another transaction there. One that
+ * landed itself stays open until its submission is included: in another lane, the submission is planned again at once.
+ * @returns false if no final block shows who used the nonce.
+ */
+async function judge(
+  held: HeldLane,
+  nonce: bigint,
+  wrappers: readonly OpenWrapper[],
+  { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,
+): Promise<boolean> {
+  const use = await nonceProofs.find({ account: held.waiver, nonce });
+  if (use === undefined) return false;
+  const hasLanded = ({ wrapperHash }: OpenWrapper) => bytesEqual(use.transaction.hash, wrapperHash);
+  await closeWithdrawnWrappers(
+    store,
+    held,
+    wrappers.filter((one) => !hasLanded(one)),
+  );
+  const landed = wrappers.filter(hasLanded).map(({ submission }) => submission);
+  await wakeQueued(store, held, landed);
+  return landed.length === 0;
+}
+
+/** The pauses of nonces whose use was not found. */
+function createPauses(now: () => number) {
+  const pauses = new Map<bigint, { readonly until: number; readonly ms: number }>();
+  return {
+    current: () => [...pauses].filter(([, { until }]) => now() < until).map(([nonce]) => nonce),
+    begin(nonce: bigint): void {
+      const ms = Math.min(MAX_PAUSE_MS, 2 * (pauses.get(nonce)?.ms ?? INTERVAL_MS));
+      pauses.delete(nonce);
+      pauses.set(nonce, { until: now() + ms, ms });
+      const [oldest] = pauses.keys();
+      if (pauses.size > MAX_REMEMBERED && oldest !== undefined) pauses.delete(oldest);
+    },
+    end(nonce: bigint): void {
+      pauses.delete(nonce);
+    },
+  };
+}

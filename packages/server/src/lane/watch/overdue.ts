@@ -1,0 +1,124 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { WatchContext } from "../context.js";
+import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
+import { reconcile } from "../law/reconcile.js";
+import { requeueMisplaced } from "../law/requeueMisplaced.js";
+import { NotBroadcastError } from "../send/applyAnswers.js";
+import type { Broadcaster } from "../send/broadcaster.js";
+import { missingPredecessors, readSenderTurns, type SenderTurns } from "../send/senderGaps.js";
+
+/** The wrappers of one lane that wait too long for a block. */
+export interface Overdue {
+  /**
+   * Sends them again, the same bytes. A submission whose sender's nonce the chain has used is reconciled instead: its wrapper
+   * can land no more, since another one carried the InnerTx, or another transaction has the nonce. While it kept the waiver's
+   * next nonce, the lane would stand still.
+   */
+  settle(held: HeldLane, now: OverdueMoment): Promise<void>;
+}
+
+export interface OverdueMoment {
+  /** The height of the chain. */
+  readonly block: bigint;
+  /** The waiver's next nonce. */
+  readonly waiverNonce: bigint;
+  /** False for a stopped lane: then submissions are reconciled, and nothing is sent. */
+  readonly mayResend: boolean;
+}
+
+/** The submissions that are looked at in one call. */
+const MAX_SUBMISSIONS = 2 * RECEIPT_BATCH;
+/** The lane's wrappers go out again when this many blocks came without the lowest: the pool may have dropped it. */
+const MAX_BLOCKS_WITHOUT = 2n;
+
+export function createOverdue(context: WatchContext, broadcaster: Broadcaster): Overdue {
+  const { store, chain, options, broadcastBuffer } = context;
+  const blockCount = createBlockCount();
+  const findStale = async (held: HeldLane, { block, waiverNonce }: OverdueMoment) => {
+    const unstored = broadcastBuffer.unstored();
+    const [lowest] = await findInFlight(store, held, { limit: 1 });
+    const areAllStale =
+      lowest?.waiverNonce === waiverNonce &&
+      (lowest.state === "broadcast" || unstored.has(lowest.id)) &&
+      blockCount.blocksWithout(waiverNonce, block) >= MAX_BLOCKS_WITHOUT;
+    if (areAllStale) {
+      await broadcastBuffer.flush(held.waiver);
+      blockCount.restart();
+    }
+    const age = areAllStale ? {} : { sentBeforeMs: options.resendAfterMs };
+    return findInFlight(store, held, { state: "broadcast", ...age, limit: MAX_SUBMISSIONS });
+  };
+  return {
+    async settle(held, now) {
+      const stale = await findStale(held, now);
+      if (stale.length === 0) return;
+      const turns = await readSenderTurns(stale, chain);
+      const hasPassed = ({ sender, senderNonce }: InFlightSubmission) => senderNonce < turns.of(sender);
+      await reconcile(held, stale.filter(hasPassed), context);
+      if (!now.mayResend) return;
+      const waiting = stale.filter((submission) => !hasPassed(submission));
+      const requeued = await requeueStuck(held, waiting, turns, context);
+      const resent = waiting.filter(({ id }) => !requeued.has(id));
+      await untilLater(broadcaster.send(held, resent, { isFirst: false }));
+    },
+  };
+}
+
+/** Counts the blocks that came without the lane's lowest wrapper, since it was first seen or since the last restart. */
+function createBlockCount() {
+  let waiting: { readonly nonce: bigint; readonly since: bigint } | undefined;
+  return {
+    blocksWithout(nonce: bigint, block: bigint): bigint {
+      if (waiting?.nonce !== nonce) waiting = { nonce, since: block };
+      return block - waiting.since;
+    },
+    restart() {
+      waiting = undefined;
+    },
+  };
+}
+
+/**
+ * Queues what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper in
+ * front, because that one failed or was queued again itself. While a pool keeps such a wrapper, those behind
+ * it wait too. But a wrapper that a pool keeps may still land, so only what the node has dropped is queued, with its
+ * sender's others behind it.
+ * @returns the ids that are not to be sent again.
+ */
+async function requeueStuck(
+  held: HeldLane,
+  stale: readonly InFlightSubmission[],
+  turns: SenderTurns,
+  { store, chain, options, log, onNoncesFreed }: WatchContext,
+): Promise<ReadonlySet<string>> {
+  if (stale.length === 0) return new Set();
+  const all = await findInFlight(store, held, { limit: options.maxInFlight });
+  const waiting = new Set(missingPredecessors(turns, all).map(({ submission }) => submission.id));
+  const candidates = stale.filter(({ id }) => waiting.has(id));
+  if (candidates.length === 0) return new Set();
+  const known = await chain.knowsTransactions(candidates.map(({ wrapperHash }) => wrapperHash));
+  const dropped = candidates.filter((_, i) => !known[i]);
+  const stuck = all.filter((other) => dropped.some((first) => isSenderBehind(first, other)));
+  const ids = new Set(stuck.map(({ id }) => id));
+  const requeued = await requeueMisplaced(held, stuck, "sender gap", { afterMs: 0, store, onNoncesFreed });
+  if (requeued.length > 0) {
+    log.info({ ids: requeued.map(({ id }) => id) }, "submissions wait for their senders' earlier ones");
+  }
+  return ids;
+}
+
+/** Whether `other` is of the same sender and at the same place in the lane or behind it. */
+function isSenderBehind(first: InFlightSubmission, other: InFlightSubmission): boolean {
+  return other.waiverNonce >= first.waiverNonce && bytesEqual(other.sender, first.sender);
+}
+
+/** Waits for a send. A later poll sends again the wrappers that the node does not take now. */
+export async function untilLater(sending: Promise<void>): Promise<void> {
+  try {
+    await sending;
+  } catch (error) {
+    if (!(error instanceof NotBroadcastError)) throw error;
+  }
+}

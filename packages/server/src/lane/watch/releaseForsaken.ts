@@ -1,0 +1,41 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findInFlightInners, type InFlightInner } from "../../store/lanes/inFlight.js";
+import type { WatchContext } from "../context.js";
+import { requeueMisplaced } from "../law/requeueMisplaced.js";
+
+/** After this many blocks without the lane's next nonce, its wrappers count as forsaken. */
+const MAX_BLOCKS_WITHOUT = 5n;
+/** Submissions that are released at a time. */
+const BATCH = 200;
+
+/**
+ * Releases what is in flight in a lane in which nobody signs (L10): a nonce that the pool has lost holds up all wrappers
+ * above it, and nobody can fill it. Once the chain has not passed the waiver's next nonce for some blocks and as long as
+ * `resendAfterMs`, the submissions that another lane may carry go back to the queue, which the lane directory empties into
+ * other lanes. The InnerTx's own nonce lets it run once, however many wrappers carry it.
+ * @param now a monotonic clock in ms.
+ */
+export function createForsakenRelease(
+  { store, routing, options, log }: Pick<WatchContext, "store" | "routing" | "options" | "log">,
+  now: () => number = () => performance.now(),
+) {
+  let waiting: { readonly nonce: bigint; readonly block: bigint; readonly at: number } | undefined;
+  return async (held: HeldLane, block: bigint, waiverNonce: bigint): Promise<void> => {
+    if (waiting?.nonce !== waiverNonce) waiting = { nonce: waiverNonce, block, at: now() };
+    if (block - waiting.block < MAX_BLOCKS_WITHOUT || now() - waiting.at < options.resendAfterMs) return;
+    const waiver = bytesToHex(held.waiver);
+    for (let from: bigint | undefined = 0n; from !== undefined; ) {
+      const inFlight: InFlightInner[] = await findInFlightInners(store, held, from, BATCH);
+      const forsaken = inFlight.filter(({ innerRaw }) => routing.hasOtherCarrier(held.waiver, innerRaw));
+      const released = await requeueMisplaced(held, forsaken, "no signer", { afterMs: 0, store });
+      if (released.length > 0)
+        log.warn(
+          { ids: released.map(({ id }) => id), nonce: String(waiverNonce), waiver },
+          "blocks leave out the wrappers of a lane in which nobody signs; other lanes carry their submissions",
+        );
+      const last = inFlight.length < BATCH ? undefined : inFlight.at(-1);
+      from = last && last.waiverNonce + 1n;
+    }
+  };
+}

@@ -1,0 +1,75 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import type { NonceUse } from "../../chain/nonceProof.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findUnknownNonces } from "../../store/lanes/lostWrappers.js";
+import { findUnfinishedByIds } from "../../store/lanes/unfinished.js";
+import { findWithdrawnWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import type { WatchContext } from "../context.js";
+import { adoptIfLost } from "../law/adoptLost.js";
+import { reconcile } from "../law/reconcile.js";
+
+/** Searches the chain for lost wrappers under nonces that the store does not know as used. */
+export interface LostWrapperSearch {
+  /**
+   * Searches, but not more often than every few seconds. Call it for an hour after the store has moved to another server.
+   * @returns true if the time of one search was not enough: the next one goes on.
+   */
+  search(held: HeldLane): Promise<boolean>;
+}
+
+const SEARCH_INTERVAL_MS = 5_000;
+/** A failover takes longer than this, so an answer of this age names the same move. */
+const MOVE_CHECK_MS = 1_000;
+/** The lane's wrappers in flight wait while it searches. Each nonce costs some dozen requests to the node. */
+const MAX_SEARCH_MS = 300;
+
+/** @param now a monotonic clock in ms. */
+export function createLostWrapperSearch(
+  context: WatchContext,
+  now: () => number = () => performance.now(),
+): LostWrapperSearch {
+  const { store, chain, nonceProofs } = context;
+  const examined = new Set<bigint>();
+  let examinedAfter: string | undefined;
+  let searchAt = Number.NEGATIVE_INFINITY;
+  /** A second failover may lose what was stored again after the first. */
+  const followMoves = async () => {
+    const move = await store.moves.lastMove(MOVE_CHECK_MS);
+    if (move !== examinedAfter) examined.clear();
+    examinedAfter = move;
+  };
+  /** Leaves out the uses by withdrawn wrappers: the store knows these. */
+  const withoutKnown = async (held: HeldLane, uses: readonly NonceUse[]) => {
+    const withdrawn = await findWithdrawnWrappers(
+      store,
+      held,
+      uses.map(({ nonce }) => nonce),
+    );
+    return uses.filter(
+      ({ transaction }) => !withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, transaction.hash)),
+    );
+  };
+  return {
+    async search(held) {
+      const startedAt = now();
+      if (startedAt < searchAt) return false;
+      searchAt = startedAt + SEARCH_INTERVAL_MS;
+      await followMoves();
+      const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+      const found: NonceUse[] = [];
+      let isCut = false;
+      const unknown = await findUnknownNonces(store, held, chainNonce, [...examined]);
+      for (const [i, nonce] of unknown.entries()) {
+        isCut = i > 0 && now() - startedAt > MAX_SEARCH_MS;
+        if (isCut) break;
+        const use = await nonceProofs.find({ account: held.waiver, nonce });
+        if (use) found.push(use);
+      }
+      const { ids } = await adoptIfLost(held, await withoutKnown(held, found), context);
+      for (const { nonce } of found) examined.add(nonce);
+      await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
+      if (isCut) searchAt = startedAt;
+      return isCut;
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findCandidatesBelow, findInFlight } from "../../store/lanes/inFlight.js";
+import { raiseNonceFloor } from "../../store/lanes/nonceFloor.js";
+import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/unfinalized.js";
+import { saveFinal } from "../../store/transitions/saveFinal.js";
+import { saveReorged } from "../../store/transitions/saveReorged.js";
+import type { WatchContext } from "../context.js";
+import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
+import { reconcile } from "../law/reconcile.js";
+import type { Broadcaster } from "../send/broadcaster.js";
+import { createOpenWrapperSearch } from "./openWrappers.js";
+import { createOverdue, untilLater } from "./overdue.js";
+import { createForsakenRelease } from "./releaseForsaken.js";
+
+/**
+ * Follows the chain for one lane: reconciles the submissions below the waiver's nonce, and those whose wrapper waits too long
+ * for a block (`overdue.ts`), and notices when a reorg removes a block with one of the lane's submissions.
+ */
+export interface Watcher {
+  /**
+   * Compares the lane with the chain once.
+   * @returns false if nothing of the lane is in flight, or in a block that is not final.
+   */
+  poll(held: HeldLane, mode?: WatchMode): Promise<boolean>;
+}
+
+/**
+ * - `signs`: this process signs and sends for the lane.
+ * - `sends`: nobody signs for the lane. Its stored wrappers go out again.
+ * - `silent`: nobody signs for the lane, and nothing may be sent: it is stopped.
+ *
+ * Where nobody signs, another lane gets the submissions that blocks leave out (`releaseForsaken.ts`).
+ */
+export type WatchMode = "signs" | "sends" | "silent";
+
+/** The submissions that are reconciled at a time. Two requests to the node suffice where all have a receipt. */
+const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
+/** The store's floor of the waiver's nonces is raised after so many. */
+const NONCES_PER_RAISE = 500n;
+
+/** @param now a monotonic clock in ms. */
+export function createWatcher(
+  context: WatchContext,
+  broadcaster: Broadcaster,
+  now: () => number = () => performance.now(),
+): Watcher {
+  const { store, chain, options } = context;
+  const openWrappers = createOpenWrapperSearch(context, now);
+  const overdue = createOverdue(context, broadcaster);
+  const release = createForsakenRelease(context);
+  const nonceFloor = createNonceFloor(context);
+  /** Repeats, since a busy lane has more than one batch in a block. */
+  const reconcilePassed = async (held: HeldLane, waiverNonce: bigint) => {
+    let first: string | undefined;
+    for (;;) {
+      const passed = await findCandidatesBelow(store, held, waiverNonce, CANDIDATES_PER_BATCH);
+      await reconcile(held, passed, context);
+      // The same first submission again means that these cannot be reconciled yet.
+      if (passed.length < CANDIDATES_PER_BATCH || passed[0]?.id === first) return;
+      first = passed[0]?.id;
+    }
+  };
+  const compare = async (held: HeldLane, mode: WatchMode): Promise<boolean> => {
+    const blockFloor = context.laneFloors?.of(held.waiver)?.blockFloor;
+    const unfinalized =
+      options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH, blockFloor) : [];
+    const [first] = await findInFlight(store, held, { limit: 1 });
+    if (first === undefined && unfinalized.length === 0) return false;
+    const block = await chain.blockNumber();
+    await checkBlocks(held, unfinalized, block, context);
+    if (first === undefined) return true;
+    const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
+    await reconcilePassed(held, waiverNonce);
+    await nonceFloor.follow(held, waiverNonce);
+    if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
+    await overdue.settle(held, { block, waiverNonce, mayResend: mode !== "silent" });
+    if (mode !== "signs") await release(held, block, waiverNonce);
+    return true;
+  };
+  return {
+    async poll(held, mode = "signs") {
+      const isFollowing = await compare(held, mode);
+      await openWrappers.run(held);
+      return isFollowing;
+    },
+  };
+}
+
+/** Has the store pass over the nonces that the chain has used, after some hundreds of them. */
+function createNonceFloor({ store }: Pick<WatchContext, "store">) {
+  let raisedAt: bigint | undefined;
+  return {
+    async follow(held: HeldLane, waiverNonce: bigint): Promise<void> {
+      if (raisedAt !== undefined && waiverNonce < raisedAt + NONCES_PER_RAISE) return;
+      raisedAt = waiverNonce;
+      await raiseNonceFloor(store, held, waiverNonce);
+    },
+  };
+}
+
+/** Compares the blocks that are not final yet with the chain: each is still there, deep enough, or gone. */
+async function checkBlocks(
+  held: HeldLane,
+  unfinalized: readonly UnfinalizedSubmission[],
+  head: bigint,
+  { store, chain, options, log }: WatchContext,
+): Promise<void> {
+  if (unfinalized.length === 0) return;
+  const heights = [...new Set(unfinalized.map(({ blockNumber }) => blockNumber))];
+  const hashes = await chain.blockHashes(heights);
+  const hashOf = new Map(heights.map((height, i) => [height, hashes[i]]));
+  const isThere = ({ blockNumber, blockHash }: UnfinalizedSubmission) => {
+    const hash = hashOf.get(blockNumber);
+    return hash !== undefined && bytesEqual(hash, blockHash);
+  };
+  const depth = BigInt(options.reorgDepth);
+  const final = unfinalized
+    .filter((one) => isThere(one) && head - one.blockNumber >= depth)
+    .map(({ id }) => id);
+  await saveFinal(store, held, final);
+  // A node that is behind does not have the block yet. Only another block in its place counts.
+  const reorged = unfinalized.filter((one) => hashOf.get(one.blockNumber) !== undefined && !isThere(one));
+  if (reorged.length === 0) return;
+  const ids = reorged.map(({ id }) => id);
+  log.warn({ ids, head: head.toString() }, "a reorg took blocks away; their submissions are followed again");
+  await saveReorged(store, held, ids);
+}
