@@ -1,9 +1,9 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_JSON_VALUES } from "@gas-waiver/protocol";
 import { TERM_SETTINGS } from "../../packages/cli/src/keys/keySettings.js";
 import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
-import { MAX_REQUEST_BYTES } from "../../packages/server/src/chain/endpointLimits.js";
-import { MAX_RESPONSE_BYTES } from "../../packages/server/src/chain/httpPoster.js";
-import { MAX_BATCH_CALLS } from "../../packages/server/src/chain/rpcOutcome.js";
+import { MAX_REQUEST_BYTES } from "../../packages/server/src/chain/rpc/endpointLimits.js";
+import { MAX_RESPONSE_BYTES } from "../../packages/server/src/chain/rpc/httpPoster.js";
+import { MAX_BATCH_CALLS } from "../../packages/server/src/chain/rpc/rpcOutcome.js";
 import {
   MAX_CONCURRENT,
   MAX_CONCURRENT_PER_KEY,
@@ -30,13 +30,13 @@ import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../packages/server/src/http/s
 import { MAX_ADDRESS_SOCKETS } from "../../packages/server/src/http/socket/limits.js";
 import { MESSAGE_LIMITS } from "../../packages/server/src/http/socket/socket.js";
 import { PUBLISHABLE_LIMITS } from "../../packages/server/src/keys/directory.js";
-import { RESERVED } from "../../packages/server/src/lane/chooseReady.js";
-import { DEFAULTS } from "../../packages/server/src/model/defaults.js";
+import { RESERVED } from "../../packages/server/src/lane/sign/chooseReady.js";
 import {
   DEFAULT_ADDRESS_LIMITS,
   DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
-} from "../../packages/server/src/model/keyTerms.js";
+} from "../../packages/server/src/model/keys/keyTerms.js";
+import { DEFAULTS } from "../../packages/server/src/model/options/defaults.js";
 import { REFUSALS_OF_KEY, REFUSALS_OF_REPLICA } from "../../packages/server/src/results/refusals.js";
 import { code, page, table } from "./markdown.js";
 

@@ -1,5 +1,5 @@
-import { addNodeGauges, createMetrics } from "../../packages/server/src/model/metrics.js";
-import { addRetentionGauge, addStoreGauges } from "../../packages/server/src/model/storeMetrics.js";
+import { addNodeGauges, createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
+import { addRetentionGauge, addStoreGauges } from "../../packages/server/src/model/telemetry/storeMetrics.js";
 import { code, page, table } from "./markdown.js";
 
 interface MetricDefinition {
@@ -26,7 +26,7 @@ export function metricsPage(): string {
   const standard = all.filter(({ name }) => !name.startsWith("gas_waiver_"));
   metrics.registry.clear();
   return page(
-    "packages/server/src/model/metrics.ts",
+    "packages/server/src/model/telemetry/metrics.ts",
     "Metrics",
     "`gas-waiver serve --metrics-port PORT` opens `GET /metrics` for Prometheus on a port of its own, on 127.0.0.1 or `--metrics-host`. Counters and histograms are of the replica that is asked; the gauges of lanes are of the store, and the same on every replica. [The guide](../guides/monitoring.md) says which to watch.",
     table(
