@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { Logger } from "../../model/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import type { Queryable } from "../database.js";
 import { isTransactionConflict } from "../transaction.js";
 import type { Migration } from "./schemaFiles.js";

@@ -1,5 +1,5 @@
 import { StartError } from "../../model/errors.js";
-import type { Logger } from "../../model/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import { type Pool, type PooledConnection, setAnswerTimeout } from "../database.js";
 import { advisoryLock } from "../sharedDatabase.js";
 import { applyMigration, MIGRATION_MS } from "./applyMigration.js";
