@@ -1,12 +1,7 @@
 import { createHmac } from "node:crypto";
 import { PUBLISHABLE_PREFIX } from "@gas-waiver/protocol";
 import type { AdminToken } from "../model/options/adminToken.js";
-import {
-  addConfiguredKey,
-  findConfiguredKey,
-  isKeyIdInUse,
-  storeSecret,
-} from "../store/keys/configuredKeys.js";
+import { storeSecret } from "../store/keys/storeSecret.js";
 import type { Queryable } from "../store/store.js";
 import { hashOfKey } from "./apiKey.js";
 
@@ -22,7 +17,7 @@ export interface ConfiguredKey {
 
 /**
  * Gives each API key of the configuration its id: a hash keyed with a secret of the store, so that nobody can check a
- * guess against an id in a log. Earlier versions used a plain hash; a key keeps such an id if the store still has it anywhere.
+ * guess against an id in a log.
  */
 export async function identifyKeys(
   store: { readonly pool: Queryable },
@@ -30,16 +25,11 @@ export async function identifyKeys(
 ): Promise<ConfiguredKey[]> {
   if (keys.length === 0) return [];
   const secret = await storeSecret(store, "configured keys");
-  const identified: ConfiguredKey[] = [];
-  for (const key of keys) {
-    const hash = hashOfKey(key);
-    const fingerprint = createHmac("sha256", secret).update(key).digest();
-    const keyId =
-      (await findConfiguredKey(store, fingerprint)) ??
-      (await addConfiguredKey(store, fingerprint, await newId(store, hash, fingerprint)));
-    identified.push({ keyId, hash, isPublishable: key.startsWith(PUBLISHABLE_PREFIX) });
-  }
-  return identified;
+  return keys.map((key) => ({
+    keyId: keyedId(secret, key),
+    hash: hashOfKey(key),
+    isPublishable: key.startsWith(PUBLISHABLE_PREFIX),
+  }));
 }
 
 /** An admin token with an id, which names it in the audit without revealing it. */
@@ -54,21 +44,9 @@ export async function identifyTokens(
 ): Promise<IdentifiedToken[]> {
   if (tokens.length === 0) return [];
   const secret = await storeSecret(store, "admin tokens");
-  return tokens.map((token) => ({
-    ...token,
-    id: idIn(createHmac("sha256", secret).update(token.token).digest()),
-  }));
+  return tokens.map((token) => ({ ...token, id: keyedId(secret, token.token) }));
 }
 
-async function newId(
-  store: { readonly pool: Queryable },
-  hash: Buffer,
-  fingerprint: Buffer,
-): Promise<string> {
-  const earlier = idIn(hash);
-  return (await isKeyIdInUse(store, earlier)) ? earlier : idIn(fingerprint);
-}
-
-function idIn(hash: Buffer): string {
-  return hash.toString("hex").slice(0, 16);
+function keyedId(secret: Buffer, text: string): string {
+  return createHmac("sha256", secret).update(text).digest("hex").slice(0, 16);
 }

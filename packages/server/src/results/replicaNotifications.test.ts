@@ -7,7 +7,6 @@ import { bytes } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { requestReload } from "../store/lanes/requestReload.js";
-import { listen } from "../store/notifications.js";
 import type { Store } from "../store/store.js";
 import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNotifications.js";
 import type { SubmissionUpdate } from "./results.js";
@@ -113,23 +112,6 @@ describe("notifications between replicas", () => {
     expect(await second.until(1)).toEqual([named]);
     first.notifications.announceWork(lanes);
     expect(await second.until(2)).toEqual([named, { lanes: undefined }]);
-  });
-
-  it("are understood by the version before, which names no lane and ignores the names", async () => {
-    const [first, second] = [await replica(), await replica()];
-    const channel = `gas_waiver_${second.name.replaceAll("-", "")}`;
-    await store.pool.query("select pg_notify($1, $2)", [channel, '[{"work":true}]']);
-    expect(await second.until(1)).toEqual([{ lanes: undefined }]);
-    const payload = await new Promise<string>((resolve) => {
-      const events = {
-        onListening: () => first.notifications.announceWork([laneOf(second.name)]),
-        onNotification: (_: string, text: string) => resolve(text),
-      };
-      const { close } = listen(store, [channel], events, silent);
-      open.push({ close } as ReplicaNotifications);
-    });
-    const messages = JSON.parse(payload) as object[];
-    expect(messages.every((message) => "work" in message)).toBe(true);
   });
 
   it("of a thousand submissions arrive complete and in order", async () => {

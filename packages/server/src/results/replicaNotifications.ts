@@ -51,12 +51,9 @@ const MAX_MESSAGE_CHARACTERS = 1_000;
 /** One message names at most so many lanes: more than that is as good as all, and a payload has room for it. */
 const MAX_WAIVERS = 100;
 
-/**
- * Replicas of other versions read the same JSON, so its names stay. A version that does not know `waivers` wakes all lanes, and
- * names none; then any lane may have work.
- */
+/** Replicas of other versions read the same JSON, so its names stay. Where no waiver is named, any lane may have work. */
 type Message =
-  | { readonly work: true; readonly waivers?: readonly Hex[] }
+  | { readonly work: true; readonly waivers: readonly Hex[] }
   | { readonly id: string; readonly notice: SubmissionUpdate };
 
 /** Each replica listens on a channel of its own, and on those of the API keys and of the waivers' keys. */
@@ -124,7 +121,7 @@ function listenForReplica(store: Store, log: Logger, channel: string, handlers: 
 
 function receive(payload: string, { onResult, onWork }: NotificationHandlers): void {
   for (const message of JSON.parse(payload) as Message[]) {
-    if ("work" in message) onWork(message.waivers?.length ? message.waivers.map(hexToBytes) : undefined);
+    if ("work" in message) onWork(message.waivers.length > 0 ? message.waivers.map(hexToBytes) : undefined);
     else onResult(message.id, message.notice);
   }
 }

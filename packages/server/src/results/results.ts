@@ -11,7 +11,7 @@ export type SubmissionUpdate =
   | {
       readonly state: "included";
       readonly reverted: boolean;
-      /** The block, and the gas that the InnerTx used, as decimal text. Replicas of older versions send neither. */
+      /** The block, and the gas that the InnerTx used, as decimal text, where this replica knows them. */
       readonly blockNumber?: string;
       readonly gasUsed?: string;
       /** The cause of the revert, if it is known in time. */

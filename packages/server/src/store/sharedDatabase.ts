@@ -7,7 +7,7 @@ import type { Pool } from "./database.js";
 /** The schema of a store whose schema is not named, unless the role has another search path. */
 const USUAL_SCHEMA = "public";
 
-/** Returns the schema of a store that may have neighbours in its database. Replicas of earlier versions know no other one. */
+/** Returns the schema of a store that may have neighbours in its database. */
 function namedSchema({ schema }: Pick<Pool, "schema">): string | undefined {
   return schema === USUAL_SCHEMA ? undefined : schema;
 }

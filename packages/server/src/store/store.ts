@@ -197,7 +197,7 @@ function warnOfRoute(address: DatabaseAddress, log: Logger): void {
   if (warning !== undefined) log.warn(warning);
 }
 
-/** A database without TLS, or with a certificate of its own, worked before the service checked certificates. */
+/** Says what a database without TLS, or with a certificate of its own authority, needs. */
 function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
   const { connectionString } = address;
   if (connectionString === undefined || namesTlsMode(connectionString)) return "";

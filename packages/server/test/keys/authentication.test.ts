@@ -1,8 +1,6 @@
-// The authentication of requests (D21).
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { replyToBytes } from "../support/rawReply.js";
-import { API_KEY, GOOD_HEADERS, OTHER_API_KEY, testServices } from "../support/testService.js";
+import { API_KEY, OTHER_API_KEY, testServices } from "../support/testService.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
 import { innerOf } from "../support/user.js";
 
@@ -64,23 +62,5 @@ describe("an address that guesses keys", () => {
     expect(await service.submit([innerOf(2)])).toMatchObject([{ success: true }]);
     const handshake = upgradeRequest(OTHER_API_KEY).join("\r\n");
     expect((await replyToBytes(service, `${handshake}\r\n\r\n`)).status).toBe(429);
-  });
-});
-
-describe("an API key of the configuration that an earlier version named", () => {
-  it("finds its submissions and its idempotent requests again", async () => {
-    const first = await services.start();
-    const idempotent = { headers: { "idempotency-key": "payday" }, query: "?wait=included" };
-    const lines = await first.submit([innerOf(1)], idempotent);
-    await first.server.close();
-    const plainId = createHash("sha256").update(API_KEY).digest("hex").slice(0, 16);
-    for (const table of ["unfinished", "finished", "keyed_requests", "key_rates"]) {
-      await first.query(`update ${table} set key_id = $1`, [plainId]);
-    }
-    await first.query("delete from configured_keys");
-    const second = services.closeAfterTest(await first.startReplica());
-    expect(await second.submit([innerOf(1)], idempotent)).toEqual(lines);
-    const { text } = await second.call("GET", "/v1/submissions", undefined, GOOD_HEADERS);
-    expect(JSON.parse(text).submissions).toMatchObject([{ id: lines[0]?.id }]);
   });
 });

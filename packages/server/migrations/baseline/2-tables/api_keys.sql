@@ -21,14 +21,8 @@ create table api_keys (
   check ((previous_hash is null) = (previous_until is null))
 );
 
--- The API keys of the configuration, by a keyed hash (HMAC), with the id that names each in submissions, logs and metrics.
-create table configured_keys (
-  fingerprint bytea       primary key check (octet_length(fingerprint) = 32),
-  key_id      text        not null unique check (key_id ~ '^[0-9a-f]{16}$'),
-  first_seen  timestamptz not null default now()
-);
-
--- The secrets of this store, such as the key of the keyed hashes above. A restored backup has them too.
+-- The secrets of this store. The API keys and admin tokens of the configuration have keyed hashes (HMAC) by them as their ids,
+-- in submissions, logs and metrics. A restored backup has them too.
 create table store_secrets (
   name       text        primary key,
   value      bytea       not null check (octet_length(value) = 32),

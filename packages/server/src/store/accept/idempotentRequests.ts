@@ -24,14 +24,14 @@ export interface Decisions {
   readonly refusals: Readonly<Record<number, Refusal>>;
 }
 
-/** The values are for the error's details. Older versions store none. */
-export type Refusal = readonly [reason: Reason, message: string, values?: ErrorValues];
+/** The values are for the error's details. */
+export type Refusal = readonly [reason: Reason, message: string, values: ErrorValues];
 
 interface Row {
   body_hash: Buffer;
   ids: string[];
   decided: number;
-  refusals: Record<number, [string, string, ErrorValues?]>;
+  refusals: Record<number, [string, string, ErrorValues]>;
 }
 
 /** Finds the decisions of a request with this key that came within the last `retentionMs`. */
@@ -106,7 +106,7 @@ export async function forgetIdempotentRequests(
 }
 
 function decisionsOf({ body_hash: bodyHash, ids, decided, refusals }: Row): Decisions {
-  const known = Object.entries(refusals).map(([position, [reason, message, values = {}]]) => {
+  const known = Object.entries(refusals).map(([position, [reason, message, values]]) => {
     if (!isReason(reason)) throw new Error(`a request was refused for ${reason}, which is not a reason`);
     return [position, [reason, message, values]] as const;
   });

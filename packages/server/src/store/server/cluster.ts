@@ -54,10 +54,10 @@ export async function makeCluster(
 }
 
 /**
- * Gives a cluster of an earlier version to the user that runs it now, and restricts its logins. A start that is killed in
+ * Gives a cluster to the user that runs it now, and restricts its logins where the password was lost. A start that is killed in
  * between is done again by the next one.
  */
-export async function adoptCluster(
+export async function takeOverCluster(
   { home, cluster, users }: ClusterPlace,
   password: string,
   signal: AbortSignal | undefined,

@@ -6,9 +6,9 @@ import { join, resolve } from "node:path";
 import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { findBinaries } from "./binaries.js";
-import { adoptCluster, inUse, makeCluster, TAKEOVER_MS } from "./cluster.js";
+import { inUse, makeCluster, TAKEOVER_MS, takeOverCluster } from "./cluster.js";
 import { PROGRAM_ENVIRONMENT } from "./clusterProgram.js";
-import { forgetRestriction, SERVICE_ROLE, SUPERUSER } from "./clusterRoles.js";
+import { forgetRestriction, SERVICE_ROLE } from "./clusterRoles.js";
 import { ensurePassword, readPassword } from "./databasePassword.js";
 import { reachableBinaries } from "./reachableBinaries.js";
 import { clusterCommand, databaseUsers, type User } from "./unprivilegedUser.js";
@@ -18,8 +18,7 @@ export interface EmbeddedConnection {
   readonly host: string;
   /** A role that is no superuser. */
   readonly user: string;
-  /** Undefined for the server of an earlier version that still runs. */
-  readonly password?: string;
+  readonly password: string;
   readonly database: string;
 }
 
@@ -57,7 +56,7 @@ export async function startEmbeddedPostgres(
   if ((await readPassword(dataDir)) === undefined) await forgetRestriction(cluster);
   const password = await ensurePassword(dataDir);
   const place = { home, cluster, users };
-  if (await exists(cluster)) await adoptCluster(place, password, signal);
+  if (await exists(cluster)) await takeOverCluster(place, password, signal);
   else await makeCluster(place, password, signal);
   const owner = users?.own;
   const sockets = await socketFolder(cluster, owner);
@@ -103,7 +102,7 @@ async function socketFolder(cluster: string, owner: User | undefined): Promise<s
 
 /**
  * Finds the address of the PostgreSQL that a running service has in this data folder.
- * @throws {@link StartError} if none runs there.
+ * @throws {@link StartError} if none runs there, or its password is lost.
  */
 export async function embeddedConnection(dataDir: string): Promise<EmbeddedConnection> {
   // The fifth line of PostgreSQL's lock file names the folder of its socket.
@@ -111,9 +110,11 @@ export async function embeddedConnection(dataDir: string): Promise<EmbeddedConne
   const host = lock.split("\n")[4];
   if (!host) throw new StartError(`no service runs on the data folder ${dataDir}`);
   const password = await readPassword(dataDir);
-  // A service of an earlier version that still runs has no other role.
-  const login = password === undefined ? { user: SUPERUSER } : { user: SERVICE_ROLE, password };
-  return { host, ...login, database: "postgres" };
+  if (password === undefined)
+    throw new StartError(
+      `the data folder ${dataDir} has lost the password of its database; the next start of the service makes one`,
+    );
+  return { host, user: SERVICE_ROLE, password, database: "postgres" };
 }
 
 /**

@@ -177,6 +177,6 @@ async function asSuperuser<T>(
   }
 }
 
-function urlOf({ connection: { host, user, password = "" } }: EmbeddedPostgres, database: string): string {
+function urlOf({ connection: { host, user, password } }: EmbeddedPostgres, database: string): string {
   return `postgres://${user}:${encodeURIComponent(password)}@localhost/${database}?host=${encodeURIComponent(host)}`;
 }
