@@ -1,6 +1,14 @@
 // The packages as somebody installs them: packed, from a registry, into projects of their own.
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -167,9 +175,23 @@ describe("a release", () => {
       const own = Object.entries(manifest.dependencies).filter(([one]) => one.startsWith("@gas-waiver/"));
       expect(own.filter(([, needed]) => needed !== version)).toEqual([]);
     }
-    expect(JSON.parse(readFileSync(join(root, ".changeset/config.json"), "utf8"))).toMatchObject({
-      fixed: [["gas-waiver", "@gas-waiver/*"]],
+  });
+
+  it("gets another version in all places by one command", async () => {
+    const folder = freshFolder();
+    const manifests = ["", ...readdirSync(join(root, "packages")).map((name) => `packages/${name}`)];
+    for (const path of manifests) {
+      mkdirSync(join(folder, path), { recursive: true });
+      copyFileSync(join(root, path, "package.json"), join(folder, path, "package.json"));
+    }
+    await run(process.execPath, [join(root, "scripts/setVersion.mjs"), "9.8.7-rc.1"], { cwd: folder });
+    const versions = manifests.flatMap((path) => {
+      const { version, dependencies } = JSON.parse(readFileSync(join(folder, path, "package.json"), "utf8"));
+      const needed = Object.entries(dependencies ?? {}).filter(([name]) => name.startsWith("@gas-waiver/"));
+      return [version, ...needed.map(([, needs]) => needs)];
     });
+    expect(versions.length).toBeGreaterThan(manifests.length);
+    expect(new Set(versions)).toEqual(new Set(["9.8.7-rc.1"]));
   });
 });
 
