@@ -21,7 +21,7 @@ export default defineConfig({
     environment: "node",
     globalSetup: ["./scripts/testRunFolder.mjs"],
     // The tests use the cryptography of the programs: libsecp256k1, not the slower pure JavaScript.
-    setupFiles: ["./scripts/nativeCrypto.mjs"],
+    setupFiles: ["./scripts/nativeCrypto.mjs", "./test/support/cleanUp.ts"],
     // Two more than the default on two cores: much of the time is waiting for other processes.
     maxWorkers: 3,
     testTimeout: 60_000,

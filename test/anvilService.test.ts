@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Anvil, startAnvil } from "../bench/devnet/anvil.mjs";
+import { gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
-import { Program } from "./support/program.js";
-import { startService } from "./support/service.js";
+import { startServiceProcess } from "./support/service.js";
 import { submit } from "./support/submit.js";
 import { API_KEY, account, CHAIN_ID, MARKER, transferOf } from "./support/user.js";
 
@@ -40,7 +40,7 @@ async function waiverNonce(): Promise<number> {
 
 describe("the service on a chain that knows no waivers", () => {
   it("refuses to start by default, because there is no registry", async () => {
-    const program = Program.gasWaiver(
+    const program = gasWaiver(
       [
         "serve",
         "--port",
@@ -49,6 +49,8 @@ describe("the service on a chain that knows no waivers", () => {
         anvil.url,
         "--chain-id",
         String(CHAIN_ID),
+        "--log-level",
+        "silent",
         "--data-dir",
         freshFolder(),
       ],
@@ -60,7 +62,7 @@ describe("the service on a chain that knows no waivers", () => {
 
   it("reports neither inclusion nor failure of a wrapper that the chain took and did not execute, sends it once, and stops the lane", async () => {
     const flags = ["--request-timeout", String(TIMEOUT_MS), "--resend-after", "500", "--reorg-depth", "64"];
-    const service = startService({ rpcUrl: anvil.url, dataDir: freshFolder(), flags });
+    const service = startServiceProcess({ rpcUrl: anvil.url, dataDir: freshFolder(), flags });
     const { url } = await service.ready();
     const before = await waiverNonce();
     const raw = await SENDER.signTransaction(transferOf(MARKER.replace("f333", "abcd"), 1n, 0));

@@ -8,10 +8,9 @@ import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { type HDNodeWallet, keccak256 } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkDisk, verdictOfRoom } from "../packages/cli/src/configCheck/checkPlace.js";
-import { run } from "../packages/cli/src/run.js";
 import { makeCertificate } from "../packages/server/test/support/certificate.js";
+import { gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
-import { Program } from "./support/program.js";
 import { account, CHAIN_ID } from "./support/user.js";
 
 const folder = freshFolder();
@@ -38,19 +37,8 @@ afterAll(async () => {
 
 const network = (chainId: number) => `rpc-url: ${rpcUrl}\nchain-id: ${chainId}\nwaiver-key-file: key\n`;
 
-/** Runs a command of the program in this process. */
-async function call(...argv: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const status = await run(argv, {
-    env: {},
-    signal: new AbortController().signal,
-    print: (line) => out.push(line),
-    printError: (line) => err.push(line),
-    write: async () => {},
-  });
-  return { status, out: out.join("\n"), err: err.join("\n") };
-}
+/** Runs a command of the program to its end. */
+const call = (...argv: string[]) => gasWaiver(argv).result();
 
 /** A Web3Signer that lists the keys of some accounts, and signs for all of them with one. */
 async function startSigner({ lists, signsWith }: { lists: HDNodeWallet[]; signsWith: HDNodeWallet }) {
@@ -68,9 +56,8 @@ let files = 0;
 async function serve(content: string) {
   const file = join(folder, `${files++}-gas-waiver.yaml`);
   writeFileSync(file, content, { mode: 0o600 });
-  const program = Program.gasWaiver(["serve", "--config", file]);
-  const { status } = await program.ended;
-  return { status, err: program.stderr };
+  const { status, err } = await gasWaiver(["serve", "--config", file]).result();
+  return { status, err };
 }
 
 describe("gas-waiver serve --config", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
 import type { Verdict } from "./support/nodeProxy.js";
 import { proxiedChain } from "./support/proxiedChain.js";
-import { startService } from "./support/service.js";
+import { startServiceProcess } from "./support/service.js";
 import { post, submit } from "./support/submit.js";
 import { account, tokensOf, transferOf } from "./support/user.js";
 
@@ -45,7 +45,7 @@ describe.each([
       );
 
       proxy.decide = (call) => (call.includes(SEND_METHOD) ? verdict : "pass");
-      const first = startService({ rpcUrl: proxy.url, dataDir });
+      const first = startServiceProcess({ rpcUrl: proxy.url, dataDir });
       const answer = post((await first.ready()).url, batch).then(
         (response) => response.text(),
         () => "no answer",
@@ -55,7 +55,7 @@ describe.each([
       await answer;
 
       proxy.decide = () => "pass";
-      const second = startService({ rpcUrl: proxy.url, dataDir });
+      const second = startServiceProcess({ rpcUrl: proxy.url, dataDir });
       const { url } = await second.ready();
       expect(second.stdout).toMatch(/^3 earlier submission/m);
       await nonceReaches(sender.address, 3);

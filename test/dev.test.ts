@@ -2,8 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonRpcProvider } from "ethers";
-import { beforeAll, describe, expect, it } from "vitest";
-import { useDevService } from "./support/devService.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
@@ -13,13 +12,19 @@ const gettingStarted = readFileSync(join(root, "docs", "getting-started.md"), "u
 const DEFAULT_URL = "http://127.0.0.1:8080";
 const DEFAULT_RPC_URL = "http://127.0.0.1:8545";
 
-const started = useDevService([]);
 let program: Program;
 let url: string;
 let rpcUrl: string;
 let chain: JsonRpcProvider;
-beforeAll(() => {
-  ({ program, url, rpcUrl, chain } = started());
+beforeAll(async () => {
+  const ports = ["--port", "0", "--rpc-port", "0", "--block-time", "100"];
+  program = Program.gasWaiver(["dev", ...ports, "--data-dir", freshFolder()]);
+  ({ url, rpcUrl } = await program.ready());
+  chain = connect(rpcUrl);
+});
+afterAll(async () => {
+  chain?.destroy();
+  await program?.end();
 });
 
 describe("gas-waiver dev", () => {

@@ -10,9 +10,9 @@ import {
   toBeHex,
 } from "ethers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { CommandLine } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { NodeProxy } from "./support/nodeProxy.js";
-import type { Program } from "./support/program.js";
 import { startService } from "./support/service.js";
 import { post, type Request, submit } from "./support/submit.js";
 import { account, connect, MARKER, token, transferOf } from "./support/user.js";
@@ -22,7 +22,7 @@ const SEND_METHOD = "eth_sendRawTransaction";
 let devnet: Devnet;
 let proxy: NodeProxy;
 let chain: JsonRpcProvider;
-let service: Program;
+let service: CommandLine;
 let url: string;
 
 beforeAll(async () => {

@@ -5,8 +5,8 @@ import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
-import { Program } from "./support/program.js";
 import { startService } from "./support/service.js";
 import { submit } from "./support/submit.js";
 import { account, TOKEN, transferOf } from "./support/user.js";
@@ -43,11 +43,7 @@ afterAll(async () => {
 });
 
 /** Runs `gas-waiver keys …` to its end. */
-async function keys(...args: string[]) {
-  const program = Program.gasWaiver(["keys", ...args], { DATABASE_URL: databaseUrl });
-  const { status } = await program.ended;
-  return { status, out: program.stdout, err: program.stderr };
-}
+const keys = (...args: string[]) => gasWaiver(["keys", ...args], { DATABASE_URL: databaseUrl }).result();
 
 async function json<T>(...args: string[]): Promise<T> {
   const { status, out, err } = await keys(...args, "--json");
@@ -211,11 +207,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     const past = await keys("create", "--label", "k", "--expires", "2001-01-01T00:00:00Z");
     expect(past.status).toBe(1);
     expect(past.err).toContain("not a time in the future");
-    const withoutService = new Program([
-      ...["packages/cli/bin/gas-waiver.mjs", "keys", "list"],
-      "--data-dir",
-      freshFolder(),
-    ]);
+    const withoutService = gasWaiver(["keys", "list", "--data-dir", freshFolder()]);
     expect(await withoutService.ended).toMatchObject({ status: 1 });
     expect(withoutService.stderr).toMatch(/^gas-waiver: no service runs on the data folder [^\n]+\n$/);
   });
@@ -223,7 +215,7 @@ describe("gas-waiver keys, beside two replicas", () => {
 
 describe("gas-waiver audit", () => {
   it("follows the audit as JSON lines, new entries too, and goes on after an id", async () => {
-    const program = Program.gasWaiver(["audit", "--follow", "--after", "0", "--json"], {
+    const program = gasWaiver(["audit", "--follow", "--after", "0", "--json"], {
       DATABASE_URL: databaseUrl,
     });
     const [first] = await program.line(/^\{.*"action":"read-secrets".*/);
@@ -234,7 +226,7 @@ describe("gas-waiver audit", () => {
     expect(entry).toMatchObject({ action: "create", actor: expect.stringMatching(/^command line, /) });
     expect(Number(entry.id)).toBeGreaterThan(Number(JSON.parse(first).id));
     const before = String(Number(entry.id) - 1);
-    const again = Program.gasWaiver(["audit", "--follow", "--after", before, "--json"], {
+    const again = gasWaiver(["audit", "--follow", "--after", before, "--json"], {
       DATABASE_URL: databaseUrl,
     });
     expect(JSON.parse((await again.line(/^\{.*/))[0])).toEqual(entry);

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CommandLine, gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
-import { Program } from "./support/program.js";
 import { startService } from "./support/service.js";
 import { submit } from "./support/submit.js";
 import { account, transferOf } from "./support/user.js";
@@ -28,11 +28,7 @@ beforeAll(async () => {
 afterAll(() => devnet?.close());
 
 /** Runs `gas-waiver lanes …` to its end. */
-async function lanes(...args: string[]) {
-  const program = Program.gasWaiver(["lanes", ...args]);
-  const { status } = await program.ended;
-  return { status, out: program.stdout, err: program.stderr };
-}
+const lanes = (...args: string[]) => gasWaiver(["lanes", ...args]).result();
 
 async function list(dataDir: string): Promise<LaneJson[]> {
   const { status, out, err } = await lanes("list", "--data-dir", dataDir, "--json");
@@ -46,7 +42,7 @@ const transfer = (user: number, nonce = 0) =>
 describe("gas-waiver lanes, beside a running service", () => {
   const dataDir = freshFolder();
   const ofFolder = ["--data-dir", dataDir];
-  let service: Program;
+  let service: CommandLine;
   beforeAll(async () => {
     service = startService({ rpcUrl, dataDir });
     const { url } = await service.ready();

@@ -1,13 +1,13 @@
-// `gas-waiver serve` with a file of several networks, in a process of its own: a devnet in another process, a chain of another id,
+// `gas-waiver serve` with a file of several networks, in a process of its own: a devnet, a chain of another id,
 // and one whose node is down.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { run } from "../packages/cli/src/run.js";
 import { createConnection } from "../packages/server/src/store/database.js";
 import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { type CommandLine, gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
 import { submit } from "./support/submit.js";
@@ -22,12 +22,12 @@ const postgres = new TestPostgres();
 let other: ScriptedNode;
 let late: ScriptedNode;
 let databaseUrl = "";
-let devnet: Program;
+let devnet: CommandLine;
 let service: Program;
 let url = "";
 
 beforeAll(async () => {
-  devnet = Program.gasWaiver(["devnet", "--port", "0", "--block-time", "0"]);
+  devnet = gasWaiver(["devnet", "--port", "0", "--block-time", "0"]);
   const [{ url: devnetUrl }] = await Promise.all([devnet.ready(), postgres.start()]);
   databaseUrl = await postgres.createEmptyDatabase();
   [other, late] = [await ScriptedNode.start(), await ScriptedNode.start()];
@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service?.end("SIGKILL");
-  await devnet?.end("SIGKILL");
+  await devnet?.end();
   await other?.close();
   await late?.close();
   await postgres.end();
@@ -92,15 +92,9 @@ it("checks the schema of each network: its number, its chain, and the right to m
   );
   writeFileSync(checked, other.replace("name: other", "name: renamed"));
   const stores = async (databaseUrl: string) => {
-    const out: string[] = [];
-    await run(["config", "check", "--config", checked, "--json"], {
-      env: { DATABASE_URL: databaseUrl },
-      signal: new AbortController().signal,
-      print: (line) => out.push(line),
-      printError: () => {},
-      write: async () => {},
-    });
-    const findings: Record<string, string>[] = JSON.parse(out.join("")).findings;
+    const args = ["config", "check", "--config", checked, "--json"];
+    const { out } = await gasWaiver(args, { DATABASE_URL: databaseUrl }).result();
+    const findings: Record<string, string>[] = JSON.parse(out).findings;
     return findings
       .filter(({ check, area }) => area === "database" && ["schema", "rights"].includes(String(check)))
       .map(({ network, check, verdict, found }) => `${network} ${check} ${verdict}: ${found}`);
@@ -127,25 +121,21 @@ it("checks the schema of each network: its number, its chain, and the right to m
 });
 
 it("shows the lanes of one network to commands beside it, by its schema", async () => {
-  const list = Program.gasWaiver(["lanes", "list", "--schema", "gas_waiver_other"], {
+  const list = gasWaiver(["lanes", "list", "--schema", "gas_waiver_other"], {
     DATABASE_URL: databaseUrl,
   });
   expect((await list.ended).status).toBe(0);
   expect(list.stdout).toContain(account(10).address.toLowerCase());
-  const mistyped = Program.gasWaiver(["lanes", "list", "--schema", "gas_waiver_otter"], {
+  const mistyped = gasWaiver(["lanes", "list", "--schema", "gas_waiver_otter"], {
     DATABASE_URL: databaseUrl,
   });
   expect((await mistyped.ended).status).toBe(1);
   expect(mistyped.stderr).toContain("no schema gas_waiver_otter");
-  const said: string[] = [];
-  const status = await run(["keys", "create", "--label", "Shop", "--config", file], {
-    env: { DATABASE_URL: databaseUrl },
-    signal: new AbortController().signal,
-    print: (line) => said.push(line),
-    printError: (line) => said.push(line),
-    write: async () => {},
+  const create = gasWaiver(["keys", "create", "--label", "Shop", "--config", file], {
+    DATABASE_URL: databaseUrl,
   });
-  expect({ status, said: said.join() }).toEqual({
+  const { status } = await create.ended;
+  expect({ status, said: create.output }).toEqual({
     status: 2,
     said: expect.stringContaining("--schema (gas_waiver_dev, gas_waiver_other, gas_waiver_late)"),
   });
@@ -197,31 +187,14 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 it("prints JSON for supervisors when it is ready, and when its shutdown begins and is done", async () => {
-  const ending = new AbortController();
-  const out: string[] = [];
   const [, devnetUrl = ""] = /rpc-url: (\S+)/.exec(readFileSync(file, "utf8")) ?? [];
-  const flags = [
-    "--rpc-url",
-    devnetUrl,
-    "--chain-id",
-    String(CHAIN_ID),
-    "--port",
-    "0",
-    "--log-level",
-    "silent",
-  ];
-  const status = await run(["serve", ...flags, "--waiver-key-file", keyFile, "--schema", "json", "--json"], {
-    env: { DATABASE_URL: databaseUrl },
-    signal: ending.signal,
-    print: (line) => {
-      out.push(line);
-      if ("ready" in JSON.parse(line)) ending.abort();
-    },
-    printError: (line) => out.push(line),
-    write: async () => {},
-  });
-  expect(status).toBe(0);
-  expect(out.map((line) => JSON.parse(line)).slice(-4)).toEqual([
+  const chain = ["--rpc-url", devnetUrl, "--chain-id", String(CHAIN_ID), "--waiver-key-file", keyFile];
+  const flags = ["--port", "0", "--log-level", "silent", "--schema", "json", "--json"];
+  const program = gasWaiver(["serve", ...chain, ...flags], { DATABASE_URL: databaseUrl });
+  await program.line(/^\{"ready"/);
+  expect(await program.end()).toEqual({ status: 0, signal: null });
+  const lines = program.output.trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line)).slice(-4)).toEqual([
     { message: "0 earlier submission(s) found in the store" },
     { ready: true, url: expect.stringMatching(/^http:/), chainId: CHAIN_ID },
     { shutdown: "begun" },

@@ -106,9 +106,10 @@ describe("gas-waiver status", () => {
   });
 
   it("shows service, readiness, queue, lanes, waivers and node heads in one table that fits", async () => {
-    const { url, rpcUrl, dataDir } = started();
-    const flags = ["status", "--url", url, "--rpc-url", rpcUrl, "--data-dir", dataDir];
-    const { status, out, err } = await gasWaiver(flags, withKey, 80);
+    const { url, rpcUrl, databaseUrl } = started();
+    const flags = ["status", "--url", url, "--rpc-url", rpcUrl];
+    const env = { ...withKey, DATABASE_URL: databaseUrl };
+    const { status, out, err } = await gasWaiver(flags, env, 80);
     expect({ status, err }).toEqual({ status: 0, err: "" });
     expect(out.filter((line) => line.length > 80)).toEqual([]);
     const text = out.join("\n");
@@ -117,7 +118,7 @@ describe("gas-waiver status", () => {
     expect(text).toMatch(/^lane 0x\S+ +open +worked by/m);
     expect(text).toMatch(/^waiver 0x\S+ +usable +\d+ target/m);
     expect(text).toMatch(/^node http:\S+ +answers +block \d+/m);
-    const json = JSON.parse((await gasWaiver([...flags, "--json"], withKey)).out[0] ?? "");
+    const json = JSON.parse((await gasWaiver([...flags, "--json"], env)).out[0] ?? "");
     expect(json).toMatchObject({ well: true, health: { value: { chainId: 2201 } } });
     expect(json.lanes.value[0]).toMatchObject({ state: "open" });
   });

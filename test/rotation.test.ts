@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { run } from "../packages/cli/src/run.js";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { type CommandLine, gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
-import { Program } from "./support/program.js";
 import { startService } from "./support/service.js";
 import { type Line, submit } from "./support/submit.js";
 import { account, connect, tokensOf, transferOf } from "./support/user.js";
@@ -23,7 +22,7 @@ let devnet: Devnet;
 let rpcUrl: string;
 let chain: JsonRpcProvider;
 let keyFiles: string[];
-let replicas: Program[];
+let replicas: CommandLine[];
 let urls: string[];
 
 beforeAll(async () => {
@@ -71,23 +70,12 @@ function startLoad() {
 }
 
 const rotateFlags = () => ["waivers", "rotate", "--from", OLD.address, "--rpc-url", rpcUrl];
-const rotate = (...args: string[]) =>
-  Program.gasWaiver([...rotateFlags(), ...args], { DATABASE_URL: databaseUrl });
+const rotate = (...args: string[]) => gasWaiver([...rotateFlags(), ...args], { DATABASE_URL: databaseUrl });
 
-/** Runs a command to its end in this process. */
-async function gasWaiver(...argv: string[]) {
-  const [out, err]: [string[], string[]] = [[], []];
-  const status = await run(argv, {
-    env: { DATABASE_URL: databaseUrl },
-    signal: new AbortController().signal,
-    print: (line) => out.push(line),
-    printError: (line) => err.push(line),
-    write: async () => {},
-  });
-  return { status, out: out.join("\n"), err: err.join("\n") };
-}
+/** Runs a command to its end. */
+const call = (...argv: string[]) => gasWaiver(argv, { DATABASE_URL: databaseUrl }).result();
 
-async function interrupt(program: Program): Promise<void> {
+async function interrupt(program: CommandLine): Promise<void> {
   expect(await program.end("SIGINT")).toEqual({ status: 1, signal: null });
   expect(program.stderr).toBe("gas-waiver: interrupted: the same command goes on\n");
 }
@@ -100,7 +88,7 @@ interface LaneJson {
 }
 
 async function lanes(): Promise<Map<string, LaneJson>> {
-  const { out } = await gasWaiver("lanes", "list", "--json");
+  const { out } = await call("lanes", "list", "--json");
   return new Map(JSON.parse(out).map((lane: LaneJson) => [lane.waiver, lane]));
 }
 
@@ -139,23 +127,23 @@ describe("gas-waiver waivers rotate", () => {
     expect(found.get(OLD.address.toLowerCase())).toMatchObject({ state: "retired", queued: 0, underWay: 0 });
     expect(found.get(NEW.address.toLowerCase())).toMatchObject({ state: "open" });
 
-    const again = await gasWaiver(...rotateFlags(), "--json");
+    const again = await call(...rotateFlags(), "--json");
     expect(JSON.parse(again.out)).toEqual({ from: OLD.address, to: NEW.address, step: "complete" });
   }, 120_000);
 
   it("has all replicas drop a key that is gone from their files, by one command", async () => {
     for (const file of keyFiles) writeFileSync(file, `${NEW.privateKey}\n`, { mode: 0o600 });
-    const reload = await gasWaiver("waivers", "reload", "--json");
+    const reload = await call("waivers", "reload", "--json");
     const found = JSON.parse(reload.out) as { waivers: string[] }[];
     expect(found.map(({ waivers }) => waivers)).toEqual(SENDERS.map(() => [NEW.address.toLowerCase()]));
   });
 
   it("refuses a waiver that the service does not have", async () => {
     const unknown = ["--from", account(13).address, "--to", NEW.address];
-    expect(await gasWaiver("waivers", "rotate", ...unknown)).toEqual({
+    expect(await call("waivers", "rotate", ...unknown)).toEqual({
       status: 1,
       out: "",
-      err: `gas-waiver: the service has no lane for waiver ${account(13).address}`,
+      err: `gas-waiver: the service has no lane for waiver ${account(13).address}\n`,
     });
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { freshFolder } from "./support/freshFolder.js";
 import { proxiedChain } from "./support/proxiedChain.js";
-import { startService } from "./support/service.js";
+import { startService, startServiceProcess } from "./support/service.js";
 import { API_KEY, account, tokensOf, transferOf } from "./support/user.js";
 
 const SEND_METHOD = "eth_sendRawTransaction";
@@ -26,7 +26,8 @@ describe.each([
       [0, 1, 2].map((nonce) => sender.signTransaction(transferOf(recipient, 5n, nonce))),
     );
     proxy.decide = (call) => (call.includes(SEND_METHOD) ? "dropRequest" : "pass");
-    const first = startService({ rpcUrl: proxy.url, dataDir });
+    const start = signal === "SIGKILL" ? startServiceProcess : startService;
+    const first = start({ rpcUrl: proxy.url, dataDir });
     const { url } = await first.ready();
     const client = connectService({ url, apiKey: API_KEY, WebSocket });
     const lines = (async () => {

@@ -1,9 +1,10 @@
-// `gas-waiver submit` as a process that is killed and started again.
+// `gas-waiver submit`, which is killed and started again.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { gasWaiver } from "./support/commandLine.js";
 import { useDevService } from "./support/devService.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
@@ -56,11 +57,18 @@ afterAll(() => {
   gate.close();
 });
 
+const KEY = { GAS_WAIVER_API_KEY: DEV_API_KEY };
+const submitOf = (program: string, file: string) => [
+  "submit",
+  "--transactions",
+  file,
+  "--url",
+  `${gateUrl}${program}`,
+];
+
 /** Starts the command. @param program the path of its URL, by which the gate knows it. */
 const submit = (program: string, file: string, ...flags: string[]) =>
-  Program.gasWaiver(["submit", "--transactions", file, "--url", `${gateUrl}${program}`, ...flags], {
-    GAS_WAIVER_API_KEY: DEV_API_KEY,
-  });
+  gasWaiver([...submitOf(program, file), ...flags], KEY);
 
 const outcomesIn = (journal: string) =>
   existsSync(journal) ? readFileSync(journal, "utf8").split('{"index"').length - 1 : 0;
@@ -76,7 +84,7 @@ describe("gas-waiver submit", () => {
     writeFileSync(file, `# an airdrop\n\n${signed.join("\n")}\n`);
     const journal = `${file}.journal`;
 
-    const killed = submit("/killed", file);
+    const killed = Program.gasWaiver(submitOf("/killed", file), KEY);
     await vi.waitFor(() => expect(outcomesIn(journal)).toBeGreaterThan(0), { timeout: 60_000, interval: 10 });
     expect(await killed.end("SIGKILL")).toMatchObject({ signal: "SIGKILL" });
     const atKill = outcomesIn(journal);
@@ -134,7 +142,7 @@ describe("gas-waiver submit", () => {
     const wrong = submit("/other", file);
     expect(await wrong.ended).toMatchObject({ status: 2 });
     expect(wrong.stderr).toContain("has no transaction as 0x hex in line 2");
-    const away = Program.gasWaiver(["submit", "--transactions", file, "--url", "http://127.0.0.1:1"]);
+    const away = gasWaiver(["submit", "--transactions", file, "--url", "http://127.0.0.1:1"]);
     expect(await away.ended).toMatchObject({ status: 2 });
     expect(away.stderr).toContain("GAS_WAIVER_API_KEY");
   });

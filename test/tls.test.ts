@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../packages/server/test/support/certificate.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
-import { startService } from "./support/service.js";
+import { startServiceProcess } from "./support/service.js";
 import { API_KEY, account, transferOf } from "./support/user.js";
 
 /** Submits one transaction over HTTP and one over a WebSocket, as a program whose system trusts the certificate. */
@@ -39,7 +39,7 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
     };
     write(makeCertificate({ validTo: new Date(Date.now() + 86_400_000) }));
     const tls = ["--tls-cert", cert, "--tls-key", key];
-    const service = startService({
+    const service = startServiceProcess({
       rpcUrl,
       dataDir: freshFolder(),
       flags: [...tls, "--host", "0.0.0.0", "--behind-proxy"],

@@ -14,7 +14,7 @@ import { freshFolder } from "./support/freshFolder.js";
 import { nextVersion } from "./support/nextVersion.js";
 import type { Program } from "./support/program.js";
 import { proxiedChain } from "./support/proxiedChain.js";
-import { startService } from "./support/service.js";
+import { startServiceProcess } from "./support/service.js";
 import { API_KEY, account, transferOf } from "./support/user.js";
 
 /** A change of the tables that every submission writes to, as a version may bring it. */
@@ -99,8 +99,7 @@ describe("two replicas that are replaced one after the other by those of a versi
     const next = nextVersion(MIGRATION);
     const flags = ["--metrics-port", "0", "--shutdown-delay", String(SHUTDOWN_DELAY_MS)];
     const startReplica = async (script?: string): Promise<Program> => {
-      const version = script === undefined ? {} : { script };
-      const program = startService({ rpcUrl: proxy.url, databaseUrl, keyFile, flags, ...version });
+      const program = startServiceProcess({ rpcUrl: proxy.url, databaseUrl, keyFile, flags }, script);
       const [, probes] = await program.line(/^metrics at (\S+)\/metrics/);
       await balancer.add((await program.ready()).url, `${probes}/readyz`, program.ended);
       return program;

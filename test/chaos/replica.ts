@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bytesToHex } from "@gas-waiver/protocol";
-import { ChildProgram, type Ending, GAS_WAIVER } from "../support/childProgram.js";
+import { ChildProgram, GAS_WAIVER } from "../support/childProgram.js";
+import type { Ending } from "../support/runningProgram.js";
 import { NONCE_GAP_MS } from "./needlessFailure.js";
 import type { TcpProxy } from "./tcpProxy.js";
 

@@ -1,40 +1,45 @@
+import { accountsOf, createDevnet } from "@gas-waiver/devnet";
+import { createServer } from "@gas-waiver/server";
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll } from "vitest";
-import { freshFolder } from "./freshFolder.js";
-import { Program } from "./program.js";
+import { CloseStack } from "../../packages/cli/src/closeStack.js";
+import { devServiceOptions, followDevnet } from "../../packages/cli/src/startup/devService.js";
+import { useTestPostgres } from "../../packages/server/test/support/testStore.js";
 import { connect } from "./user.js";
 
-/** A running `gas-waiver dev`: the service and its chain. */
+/** The service and the chain of `gas-waiver dev`. */
 export interface DevService {
-  readonly program: Program;
   /** The service's URL. */
   readonly url: string;
   readonly rpcUrl: string;
-  /** The folder of its database. */
-  readonly dataDir: string;
+  readonly databaseUrl: string;
   /** A connection to the chain, with ethers. */
   readonly chain: JsonRpcProvider;
 }
 
 /**
- * Starts `gas-waiver dev` on free ports before the file's tests, without its demonstration unless the flags say
- * otherwise, and ends it after them. The returned function gives the service once it runs.
+ * Starts the service and the chain of `gas-waiver dev` in this process before the file's tests, and ends them after
+ * them. The returned function gives the service once it runs.
  */
-export function useDevService(flags: readonly string[] = ["--no-demo"]): () => DevService {
+export function useDevService(): () => DevService {
+  const postgres = useTestPostgres();
+  const closeStack = new CloseStack();
   let service: DevService | undefined;
-  let program: Program | undefined;
   beforeAll(async () => {
-    const dataDir = freshFolder();
-    program = Program.gasWaiver([
-      ...["dev", "--port", "0", "--rpc-port", "0", "--data-dir", dataDir],
-      ...["--block-time", "100", ...flags],
-    ]);
-    const { url, rpcUrl } = await program.ready();
-    service = { program, url, rpcUrl, dataDir, chain: connect(rpcUrl) };
+    const [waiver] = accountsOf("waiver");
+    if (waiver === undefined) throw new Error("the devnet has no waiver");
+    const databaseUrl = await postgres.createDatabase();
+    const devnet = closeStack.add(await createDevnet({ blockTimeMs: 100 }));
+    const { url: rpcUrl } = await devnet.listen({ port: 0 });
+    const options = { ...devServiceOptions(rpcUrl, waiver), databaseUrl, logLevel: "silent" as const };
+    const server = closeStack.add(await createServer(options));
+    followDevnet(server, devnet, waiver);
+    const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+    service = { url, rpcUrl, databaseUrl, chain: connect(rpcUrl) };
   });
   afterAll(async () => {
     service?.chain.destroy();
-    await program?.end();
+    await closeStack.close();
   });
   return () => {
     if (service === undefined) throw new Error("the service has not been started");

@@ -1,13 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { afterAll } from "vitest";
 import { ChildProgram, GAS_WAIVER } from "./childProgram.js";
 
 export { GAS_WAIVER, root } from "./childProgram.js";
-
-// Ends the programs that a failed test has left running.
-afterAll(async () => {
-  await Promise.all([...ChildProgram.running].map((program) => program.end("SIGKILL")));
-});
 
 /** A program that a test runs as a person would: by its arguments, output and signals. */
 export class Program extends ChildProgram {

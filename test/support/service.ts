@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GAS_WAIVER } from "./childProgram.js";
+import { CommandLine } from "./commandLine.js";
 import { freshFolder } from "./freshFolder.js";
 import { Program } from "./program.js";
 import { API_KEY, account, CHAIN_ID, TOKEN } from "./user.js";
@@ -20,8 +21,6 @@ export interface ServiceOptions {
   readonly flags?: readonly string[];
   /** A file of waiver keys. Without it the service has the key of the first waiver. */
   readonly keyFile?: string;
-  /** The script of another version of the program. */
-  readonly script?: string;
 }
 
 /** Writes a policy file with the targets of the devnet's waivers: the test token's transfer, transferFrom and approve. */
@@ -32,23 +31,34 @@ function policyFile(): string {
   return file;
 }
 
-/** Starts the service in a process of its own. */
-export function startService(options: ServiceOptions): Program {
-  const { rpcUrl, dataDir, databaseUrl, port = "0", flags = [], keyFile } = options;
-  const { apiKeys = API_KEY, adminToken = "", script = GAS_WAIVER } = options;
-  const keys = keyFile === undefined ? { GAS_WAIVER_KEYS: account(10).privateKey } : undefined;
-  return new Program(
-    [
-      ...[script, "serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
-      ...["--allowed-targets", policyFile(), "--log-level", "warn", ...flags],
-      ...(dataDir === undefined ? [] : ["--data-dir", dataDir]),
-      ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),
-    ],
-    {
-      ...keys,
-      GAS_WAIVER_API_KEYS: apiKeys,
-      GAS_WAIVER_ADMIN_TOKEN: adminToken,
-      DATABASE_URL: databaseUrl ?? "",
-    },
-  );
+/** Starts the service in the process of the test, without a log. */
+export function startService(options: ServiceOptions): CommandLine {
+  return new CommandLine(serveArguments(options, "silent"), { env: environmentOf(options) });
+}
+
+/**
+ * Starts the service in a process of its own, for a test that kills it or runs another version.
+ * @param script of the version; the one of this repository by default.
+ */
+export function startServiceProcess(options: ServiceOptions, script = GAS_WAIVER): Program {
+  return new Program([script, ...serveArguments(options, "warn")], environmentOf(options));
+}
+
+function serveArguments(options: ServiceOptions, logLevel: string): string[] {
+  const { rpcUrl, dataDir, port = "0", flags = [], keyFile } = options;
+  return [
+    ...["serve", "--port", port, "--rpc-url", rpcUrl, "--chain-id", String(CHAIN_ID)],
+    ...["--allowed-targets", policyFile(), "--log-level", logLevel, ...flags],
+    ...(dataDir === undefined ? [] : ["--data-dir", dataDir]),
+    ...(keyFile === undefined ? [] : ["--waiver-key-file", keyFile]),
+  ];
+}
+
+function environmentOf({ keyFile, apiKeys = API_KEY, adminToken = "", databaseUrl = "" }: ServiceOptions) {
+  return {
+    ...(keyFile === undefined && { GAS_WAIVER_KEYS: account(10).privateKey }),
+    GAS_WAIVER_API_KEYS: apiKeys,
+    GAS_WAIVER_ADMIN_TOKEN: adminToken,
+    DATABASE_URL: databaseUrl,
+  };
 }
