@@ -3,7 +3,8 @@
 //   node client.mjs <the service's address> <its first user's number>
 import { Agent, request } from "node:http";
 import { answerBenchmark } from "../service/contestant.mjs";
-import { CLIENT_KEY, signedBy } from "./shape.mjs";
+import { signed } from "../signed.mjs";
+import { CLIENT_KEY } from "./shape.mjs";
 
 const [url, first] = process.argv.slice(2);
 const INTERVAL_MS = 50;
@@ -18,7 +19,7 @@ const inFlight = new Set();
 
 /** Sends one request. Resolves with the failure, or undefined if it succeeds. */
 function submit() {
-  const body = JSON.stringify({ transactions: [signedBy(user++)] });
+  const body = JSON.stringify({ transactions: [signed(user++)] });
   return new Promise((resolve) => {
     const sent = request(`${url}/v1/submit`, { method: "POST", headers, agent }, async (response) => {
       try {

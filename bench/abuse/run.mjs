@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { runToEnd, withPrograms } from "../programs.mjs";
+import { ATTACKS } from "./attacks/index.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { printHead, printRun, problemsOf } from "./report.mjs";
+import { runTroubles } from "./runTroubles.mjs";
 
 const ownProgram = (name) => new URL(`${name}.mjs`, import.meta.url);
 const serviceProgram = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
@@ -18,19 +20,23 @@ const MAX_FLOOR_SECONDS = 20;
 
 const main = (options) =>
   inFolder("gas-waiver-abuse-", async (workspace) => {
-    const runs = await measure(options, workspace);
-    const problems = runs.flatMap(problemsOf);
-    await report(options, runs, problems);
+    const { only, seconds } = options;
+    console.log(
+      `node ${process.version}, ${cpus().length} cores, load before: ${loadavg()[0].toFixed(1)}; ${seconds} s each`,
+    );
+    const attacks = only.filter((name) => Object.hasOwn(ATTACKS, name));
+    const troubles = only.filter((name) => !attacks.includes(name));
+    const runs = await measure(attacks, seconds, workspace);
+    const delays = await runTroubles(troubles, options, workspace);
+    const problems = [...runs.flatMap(problemsOf), ...delays.flatMap(({ problems }) => problems)];
+    await report(options, { runs, troubles: delays }, problems);
     return problems.length === 0 ? 0 : 1;
   });
 
-async function measure({ only, seconds }, { folder, signal }) {
-  console.log(
-    `node ${process.version}, ${cpus().length} cores, load before: ${loadavg()[0].toFixed(1)}; ${seconds} s each`,
-  );
-  printHead();
+async function measure(names, seconds, { folder, signal }) {
+  if (names.length > 0) printHead();
   const runs = [];
-  for (const name of only) {
+  for (const name of names) {
     const run = await runOne(name, { seconds, dataDir: join(folder, name), signal });
     printRun(run);
     runs.push(run);
@@ -98,7 +104,7 @@ async function warmUp(client) {
   await client.ask("stop");
 }
 
-async function report({ json, seconds }, runs, problems) {
+async function report({ json, seconds }, results, problems) {
   for (const problem of problems) console.error(problem);
   console.log(problems.length === 0 ? "abuse: no problem was found" : `abuse: ${problems.length} problems`);
   if (json === undefined) return;
@@ -108,7 +114,7 @@ async function report({ json, seconds }, runs, problems) {
     cores: cpus().length,
     load: loadavg(),
   };
-  const figures = { when: new Date().toISOString(), ...machine, seconds, runs, problems };
+  const figures = { when: new Date().toISOString(), ...machine, seconds, ...results, problems };
   await writeFile(json, `${JSON.stringify(figures, undefined, 2)}\n`);
   console.log(`written to ${json}`);
 }

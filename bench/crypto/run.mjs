@@ -1,13 +1,12 @@
-// npm run bench:crypto: measures the backends of the cryptography against each other. See --help.
+// npm run bench -- --of crypto: measures the backends of the cryptography against each other. See --help.
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { arch, platform } from "node:process";
 import { readArguments } from "../../scripts/readArguments.mjs";
-import { runMain } from "../../scripts/runMain.mjs";
-import { setUp } from "../../scripts/setup.mjs";
+import { inFolder } from "../inFolder.mjs";
 import { runToEnd } from "../programs.mjs";
 
-const USAGE = `Usage: npm run bench:crypto -- [--json FILE] [--rounds N]
+export const USAGE = `Usage: npm run bench -- --of crypto [--json FILE] [--rounds N]
 
 Measures the processor time of one recovery, one signature and one Keccak-256 hash, with each
 backend that loads here: the native addon, WebAssembly and pure JavaScript. They take turns
@@ -19,26 +18,24 @@ within each round. The report has the medians, and their ratios to the fastest b
 
 Status: 0 done, 1 something failed, 2 wrong usage.`;
 
-const readOptions = (argv) => readArguments(argv, { rounds: { initial: "9", least: 1, most: 100 } });
+export const readOptions = (argv) => readArguments(argv, { rounds: { initial: "9", least: 1, most: 100 } });
 
-async function main({ rounds, json }) {
-  const interrupted = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
-  const { signal } = interrupted;
-  await setUp({ signal });
-  const microseconds = await runToEnd(new URL("measure.mjs", import.meta.url), [String(rounds)], { signal });
-  const record = {
-    when: new Date().toISOString(),
-    node: process.version,
-    machine: `${platform}-${arch}`,
-    cpu: cpus()[0]?.model ?? "unknown",
-    rounds,
-    microseconds,
-  };
-  printReport(record);
-  if (json !== undefined) await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
-  return 0;
-}
+export const run = ({ rounds, json }) =>
+  inFolder("gas-waiver-crypto-", async ({ signal }) => {
+    const program = new URL("measure.mjs", import.meta.url);
+    const microseconds = await runToEnd(program, [String(rounds)], { signal });
+    const record = {
+      when: new Date().toISOString(),
+      node: process.version,
+      machine: `${platform}-${arch}`,
+      cpu: cpus()[0]?.model ?? "unknown",
+      rounds,
+      microseconds,
+    };
+    printReport(record);
+    if (json !== undefined) await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
+    return 0;
+  });
 
 function printReport({ node, machine, cpu, rounds, microseconds }) {
   console.log(`\nnode ${node}, ${machine}, ${cpu}, ${rounds} rounds`);
@@ -52,5 +49,3 @@ function printReport({ node, machine, cpu, rounds, microseconds }) {
     console.log(`${backend.padEnd(12)}${cells.join("  ")}`);
   }
 }
-
-await runMain({ usage: USAGE, readOptions, run: main });

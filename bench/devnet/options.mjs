@@ -1,7 +1,7 @@
 import { readArguments } from "../../scripts/readArguments.mjs";
 import { BLOCK } from "./shape.mjs";
 
-export const USAGE = `Usage: npm run bench:devnet -- [--json FILE] [--transactions N] [--rounds N]
+export const USAGE = `Usage: npm run bench -- --of devnet [--json FILE] [--transactions N] [--rounds N]
 
 Measures the devnet: wrapped and plain transfers per second, by its engine alone and
 over HTTP (JSON-RPC batches of 100, blocks of 500), compared with anvil on the same

@@ -1,40 +1,36 @@
-// npm run bench:devnet: measures the devnet, compared with anvil. See --help.
+// npm run bench -- --of devnet: measures the devnet, compared with anvil. See --help.
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
-import { runMain } from "../../scripts/runMain.mjs";
-import { setUp } from "../../scripts/setup.mjs";
+import { inFolder } from "../inFolder.mjs";
 import { startAnvil } from "./anvil.mjs";
-import { readOptions, USAGE } from "./options.mjs";
 import { runToEnd, startNode } from "./programs.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import { BATCH, BLOCK, CONNECTIONS, WARM_UP } from "./shape.mjs";
+
+export { readOptions, USAGE } from "./options.mjs";
 
 /** The long run has this many times the transactions of one run of a round, at most MAX_LONG_RUN. */
 const LONG_RUN_FACTOR = 20;
 const MAX_LONG_RUN = 100_000;
 
-async function main(options) {
-  const { transactions, rounds } = options;
-  const interrupted = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => interrupted.abort());
-  await setUp({ signal: interrupted.signal });
-  const results = await measure({ transactions, rounds, signal: interrupted.signal });
-  const report = {
-    when: new Date().toISOString(),
-    node: process.version,
-    cpu: cpus()[0]?.model ?? "unknown",
-    cores: cpus().length,
-    load: { transactions, rounds, batch: BATCH, block: BLOCK, connections: CONNECTIONS, warmUp: WARM_UP },
-    ...results,
-    figures: figuresOf(results),
-  };
-  printReport(report);
-  if (options.json !== undefined) {
-    await writeFile(options.json, `${JSON.stringify(report, undefined, 2)}\n`);
-    console.log(`\nwritten to ${options.json}`);
-  }
-  return 0;
-}
+export const run = ({ json, transactions, rounds }) =>
+  inFolder("gas-waiver-devnet-", async ({ signal }) => {
+    const results = await measure({ transactions, rounds, signal });
+    const report = {
+      when: new Date().toISOString(),
+      node: process.version,
+      cpu: cpus()[0]?.model ?? "unknown",
+      cores: cpus().length,
+      load: { transactions, rounds, batch: BATCH, block: BLOCK, connections: CONNECTIONS, warmUp: WARM_UP },
+      ...results,
+      figures: figuresOf(results),
+    };
+    printReport(report);
+    if (json === undefined) return 0;
+    await writeFile(json, `${JSON.stringify(report, undefined, 2)}\n`);
+    console.log(`\nwritten to ${json}`);
+    return 0;
+  });
 
 /** The measurements of a round take turns, so that other load on the machine affects all of them. */
 async function measure({ transactions, rounds, signal }) {
@@ -88,5 +84,3 @@ function slicesUpTo(long) {
 function progress(line) {
   console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 }
-
-await runMain({ usage: USAGE, readOptions, run: main });

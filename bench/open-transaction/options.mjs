@@ -1,7 +1,7 @@
 import { readArguments } from "../../scripts/readArguments.mjs";
 
-export const USAGE = `Usage: npm run bench:open-transaction -- [--rate N] [--seconds N] [--dead N] [--rounds N]
-                                        [--keys configured,created] [--json FILE]
+export const USAGE = `Usage: npm run bench -- --of open-transaction [--rate N] [--seconds N] [--dead N] [--rounds N]
+                                              [--keys configured,created] [--json FILE]
 
 Measures what a transaction that stays open in the database costs: PostgreSQL removes no row
 that has died since it began. In each round the service carries --dead submissions at full

@@ -1,13 +1,13 @@
-// npm run bench:open-transaction: what a transaction that stays open in the database costs. See --help.
+// npm run bench -- --of open-transaction: what a transaction that stays open in the database costs. See --help.
 import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { median } from "../median.mjs";
 import { runToEnd, withPrograms } from "../programs.mjs";
-import { readOptions, USAGE } from "./options.mjs";
 import { openDatabase } from "./statements.mjs";
+
+export { readOptions, USAGE } from "./options.mjs";
 
 const MAX_RATIO = 2;
 const WARM_UP = 3_000;
@@ -15,7 +15,7 @@ const FILL = { batch: 100, connections: 8, seconds: 3_600 };
 
 const programOf = (name) => new URL(`../service/${name}.mjs`, import.meta.url);
 
-const main = (options) =>
+export const run = (options) =>
   inFolder("gas-waiver-open-transaction-", async ({ folder, signal }) => {
     const { rate, seconds, dead, rounds, keys, json } = options;
     console.log(`node ${process.version}, ${cpus().length} cores; load before: ${loadavg()[0].toFixed(1)}`);
@@ -114,5 +114,3 @@ function resultOf(kind, runs) {
   const [closed, open] = [of(false), of(true)];
   return { kind, closed, open, ratio: open / closed };
 }
-
-await runMain({ usage: USAGE, readOptions, run: main });

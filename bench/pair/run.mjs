@@ -10,7 +10,7 @@ import { withPrograms } from "../programs.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 
 const HERE = fileURLToPath(new URL("../..", import.meta.url));
-const tailProgram = (name) => new URL(`../tail/${name}.mjs`, import.meta.url);
+const rateProgram = (name) => new URL(`../rate/${name}.mjs`, import.meta.url);
 /** Requests before the measurement, for which V8 compiles the code. */
 const WARM_UP = { perSecond: 200, seconds: 5 };
 const FIGURES = {
@@ -42,9 +42,9 @@ const main = ({ other, rates, rounds, seconds, json }) =>
   });
 
 async function startVersion(name, checkout, dataDir, start) {
-  const node = await start(tailProgram("node"), []);
+  const node = await start(rateProgram("node"), []);
   const service = await start(new URL("service.mjs", import.meta.url), [checkout, node.url, dataDir]);
-  const load = await start(tailProgram("load"), [service.url]);
+  const load = await start(rateProgram("load"), [service.url]);
   await load.ask("offer", WARM_UP);
   return { name, service, load };
 }

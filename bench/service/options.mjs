@@ -15,6 +15,7 @@ export const NODES = ["accepting", "devnet"];
 
 export const USAGE = `Usage: npm run bench -- [--json FILE] [--rounds N] [--seconds N]
                      [--contestants LIST] [--nodes LIST] [--finished N]
+       npm run bench -- --of PART [--help]
 
 Measures the service and two sample relays on the same machine and node, with the same
 load of transactions signed beforehand: transactions a second at saturation, in requests
@@ -47,6 +48,12 @@ the defaults it takes about 25 minutes.
                       (default: both)
   --finished N        finished submissions in the store of "finished"
                       (default: 2000000)
+  --of PART           measure another part, which has options of its own:
+                      rate              latencies at a fixed rate, the causes of the
+                                        slowest, and whether they stay flat
+                      open-transaction  the cost of a transaction that stays open
+                      crypto            the backends of the cryptography
+                      devnet            the devnet beside anvil
   --help              show this text
 
 Status: 0 done, 1 something failed, 2 wrong usage.`;

@@ -1,11 +1,9 @@
-// npm run bench: measures the service beside two sample relays. See --help.
+// npm run bench, without --of: measures the service beside two sample relays. See --help.
 import { rm, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { runToEnd, withPrograms } from "../programs.mjs";
-import { readOptions, USAGE } from "./options.mjs";
 import { figuresOf, printReport } from "./report.mjs";
 import {
   API_KEY,
@@ -17,6 +15,8 @@ import {
   WARM_UP_OFFER,
   WARM_UPS,
 } from "./shape.mjs";
+
+export { readOptions, USAGE } from "./options.mjs";
 
 /**
  * Transactions a second that no relay exceeds; the load is enough for this rate. The contestants "node" and "bare" may be faster:
@@ -40,7 +40,7 @@ const KEY_KINDS = { created: "created", gateway: "gateway" };
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
-const main = (options) =>
+export const run = (options) =>
   inFolder("gas-waiver-bench-", async (workspace) => {
     await report(options, await measure(options, workspace));
     return 0;
@@ -196,5 +196,3 @@ function summaryOf({ saturation, rates, rssMb, failure }) {
 function progress(line) {
   console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 }
-
-await runMain({ usage: USAGE, readOptions, run: main });

@@ -1,5 +1,5 @@
 // Attacks with the content of a body, and with its pace.
-import { signedBy } from "../shape.mjs";
+import { signed } from "../../signed.mjs";
 import { head, request } from "./attacker.mjs";
 
 /** A number above those of the well-behaved client's users. */
@@ -52,7 +52,7 @@ export async function heldBodies(attacker) {
 export async function largestBatches(attacker) {
   let user = FIRST_USER;
   while (!attacker.ended) {
-    const largest = () => signedBy(user++, { length: 130_000, gasLimit: 2_000_000n });
+    const largest = () => signed(user++, { length: 130_000, gasLimit: 2_000_000n });
     const body = JSON.stringify({ transactions: Array.from({ length: 100 }, largest) });
     attacker.count("batches");
     attacker.count("MB", Math.round(body.length / 1e6));

@@ -1,5 +1,6 @@
 // Attacks with very many good or refused requests, most of them of one key.
-import { ATTACKERS_KEY, signedBy } from "../shape.mjs";
+import { signed } from "../../signed.mjs";
+import { ATTACKERS_KEY } from "../shape.mjs";
 import { frame, head, request } from "./attacker.mjs";
 
 /** A number above those of the well-behaved client's users. */
@@ -35,7 +36,7 @@ async function floodWith(attacker, connections, requests) {
 /** Submits 200 transactions, so that there is something to list. */
 async function submitSome(attacker) {
   for (let batch = 0; batch < 2; batch++) {
-    const transactions = Array.from({ length: 100 }, (_, i) => signedBy(FIRST_USER + batch * 100 + i));
+    const transactions = Array.from({ length: 100 }, (_, i) => signed(FIRST_USER + batch * 100 + i));
     const socket = attacker.open();
     socket.write(request(JSON.stringify({ transactions })));
     let text = "";
@@ -63,7 +64,7 @@ export const manyLists = floodOfLists(1_500);
 export async function reads(attacker) {
   await submitSome(attacker);
   const [id] = attacker.ids;
-  const check = request(JSON.stringify({ transactions: [signedBy(FIRST_USER)] }), { path: "/v1/check" });
+  const check = request(JSON.stringify({ transactions: [signed(FIRST_USER)] }), { path: "/v1/check" });
   const paths = [`/v1/submissions/${id}`, "/v1/policy", "/v1/openapi.json", "/v1/asyncapi.json", "/v1/ready"];
   await floodWith(attacker, 300, [...paths.map((path) => get(path)), check]);
 }
@@ -117,7 +118,7 @@ export async function halfFrames(attacker) {
 export async function reusedKeys(attacker) {
   const requests = Array.from({ length: 20 }, (_, i) => {
     const body = JSON.stringify({
-      transactions: Array.from({ length: 10 }, (_, j) => signedBy(FIRST_USER + 1_000 + i * 10 + j)),
+      transactions: Array.from({ length: 10 }, (_, j) => signed(FIRST_USER + 1_000 + i * 10 + j)),
     });
     return `${head([`Idempotency-Key: one`, `Content-Length: ${Buffer.byteLength(body)}`])}${body}`;
   });

@@ -1,5 +1,6 @@
 // 200,000 requests or frames of each kind, on one connection for each kind, all at the same time.
-import { KIND_KEYS, signedBy } from "../shape.mjs";
+import { signed } from "../../signed.mjs";
+import { KIND_KEYS } from "../shape.mjs";
 import { frame, head, request } from "./attacker.mjs";
 
 const COUNT = 200_000;
@@ -16,7 +17,7 @@ const without =
     [`${first} HTTP/1.1`, "Host: x", ...fields, "", ""].join("\r\n");
 const withKey = (first) => (key) => without(first, `Authorization: Bearer ${key}`)();
 const submit = (body) => (key) => request(JSON.stringify(body), { key });
-const again = { transactions: [signedBy(USER)] };
+const again = { transactions: [signed(USER)] };
 const UNDECODABLE = { transactions: ["0x"] };
 
 /** The bytes of one request, by the key of its kind. */

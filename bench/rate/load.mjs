@@ -1,12 +1,12 @@
-// The load generator of bench:tail and bench:soak: requests of one transaction, due at a fixed rate. Each latency counts from
-// the due moment to the result line, so that a stall raises those of all requests that it delays.
+// The load generator of a fixed rate: requests of one transaction. Each latency counts from the due moment
+// to the result line, so that a stall raises those of all requests that it delays.
 //
 //   node load.mjs <the service's address>
 import { Agent, request } from "node:http";
 import { createHistogram } from "node:perf_hooks";
-import { signed } from "../fair/shape.mjs";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { API_KEY } from "../service/shape.mjs";
+import { signed } from "../signed.mjs";
 import { Slowest } from "./slowest.mjs";
 
 const url = new URL("/v1/submit", process.argv[2]);
@@ -15,6 +15,13 @@ const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "applicati
 const target = { hostname: url.hostname, port: url.port, path: url.pathname, method: "POST", agent, headers };
 const TIMEOUT_MS = 60_000;
 const SHARES = [50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 100];
+
+/** The latencies of all offers since `begin`. */
+const all = createHistogram();
+const quantilesOf = (histogram) =>
+  Object.fromEntries(
+    SHARES.map((share) => [share === 100 ? "max" : `p${share}`, histogram.percentile(share) / 1_000]),
+  );
 
 /** Transactions that are signed before they are due; the others are signed when they are sent. */
 let prepared = [];
@@ -75,9 +82,8 @@ async function offer({ perSecond, seconds, slowest: count = 0 }) {
   }
   await Promise.all(inFlight);
   const achieved = ((total - failures.length) * 1_000) / (performance.now() - start);
-  const quantiles = Object.fromEntries(
-    SHARES.map((share) => [share === 100 ? "max" : `p${share}`, histogram.percentile(share) / 1_000]),
-  );
+  if (histogram.count > 0) all.add(histogram);
+  const quantiles = quantilesOf(histogram);
   return { total, achieved, failed: failures.length, failure: failures[0], quantiles, slowest: slowest.list };
 }
 
@@ -85,6 +91,11 @@ answerBenchmark({
   url: url.href,
   close: async () => agent.destroy(),
   answers: {
+    begin() {
+      all.reset();
+      return {};
+    },
+    quantiles: () => quantilesOf(all),
     prepare({ count }) {
       prepared = Array.from({ length: count }, () => signed(user++));
       return {};

@@ -3,7 +3,7 @@
 import { bytesToHex, decodeInnerTx, recoverSender } from "../../packages/protocol/dist/index.js";
 import { serveNode } from "../service/acceptingNode.mjs";
 import { answerBenchmark } from "../service/contestant.mjs";
-import { TOO_LARGE, UNKNOWN_ERROR } from "./shape.mjs";
+import { TOO_LARGE, UNKNOWN_ERROR } from "./troubles.mjs";
 
 const { url } = await serveNode({
   readInner(raw) {

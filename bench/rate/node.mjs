@@ -1,4 +1,4 @@
-// The node of bench:tail and bench:soak: it accepts everything, and notes when it received each wrapper of the last minutes.
+// The node of a load at a fixed rate: it accepts everything, and notes when it received each wrapper of the last minutes.
 //
 //   node node.mjs
 import { bytesToHex, crypto, hexToBytes } from "../../packages/protocol/dist/index.js";

@@ -1,10 +1,10 @@
 // The process that makes trouble. It signs its transactions first, and sends them in requests of 100.
 //
-//   node attacker.mjs <the service's address>
+//   node troublemaker.mjs <the service's address>
 import { Agent, request } from "node:http";
-import { ATTACKERS_KEY, CLIENT_KEY } from "../abuse/shape.mjs";
 import { answerBenchmark } from "../service/contestant.mjs";
-import { ATTACKS } from "./attacks.mjs";
+import { ATTACKERS_KEY, CLIENT_KEY } from "./shape.mjs";
+import { TROUBLES } from "./troubles.mjs";
 
 const [url] = process.argv.slice(2);
 const BATCH = 100;
@@ -37,13 +37,13 @@ answerBenchmark({
   },
   answers: {
     prepare({ name, seconds }) {
-      const { transactionsOf, intervalMs } = ATTACKS[name];
+      const { transactionsOf, intervalMs } = TROUBLES[name];
       const rounds = intervalMs === undefined ? 1 : Math.ceil((seconds * 1_000) / intervalMs);
       prepared = Array.from({ length: rounds }, (_, i) => transactionsOf(FIRST_USER * (1 + i)));
       return {};
     },
     begin({ name }) {
-      const { intervalMs, isOtherKey = false } = ATTACKS[name];
+      const { intervalMs, isOtherKey = false } = TROUBLES[name];
       const key = isOtherKey ? ATTACKERS_KEY : CLIENT_KEY;
       const next = () => sendAll(prepared.shift() ?? [], key);
       next();

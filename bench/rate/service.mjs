@@ -1,4 +1,4 @@
-// The service of bench:tail and bench:soak on its embedded PostgreSQL. It notes garbage collections and stalls of its event
+// The service of a load at a fixed rate, on its embedded PostgreSQL. It notes garbage collections and stalls of its event
 // loop, and reads the times of submissions from the store.
 //
 //   node service.mjs <the node's address> <data folder>
