@@ -1,0 +1,106 @@
+// npm run mutate: changes a pure file one operator at a time, and runs the tests beside the file on each change.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { mutantsOf } from "./mutants.mjs";
+import { runMain } from "./runMain.mjs";
+import { root } from "./setup.mjs";
+
+const USAGE = `Usage: npm run mutate -- [--tests FILE,…] [--line N] [FILE…]
+
+Changes one operator, condition, constant or call of a source file at a time, and runs the
+tests beside the file: those in its folder that have its name or import it. A change that no
+test notices is a survivor, and is printed. The file on the disk stays as it is.
+
+  FILE           source files                  (default: those of scripts/pureFiles.json)
+  --tests FILE,… other tests than those beside the file
+  --line N       only the changes of this line of the file
+  --help         show this text
+
+Status: 0 each file has at most the survivors that scripts/pureFiles.json allows it (none, for a
+file that is not in it), 1 one has more, 2 wrong usage.`;
+
+const ALLOWED = JSON.parse(readFileSync(join(root, "scripts", "pureFiles.json"), "utf8"));
+
+function readOptions(argv) {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: {
+      tests: { type: "string" },
+      line: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const files = positionals.length > 0 ? positionals : Object.keys(ALLOWED).map((file) => join(root, file));
+  return { ...values, files: files.map((file) => resolve(file)) };
+}
+
+/** The tests in a file's folder that have its name or import it. */
+function testsBeside(file) {
+  const name = basename(file, ".ts");
+  const folder = dirname(file);
+  return readdirSync(folder)
+    .filter((test) => test.endsWith(".test.ts"))
+    .map((test) => join(folder, test))
+    .filter(
+      (test) =>
+        basename(test).startsWith(`${name}.`) || readFileSync(test, "utf8").includes(`"./${name}.js"`),
+    );
+}
+
+const FIRST_LIMIT_MS = 300_000;
+
+/** @returns the mutants that no test notices, and the number of all. */
+async function mutate(file, tests, line) {
+  const text = readFileSync(file, "utf8");
+  let runner = startTests(file, tests);
+  const start = Date.now();
+  if (!(await runner.pass(text, FIRST_LIMIT_MS)))
+    throw new Error(`the tests of ${file} fail without a change`);
+  const limitMs = 5_000 + 5 * (Date.now() - start);
+  const mutants = mutantsOf(file, text).filter((one) => line === undefined || one.line === Number(line));
+  const survivors = [];
+  for (const mutant of mutants) {
+    if (runner.ended()) runner = startTests(file, tests);
+    if (await runner.pass(mutant.text, limitMs)) survivors.push(mutant);
+  }
+  runner.end();
+  return { survivors, count: mutants.length };
+}
+
+function startTests(file, tests) {
+  const child = fork(join(root, "scripts", "mutationTests.mjs"), [file, ...tests], { stdio: "ignore" });
+  const ended = once(child, "exit");
+  return {
+    /** Tells whether the tests pass on the text. A run that takes too long, as a loop without an end does, fails. */
+    async pass(text, limitMs) {
+      const late = setTimeout(() => child.kill("SIGKILL"), limitMs);
+      child.send(text);
+      const [passed] = await Promise.race([once(child, "message"), ended]);
+      clearTimeout(late);
+      return passed === true;
+    },
+    ended: () => child.exitCode !== null || child.signalCode !== null,
+    end: () => child.kill("SIGKILL"),
+  };
+}
+
+async function main({ files, tests, line }) {
+  let status = 0;
+  for (const file of files) {
+    const name = relative(root, file);
+    const chosen = tests?.split(",").map((test) => resolve(test)) ?? testsBeside(file);
+    if (chosen.length === 0) throw new Error(`no test beside ${name} imports it; name some with --tests`);
+    const { survivors, count } = await mutate(file, chosen, line);
+    console.log(`${name}: ${count - survivors.length} of ${count} changes noticed`);
+    for (const { line: at, from, to } of survivors)
+      console.log(`  ${name}:${at}  ${from.trim()}  →  ${to.trim()}`);
+    if (survivors.length > (ALLOWED[name] ?? 0)) status = 1;
+  }
+  return status;
+}
+
+await runMain({ usage: USAGE, readOptions, run: main });
