@@ -3,8 +3,9 @@
 // install the packages where they are missing.
 import { join } from "node:path";
 import { documentProblems } from "./documentLinks.mjs";
+import { installProject, root } from "./install.mjs";
 import { runProgram } from "./runProgram.mjs";
-import { installPackages, root } from "./setup.mjs";
+import { installPackages } from "./setup.mjs";
 import { writeGeneratedFiles } from "./writeGeneratedFiles.mjs";
 
 const [command, ...args] = process.argv.slice(2);
@@ -21,7 +22,10 @@ try {
     if (problems.length > 0) throw new Error(`${problems.length} link(s) lead nowhere`);
   }
   if (command !== "generate") {
-    const vitepress = join("node_modules", "vitepress", "bin", "vitepress.js");
+    const vitepress = join(
+      (await installProject("docs", signal)).resolve("vitepress/package.json"),
+      "../bin/vitepress.js",
+    );
     await runProgram("vitepress", process.execPath, [vitepress, command, "docs", ...args], {
       cwd: root,
       signal,

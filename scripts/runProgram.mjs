@@ -8,12 +8,12 @@ const GRACE_MS = 2000;
  * @param {string} name as error messages call the program.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd: string, signal: AbortSignal }} options
+ * @param {{ cwd: string, signal: AbortSignal, stdout?: "inherit" | "ignore" }} options
  * @returns {Promise<void>} rejects if the program fails, and with the signal's reason if it was aborted.
  */
-export async function runProgram(name, command, args, { cwd, signal }) {
+export async function runProgram(name, command, args, { cwd, signal, stdout = "inherit" }) {
   signal.throwIfAborted();
-  const child = spawn(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"], detached: true });
+  const child = spawn(command, args, { cwd, stdio: ["ignore", stdout, "inherit"], detached: true });
   const kill = (signalName) => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signalName);

@@ -1,6 +1,6 @@
 // npm start: makes the checkout ready, then runs `gas-waiver dev` in this process. Signals have at most one receiver at any
 // time: this script during the set-up, the command line afterwards.
-import { setUp } from "./setup.mjs";
+import { setUpToStart } from "./setup.mjs";
 
 const interrupted = new AbortController();
 const interrupt = () => interrupted.abort();
@@ -9,7 +9,7 @@ process.on("SIGTERM", interrupt);
 
 let main;
 try {
-  await setUp({ signal: interrupted.signal });
+  await setUpToStart({ signal: interrupted.signal });
   ({ main } = await import("../packages/cli/dist/index.js"));
   interrupted.signal.throwIfAborted();
 } catch (error) {

@@ -2,6 +2,7 @@
 // tests, even if no test ran, unless the run is interrupted.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { installProjects } from "./install.mjs";
 import { root, setUp } from "./setup.mjs";
 
 const interrupted = new AbortController();
@@ -18,11 +19,14 @@ try {
   process.exit(1);
 }
 
-const vitest = spawn(
-  process.execPath,
-  [join("node_modules", "vitest", "vitest.mjs"), "run", ...process.argv.slice(2)],
-  { cwd: root, stdio: ["ignore", "inherit", "inherit", "ipc"] },
-);
+const args = process.argv.slice(2);
+const ended = new AbortController();
+// The first tests run meanwhile. Those of some files alone install what they need themselves.
+const installing = args.length > 0 ? undefined : installProjects(ended.signal);
+const vitest = spawn(process.execPath, [join("node_modules", "vitest", "vitest.mjs"), "run", ...args], {
+  cwd: root,
+  stdio: ["ignore", "inherit", "inherit", "ipc"],
+});
 interrupted.signal.addEventListener("abort", () => vitest.kill("SIGTERM"));
 if (interrupted.signal.aborted) vitest.kill("SIGTERM");
 
@@ -34,5 +38,7 @@ vitest.on("message", (message) => {
 const status = await new Promise((resolve) => {
   vitest.on("close", (code) => resolve(code ?? 1));
 });
+ended.abort();
+await installing;
 if (status !== 0 && !counted) console.log("0 passed, 1 failed");
 process.exit(interrupted.signal.aborted ? 130 : status);

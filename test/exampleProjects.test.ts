@@ -1,8 +1,8 @@
 // The projects of the examples that test contracts of their own, with their tools from npm, beside one `gas-waiver dev`.
 import { cpSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { installProject } from "../scripts/install.mjs";
 import { useDevService } from "./support/devService.js";
 import { runInExample } from "./support/exampleProject.js";
 import { pathOf, runFoundry } from "./support/foundry.js";
@@ -14,14 +14,14 @@ import { account } from "./support/user.js";
 // Each test runs several programs.
 vi.setConfig({ testTimeout: 300_000 });
 
+const hardhat = await installProject("examples/hardhat-2");
 const started = useDevService();
 
 beforeAll(() => rpcOf(started().rpcUrl)("evm_setAutomine", true));
 
 describe("the example of Hardhat 2", () => {
   it("runs Hardhat's network helpers, ethers and viem, and sends without gas", async () => {
-    const manifest = createRequire(join(root, "examples", "hardhat-2", "package.json"));
-    const cli = manifest.resolve("hardhat/internal/cli/bootstrap");
+    const cli = hardhat.resolve("hardhat/internal/cli/bootstrap");
     expect(await runInExample("hardhat-2", [cli, "test"], started())).toMatch(/ 5 passing /);
   });
 });

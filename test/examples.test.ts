@@ -224,7 +224,10 @@ describe("the wagmi example", () => {
   afterAll(() => wallet.close());
 
   it("pins the versions that the tests use", () => {
-    const read = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8")).devDependencies;
+    const read = (path: string) => {
+      const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, path), "utf8"));
+      return { ...dependencies, ...devDependencies };
+    };
     const { "@gas-waiver/client": _, ...pinned } = read("examples/wagmi/package.json");
     expect(read("package.json")).toMatchObject(pinned);
   });

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { type Hex, parseAbi } from "viem";
 import { beforeAll, describe, expect, it } from "vitest";
-import { Web3 } from "web3";
+import { installProject } from "../scripts/install.mjs";
 import { type FoundryProgram, pathOf, runFoundry } from "./support/foundry.js";
 import { registryService } from "./support/registryService.js";
 import { account, TOKEN, token } from "./support/user.js";
@@ -32,6 +32,32 @@ function amountIn({ status, effectiveGasPrice, logs }: RpcReceipt): bigint {
   expect([BigInt(status), BigInt(effectiveGasPrice)]).toEqual([1n, 0n]);
   return logs.map((log) => token.parseLog(log)?.args.amount)[0];
 }
+
+/** The part of web3.js that the test uses. */
+interface Web3Library {
+  readonly Web3: new (
+    url: string,
+  ) => {
+    setConfig(settings: object): void;
+    readonly eth: {
+      readonly accounts: { readonly wallet: { add(key: string): readonly { readonly address: string }[] } };
+      readonly Contract: new (
+        abi: readonly object[],
+        address: string,
+      ) => { readonly methods: Record<string, (...args: unknown[]) => { send(options: object): Sending }> };
+      getTransactionCount(address: string, block: "pending"): Promise<bigint>;
+    };
+  };
+}
+
+interface Sending
+  extends Promise<{
+    readonly events?: Record<string, { readonly returnValues: object }>;
+  }> {
+  once(event: "transactionHash", listener: (hash: string) => void): void;
+}
+
+const { Web3 }: Web3Library = (await installProject("integrations/web3"))("web3");
 
 describe("web3.js", () => {
   it("sends ten calls of a contract in a row, with the nonces of the pending state, and reads their events", async () => {

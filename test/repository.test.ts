@@ -2,6 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { PROJECTS } from "../scripts/install.mjs";
+import { installedBy, type LockedPackages } from "./support/lockFile.js";
 import { root, sourceCodeOf } from "./support/sourceCode.js";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -15,16 +17,6 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   devnet: ["@gas-waiver/crypto-native", "@gas-waiver/protocol"],
   cli: ["@gas-waiver/client", "@gas-waiver/devnet", "@gas-waiver/protocol", "@gas-waiver/server"],
 };
-
-/** A package's entry in the lock file. */
-interface LockEntry {
-  readonly dependencies?: Record<string, string>;
-  readonly optionalDependencies?: Record<string, string>;
-  readonly hasInstallScript?: boolean;
-  readonly link?: boolean;
-  readonly resolved?: string;
-  readonly integrity?: string;
-}
 
 function sourcesOf(name: string): string[] {
   return readdirSync(join(root, "packages", name, "src"), { recursive: true, encoding: "utf8" })
@@ -71,41 +63,28 @@ describe("packages", () => {
 });
 
 describe("the lock file", () => {
-  it("names no registry, so that an installation uses the configured one", () => {
-    const { packages } = JSON.parse(read("package-lock.json")) as {
-      packages: Record<string, LockEntry>;
-    };
-    const entries = Object.entries(packages);
-    expect(entries.filter(([, { resolved }]) => resolved?.includes("://"))).toEqual([]);
-    const installed = entries.filter(([path, { link }]) => path.includes("node_modules/") && !link);
-    expect(installed.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual(
-      [],
-    );
+  it.each(["package-lock.json", ...PROJECTS.map((project) => `${project}/package-lock.json`)])(
+    "%s names no registry, so that an installation uses the configured one",
+    (file) => {
+      const { packages }: { packages: LockedPackages } = JSON.parse(read(file));
+      const entries = Object.entries(packages);
+      expect(entries.filter(([, { resolved }]) => resolved?.includes("://"))).toEqual([]);
+      const installed = entries.filter(([path, { link }]) => path.includes("node_modules/") && !link);
+      expect(installed.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual(
+        [],
+      );
+    },
+  );
+
+  it("is one of a project that `npm test` installs", () => {
+    const files = execFileSync("git", ["ls-files", "*package-lock.json"], { cwd: root, encoding: "utf8" });
+    const folders = files.trim().split("\n").map(dirname);
+    expect(folders.sort()).toEqual([".", ...PROJECTS].sort());
   });
 });
 
-/** The entries of the lock file that installing a package brings, by the rule of Node: the nearest node_modules. */
-function installedBy(packages: Readonly<Record<string, LockEntry>>, start: string): string[] {
-  const visited = new Set<string>();
-  const visit = (path: string) => {
-    if (visited.has(path)) return;
-    visited.add(path);
-    const { dependencies, optionalDependencies } = packages[path] ?? {};
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) visit(resolve(path, name));
-  };
-  const resolve = (from: string, name: string): string => {
-    const nested = `${from === "" ? "" : `${from}/`}node_modules/${name}`;
-    const entry = packages[nested];
-    if (entry) return entry.link ? (entry.resolved ?? nested) : nested;
-    if (from === "") throw new Error(`${name} is not in the lock file`);
-    return resolve(from.replace(/(^|\/)(node_modules\/(@[^/]+\/)?[^/]+|[^/]+)$/, ""), name);
-  };
-  visit(start);
-  return [...visited];
-}
-
 describe("an installation of the protocol or the client alone", () => {
-  const { packages } = JSON.parse(read("package-lock.json")) as { packages: Record<string, LockEntry> };
+  const { packages }: { packages: LockedPackages } = JSON.parse(read("package-lock.json"));
   const withScripts = (paths: string[]) => paths.filter((path) => packages[path]?.hasInstallScript);
   const isNative = (path: string) =>
     readdirSync(join(root, path), { recursive: true, encoding: "utf8" }).some((file) =>

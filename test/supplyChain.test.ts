@@ -1,14 +1,9 @@
-// The dependencies of the lock file: their licences, their install scripts, and what SECURITY.md says of them.
+// The dependencies of the lock files: their licences, their install scripts, and what SECURITY.md says of them.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-
-interface LockedPackage {
-  readonly license?: string;
-  readonly link?: boolean;
-  readonly dev?: boolean;
-  readonly hasInstallScript?: boolean;
-}
+import { PROJECTS } from "../scripts/install.mjs";
+import type { LockedPackages } from "./support/lockFile.js";
 
 interface Component {
   readonly name: string;
@@ -17,12 +12,20 @@ interface Component {
 
 const root = new URL("../", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), "utf8");
-const lock: { readonly packages: Record<string, LockedPackage> } = JSON.parse(read("package-lock.json"));
-const dependencies = Object.entries(lock.packages).flatMap(([path, one]) =>
-  path.includes("node_modules/") && !one.link
-    ? [{ name: path.split("node_modules/").at(-1) ?? "", ...one }]
-    : [],
-);
+/** The packages of a lock file. Those of other projects than the service's and its custodies' are for development alone. */
+function dependenciesOf(project: string) {
+  const { packages }: { packages: LockedPackages } = JSON.parse(read(`${project}/package-lock.json`));
+  const dev = project !== "." && project !== CUSTODY;
+  return Object.entries(packages).flatMap(([path, one]) =>
+    path.includes("node_modules/") && !one.link
+      ? [{ dev, ...one, name: path.split("node_modules/").at(-1) ?? "" }]
+      : [],
+  );
+}
+
+const CUSTODY = "integrations/custody";
+const ofRoot = dependenciesOf(".");
+const dependencies = [...ofRoot, ...PROJECTS.flatMap(dependenciesOf)];
 
 /** Permissive licences, and MPL-2.0, whose terms end at the files of the package itself. */
 const LICENCES = [
@@ -76,7 +79,7 @@ describe("the dependencies", () => {
     const inDevelopment = (one: Component) =>
       one.properties?.some(({ name }) => name.endsWith(":development"));
     const listed = new Set(bom.components.filter((one) => !inDevelopment(one)).map(({ name }) => name));
-    const missing = dependencies.filter(({ name, dev }) => !dev && !listed.has(name));
+    const missing = ofRoot.filter(({ name, dev }) => !dev && !listed.has(name));
     expect(missing.map(({ name }) => name)).toEqual([]);
     expect(listed.has("vitest")).toBe(false);
   });

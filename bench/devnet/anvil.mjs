@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { installProject } from "../../scripts/install.mjs";
 import { childNode } from "./programs.mjs";
 
 const PACKAGE = "@foundry-rs/anvil-linux-amd64";
@@ -9,9 +9,10 @@ const MNEMONIC = "test test test test test test test test test test test junk";
 const ACCOUNTS = 24;
 
 /** The binary from npm, or the one on the PATH where npm has none for this machine. */
-function anvilProgram() {
+async function anvilProgram() {
+  const installed = await installProject("integrations/foundry");
   try {
-    return join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), "bin", "anvil");
+    return join(dirname(installed.resolve(`${PACKAGE}/package.json`)), "bin", "anvil");
   } catch {
     return "anvil";
   }
@@ -26,7 +27,7 @@ export async function startAnvil() {
   // "fifo" orders transactions by arrival, as the devnet does. The default orders them by price.
   args.push("--no-mining", "--order", "fifo", "--hardfork", "prague");
   args.push("--gas-limit", "1000000000", "--block-base-fee-per-gas", "0");
-  const child = spawn(anvilProgram(), args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(await anvilProgram(), args, { stdio: ["ignore", "pipe", "inherit"] });
   const url = await new Promise((resolve, reject) => {
     let text = "";
     child.stdout.setEncoding("utf8").on("data", (part) => {

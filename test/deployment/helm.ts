@@ -1,16 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
-import { root } from "../support/program.js";
+import { installProject, root } from "../../scripts/install.mjs";
 
 /*
  * Helm itself, for Linux on x64, is in an archive of the package `@aws-cdk/asset-kubectl-v20`. It stays unpacked in
  * node_modules until the next installation.
  */
 
-const ARCHIVE = createRequire(import.meta.url)
+const ARCHIVE = (await installProject("integrations/helm"))
   .resolve("@aws-cdk/asset-kubectl-v20/package.json")
   .replace("package.json", "lib/layer.zip");
 const FOLDER = join(root, "node_modules", ".cache", "gas-waiver");

@@ -9,7 +9,7 @@ import {
   statSync,
   symlinkSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ChildProgram, root } from "../support/childProgram.js";
 import type { Stage } from "./dockerfile.js";
 
@@ -61,7 +61,7 @@ export class LocalImage {
     if (!process.execPath.startsWith("/usr/")) this.#mount(process.execPath, process.execPath);
     for (const { from, source, target } of this.#stage.copies) {
       if (from !== "dependencies") this.#copy(source.replace(/^\/app\//, ""), target);
-      else
+      else if (source === "/app/")
         for (const copied of stages.find(({ name }) => name === from)?.copies ?? [])
           this.#copy(copied.source, copied.target);
     }
@@ -99,7 +99,9 @@ export class LocalImage {
   /** Puts a file or folder of the checkout into the image, by the rules of COPY. */
   #copy(path: string, target: string): void {
     const source = join(root, path);
-    const place = join("/app", target.endsWith("/") ? join(target, basename(path)) : target);
+    const place = resolve("/app", target.endsWith("/") ? join(target, basename(path)) : target);
+    // What a stage only installs from is outside.
+    if (!place.startsWith("/app/")) return;
     if (statSync(source).isDirectory()) this.#mount(source, place);
     else cpSync(source, join(this.#root, place));
   }

@@ -1,19 +1,20 @@
 import { execFile } from "node:child_process";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { installProject } from "../../scripts/install.mjs";
 import { freshFolder } from "./freshFolder.js";
 
 const run = promisify(execFile);
+const installed = await installProject("integrations/foundry");
 
 /** A program of foundry from npm, which has binaries for some machines. */
-export type FoundryProgram = "cast" | "forge";
+export type FoundryProgram = "anvil" | "cast" | "forge";
 
 /** @returns undefined where npm has installed none for this machine. */
 export function pathOf(program: FoundryProgram): string | undefined {
   try {
     const manifest = `@foundry-rs/${program}-linux-amd64/package.json`;
-    return join(dirname(createRequire(import.meta.url).resolve(manifest)), "bin", program);
+    return join(dirname(installed.resolve(manifest)), "bin", program);
   } catch {
     return undefined;
   }

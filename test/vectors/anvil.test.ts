@@ -1,9 +1,9 @@
 // anvil, whose EVM is revm, runs the InnerTx of every included vector as an ordinary transaction of price 0. Its status,
 // gas and logs must be the same, and the accounts after it: "executed as the user, keeping the user's from, nonce and call semantics".
-import { createRequire } from "node:module";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ChildProgram } from "../support/childProgram.js";
+import { pathOf } from "../support/foundry.js";
 import { rpcOf } from "../support/jsonRpc.js";
 import { generate } from "./generate.js";
 import type { Accounts } from "./state.js";
@@ -15,16 +15,7 @@ const included = cases.flatMap(({ name, wrapper, accounts, expect: expected }) =
   expected.verdict === "included" ? [{ name, wrapper, accounts, expected }] : [],
 );
 
-/** The path of anvil. npm installs it on Linux with amd64 only. */
-function findAnvil(): string | undefined {
-  try {
-    return createRequire(import.meta.url).resolve("@foundry-rs/anvil-linux-amd64/bin/anvil");
-  } catch {
-    return undefined;
-  }
-}
-
-const program = findAnvil();
+const program = pathOf("anvil");
 let anvil: ChildProgram | undefined;
 let url = "";
 

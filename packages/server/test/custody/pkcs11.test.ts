@@ -4,6 +4,7 @@ import { bytesToHex, decodeTransaction, hexToBytes } from "@gas-waiver/protocol"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeWaiverAccount } from "../../../protocol/test/support/waiverAccountContract.js";
 import { openPkcs11Waivers } from "../../src/index.js";
+import { installCustodyPeers } from "../support/custodyPeers.js";
 import { laneSignerOf, requestsOf, signAll, wrappersOf } from "../support/remoteCustody.js";
 import { PIN, pemOf, SOFT_HSM, SoftHsmToken, TOKEN } from "../support/softHsm.js";
 import { SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } from "../support/user.js";
@@ -18,6 +19,7 @@ function hasGraphene(): boolean {
   }
 }
 
+if (SOFT_HSM !== undefined) await installCustodyPeers();
 const missing = SOFT_HSM === undefined ? "SoftHSM" : hasGraphene() ? undefined : "graphene-pk11";
 
 describe.skipIf(missing)(`PKCS#11${missing ? ` (skipped: ${missing} is not installed)` : ""}`, () => {

@@ -1,5 +1,5 @@
 /** The options of a call of an SDK. */
-interface CallOptions {
+export interface CallOptions {
   readonly abortSignal: AbortSignal;
 }
 

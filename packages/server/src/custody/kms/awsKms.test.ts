@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { installCustodyPeers } from "../../../test/support/custodyPeers.js";
 import { AWS_ALIAS, AWS_KEYS, startAwsKms } from "../../../test/support/kms/awsKmsServer.js";
 import { freshHome } from "../../../test/support/kms/freshHome.js";
 import { describeKms } from "../../../test/support/kms/kmsContract.js";
@@ -13,6 +14,8 @@ const VARIABLES = [
   "AWS_CONTAINER_CREDENTIALS_FULL_URI",
   "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 ];
+
+await installCustodyPeers();
 
 let kms: Awaited<ReturnType<typeof startAwsKms>>;
 let home: ReturnType<typeof freshHome>;

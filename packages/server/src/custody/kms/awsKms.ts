@@ -1,19 +1,41 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
 import { compactOfDer, otherCurve, pointOfPublicKey } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
-import { createCalls } from "./abortableCall.js";
+import { type CallOptions, createCalls } from "./abortableCall.js";
 import { type KmsKey, type KmsOptions, MAX_SOCKETS } from "./kmsKey.js";
 import type { AwsKeyName } from "./kmsKeyName.js";
+
+/** A command of AWS KMS, made of the members of its request. */
+type Command = new (request: object) => object;
+
+/** The part of `@aws-sdk/client-kms` that the custody uses. */
+export interface AwsSdk {
+  readonly KMSClient: new (
+    options: object,
+  ) => { send(command: object, options: CallOptions): Promise<AwsAnswer> };
+  readonly DecryptCommand: Command;
+  readonly EncryptCommand: Command;
+  readonly GetPublicKeyCommand: Command;
+  readonly SignCommand: Command;
+}
+
+/** The members of the answers to all commands. */
+interface AwsAnswer {
+  readonly CiphertextBlob?: Uint8Array;
+  readonly KeyId?: string;
+  readonly KeySpec?: string;
+  readonly Plaintext?: Uint8Array;
+  readonly PublicKey?: Uint8Array;
+  readonly Signature?: Uint8Array;
+}
 
 /** Opens a key of AWS KMS. The SDK finds credentials and region in its own places. */
 export async function openAwsKey(
   { id, region }: AwsKeyName,
   { timeoutMs, endpoint }: KmsOptions & { readonly timeoutMs: number },
 ): Promise<KmsKey> {
-  const { DecryptCommand, EncryptCommand, GetPublicKeyCommand, KMSClient, SignCommand } = await importPeer(
-    "@aws-sdk/client-kms",
-    () => import("@aws-sdk/client-kms"),
-  );
+  const { DecryptCommand, EncryptCommand, GetPublicKeyCommand, KMSClient, SignCommand } =
+    await importPeer<AwsSdk>("@aws-sdk/client-kms");
   const client = new KMSClient({
     // The lane tries again, at the rate that the service allows.
     maxAttempts: 1,

@@ -1,5 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { installCustodyPeers } from "../../../test/support/custodyPeers.js";
 import {
   AZURE_KEYS,
   AZURE_NEWEST_KEY,
@@ -11,6 +12,8 @@ import { WAIVER } from "../../../test/support/user.js";
 import { openKmsWaiver } from "../../index.js";
 
 const VARIABLES = ["AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE"];
+
+await installCustodyPeers();
 
 let vault: Awaited<ReturnType<typeof startAzureKeyVault>>;
 let home: ReturnType<typeof freshHome>;

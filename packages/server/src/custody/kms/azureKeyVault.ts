@@ -1,7 +1,7 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
 import { otherCurve } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
-import { createCalls } from "./abortableCall.js";
+import { type CallOptions, createCalls } from "./abortableCall.js";
 import type { KmsKey, KmsOptions } from "./kmsKey.js";
 import type { AzureKeyName } from "./kmsKeyName.js";
 
@@ -9,23 +9,63 @@ import type { AzureKeyName } from "./kmsKeyName.js";
 const CURVE = "P-256K";
 const WRAPPING = "RSA-OAEP-256";
 
+/** The part of `@azure/identity` that the custody uses. */
+export interface AzureIdentitySdk {
+  readonly DefaultAzureCredential: new (options: object) => object;
+}
+
+/** The part of `@azure/keyvault-keys` that the custody uses. */
+export interface AzureKeyVaultSdk {
+  readonly KeyClient: new (
+    vaultUrl: string,
+    credential: object,
+    options: object,
+  ) => { getKey(name: string, options: CallOptions & { readonly version?: string }): Promise<AzureKey> };
+  readonly CryptographyClient: new (
+    key: string | AzureKey,
+    credential: object,
+    options: object,
+  ) => AzureCryptography;
+}
+
+interface AzureKey {
+  readonly key?: {
+    readonly kty?: string;
+    readonly crv?: string;
+    readonly x?: Uint8Array;
+    readonly y?: Uint8Array;
+  };
+  readonly properties: { readonly enabled?: boolean };
+}
+
+interface AzureCryptography {
+  sign(algorithm: "ES256K", hash: Uint8Array, options: CallOptions): Promise<{ readonly result: Uint8Array }>;
+  wrapKey(
+    algorithm: typeof WRAPPING,
+    secret: Uint8Array,
+    options: CallOptions,
+  ): Promise<{ readonly result: Uint8Array; readonly keyID?: string }>;
+  unwrapKey(
+    algorithm: typeof WRAPPING,
+    ciphertext: Uint8Array,
+    options: CallOptions,
+  ): Promise<{ readonly result: Uint8Array }>;
+}
+
 /** Opens a key of an Azure Key Vault, or of a managed HSM. The SDK finds the credentials by its default chain. */
 export async function openAzureKey(
   { id, vaultUrl, name, version }: AzureKeyName,
   { timeoutMs, agent }: KmsOptions & { readonly timeoutMs: number },
 ): Promise<KmsKey> {
-  const { CryptographyClient, KeyClient } = await importPeer(
-    "@azure/keyvault-keys",
-    () => import("@azure/keyvault-keys"),
-  );
-  const { DefaultAzureCredential } = await importPeer("@azure/identity", () => import("@azure/identity"));
+  const { CryptographyClient, KeyClient } = await importPeer<AzureKeyVaultSdk>("@azure/keyvault-keys");
+  const { DefaultAzureCredential } = await importPeer<AzureIdentitySdk>("@azure/identity");
   // The lane tries again, at the rate that the service allows.
   const options = { retryOptions: { maxRetries: 0 }, ...(agent && { agent }) };
   const credential = new DefaultAzureCredential(options);
   const keys = new KeyClient(vaultUrl, credential, options);
   const call = createCalls(timeoutMs, translate);
   const readKey = () => call((given) => keys.getKey(name, { ...given, ...(version && { version }) }));
-  let cryptography: Promise<InstanceType<typeof CryptographyClient>> | undefined;
+  let cryptography: Promise<AzureCryptography> | undefined;
   /** The key is read once; a key without a version is the newest one of that time. */
   const opened = () => {
     cryptography ??= readKey().then((key) => new CryptographyClient(key, credential, options));

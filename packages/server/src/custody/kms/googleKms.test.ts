@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { installCustodyPeers } from "../../../test/support/custodyPeers.js";
 import { freshHome } from "../../../test/support/kms/freshHome.js";
 import {
   GOOGLE_KEYS,
@@ -7,6 +8,8 @@ import {
 } from "../../../test/support/kms/googleKmsServer.js";
 import { describeKms } from "../../../test/support/kms/kmsContract.js";
 import { openKmsWaiver } from "../../index.js";
+
+await installCustodyPeers();
 
 let kms: Awaited<ReturnType<typeof startGoogleKms>>;
 let home: ReturnType<typeof freshHome>;

@@ -6,15 +6,32 @@ import type { GoogleKeyName } from "./kmsKeyName.js";
 
 const ALGORITHM = "EC_SIGN_SECP256K1_SHA256";
 
+/** The answer of a method, and what else the SDK gives with it. */
+type GoogleAnswer<T> = Promise<readonly [T, ...unknown[]]>;
+type Bytes = Uint8Array | string | null;
+
+/** The part of `@google-cloud/kms` that the custody uses. */
+export interface GoogleSdk {
+  readonly KeyManagementServiceClient: new (
+    options: object,
+  ) => {
+    initialize(): Promise<unknown>;
+    getPublicKey(
+      request: object,
+      options: object,
+    ): GoogleAnswer<{ readonly algorithm?: unknown; readonly pem?: string | null }>;
+    asymmetricSign(request: object, options: object): GoogleAnswer<{ readonly signature?: Bytes }>;
+    encrypt(request: object, options: object): GoogleAnswer<{ readonly ciphertext?: Bytes }>;
+    decrypt(request: object, options: object): GoogleAnswer<{ readonly plaintext?: Bytes }>;
+  };
+}
+
 /** Opens a key of Google Cloud KMS over its REST interface. The SDK finds the application default credentials. */
 export async function openGoogleKey(
   { id }: GoogleKeyName,
   { timeoutMs, endpoint }: KmsOptions & { readonly timeoutMs: number },
 ): Promise<KmsKey> {
-  const { KeyManagementServiceClient } = await importPeer(
-    "@google-cloud/kms",
-    () => import("@google-cloud/kms"),
-  );
+  const { KeyManagementServiceClient } = await importPeer<GoogleSdk>("@google-cloud/kms");
   const client = new KeyManagementServiceClient({
     fallback: true,
     // The SDK would look the project up over the network otherwise.
@@ -23,7 +40,7 @@ export async function openGoogleKey(
   });
   // The lane tries again, at the rate that the service allows.
   const options = { timeout: timeoutMs, retry: null };
-  const call = async <T>(answer: Promise<readonly [T, ...unknown[]]>): Promise<T> => {
+  const call = async <T>(answer: GoogleAnswer<T>): Promise<T> => {
     try {
       return (await answer)[0];
     } catch (error) {
@@ -71,7 +88,7 @@ function addressOf(endpoint: string) {
   return { apiEndpoint: hostname, port: Number(port) || (name === "https" ? 443 : 80), protocol: name };
 }
 
-function bytesOf(bytes: Uint8Array | string | null | undefined): Uint8Array {
+function bytesOf(bytes: Bytes | undefined): Uint8Array {
   if (bytes === null || bytes === undefined)
     throw new Error("the service answered without the bytes that were asked for");
   return typeof bytes === "string" ? Buffer.from(bytes, "base64") : bytes;

@@ -1,8 +1,7 @@
 import { StartError } from "../../model/errors.js";
 import { importPeer } from "../importPeer.js";
 
-// The part of graphene-pk11 that the custody uses. Its addon is compiled at its installation, so this package is built and
-// checked without it.
+// The part of graphene-pk11 that the custody uses.
 
 export interface Graphene {
   readonly Module: { load(libraryPath: string): GrapheneModule };
@@ -38,13 +37,12 @@ interface Sign {
   once(data: Uint8Array, done: (error: Error | null, signature: Buffer) => void): void;
 }
 
-const NAME: string = "graphene-pk11";
+const NAME = "graphene-pk11";
 
 /** @throws {@link StartError} if the package is not installed, or was not compiled. */
 export async function importGraphene(): Promise<Graphene> {
   try {
-    const imported = await importPeer(NAME, () => import(/* @vite-ignore */ NAME));
-    return (imported as { readonly default: Graphene }).default;
+    return (await importPeer<{ readonly default: Graphene }>(NAME)).default;
   } catch (error) {
     if (error instanceof StartError) throw error;
     const { message } = error as Error;
