@@ -10,7 +10,7 @@ import {
   MAX_WAITING,
   MAX_WAITING_PER_KEY,
 } from "../../packages/server/src/check/check.js";
-import { MAX_HEAD_BYTES, STALLED_CLIENT_MS } from "../../packages/server/src/http/base.js";
+import { MAX_HEAD_BYTES } from "../../packages/server/src/http/base.js";
 import { FREE_CHUNKS, MIN_AVERAGE_CHUNK_BYTES } from "../../packages/server/src/http/body/growingBuffer.js";
 import { ADDRESS_BYTES } from "../../packages/server/src/http/limits/bodyMemoryBudget.js";
 import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../packages/server/src/http/limits/connections.js";
@@ -25,6 +25,7 @@ import {
   RECORDS_PER_READ,
 } from "../../packages/server/src/http/limits/readLimiter.js";
 import { IDLE_SCRAPER_MS } from "../../packages/server/src/http/operatorsApp.js";
+import { STALLED_CLIENT_MS } from "../../packages/server/src/http/port/port.js";
 import { MAX_UNREAD_BYTES } from "../../packages/server/src/http/socket/connection.js";
 import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../packages/server/src/http/socket/frameGuard.js";
 import { MAX_ADDRESS_SOCKETS } from "../../packages/server/src/http/socket/limits.js";

@@ -1,4 +1,6 @@
+import { Registry } from "prom-client";
 import { addNodeGauges, createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
+import { createProcessMetrics } from "../../packages/server/src/model/telemetry/processMetrics.js";
 import { addRetentionGauge, addStoreGauges } from "../../packages/server/src/model/telemetry/storeMetrics.js";
 import { code, page, table } from "./markdown.js";
 
@@ -10,21 +12,23 @@ interface MetricDefinition {
 
 /** docs/reference/metrics.md */
 export function metricsPage(): string {
-  const metrics = createMetrics(() => []);
+  const registry = new Registry();
+  const ofProcess = createProcessMetrics(registry);
+  const metrics = createMetrics(registry, () => []);
   addNodeGauges(metrics, () => []);
-  metrics.countConnections(async () => 0);
-  metrics.countWaitingRequests(() => 0);
+  ofProcess.countConnections(async () => 0);
+  ofProcess.countWaitingRequests(() => 0);
   metrics.countWaitingReads(() => 0);
   metrics.countSlowedAddresses(() => 0);
-  addStoreGauges(metrics.registry, () => ({
+  addStoreGauges(registry, () => ({
     ...{ connections: [], works: true, weaknesses: 0 },
     oldestTransactionMs: 0,
   }));
-  addRetentionGauge(metrics.registry, () => undefined);
-  const all = metrics.registry.getMetricsAsArray() as unknown as MetricDefinition[];
+  addRetentionGauge(registry, () => undefined);
+  const all = registry.getMetricsAsArray() as unknown as MetricDefinition[];
   const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));
   const standard = all.filter(({ name }) => !name.startsWith("gas_waiver_"));
-  metrics.registry.clear();
+  registry.clear();
   return page(
     "packages/server/src/model/telemetry/metrics.ts",
     "Metrics",

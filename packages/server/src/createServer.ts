@@ -1,7 +1,40 @@
-import type { Server } from "./buildServer.js";
+import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { ServerOptions } from "./model/options/options.js";
+import type { ReloadableOptions } from "./model/options/reloadableOptions.js";
+import type { ServicePorts } from "./service.js";
 
-export type { Server } from "./buildServer.js";
+/** The running service with one network. */
+export interface Server extends ServicePorts {
+  /** The number of submissions that the store already held at the start; 1,001 for more than a thousand. */
+  readonly earlierSubmissions: number;
+  /**
+   * Starts the lanes of new waivers, and stops those of waivers that are gone.
+   * @throws {@link InvalidOptionsError} if the list is empty or not valid. Then nothing changes.
+   */
+  setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
+  /**
+   * Changes options while the service runs: limits, API keys, admin tokens, targets and others of {@link ReloadableOptions}. Those
+   * that are absent get their defaults. Streams and connections of an API key that is gone end.
+   * @throws {@link InvalidOptionsError} with every problem, or the store's error. Then nothing changes.
+   */
+  setOptions(changed: ReloadableOptions): Promise<void>;
+  /** Calls the listener whenever an operator asks all replicas to read their waivers' keys again (`LaneAdmin.reload`). */
+  onReloadRequested(listener: () => void): void;
+  /**
+   * Takes a devnet back on purpose, as to a snapshot: the lanes rest while `goBack` does so, what is not on the chain any more
+   * fails and may be sent again, and the lanes begin at the chain's nonces. Only with `newChain: "adopt"`, because on any other
+   * chain nothing but final blocks may undo what was told (D28).
+   * @param goBack resolves to false if it has changed nothing.
+   * @returns the result of `goBack`.
+   * @throws an error without that option, or what `goBack` throws.
+   */
+  rewind(goBack: () => Promise<boolean>): Promise<boolean>;
+  /**
+   * Reads the policies from the chain's registry now. A service that follows the registry does so by itself, a moment after a
+   * change. Resolves also if no node answers.
+   */
+  rereadPolicies(): Promise<void>;
+}
 
 /**
  * Builds the submission service, each part once, in this order: store, keys, chain, relay (lanes and intake), HTTP. The
@@ -25,6 +58,18 @@ export async function createServer(
   { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<Server> {
   // A command that starts no service would take twice as long with HTTP, the lanes and the metrics.
-  const { buildServer } = await import("./buildServer.js");
-  return buildServer(given, signal);
+  const { openService } = await import("./service.js");
+  const { server, slots } = await openService({ networks: [given] }, signal);
+  const network = slots[0]?.running?.network;
+  if (network === undefined) throw new Error("the only network of a service that has started does not run");
+  const { listen, listenMetrics, listenAdmin, setCertificate, close } = server;
+  return {
+    earlierSubmissions: network.parts.earlierSubmissions,
+    ...{ listen, listenMetrics, listenAdmin, setCertificate, close },
+    setWaivers: (accounts) => server.setWaivers("", accounts),
+    setOptions: (changed) => server.setOptions("", changed),
+    onReloadRequested: (listener) => server.onReloadRequested(() => listener()),
+    rewind: network.rewind,
+    rereadPolicies: network.parts.relay.policies.reread,
+  };
 }

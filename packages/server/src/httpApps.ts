@@ -2,29 +2,29 @@ import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
 import { createAdminApp } from "./admin/app.js";
 import { createChecker } from "./check/check.js";
-import { createApp, type PublicApp } from "./http/app.js";
+import { createApp } from "./http/app.js";
 import { createClientAddress } from "./http/clientAddress.js";
 import { createOperatorsApp } from "./http/operatorsApp.js";
-import type { SharedPort } from "./http/port/sharedPort.js";
+import type { NetworkApp, Port } from "./http/port/port.js";
 import { createKeyAdmin } from "./keys/keyAdmin.js";
 import type { NetworkParts } from "./network.js";
 import { createTokenStore } from "./store/keys/tokenStore.js";
 
 /** The apps of a network, by the ports that they are for. */
 export interface HttpApps {
-  readonly api: PublicApp;
+  readonly api: NetworkApp;
   readonly operators: FastifyInstance;
   readonly admin: FastifyInstance;
 }
 
-/** The ports that the networks of a service share. */
-export type SharedPorts = { readonly [Name in keyof HttpApps]: SharedPort };
+/** The ports of a service, by their apps. */
+export type PortsOfApps = { readonly [Name in keyof HttpApps]: Port };
 
 /**
- * Builds the HTTP interfaces of a network: the public one, the metrics and probes, and the admin API.
- * @param ports the ports of several networks; without them each app has one of its own.
+ * Builds the HTTP interfaces of a network: the public one, the metrics and probes, and the admin API. The ports pass the requests
+ * for the network on to them.
  */
-export function createHttpApps(parts: NetworkParts, version: string, ports?: SharedPorts): HttpApps {
+export function createHttpApps(parts: NetworkParts, version: string, ports: PortsOfApps): HttpApps {
   const {
     options,
     store,
@@ -69,15 +69,15 @@ export function createHttpApps(parts: NetworkParts, version: string, ports?: Sha
   return {
     api: createApp({
       ...{ ...shared, health, readiness, policy, checker, gatewayRpc, blockEvents, leaving },
-      port: ports?.api,
+      port: ports.api,
     }),
-    operators: createOperatorsApp({ metrics, log, health, readiness, options, port: ports?.operators }),
+    operators: createOperatorsApp({ metrics, log, health, readiness }),
     admin: createAdminApp({
-      ...{ log, failures, metrics, options },
+      ...{ log, failures },
       keys: createKeyAdmin(store),
       tokens: () => adminTokens.current,
       clientAddress: createClientAddress(options),
-      port: ports?.admin,
+      port: ports.admin,
     }),
   };
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WaiverAccount } from "@gas-waiver/protocol";
+import type { Registry } from "prom-client";
 import { createNodeClient, type NodeClient } from "./chain/client/nodeClient.js";
 import { findChainDifference } from "./chain/compareChain.js";
 import { nodeStatuses } from "./chain/heads/nodeStatus.js";
@@ -26,7 +27,7 @@ import {
   withReloaded,
 } from "./model/options/reloadableOptions.js";
 import type { Logger } from "./model/telemetry/log.js";
-import { addNodeGauges, type NetworkLabels } from "./model/telemetry/metrics.js";
+import { addNodeGauges } from "./model/telemetry/metrics.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
@@ -46,8 +47,8 @@ export interface NetworkFoundations {
   readonly log: Logger;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
-  /** The labels of its metrics, if the network is one of several. */
-  readonly labels?: NetworkLabels;
+  /** The place of its metrics. */
+  readonly metricsRegistry: Registry;
 }
 
 /** The parts that are built before the first call to a node. */

@@ -1,11 +1,12 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import { createHttpApps, type HttpApps, type SharedPorts } from "./httpApps.js";
+import { Registry } from "prom-client";
+import { createHttpApps, type HttpApps } from "./httpApps.js";
 import type { ResolvedNetwork } from "./model/options/networkOptions.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { type ReloadableOptions, resolveAgain, withReloaded } from "./model/options/reloadableOptions.js";
 import type { Logger } from "./model/telemetry/log.js";
-import type { NetworkLabels } from "./model/telemetry/metrics.js";
 import { type Network, openNetwork, type PreparedOptions } from "./network.js";
+import type { Ports } from "./ports.js";
 import { connectStore, type Database } from "./store/store.js";
 import { sleepUnless } from "./util/wakeableTimer.js";
 import { within } from "./util/within.js";
@@ -19,7 +20,8 @@ export interface NetworkSlotOptions {
   readonly database: Database;
   readonly version: string;
   readonly log: Logger;
-  readonly labels: NetworkLabels;
+  /** The metrics of the process. */
+  readonly registry: Registry;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
   /** Called when an operator asks the replicas of the network to read its waivers again. */
@@ -39,8 +41,8 @@ export interface RunningNetwork {
 }
 
 /**
- * The place of a network among several. A network that cannot start leaves it empty, and is tried again, so that the others
- * run meanwhile:
+ * The place of a network in a service. One among several that cannot start leaves it empty, and is tried again, so that the
+ * others run meanwhile:
  *
  * ```
  *  empty ──► starting ──► running ──► drained ──► closed
@@ -52,7 +54,8 @@ export interface RunningNetwork {
 export class NetworkSlot {
   readonly place: ResolvedNetwork;
   readonly #options: NetworkSlotOptions;
-  #ports: SharedPorts | undefined;
+  readonly #log: Logger;
+  #ports: Ports | undefined;
   #waivers: readonly WaiverAccount[];
   /** The last change of options. */
   #changed: ReloadableOptions | undefined;
@@ -64,7 +67,8 @@ export class NetworkSlot {
   constructor(options: NetworkSlotOptions) {
     this.place = options.network;
     this.#options = options;
-    this.#waivers = options.network.options.waivers;
+    this.#log = this.place.isAlone ? options.log : options.log.child({ network: this.place.name });
+    this.#waivers = this.place.options.waivers;
   }
 
   get running(): RunningNetwork | undefined {
@@ -80,16 +84,27 @@ export class NetworkSlot {
     return this.#running ? undefined : (this.#trouble ?? "it has not started yet");
   }
 
-  /** Tries to start the network once. Never rejects. @returns whether it runs. */
-  async start(ports: SharedPorts): Promise<boolean> {
+  /** Whether there is anybody whom the admin API serves. */
+  get hasAdminTokens(): boolean {
+    return (this.#running?.network.parts ?? this.place).options.adminTokens.length > 0;
+  }
+
+  /** Starts the network. @throws the reason why it does not run. */
+  async start(ports: Ports): Promise<void> {
+    const started = this.#start(ports);
+    this.#attempts = started.catch(() => {});
+    await started;
+  }
+
+  /** Tries to start the network once. Never rejects. */
+  tryToStart(ports: Ports): Promise<void> {
     this.#ports = ports;
     this.#attempts = this.#attempt(ports);
-    await this.#attempts;
-    return this.#running !== undefined;
+    return this.#attempts;
   }
 
   /**
-   * Tries again until the network runs or the service shuts down, if {@link start} fails or has failed.
+   * Tries again until the network runs or the service shuts down, if {@link tryToStart} fails or has failed.
    * @returns when the tries have ended. Never rejects.
    */
   keepTrying(): Promise<void> {
@@ -107,13 +122,13 @@ export class NetworkSlot {
   }
 
   /**
-   * Checks a change of options. Those of the process, which a network's own options do not have, stay as they are where they
-   * are absent.
+   * Checks a change of options. Those of the process, which the options of one network among several do not have, stay as they
+   * are where they are absent.
    * @throws {@link InvalidOptionsError} with every problem.
    */
   checkOptions(given: ReloadableOptions): CheckedOptions {
     const { adminTokens, logLevel } = { ...this.place.options, ...this.#changed };
-    const changed = { adminTokens, logLevel, ...given };
+    const changed = this.place.isAlone ? given : { adminTokens, logLevel, ...given };
     return { changed, resolved: withReloaded(this.place.options, changed) };
   }
 
@@ -153,47 +168,60 @@ export class NetworkSlot {
     }
   }
 
-  async #attempt(ports: SharedPorts): Promise<void> {
-    const { log } = this.#options;
-    const [waivers, changed] = [this.#waivers, this.#changed];
+  async #attempt(ports: Ports): Promise<void> {
     try {
-      const running = await this.#open(ports);
-      if (this.#isClosed) {
-        await running.network.drain();
-        await running.network.close();
-        return;
-      }
-      this.#running = running;
-      log.info({ chainId: this.place.options.chainId }, "the network runs");
-      if (this.#waivers !== waivers) this.#useLatest("waivers", running.network.setWaivers(this.#waivers));
-      if (this.#changed && this.#changed !== changed)
-        this.#useLatest("options", running.network.setOptions(this.#changed));
+      await this.#start(ports);
+      if (this.#running) this.#log.info({ chainId: this.place.options.chainId }, "the network runs");
     } catch (error) {
       const { message } = error as Error;
       // Every attempt of a network that stays down would log the same.
       if (message !== this.#trouble)
-        log.error({ err: message }, "the network does not run; it is tried again");
+        this.#log.error({ err: message }, "the network does not run; it is tried again");
       this.#trouble = message;
     }
+  }
+
+  async #start(ports: Ports): Promise<void> {
+    const [waivers, changed] = [this.#waivers, this.#changed];
+    const running = await this.#open(ports);
+    if (this.#isClosed) {
+      await running.network.drain();
+      await running.network.close();
+      return;
+    }
+    this.#running = running;
+    if (this.#waivers !== waivers) this.#useLatest("waivers", running.network.setWaivers(this.#waivers));
+    if (this.#changed && this.#changed !== changed)
+      this.#useLatest("options", running.network.setOptions(this.#changed));
   }
 
   /** They were replaced during the attempt, and a key that was taken away must not sign. */
   #useLatest(kind: "waivers" | "options", change: Promise<void>): void {
     change.catch((error: Error) => {
-      this.#options.log.error({ err: error.message }, `the ${kind} of the network stay as they were`);
+      this.#log.error({ err: error.message }, `the ${kind} of the network stay as they were`);
     });
   }
 
-  async #open(ports: SharedPorts): Promise<RunningNetwork> {
-    const { network, database, version, log, labels, leaving, onReloadRequested } = this.#options;
+  async #open(ports: Ports): Promise<RunningNetwork> {
+    const { network, database, version, leaving, onReloadRequested } = this.#options;
+    const [log, metricsRegistry] = [this.#log, this.#createRegistry()];
     const ofStart = { ...network.options, waivers: this.#waivers };
     const options = this.#changed ? withReloaded(ofStart, this.#changed) : ofStart;
     const store = await connectStore(database.address, options, log);
-    const opened = await openNetwork({ options, store, log, labels, leaving });
-    const apps = createHttpApps(opened.parts, version, ports);
+    const opened = await openNetwork({ options, store, log, metricsRegistry, leaving });
+    const apps = createHttpApps(opened.parts, version, ports.shared);
     await Promise.all(appsOf(apps).map((app) => app.ready()));
     opened.parts.relay.onReloadRequested(() => onReloadRequested(network.name));
     return { network: opened, apps };
+  }
+
+  /** Makes the place of the network's metrics: beside those of the process, or apart and with labels if it is one of several. */
+  #createRegistry(): Registry {
+    const { name, options, isAlone } = this.place;
+    if (isAlone) return this.#options.registry;
+    const registry = new Registry();
+    registry.setDefaultLabels({ network: name, chain_id: String(options.chainId) });
+    return registry;
   }
 }
 

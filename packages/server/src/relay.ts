@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import type { Registry as MetricsRegistry } from "prom-client";
 import type { NodeClient } from "./chain/client/nodeClient.js";
 import { type BlockEvents, createBlockEvents } from "./chain/heads/blockEvents.js";
 import { type BlockWatch, createBlockWatch } from "./chain/heads/blockWatch.js";
@@ -24,7 +25,7 @@ import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import type { Logger } from "./model/telemetry/log.js";
-import { createMetrics, type Metrics, type NetworkLabels } from "./model/telemetry/metrics.js";
+import { createMetrics, type Metrics } from "./model/telemetry/metrics.js";
 import { addRetentionGauge, addStoreGauges } from "./model/telemetry/storeMetrics.js";
 import type { Registry } from "./policy/registry.js";
 import { createPolicySource, type PolicySource } from "./policy/source.js";
@@ -52,8 +53,7 @@ export interface RelayParts {
   readonly registry: Registry | undefined;
   readonly chainRef: number;
   readonly keys: KeyDirectory;
-  /** The labels of the metrics, if the network is one of several. */
-  readonly labels?: NetworkLabels | undefined;
+  readonly metricsRegistry: MetricsRegistry;
   /** Aborts the calls that leave this process. */
   readonly signal: AbortSignal;
 }
@@ -165,7 +165,7 @@ type Coordination = ReturnType<typeof openCoordination>;
 
 /** The knowledge of all lanes: what their waivers may send, who owns them, and which take work. */
 function openCoordination(
-  { options, store, log, registry, chainRef, signal, labels }: RelayBase,
+  { options, store, log, registry, chainRef, signal, metricsRegistry }: RelayBase,
   { notifications }: Messaging,
 ) {
   const work = createWorkSignal();
@@ -209,7 +209,7 @@ function openCoordination(
     directory,
     /** Wakes the lanes of these waivers, on whichever replica. */
     announceWork,
-    metrics: createRelayMetrics(directory, store, labels),
+    metrics: createRelayMetrics(directory, store, metricsRegistry),
     /** Returns all waivers whose lanes may take work, and whether they do. */
     waivers() {
       const isUsable = (waiver: Uint8Array) =>
@@ -224,18 +224,16 @@ function openCoordination(
 function createRelayMetrics(
   directory: LaneDirectory,
   { monitor, connectionUse }: OpenStore,
-  labels: NetworkLabels | undefined,
+  metricsRegistry: MetricsRegistry,
 ): Metrics {
-  const metrics = createMetrics(
-    () =>
-      directory.lanes.map((lane) => ({
-        ...lane,
-        waiver: bytesToHex(lane.waiver),
-        usable: directory.isUsable(lane),
-        open: lane.state === "open",
-        stopped: lane.state === "stopped",
-      })),
-    labels,
+  const metrics = createMetrics(metricsRegistry, () =>
+    directory.lanes.map((lane) => ({
+      ...lane,
+      waiver: bytesToHex(lane.waiver),
+      usable: directory.isUsable(lane),
+      open: lane.state === "open",
+      stopped: lane.state === "stopped",
+    })),
   );
   addStoreGauges(metrics.registry, () => ({
     connections: connectionUse(),

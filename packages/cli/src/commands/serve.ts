@@ -1,22 +1,29 @@
-import type { WaiverAccount } from "@gas-waiver/protocol";
-import { ADMIN_ROUTES, type ReloadableOptions } from "@gas-waiver/server";
+import {
+  ADMIN_ROUTES,
+  createNetworks,
+  type NetworkOptions,
+  type NetworkState,
+  type NetworksOptions,
+  SHARED_OPTIONS,
+} from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import type { Command, Context } from "../command.js";
 import { aborted } from "../interruption.js";
+import { networkName } from "../serve/changedSettings.js";
 import { ConfigReload } from "../serve/configReload.js";
-import { operatorsPorts } from "../serve/ports.js";
-import { readServeConfig, SERVE_COMMAND_SETTINGS, type ServeConfig } from "../serve/serveConfig.js";
-import { serveNetworks } from "../serve/serveNetworks.js";
+import {
+  type NetworkConfig,
+  readServeConfig,
+  SERVE_COMMAND_SETTINGS,
+  type ServeConfig,
+} from "../serve/serveConfig.js";
 import { SERVE_OUTPUT_SETTINGS, type ServeOutput, serveOutput } from "../serve/serveOutput.js";
 import { serverOptions } from "../serve/serverOptions.js";
-import type { ServeValues } from "../serve/serveSettings.js";
+import type { ServeValues, SharedValues } from "../serve/serveSettings.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
-import { openServer } from "../startup/openServer.js";
+import { openService } from "../startup/openServer.js";
 import { splitCustody } from "../waivers/custodies.js";
-import { createOpener } from "../waivers/openWaivers.js";
-
-/** The name of a network that has none. */
-const ONE_NETWORK = "";
+import { createOpener, type OpenWaivers } from "../waivers/openWaivers.js";
 
 export const serve: Command = {
   description:
@@ -35,46 +42,103 @@ export const serve: Command = {
     const context = { ...given, print: output.print };
     const reload = new ConfigReload({ argv, config, context });
     context.onHangup?.(reload.all);
-    const isList = config.networks.some(({ place }) => place !== undefined);
-    await (isList ? serveNetworks : serveOne)(config, context, { reload, output });
+    await serveUntilAborted(config, context, { reload, output });
     output.shutdown("done");
   },
 };
 
-/** Runs a service with one network, until the signal ends it. */
-async function serveOne(
-  config: ServeConfig,
+/** Runs a service until the signal ends it. */
+async function serveUntilAborted(
+  { shared, networks }: ServeConfig,
   context: Context,
   { reload, output }: { readonly reload: ConfigReload; readonly output: ServeOutput },
 ): Promise<void> {
   const { print, signal, delayShutdown } = context;
-  const given = { ...config.shared, ...config.networks[0]?.values } as ServeValues;
+  const { host, port } = shared;
   const closeStack = new CloseStack();
   try {
-    const { custody, otherValues: values } = splitCustody(given);
-    const { host, port: listenPort, chainId, custodyTimeoutMs } = values;
-    const open = createOpener();
-    const waivers = await open({ ...custody, chainId, custodyTimeoutMs }, context);
-    delayShutdown?.(values.shutdownDelayMs ?? 0);
-    const opening = { host, port: listenPort, ...operatorsPorts(values), closeStack, signal };
-    const { server, url, metricsUrl, adminUrl } = await openServer(serverOptions(values, waivers), opening);
-    print(`${earlierSubmissions(server)} found in the store`);
+    const opened: OpenedNetwork[] = [];
+    // One after the other: a custody may ask for a passphrase.
+    for (const network of networks) opened.push(await openNetwork(network, shared, context));
+    delayShutdown?.(shared.shutdownDelayMs ?? 0);
+    const create = (aborting: AbortSignal) => createNetworks(networksOptions(opened), { signal: aborting });
+    const opening = { host, port, ...operatorsPorts(shared), closeStack, signal };
+    const { server, url, metricsUrl, adminUrl } = await openService(create, opening);
+    for (const network of server.networks) print(describeNetwork(network, url));
     if (metricsUrl !== undefined) print(`metrics at ${metricsUrl}/metrics`);
-    if (adminUrl !== undefined) print(`admin API at ${adminUrl}${ADMIN_ROUTES.list.path}`);
-    const ready = { url, metricsUrl, adminUrl, chainId };
-    output.ready(ready, `ready: service at ${url} for chain ${chainId}`);
-    server.onReloadRequested(() => reload.waivers(ONE_NETWORK));
-    const target = {
-      async setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>) {
-        for (const options of Object.values(changed)) await server.setOptions(options);
-      },
-      setWaivers: (_network: string, all: readonly WaiverAccount[]) => server.setWaivers(all),
-      setCertificate: server.setCertificate,
-    };
-    reload.begin(target, new Map([[ONE_NETWORK, open]]));
+    const alone = server.networks.find(({ name }) => name === "");
+    const namePath = alone ? "" : "/NETWORK";
+    if (adminUrl !== undefined) print(`admin API at ${adminUrl}${namePath}${ADMIN_ROUTES.list.path}`);
+    const states = server.networks.map(({ name, chainId, trouble }) => ({ name, chainId, trouble }));
+    const served = alone ? { chainId: alone.chainId } : { networks: states };
+    const what = alone ? `chain ${alone.chainId}` : `${networks.length} network(s)`;
+    output.ready({ url, metricsUrl, adminUrl, ...served }, `ready: service at ${url} for ${what}`);
+    server.onReloadRequested(reload.waivers);
+    reload.begin(server, new Map(opened.map(({ name, open }) => [name, open])));
     await aborted(signal);
     output.shutdown("begun");
   } finally {
     await closeStack.close();
   }
+}
+
+/** Returns the addresses of the operators' ports; undefined for a port that stays closed. */
+function operatorsPorts({ metricsPort, metricsHost, adminPort, adminHost }: SharedValues) {
+  return {
+    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
+    admin: adminPort === undefined ? undefined : { host: adminHost, port: adminPort },
+  };
+}
+
+/** A network whose custody is open. */
+interface OpenedNetwork {
+  readonly name: string;
+  readonly open: OpenWaivers;
+  /** Empty for the one network of a service without a list of networks. */
+  readonly place: Pick<NetworkOptions, "name" | "path" | "hosts">;
+  readonly options: ReturnType<typeof serverOptions>;
+}
+
+async function openNetwork(
+  network: NetworkConfig,
+  shared: SharedValues,
+  context: Context,
+): Promise<OpenedNetwork> {
+  const { name, path, host } = network.place ?? {};
+  const { custody, otherValues } = splitCustody({ ...shared, ...network.values } as ServeValues);
+  const { chainId, custodyTimeoutMs } = otherValues;
+  const open = createOpener();
+  const waivers = await open({ ...custody, chainId, custodyTimeoutMs }, context);
+  return {
+    name: networkName(network),
+    place: {
+      ...(name !== undefined && { name }),
+      ...(path !== undefined && { path }),
+      ...(host !== undefined && { hosts: [host] }),
+    },
+    options: serverOptions(otherValues, waivers),
+    open,
+  };
+}
+
+/** The shared settings are in the options of each network, all with the same values. */
+function networksOptions(opened: readonly OpenedNetwork[]): NetworksOptions {
+  const isShared = (option: string) => SHARED_OPTIONS.some((shared) => shared === option);
+  const pick = (options: object, shared: boolean) =>
+    Object.fromEntries(Object.entries(options).filter(([option]) => isShared(option) === shared));
+  const networks = opened.map(
+    ({ place, options }) => ({ ...pick(options, false), ...place }) as NetworkOptions,
+  );
+  return { ...pick(opened[0]?.options ?? {}, true), networks };
+}
+
+function describeNetwork(network: NetworkState, url: string): string {
+  const { name, chainId, path, hosts, trouble, earlierSubmissions: count } = network;
+  const found =
+    count === undefined
+      ? `does not run, and is tried again: ${trouble}`
+      : `${earlierSubmissions({ earlierSubmissions: count })} found in the store`;
+  if (name === "") return found;
+  const place = path === undefined ? `for ${hosts.join(", ")}` : `at ${url}${path === "/" ? "" : path}`;
+  return `network ${name} (chain ${chainId}) ${place}: ${found}`;
 }

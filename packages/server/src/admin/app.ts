@@ -2,16 +2,13 @@ import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { createBaseApp } from "../http/base.js";
 import type { ClientAddress } from "../http/clientAddress.js";
-import { limitConnections, OPERATORS_CONNECTIONS } from "../http/limits/connections.js";
 import type { FailedAuthentications } from "../http/limits/failedAuthentications.js";
-import type { SharedPort } from "../http/port/sharedPort.js";
+import type { Port } from "../http/port/port.js";
 import type { IdentifiedToken } from "../keys/configuredKeys.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { Actor } from "../model/keys/auditRecord.js";
 import { invalidTerms } from "../model/keys/keyTerms.js";
-import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
-import type { Metrics } from "../model/telemetry/metrics.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import { createAdminAuthenticator } from "./auth.js";
 import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
@@ -23,10 +20,7 @@ export interface AdminAppDependencies {
   readonly log: Logger;
   readonly clientAddress: ClientAddress;
   readonly failures: FailedAuthentications;
-  readonly metrics: Pick<Metrics, "dropped">;
-  readonly options: Pick<ResolvedOptions, "tls" | "trustedProxies">;
-  /** The port of several networks, if this app shares one. */
-  readonly port?: SharedPort | undefined;
+  readonly port: Pick<Port, "connections">;
 }
 
 /** A key's terms take a few kilobytes, or a few hundred with a long list of targets. */
@@ -48,18 +42,8 @@ type AdminHandler = (request: AdminRequest) => Promise<object>;
 
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
 export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
-  const { keys, tokens, log, clientAddress, failures, metrics, options, port } = dependencies;
-  const { tls, trustedProxies } = options;
-  const app = createBaseApp({
-    log,
-    metrics: { refused: () => {} },
-    maxBodyBytes: MAX_BODY_BYTES,
-    routes: Object.values(ADMIN_ROUTES),
-    ...(port ? { isBehindPort: true } : { tls }),
-  });
-  // Connections without a good token make room first, so that nobody keeps the operators out.
-  const connections =
-    port?.connections ?? limitConnections(app, { ...OPERATORS_CONNECTIONS, trustedProxies }, metrics);
+  const { keys, tokens, log, clientAddress, failures, port } = dependencies;
+  const app = createBaseApp({ log, maxBodyBytes: MAX_BODY_BYTES, routes: Object.values(ADMIN_ROUTES) });
   const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });
   const handlers = handlersFor(keys);
   for (const [name, { method, path, role }] of Object.entries(ADMIN_ROUTES)) {
@@ -70,7 +54,7 @@ export function createAdminApp(dependencies: AdminAppDependencies): FastifyInsta
       // Unknown paths need no token: they get their 404 without one.
       onRequest: async (request) => {
         request.actor = authenticate(request.raw, role);
-        connections.keep(request.raw.socket);
+        port.connections.keep(request.raw.socket);
       },
       handler: async ({ params, actor, body, query }, reply) => {
         const answer = await mapStoreErrors(() => handle({ id: params.id ?? "", actor, body, query }));

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { FastifyInstance } from "fastify";
 import type { GatewayRpc } from "../gateway/nodeReader.js";
 import type { ConfiguredGrants } from "../keys/configuredGrants.js";
 import type { KeyDirectory } from "../keys/directory.js";
@@ -11,19 +10,11 @@ import { registerCors } from "./cors.js";
 import { buildGateway, type ChainProgress } from "./gateway/buildGateway.js";
 import { serveGateway } from "./gateway/route.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
-import {
-  connectionLimits,
-  countConnections,
-  limitConnections,
-  type OpenConnections,
-} from "./limits/connections.js";
 import type { FailedAuthentications } from "./limits/failedAuthentications.js";
-import { PartyTurns } from "./limits/partyTurns.js";
 import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
-import type { RequestParty } from "./limits/requestTurns.js";
 import { PUBLIC_ROUTES } from "./paths.js";
-import type { SharedPort } from "./port/sharedPort.js";
+import type { NetworkApp, Port } from "./port/port.js";
 import { refuseForeignHosts } from "./requestHost.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
@@ -52,15 +43,7 @@ export interface AppDependencies
   /** The nodes, over connections of the gateway alone. */
   readonly gatewayRpc: GatewayRpc;
   readonly blockEvents: ChainProgress;
-  /** The port of several networks, if this app shares one. Otherwise it has its own. */
-  readonly port?: SharedPort | undefined;
-}
-
-/** The public HTTP interface, and how it names the party of a request. */
-export interface PublicApp {
-  readonly app: FastifyInstance;
-  readonly partyOf: (request: IncomingMessage) => RequestParty;
-  readonly isUpgrade: (request: IncomingMessage) => boolean;
+  readonly port: Port;
 }
 
 /**
@@ -72,6 +55,7 @@ export interface PublicApp {
  *      ▼
  *  head         Node's parser         bytes that are not HTTP get a 400 from errors.ts
  *      │        limits/requestTurns   waits for the response before it, and for the turn of its key or address
+ *      │        port                  leads to the network of the path or the host
  *      │        requestHost           refuses HTTP/1.1 without Host, several Hosts, and hosts that are not allowed
  *      │        cors                  answers preflights; adds the fields that browsers look for
  *      │        notFound              404 for an unknown path, 405 for a method that the path does not take
@@ -91,13 +75,13 @@ export interface PublicApp {
  * A step refuses by throwing a `ProtocolError`. The error handler in errors.ts turns it, and any failure of the
  * framework, into the one shape of errors (D21).
  */
-export function createApp(dependencies: AppDependencies): PublicApp {
+export function createApp(dependencies: AppDependencies): Required<NetworkApp> {
   const { tokenStore, options, log, metrics, keys: directory, configuredKeys, failures, port } = dependencies;
   const { maxBodyBytes } = options;
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const clientAddress = createClientAddress(options);
   const authenticator = createAuthenticator({ configuredKeys, directory, clientAddress, failures });
-  const parties = port?.parties ?? new PartyTurns();
+  const { connections, parties, server } = port;
   const partyOf = (request: IncomingMessage) => {
     const party = partyOfRequest(request, { authenticator, clientAddress, failures });
     if (party.hasKey) connections.keep(request.socket);
@@ -108,15 +92,9 @@ export function createApp(dependencies: AppDependencies): PublicApp {
     metrics,
     maxBodyBytes,
     bodyMemory,
-    timeouts: options,
-    ...(port ? { isBehindPort: true } : { tls: options.tls }),
     routes: PUBLIC_ROUTES,
-    parties,
-    partyOf,
-    isUpgrade: isSocketRequest,
     leaving: dependencies.leaving,
   });
-  const connections = port?.connections ?? openPort(app, dependencies, parties);
   refuseForeignHosts(app, options.allowedHosts);
   registerCors(app, options, () => directory.origins);
   const rateLimiter = createRateLimiter({ tokenStore, log });
@@ -124,24 +102,11 @@ export function createApp(dependencies: AppDependencies): PublicApp {
   const readLimiter = createReadLimiter({ options, metrics, hasOthers: () => parties.areSeveralActive });
   const parts = {
     ...dependencies,
-    ...{ authenticator, clientAddress, rateLimiter, readLimiter, parties, bodyMemory, connections },
-    server: port?.server ?? app.server,
+    ...{ authenticator, clientAddress, rateLimiter, readLimiter, parties, bodyMemory, connections, server },
   };
   const gateway = buildGateway(parts);
   const sockets = acceptSockets(app, { ...parts, ...gateway });
   registerRoutes(app, { ...parts, sockets });
   serveGateway(app, { ...parts, ...gateway, sockets });
   return { app, partyOf, isUpgrade: isSocketRequest };
-}
-
-/** Limits and counts the connections of an app with a port of its own. */
-function openPort(
-  app: FastifyInstance,
-  { options, metrics }: Pick<AppDependencies, "options" | "metrics">,
-  parties: PartyTurns,
-): OpenConnections {
-  metrics.countWaitingRequests(() => parties.waiting);
-  const connections = limitConnections(app, connectionLimits(options), metrics);
-  countConnections(app, metrics);
-  return connections;
 }

@@ -1,13 +1,17 @@
 // Pipelining: a client sends requests without waiting for the responses before (RFC 9112, 9.3.2).
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
+import { Registry } from "prom-client";
 import { afterEach, describe, expect, it } from "vitest";
 import { callerOf } from "../../test/support/callers.js";
 import { deferred } from "../../test/support/deferred.js";
+import { createLog } from "../model/telemetry/log.js";
+import { createProcessMetrics } from "../model/telemetry/processMetrics.js";
 import { requireApiKey } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { sendChunks } from "./body/sendChunks.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
+import { createPort } from "./port/port.js";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -21,9 +25,9 @@ afterEach(async () => {
  */
 async function start() {
   const bodyMemory = new BodyMemoryBudget(100_000, 100_000);
-  const app = createBaseApp({
-    log: { error: () => {} } as never,
-    metrics: { refused: () => {} },
+  const log = createLog("silent");
+  const network = createBaseApp({
+    log,
     maxBodyBytes: 100_000,
     bodyMemory,
     routes: [],
@@ -32,10 +36,10 @@ async function start() {
   const grant = { caller: callerOf("a"), signal };
   const sending = { encode: (chunk: Buffer) => chunk, signal };
   const begun: string[] = [];
-  app.addHook("onRequest", async ({ url }) => void begun.push(url));
-  requireApiKey(app, { authenticate: () => grant });
+  network.addHook("onRequest", async ({ url }) => void begun.push(url));
+  requireApiKey(network, { authenticate: () => grant });
   const [first, second, read, left] = [deferred(), deferred(), deferred<Socket>(), deferred()];
-  app.get("/slow", (_request, reply) =>
+  network.get("/slow", (_request, reply) =>
     sendChunks(
       reply,
       (async function* () {
@@ -47,15 +51,15 @@ async function start() {
       sending,
     ),
   );
-  app.post("/read", ({ raw }) => {
+  network.post("/read", ({ raw }) => {
     read.resolve(raw.socket);
     return { read: true };
   });
-  app.post("/hold", ({ raw }) => {
+  network.post("/hold", ({ raw }) => {
     read.resolve(raw.socket);
     return new Promise(() => {});
   });
-  app.get("/large", async ({ raw }, reply) => {
+  network.get("/large", async ({ raw }, reply) => {
     read.resolve(raw.socket);
     const chunks = (async function* () {
       while (true) yield Buffer.alloc(65_536);
@@ -63,7 +67,7 @@ async function start() {
     await sendChunks(reply, chunks, sending);
     left.resolve();
   });
-  app.get("/waiting", ({ raw }, reply) => {
+  network.get("/waiting", ({ raw }, reply) => {
     read.resolve(raw.socket);
     const items = {
       next: () => new Promise<IteratorResult<Buffer>>(() => {}),
@@ -73,6 +77,11 @@ async function start() {
       },
     };
     return sendChunks(reply, { [Symbol.asyncIterator]: () => items }, sending);
+  });
+  await network.ready();
+  const { app } = createPort({
+    ...{ log, metrics: createProcessMetrics(new Registry()), limits: { keylessMs: 60_000 } },
+    places: [{ name: "", path: "/", hosts: [], app: () => ({ app: network }) }],
   });
   await app.listen({ host: "127.0.0.1", port: 0 });
   closing.push(() => app.close());

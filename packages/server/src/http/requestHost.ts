@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
 import { isAllowedHost } from "../model/options/origins.js";
@@ -43,13 +43,9 @@ function hostLines({ rawHeaders }: IncomingMessage): number[] {
 
 /**
  * Refuses requests without a clear `Host`. Node would answer those without one with an empty body, so its own check is off and
- * this hook sends the error of D21. Node would also answer an unknown `Expect` with an empty 417; the service ignores the
- * field instead, as a server may (RFC 9110, 10.1.1).
+ * this hook sends the error of D21.
  */
 export function refuseUnclearHost(app: FastifyInstance): void {
-  app.server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    app.server.emit("request", request, response);
-  });
   app.addHook("onRequest", async ({ raw }, reply) => {
     const fault = hostFault(raw);
     if (fault === undefined) return;

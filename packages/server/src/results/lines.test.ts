@@ -1,5 +1,6 @@
 // The waiting of one request for its results, apart from HTTP.
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
+import { Registry } from "prom-client";
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
@@ -19,7 +20,7 @@ useTestStore("shared", (opened) => {
 
 /** The replica that accepted the submissions. */
 const REPLICA = "00000000-0000-7000-8000-000000000001";
-const metrics = createMetrics(() => []);
+const metrics = createMetrics(new Registry(), () => []);
 
 /** Real results that count their listeners. */
 function countedResults(): Results & { listening(): number } {

@@ -1,4 +1,5 @@
 import { PUBLISHABLE_PREFIX } from "@gas-waiver/protocol";
+import { Registry } from "prom-client";
 import { type Authenticator, createAuthenticator } from "../../src/http/authenticator.js";
 import { connectionAddress } from "../../src/http/clientAddress.js";
 import { FailedAuthentications } from "../../src/http/limits/failedAuthentications.js";
@@ -30,7 +31,7 @@ export const NO_KEYS = {
 
 /** A count of failed authentications that begins at none, by a clock of the test. */
 export function noFailures(now?: () => number): FailedAuthentications {
-  const metrics = createMetrics(() => []);
+  const metrics = createMetrics(new Registry(), () => []);
   return new FailedAuthentications({ log: createLog("silent"), metrics, ...(now && { now }) });
 }
 

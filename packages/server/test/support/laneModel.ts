@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, type Hex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
+import { Registry } from "prom-client";
 import { expect } from "vitest";
 import { createNodeClient } from "../../src/chain/client/nodeClient.js";
 import { createNonceProofs } from "../../src/chain/nonceProof.js";
@@ -53,7 +54,7 @@ const optionsWith = (reorgDepth: number) =>
 const OPTIONS = new Map([0, MAX_REORG].map((depth) => [depth, optionsWith(depth)]));
 /** Long enough for all that the lane can still carry. */
 const MAX_QUEUE_MS = 120_000;
-const METRICS = createMetrics(() => []);
+const METRICS = createMetrics(new Registry(), () => []);
 /** Each waiver may carry everything. */
 const ROUTING: LaneContext["routing"] = {
   whyUnusable: () => undefined,

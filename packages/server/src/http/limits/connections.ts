@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
 import { DEFAULTS } from "../../model/options/defaults.js";
 import { addressGroup } from "../../model/options/networkAddress.js";
-import type { Metrics } from "../../model/telemetry/metrics.js";
+import type { ProcessMetrics } from "../../model/telemetry/processMetrics.js";
 import { connectionAddress, trustedAddresses } from "../clientAddress.js";
 import { tcpConnectionOf } from "../port/tls.js";
 
@@ -51,7 +51,7 @@ const CHECK_MS = 1_000;
 export function limitConnections(
   app: FastifyInstance,
   limits: ConnectionLimits,
-  metrics: Pick<Metrics, "dropped">,
+  metrics: Pick<ProcessMetrics, "dropped">,
 ): OpenConnections {
   const { server } = app;
   const table = new ConnectionTable(limits, () => metrics.dropped());
@@ -67,7 +67,7 @@ export function limitConnections(
 /** Counts the open connections of a server in the metrics. */
 export function countConnections(
   { server }: FastifyInstance,
-  metrics: Pick<Metrics, "countConnections">,
+  metrics: Pick<ProcessMetrics, "countConnections">,
 ): void {
   const count = promisify(server.getConnections.bind(server));
   metrics.countConnections(() => (server.listening ? count() : Promise.resolve(0)));

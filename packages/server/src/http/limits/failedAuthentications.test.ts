@@ -1,3 +1,4 @@
+import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import type { Logger } from "../../model/telemetry/log.js";
 import { createMetrics } from "../../model/telemetry/metrics.js";
@@ -10,7 +11,7 @@ function start() {
   let now = 0;
   const logged: unknown[][] = [];
   const log = { warn: (...line: unknown[]) => logged.push(line) } as unknown as Logger;
-  const metrics = createMetrics(() => []);
+  const metrics = createMetrics(new Registry(), () => []);
   const failures = new FailedAuthentications({ log, metrics, now: () => now });
   const metric = async (name: string) => (await metrics.registry.getSingleMetricAsString(name)).split("\n");
   const pass = (ms: number) => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import { fastify } from "fastify";
+import { Registry } from "prom-client";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { authenticatorOf } from "../../../test/support/callers.js";
@@ -25,7 +26,7 @@ afterEach(async () => {
 
 async function appWith(submit: Intake["submit"]) {
   const log = createLog("silent");
-  const metrics = createMetrics(() => []);
+  const metrics = createMetrics(new Registry(), () => []);
   const app = fastify();
   app.setErrorHandler(createErrorHandler(log, metrics));
   const intake: Intake = {

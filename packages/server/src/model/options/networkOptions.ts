@@ -28,8 +28,12 @@ type SharedOption = (typeof SHARED_OPTIONS)[number];
  * default of `schema` is `gas_waiver_` and the name, with `_` for hyphens.
  */
 export interface NetworkOptions extends Omit<ServerOptions, SharedOption> {
-  /** Lower-case letters, digits and hyphens. Metrics and the log name the network by it, and the operators' ports have it in their paths. */
-  readonly name: string;
+  /**
+   * Lower-case letters, digits and hyphens. Metrics and the log name the network by it, and the operators' ports have it in their
+   * paths. The only network of a service needs none: then all paths of all ports are its own, and the service starts only if it
+   * can start.
+   */
+  readonly name?: string;
   /**
    * The beginning of the network's paths, such as `/mainnet`; `/` for all paths that are of no other network. Default: `/` and
    * the name, or none where `hosts` are set.
@@ -39,18 +43,21 @@ export interface NetworkOptions extends Omit<ServerOptions, SharedOption> {
   readonly hosts?: readonly string[];
 }
 
-/** The options of a service with several networks. Those that are not of a network are shared. */
+/** The options of a service with one network or several. Those that are not of a network are shared. */
 export interface NetworksOptions extends Pick<ServerOptions, SharedOption> {
   readonly networks: readonly NetworkOptions[];
 }
 
 /** A network with its place and all defaults. */
 export interface ResolvedNetwork {
+  /** Empty if {@link isAlone}. */
   readonly name: string;
+  /** Whether the network is the only one, without a name. */
+  readonly isAlone: boolean;
   readonly path: string | undefined;
   /** In lower case. */
   readonly hosts: readonly string[];
-  readonly options: ResolvedOptions & { readonly schema: string };
+  readonly options: ResolvedOptions;
 }
 
 const NAME = /^[a-z](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -84,19 +91,28 @@ export function isServicePath(path: string): boolean {
  * Fills in the defaults of all networks, and checks all options.
  * @throws {@link InvalidOptionsError} with every problem. Secrets are never part of a message.
  */
-export function resolveNetworks({ networks, ...shared }: NetworksOptions): readonly ResolvedNetwork[] {
+export function resolveNetworks({
+  networks,
+  ...shared
+}: NetworksOptions): readonly [ResolvedNetwork, ...ResolvedNetwork[]] {
+  const [only] = networks;
+  if (only && networks.length === 1 && only.name === undefined)
+    return [
+      { name: "", isAlone: true, path: "/", hosts: [], options: resolveOptions({ ...shared, ...only }) },
+    ];
   const problems = networks.length === 0 ? ["networks is empty"] : [];
-  const resolved = networks.map(({ name, path, hosts: givenHosts = [], ...options }) => {
+  const resolved = networks.map(({ name = "", path, hosts: givenHosts = [], ...options }) => {
     const hosts = givenHosts.map((host) => host.toLowerCase());
     const schema = `gas_waiver_${name.replaceAll("-", "_").toLowerCase()}`;
     const { options: all, problems: ofOptions } = tryToResolve({ schema, ...shared, ...options });
     const ofNetwork = [...placeProblems({ name, path, hosts }), ...ofOptions];
     problems.push(...ofNetwork.map((problem) => `network ${name}: ${problem}`));
-    return { name, hosts, path: path ?? (hosts.length > 0 ? undefined : `/${name}`), options: all };
+    const place = { name, hosts, path: path ?? (hosts.length > 0 ? undefined : `/${name}`) };
+    return { ...place, isAlone: false, options: all };
   });
   problems.push(...sharedProblems(resolved));
   if (problems.length > 0) throw new InvalidOptionsError(problems);
-  return resolved as ResolvedNetwork[];
+  return resolved as ResolvedNetwork[] as [ResolvedNetwork, ...ResolvedNetwork[]];
 }
 
 function tryToResolve(options: ServerOptions): { options?: ResolvedOptions; problems: readonly string[] } {
@@ -108,7 +124,7 @@ function tryToResolve(options: ServerOptions): { options?: ResolvedOptions; prob
   }
 }
 
-type Place = Omit<ResolvedNetwork, "options">;
+type Place = Pick<ResolvedNetwork, "name" | "path" | "hosts">;
 
 /** Checks the place as it was given. The defaults follow from the name. */
 function placeProblems({ name, path, hosts }: Place): string[] {

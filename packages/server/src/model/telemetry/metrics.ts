@@ -1,12 +1,11 @@
 import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { createProcessMetrics, type ProcessMetrics } from "./processMetrics.js";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** The ends of a call to a custody: a good signature, none, none for now, or one that is not the waiver's (D33). */
 export type CustodyOutcome = "signed" | "failed" | "throttled" | "wrong";
 
-/** The Prometheus metrics of this replica. The gauges of lanes come from the store, so every replica has the same. */
-export interface Metrics extends ProcessMetrics {
+/** The Prometheus metrics of a network on this replica. The gauges of lanes come from the store, so every replica has the same. */
+export interface Metrics {
   readonly registry: Registry;
   /** Counts accepted submissions, and those among them that were signed in the same write. */
   accepted(all: number, signed: number): void;
@@ -48,23 +47,9 @@ export interface LaneGauges {
   readonly foreignUses: number;
 }
 
-/** A network among several in one process. */
-export interface NetworkLabels {
-  readonly name: string;
-  readonly chainId: number;
-  /** The metrics that the networks share. */
-  readonly process: ProcessMetrics;
-}
-
-/**
- * Makes the metrics of this replica. `lanes` is called at each scrape. Those of a network among several have its labels on each
- * sample, and leave out those of the process.
- */
-export function createMetrics(lanes: () => readonly LaneGauges[], network?: NetworkLabels): Metrics {
-  const registry = new Registry();
+/** Adds the metrics of a network to a registry. `lanes` is called at each scrape. */
+export function createMetrics(registry: Registry, lanes: () => readonly LaneGauges[]): Metrics {
   const registers = [registry];
-  const ofProcess = network?.process ?? createProcessMetrics(registry);
-  if (network) registry.setDefaultLabels({ network: network.name, chain_id: String(network.chainId) });
   const {
     acceptedTotal,
     acceptedSignedTotal,
@@ -92,7 +77,6 @@ export function createMetrics(lanes: () => readonly LaneGauges[], network?: Netw
     registers,
   });
   return {
-    ...ofProcess,
     registry,
     authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
     countSlowedAddresses: (count) =>

@@ -1,7 +1,7 @@
 import { crypto } from "@gas-waiver/protocol";
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from "prom-client";
 
-/** The metrics of the process and of its ports, which several networks share. */
+/** The metrics of the process and of its ports, which all networks share. */
 export interface ProcessMetrics {
   /** Counts a connection that was closed because too many were open. */
   dropped(): void;

@@ -3,123 +3,102 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { Registry } from "prom-client";
+import type { NetworkState, NetworksServer } from "./createNetworks.js";
 import { closeApps } from "./http/port/closeApps.js";
 import { type ListenAddress, listen } from "./http/port/listen.js";
 import { replaceCertificates, warnOfTransport } from "./http/port/transport.js";
 import { readVersion } from "./httpApps.js";
 import { InvalidOptionsError, StartError } from "./model/errors.js";
 import { type NetworksOptions, resolveNetworks, waiversOf } from "./model/options/networkOptions.js";
+import type { ResolvedOptions } from "./model/options/options.js";
 import type { ReloadableOptions } from "./model/options/reloadableOptions.js";
 import type { TlsCertificate } from "./model/options/tlsCertificate.js";
 import { createLog, type Logger, setLogLevel } from "./model/telemetry/log.js";
-import { createProcessMetrics } from "./model/telemetry/processMetrics.js";
 import type { PreparedOptions } from "./network.js";
 import { type CheckedOptions, NetworkSlot } from "./networkSlot.js";
-import { createNetworksPorts, type NetworksPorts } from "./networksPorts.js";
+import { createPorts, type Ports } from "./ports.js";
 import { reportCrypto } from "./signing/reportCrypto.js";
 import { type Database, openDatabase } from "./store/store.js";
 import { onAbort } from "./util/onAbort.js";
 import { sleepUnless } from "./util/wakeableTimer.js";
 
-/** A network of a running service. */
-export interface NetworkState {
-  readonly name: string;
-  readonly chainId: number;
-  /** The beginning of its paths; undefined if only hosts lead to it. */
-  readonly path: string | undefined;
-  readonly hosts: readonly string[];
-  /** The reason why the network does not run; undefined if it runs. It is tried again. */
-  readonly trouble: string | undefined;
-  /** The number of submissions that the store already held at the start; 1,001 for more than a thousand, undefined if the network does not run. */
-  readonly earlierSubmissions: number | undefined;
-}
-
-/** The running service with several networks. The ports are those of a service with one. */
-export interface NetworksServer {
-  /** The networks, in the order of the options. */
-  readonly networks: readonly NetworkState[];
+/** The ports of a running service, and its end. */
+export interface ServicePorts {
   /** @throws {@link StartError} if the port is not available, or if other machines could reach it without TLS. */
   listen(address: ListenAddress): Promise<{ url: string; port: number }>;
-  /** Opens `GET /metrics` with all networks, and the probes `/livez` and `/readyz`. A network's own are behind its name. */
+  /** Opens `GET /metrics` for Prometheus, and the probes `/livez` and `/readyz`, on a port of their own (D24). */
   listenMetrics(address: ListenAddress): Promise<{ url: string; port: number }>;
   /**
-   * Opens the operators' API, where a network's routes are behind its name.
+   * Opens the operators' API on a port of its own (D25).
    * @throws {@link StartError} without `adminTokens`.
    */
   listenAdmin(address: ListenAddress): Promise<{ url: string; port: number }>;
-  /**
-   * Starts the lanes of a network's new waivers, and stops those of waivers that are gone.
-   * @throws {@link InvalidOptionsError} if the list is empty or not valid, or if there is no such network. Then nothing changes.
-   */
-  setWaivers(network: string, accounts: readonly WaiverAccount[]): Promise<void>;
-  /**
-   * Changes options of a network while it runs, or before it is tried again: those of {@link ReloadableOptions}. Those that are
-   * absent get their defaults, but for those of the process: the admin tokens and the lowest level of the log, which counts for all.
-   * @throws {@link InvalidOptionsError} with every problem, or the store's error. Then nothing changes.
-   */
-  setOptions(network: string, changed: ReloadableOptions): Promise<void>;
-  /**
-   * Changes options of several networks, by their names, as {@link setOptions} does: of all, or of none.
-   * @throws {@link InvalidOptionsError} with every problem of all networks, or the error of one's store. Then nothing changes.
-   */
-  setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>): Promise<void>;
-  /** Calls the listener with the name of a network whose waivers an operator asks all replicas to read again. */
-  onReloadRequested(listener: (network: string) => void): void;
   /**
    * Uses another certificate for new connections; those that are open go on.
    * @throws {@link InvalidOptionsError} if it is not valid, or if the service started without one. Then nothing changes.
    */
   setCertificate(tls: TlsCertificate): void;
-  /** Ends all networks at the same time, as a service with one network ends. Further calls resolve with the first one. */
+  /**
+   * Is not ready any more, and serves for `shutdownDelayMs`. Then it accepts nothing more, waits for the open lines, finishes
+   * what is signed, releases the lanes, answers the lines that are still open, and closes the store: within `shutdownMs` and a
+   * moment. Further calls resolve with the first one.
+   */
   close(): Promise<void>;
 }
 
-/** Builds the service as `createNetworks` describes. */
-export async function buildNetworks(
-  given: NetworksOptions,
-  signal: AbortSignal | undefined,
-): Promise<NetworksServer> {
+/** A service that starts or runs: its networks, and what they share. */
+interface Service {
+  /** The options of the process, which all networks share. */
+  readonly options: ResolvedOptions;
+  readonly slots: readonly NetworkSlot[];
+  readonly database: Database;
+  readonly ports: Ports;
+  readonly log: Logger;
+  readonly leaving: AbortController;
+  readonly reloadRequests: EventEmitter<{ request: [network: string] }>;
+}
+
+/**
+ * Builds a service as `createServer` and `createNetworks` describe: the database, the ports, and a slot for each network, in
+ * which the network starts.
+ */
+export async function openService(given: NetworksOptions, signal: AbortSignal | undefined) {
   const networks = resolveNetworks(given);
-  const { options } = networks[0] as (typeof networks)[0];
+  const [{ options, isAlone }] = networks;
   const log = createLog(options.logLevel);
   reportCrypto(await useNativeCrypto(), log);
   warnOfTransport(options, log);
   const version = await readVersion();
   const database = await openDatabase(options, log, signal, networks.length);
   const leaving = new AbortController();
-  const registry = new Registry();
-  const metrics = createProcessMetrics(registry);
   const reloadRequests = new EventEmitter<{ request: [network: string] }>().setMaxListeners(0);
+  const shared = { database, version, log, registry: new Registry(), leaving: leaving.signal };
   const onReloadRequested = (network: string) => void reloadRequests.emit("request", network);
-  const slots = networks.map((network) => {
-    const { name } = network;
-    const labels = { name, chainId: network.options.chainId, process: metrics };
-    const ofNetwork = log.child({ network: name });
-    return new NetworkSlot({
-      network,
-      database,
-      version,
-      log: ofNetwork,
-      labels,
-      leaving: leaving.signal,
-      onReloadRequested,
-    });
-  });
-  const built = createNetworksPorts({ slots, log, version, metrics, registry, leaving: leaving.signal });
-  const service: Service = { slots, database, ...built, leaving, reloadRequests };
-  await firstAttempts(slots, built.ports, signal);
-  if (signal?.aborted || slots.every(({ running }) => running === undefined)) {
+  const slots = networks.map((network) => new NetworkSlot({ ...shared, network, onReloadRequested }));
+  const ports = createPorts({ ...shared, options, slots });
+  const service: Service = { options, slots, database, ports, log, leaving, reloadRequests };
+  try {
+    await startNetworks(service, signal);
+  } catch (error) {
     await shutDown(service, 0);
-    signal?.throwIfAborted();
-    throw new StartError(
-      `no network can start: ${slots.map(({ place, trouble }) => `${place.name}: ${trouble}`).join("; ")}`,
-    );
+    throw error;
   }
-  log.info(
-    { crypto: crypto.name, networks: networks.map(({ name }) => name), version },
-    "the service is built",
+  const served = isAlone ? { chainId: options.chainId } : { networks: networks.map(({ name }) => name) };
+  log.info({ crypto: crypto.name, ...served, version }, "the service is built");
+  return { server: serverOf(service), slots };
+}
+
+/** @throws the reason why a network that is alone cannot start, {@link StartError} if none of several can, or the signal's reason. */
+async function startNetworks({ slots, ports }: Service, signal: AbortSignal | undefined): Promise<void> {
+  const [first] = slots;
+  const isAlone = first?.place.isAlone;
+  const started = isAlone ? first.start(ports) : startSeveral(slots, ports);
+  await Promise.race([started, new Promise<void>((resolve) => signal && onAbort(signal, resolve))]);
+  signal?.throwIfAborted();
+  if (slots.some(({ running }) => running !== undefined)) return;
+  throw new StartError(
+    `no network can start: ${slots.map(({ place, trouble }) => `${place.name}: ${trouble}`).join("; ")}`,
   );
-  return serverOf(service, { options, log });
 }
 
 /** The time that networks have for their start while another one runs already. */
@@ -130,14 +109,9 @@ const START_MS = 3_000;
  * runs, it waits for the others for {@link START_MS} at most: a start may hang, as behind a lock in the database, and must not keep
  * the ports closed, nor the others from being tried again.
  */
-async function firstAttempts(
-  slots: readonly NetworkSlot[],
-  ports: NetworksPorts["ports"],
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function startSeveral(slots: readonly NetworkSlot[], ports: Ports): Promise<void> {
   const isOver = new AbortController();
-  const attempts = slots.map((slot) => slot.start(ports));
-  const all = Promise.all(attempts);
+  const all = Promise.all(slots.map((slot) => slot.tryToStart(ports)));
   const running = slots.map(async (slot) => {
     await slot.keepTrying();
     if (slot.running === undefined) throw new Error("the network does not run");
@@ -146,28 +120,13 @@ async function firstAttempts(
     () => sleepUnless(START_MS, isOver.signal),
     () => all,
   );
-  const aborted = new Promise<void>((resolve) => {
-    if (signal) onAbort(signal, resolve);
-  });
-  await Promise.race([all, oneForLong, aborted]);
+  await Promise.race([all, oneForLong]);
   isOver.abort();
 }
 
-interface Service extends NetworksPorts {
-  readonly slots: readonly NetworkSlot[];
-  readonly database: Database;
-  readonly leaving: AbortController;
-  readonly reloadRequests: EventEmitter<{ request: [network: string] }>;
-}
-
-function serverOf(
-  service: Service,
-  {
-    options,
-    log,
-  }: { readonly options: NetworkSlot["place"]["options"]; readonly log: ReturnType<typeof createLog> },
-): NetworksServer {
-  const { slots, apps, reloadRequests } = service;
+function serverOf(service: Service): NetworksServer {
+  const { options, slots, log, reloadRequests } = service;
+  const { apps } = service.ports;
   let closed: Promise<void> | undefined;
   return {
     get networks() {
@@ -176,7 +135,8 @@ function serverOf(
     listen: (address) => listen(apps.api, address, options),
     listenMetrics: (address) => listen(apps.operators, address, options),
     async listenAdmin(address) {
-      if (options.adminTokens.length === 0) throw new StartError("the admin API needs a token");
+      if (slots.every(({ hasAdminTokens }) => !hasAdminTokens))
+        throw new StartError("the admin API needs a token");
       return listen(apps.admin, address, options);
     },
     setWaivers: (network, accounts) => setWaivers(slots, network, accounts),
@@ -237,8 +197,8 @@ async function setWaivers(
 ): Promise<void> {
   const slot = slotOf(slots, name);
   const { chainId } = slot.place.options;
-  const changed = new Set(waiversOf(chainId, accounts));
   const others = slots.filter((other) => other !== slot && other.place.options.chainId === chainId);
+  const changed = new Set(others.length > 0 ? waiversOf(chainId, accounts) : []);
   const taken = others
     .flatMap((other) => waiversOf(chainId, other.waivers))
     .filter((waiver) => changed.has(waiver));
@@ -247,8 +207,9 @@ async function setWaivers(
   await slot.setWaivers(accounts);
 }
 
-/** Ends the networks as one service ends, all at the same time. */
-async function shutDown({ slots, database, apps, leaving }: Service, delayMs: number): Promise<void> {
+/** Ends all networks at the same time, in the order of {@link ServicePorts.close}. */
+async function shutDown({ slots, database, ports, leaving }: Service, delayMs: number): Promise<void> {
+  const { apps } = ports;
   leaving.abort();
   if (delayMs > 0) await sleep(delayMs);
   const drained = Promise.all(slots.map((slot) => slot.drain()));

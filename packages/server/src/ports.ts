@@ -1,70 +1,83 @@
 import type { FastifyInstance } from "fastify";
 import { AggregatorRegistry, Gauge, type Registry } from "prom-client";
-import { connectionLimits, OPERATORS_CONNECTIONS } from "./http/limits/connections.js";
-import { keepScrapers, scraperLimits } from "./http/operatorsApp.js";
-import { createSharedPort } from "./http/port/sharedPort.js";
-import type { HttpApps, SharedPorts } from "./httpApps.js";
+import {
+  type ConnectionLimits,
+  connectionLimits,
+  OPERATORS_CONNECTIONS,
+  type OpenConnections,
+} from "./http/limits/connections.js";
+import { IDLE_SCRAPER_MS, OPERATORS_ROUTES } from "./http/operatorsApp.js";
+import { createPort } from "./http/port/port.js";
+import type { HttpApps, PortsOfApps } from "./httpApps.js";
+import type { ResolvedOptions } from "./model/options/options.js";
 import type { Logger } from "./model/telemetry/log.js";
-import type { ProcessMetrics } from "./model/telemetry/processMetrics.js";
+import { createProcessMetrics } from "./model/telemetry/processMetrics.js";
 import type { NetworkSlot } from "./networkSlot.js";
 
-export interface NetworksPortsOptions {
+export interface PortsOptions {
+  /** The options that all networks share. */
+  readonly options: ResolvedOptions;
   readonly slots: readonly NetworkSlot[];
   readonly log: Logger;
   readonly version: string;
-  /** The metrics of the process, and the registry that they are in. */
-  readonly metrics: ProcessMetrics;
+  /** The metrics of the process. */
   readonly registry: Registry;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
 }
 
-/** The ports of a service with several networks. */
-export interface NetworksPorts {
+/** The ports of a service: the app that listens on each, and what the networks' apps share of it. */
+export interface Ports {
   readonly apps: Readonly<Record<keyof HttpApps, FastifyInstance>>;
-  readonly ports: SharedPorts;
+  readonly shared: PortsOfApps;
 }
 
 /**
- * Builds the ports of a service with several networks. On the public one a network has its path or hosts; on those of the
- * operators it has its name as its path.
+ * Builds the ports of a service. On the public one a network has its path or hosts; on those of the operators it has its name as
+ * its path. A network that is alone has every path of every port.
  */
-export function createNetworksPorts(options: NetworksPortsOptions): NetworksPorts {
-  const { slots, log, metrics, leaving } = options;
-  const [first] = slots;
-  if (first === undefined) throw new Error("a service needs a network");
-  // These are the same for all networks.
-  const shared = first.place.options;
-  const { tls, trustedProxies } = shared;
-  const api = createSharedPort({
+export function createPorts(portsOptions: PortsOptions): Ports {
+  const { options, slots, log, registry, leaving } = portsOptions;
+  const metrics = createProcessMetrics(registry);
+  const { tls, trustedProxies } = options;
+  const api = createPort({
     places: slots.map((slot) => ({ ...slot.place, app: () => slot.running?.apps.api })),
-    ...{ log, metrics, leaving, tls, timeouts: shared, limits: connectionLimits(shared), isCounted: true },
+    ...{ log, metrics, leaving, tls, timeouts: options, limits: connectionLimits(options), isCounted: true },
   });
   const placesOf = (name: "operators" | "admin") =>
     slots.map((slot) => ({
       ...{ name: slot.place.name, path: `/${slot.place.name}`, hosts: [] },
       app: () => slot.running && { app: slot.running.apps[name] },
     }));
-  const operators = createSharedPort({
+  const operators = createPort({
     places: placesOf("operators"),
     ...{ log, metrics, tls, limits: scraperLimits(trustedProxies), routes: OPERATORS_ROUTES },
   });
   keepScrapers(operators.app, operators.port.connections);
-  serveOperators(operators.app, options);
-  const admin = createSharedPort({
+  if (slots.some(({ place }) => !place.isAlone)) serveOperators(operators.app, portsOptions);
+  // Connections without a good token make room first, so that nobody keeps the operators out.
+  const admin = createPort({
     places: placesOf("admin"),
     ...{ log, metrics, tls, limits: { ...OPERATORS_CONNECTIONS, trustedProxies } },
   });
   return {
     apps: { api: api.app, operators: operators.app, admin: admin.app },
-    ports: { api: api.port, operators: operators.port, admin: admin.port },
+    shared: { api: api.port, operators: operators.port, admin: admin.port },
   };
 }
 
-const OPERATORS_ROUTES = ["/livez", "/readyz", "/metrics"].map((path) => ({ method: "GET", path }));
+/** Returns the limits of the connections of the metrics' port. */
+function scraperLimits(trustedProxies: readonly string[]): ConnectionLimits {
+  return { ...OPERATORS_CONNECTIONS, keylessMs: IDLE_SCRAPER_MS, trustedProxies };
+}
 
-/** Serves the metrics of all networks on one page, and the probes of the whole service. */
-function serveOperators(app: FastifyInstance, options: NetworksPortsOptions): void {
+/** There is no key here to tell a scraper by, so whoever has been silent for longest makes room. */
+function keepScrapers({ server }: FastifyInstance, connections: OpenConnections): void {
+  server.on("request", ({ socket }) => connections.renew(socket));
+}
+
+/** Serves the metrics of several networks on one page, and the probes of the whole service. */
+function serveOperators(app: FastifyInstance, options: PortsOptions): void {
   const { slots, version, registry } = options;
   addNetworkGauge(options);
   app.get("/livez", () => ({
@@ -100,7 +113,7 @@ async function readinessOf({ running, trouble }: NetworkSlot) {
   return { ready: false, message: `the network does not run: ${trouble}` };
 }
 
-function addNetworkGauge({ slots, registry }: Pick<NetworksPortsOptions, "slots" | "registry">): void {
+function addNetworkGauge({ slots, registry }: Pick<PortsOptions, "slots" | "registry">): void {
   new Gauge({
     name: "gas_waiver_network_up",
     help: "1 if the network runs, 0 while it cannot start and is tried again; with several networks alone.",
