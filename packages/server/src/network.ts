@@ -14,7 +14,7 @@ import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
 import { recordSecretsRead } from "./keys/auditSecrets.js";
 import { ConfiguredGrants, type ConfiguredRights } from "./keys/configuredGrants.js";
 import { type IdentifiedToken, identifyKeys, identifyTokens } from "./keys/configuredKeys.js";
-import { type KeyDirectory, openKeyDirectory } from "./keys/directory.js";
+import { KeyDirectory } from "./keys/directory.js";
 import { startLanes } from "./lane/startLanes.js";
 import { startAuditingFailures } from "./maintenance/auditFailures.js";
 import { limitsOfService } from "./model/keys/caller.js";
@@ -108,7 +108,7 @@ export async function openNetwork(foundations: NetworkFoundations): Promise<Netw
   const ending = new AbortController();
   let keys: KeyDirectory | undefined;
   try {
-    keys = await openKeyDirectory({ store, log, options });
+    keys = await KeyDirectory.open({ store, log, options });
     const secrets = await identifySecrets(store, options);
     if (secrets.configuredKeys.length === 0 && keys.size === 0)
       log.warn("there is no API key: nobody can submit");

@@ -9,7 +9,7 @@ import { rewindToChain } from "./chain/rewind.js";
 import type { EndpointHeads } from "./chain/rpc/endpointHeads.js";
 import type { Rpc } from "./chain/rpc/rpc.js";
 import type { WaiverHealth } from "./health/readiness.js";
-import { createIntake } from "./intake/intake.js";
+import { Intake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
 import { type LaneDirectory, openLaneDirectory } from "./lane/choose/directory.js";
 import { createLaneStatusCache } from "./lane/choose/laneStatusCache.js";
@@ -29,7 +29,7 @@ import { createMetrics, type Metrics } from "./model/telemetry/metrics.js";
 import { addRetentionGauge, addStoreGauges } from "./model/telemetry/storeMetrics.js";
 import type { Registry } from "./policy/registry.js";
 import { createPolicySource, type PolicySource } from "./policy/source.js";
-import { createRefusals } from "./results/refusals.js";
+import { Refusals } from "./results/refusals.js";
 import { openReplicaNotifications } from "./results/replicaNotifications.js";
 import { createResults } from "./results/results.js";
 import { createSubmissionsByHash } from "./results/submissionsByHash.js";
@@ -145,7 +145,7 @@ function createMessaging({ store, log, replica, chainRef }: RelayBase) {
     replica,
     notifyReplicas: notifications.notifyResults,
   });
-  const refusals = createRefusals({ store, reading: store.forRole("reading"), log });
+  const refusals = new Refusals({ store, reading: store.forRole("reading"), log });
   const byHash = createSubmissionsByHash(store.forRole("reading"), chainRef);
   return { notifications, results, refusals, byHash, reloadRequests: createReloadRequests() };
 }
@@ -307,7 +307,7 @@ function createRelayIntake(
   { metrics, policies, directory, announceWork, statuses }: Coordination,
   { acceptedWork, laneOffers }: LaneParts,
 ) {
-  return createIntake({
+  return new Intake({
     ...base,
     store: base.store.forRole("accepting"),
     reading: base.store.forRole("reading"),

@@ -15,18 +15,6 @@ import {
 import type { GatewayMethods } from "./methods.js";
 import { refusalFor } from "./words.js";
 
-/** Answers JSON-RPC like a node of a chain without fees, on which this service waives the gas. */
-export interface Gateway {
-  /**
-   * Answers a message: a request, or a batch of them.
-   * @param message parsed JSON.
-   * @param subscriptions of the client's connection; undefined over HTTP, which cannot carry any.
-   * @returns the answer as JSON; undefined if the message has notifications alone.
-   * @throws {@link ProtocolError} `RATE_EXCEEDED`, for the message as a whole.
-   */
-  answer(message: unknown, caller: Caller, subscriptions?: Subscriptions): Promise<string | undefined>;
-}
-
 export interface GatewayDependencies {
   readonly methods: GatewayMethods;
   /** Counts the reads of a message. @throws {@link ProtocolError} `RATE_EXCEEDED`, and then counts none. */
@@ -37,10 +25,6 @@ export interface GatewayDependencies {
   readonly log: Logger;
 }
 
-export function createGateway(dependencies: GatewayDependencies): Gateway {
-  return new MethodGateway(dependencies);
-}
-
 type ReadRequest = ReturnType<typeof readRequest>;
 
 /** Whoever sent a message, with the subscriptions of its connection. */
@@ -49,13 +33,21 @@ interface Client {
   readonly subscriptions: Subscriptions | undefined;
 }
 
-class MethodGateway implements Gateway {
+/** Answers JSON-RPC like a node of a chain without fees, on which this service waives the gas. */
+export class Gateway {
   readonly #dependencies: GatewayDependencies;
 
   constructor(dependencies: GatewayDependencies) {
     this.#dependencies = dependencies;
   }
 
+  /**
+   * Answers a message: a request, or a batch of them.
+   * @param message parsed JSON.
+   * @param subscriptions of the client's connection; undefined over HTTP, which cannot carry any.
+   * @returns the answer as JSON; undefined if the message has notifications alone.
+   * @throws {@link ProtocolError} `RATE_EXCEEDED`, for the message as a whole.
+   */
   async answer(message: unknown, caller: Caller, subscriptions?: Subscriptions): Promise<string | undefined> {
     const client = { caller, subscriptions };
     if (Array.isArray(message)) return await this.#answerBatch(message, client);

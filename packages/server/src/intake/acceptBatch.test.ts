@@ -6,10 +6,9 @@ import { silent } from "../../test/support/testPostgres.js";
 import { innerOf, WAIVER } from "../../test/support/user.js";
 import { limitsOfService } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
-import type { ResultLines } from "../results/lines.js";
 import type { LineSource } from "../results/resultLine.js";
 import type { Acceptance, NewSubmission } from "../store/accept/newSubmission.js";
-import { createBatchAcceptor } from "./acceptBatch.js";
+import { type AdmittedRequest, BatchAcceptor } from "./acceptBatch.js";
 
 const waiver = hexToBytes(WAIVER);
 const rules: InnerTxRules = {
@@ -38,18 +37,14 @@ function startAccepting(transactions: readonly string[]) {
   let onWrite = () => {};
   let isStopping = false;
   let isComplete = false;
-  const lines: ResultLines = {
+  const lines: AdmittedRequest["lines"] = {
     expect: () => {},
     add: (added) => lineSources.push(...added),
     complete: () => {
       isComplete = true;
     },
-    stream: () => {
-      throw new Error("the test reads no lines");
-    },
-    cancel: () => {},
   };
-  const acceptor = createBatchAcceptor({
+  const acceptor = new BatchAcceptor({
     acceptAll: (newSubmissions) =>
       new Promise<Acceptance[]>((resolve, reject) => {
         const finish = () => resolve(newSubmissions.map(() => ({ kind: "accepted", waiver })));

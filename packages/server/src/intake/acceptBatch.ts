@@ -47,29 +47,11 @@ export interface BatchAcceptorDependencies {
 export interface AdmittedRequest {
   readonly caller: Caller;
   readonly rules: InnerTxRules;
-  readonly lines: ResultLines;
+  readonly lines: Pick<ResultLines, "expect" | "add" | "complete">;
   /** The request's idempotency key with its hashes (D18), if the client sent one. */
   readonly keyed?: IdempotentRequest | undefined;
   /** Called when this many more of the transactions have been accepted or refused. */
   onDecided(transactions: number): void;
-}
-
-export interface BatchAcceptor {
-  /**
-   * Validates a request's transactions and accepts the valid ones, a slice at a time. So the first lines leave before
-   * the last transaction is validated, and other requests get their turns in between.
-   * @returns when the first slice is in the store. `completed` resolves when every transaction is accepted or has the
-   *   result line of a failure, and never rejects.
-   * @throws {@link ProtocolError} of code `UNAVAILABLE`, or `IDEMPOTENCY_KEY_REUSED`. Then nothing is known to be accepted.
-   */
-  accept(
-    transactions: readonly string[],
-    request: AdmittedRequest,
-  ): Promise<{ readonly completed: Promise<void> }>;
-}
-
-export function createBatchAcceptor(dependencies: BatchAcceptorDependencies): BatchAcceptor {
-  return new SliceAcceptor(dependencies);
 }
 
 /** A request with the ids of its transactions. A request that repeats an idempotency key gets the ids of the first request under it. */
@@ -85,7 +67,8 @@ interface ValidatedSlice {
 /** Transactions that are validated without a turn of the event loop in between: half a millisecond. */
 const TRANSACTIONS_AT_ONCE = 5;
 
-class SliceAcceptor implements BatchAcceptor {
+/** Accepts the transactions of requests that have room in the queue. */
+export class BatchAcceptor {
   readonly #dependencies: BatchAcceptorDependencies;
   readonly #eventLoop = createEventLoopYield();
 
@@ -93,6 +76,13 @@ class SliceAcceptor implements BatchAcceptor {
     this.#dependencies = dependencies;
   }
 
+  /**
+   * Validates a request's transactions and accepts the valid ones, a slice at a time. So the first lines leave before
+   * the last transaction is validated, and other requests get their turns in between.
+   * @returns when the first slice is in the store. `completed` resolves when every transaction is accepted or has the
+   *   result line of a failure, and never rejects.
+   * @throws {@link ProtocolError} of code `UNAVAILABLE`, or `IDEMPOTENCY_KEY_REUSED`. Then nothing is known to be accepted.
+   */
   async accept(transactions: readonly string[], request: AdmittedRequest) {
     const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
     const [first, ...laterSlices] = slicesOf(transactions);

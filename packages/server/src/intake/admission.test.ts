@@ -7,7 +7,7 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
-import { createAdmission } from "./admission.js";
+import { Admission } from "./admission.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -17,7 +17,7 @@ useTestStore("shared", async (opened) => {
 });
 
 it("a key that floods the queue beyond its share takes no other key's room, and is admitted when it fits", async () => {
-  const admission = createAdmission({ store, options: { queueCapacity: 100 }, chainRef: 1 });
+  const admission = new Admission({ store, options: { queueCapacity: 100 }, chainRef: 1 });
   const limits = { ...LIMITS, queueShare: 0.5 };
   const flooding = callerOf("flooding", { limits });
   // All requests come while the store is being counted.
@@ -33,7 +33,7 @@ it("a key that floods the queue beyond its share takes no other key's room, and 
 });
 
 it("counts each transaction once while its request is being accepted", async () => {
-  const admission = createAdmission({ store, options: { queueCapacity: 100 }, chainRef: lane.chain });
+  const admission = new Admission({ store, options: { queueCapacity: 100 }, chainRef: lane.chain });
   const limits = { ...LIMITS, queueShare: 0.5 };
   const large = await admission.admit(callerOf("key", { limits }), 40);
   const slice = Array.from({ length: 20 }, (_, i) => newSubmissionOf(i + 1));

@@ -5,15 +5,6 @@ import { queueLengths } from "../store/accept/queueLengths.js";
 import type { LaneFloor } from "../store/lanes/laneFloors.js";
 import type { Store } from "../store/store.js";
 
-/** Bounds the queue of submissions that wait for a broadcast (D22). A request is admitted whole or not at all. */
-export interface Admission {
-  /**
-   * Reserves room in the queue.
-   * @throws {@link ProtocolError} of code `QUEUE_FULL`.
-   */
-  admit(caller: Caller, transactions: number): Promise<AdmittedTransactions>;
-}
-
 /** The room of one request. */
 export interface AdmittedTransactions {
   /** Call when this many more of the transactions are in the store, whose counts have them from then on, or refused. */
@@ -35,10 +26,6 @@ const COUNT_MAX_AGE_MS = 100;
 /** Counting takes at most a twentieth of the time, also while dead rows that cannot be removed make it slow. */
 const PERIODS_PER_COUNT = 20;
 
-export function createAdmission(dependencies: AdmissionDependencies): Admission {
-  return new QueueAdmission(dependencies);
-}
-
 /** Numbers of transactions, in all and for each key. */
 class Tally {
   total = 0;
@@ -55,11 +42,12 @@ class Tally {
 }
 
 /**
+ * Bounds the queue of submissions that wait for a broadcast (D22). A request is admitted whole or not at all.
  * Between two counts of the store, every transaction that was accepted or refused since the last count began counts as
  * queued. The sum may be too high, and never too low, so the store is counted again before a request is
  * refused.
  */
-class QueueAdmission implements Admission {
+export class Admission {
   readonly #dependencies: AdmissionDependencies;
   /** Admitted transactions that are not decided yet. Those of a write that is running may be in the store already. */
   readonly #entering = new Tally();
@@ -76,6 +64,10 @@ class QueueAdmission implements Admission {
     this.#dependencies = dependencies;
   }
 
+  /**
+   * Reserves room in the queue.
+   * @throws {@link ProtocolError} of code `QUEUE_FULL`.
+   */
   async admit(caller: Caller, transactions: number): Promise<AdmittedTransactions> {
     const isFresh = performance.now() - this.#countedAt < this.#countMaxAgeMs;
     if (!isFresh) await this.#recount();

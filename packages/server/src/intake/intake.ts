@@ -8,7 +8,7 @@ import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
-import { awaitLines, linesOf, type ResultLinesOptions } from "../results/lines.js";
+import { linesOf, ResultLines, type ResultLinesOptions } from "../results/lines.js";
 import { OpenRequests } from "../results/openRequests.js";
 import type { Refusals } from "../results/refusals.js";
 import type { LineGroup } from "../results/resultLine.js";
@@ -20,42 +20,14 @@ import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { LaneFloor } from "../store/lanes/laneFloors.js";
 import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
-import { type BatchAcceptor, createBatchAcceptor } from "./acceptBatch.js";
-import { type Admission, createAdmission } from "./admission.js";
+import { BatchAcceptor } from "./acceptBatch.js";
+import { Admission } from "./admission.js";
 import {
   type AcceptedSubmission,
   createIdempotency,
   type Idempotency,
   keyedRequestOf,
 } from "./idempotency.js";
-
-/** Takes batches of signed InnerTxs: admits them to the queue, accepts them, and gives the lines of their results. */
-export interface Intake {
-  /**
-   * Resolves when the whole request is admitted and its first transactions are in the store.
-   * @returns the lines, each as soon as it is known.
-   * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL`, `UNAVAILABLE` or `INVALID_REQUEST` (D21).
-   */
-  submit(
-    caller: Caller,
-    transactions: readonly string[],
-    wait: Wait,
-    terms?: SubmitTerms,
-  ): Promise<AsyncIterable<LineGroup>>;
-  /**
-   * Gives the lines of earlier submissions of this key (D23), and those that were refused.
-   * @param names ids, or hashes of transactions.
-   * @throws {@link ProtocolError} of code `UNAVAILABLE`.
-   */
-  watch(caller: Caller, names: readonly string[], wait: Wait): Promise<AsyncIterable<LineGroup>>;
-  /** Refuses all further requests. */
-  stopAccepting(): void;
-  readonly isStopping: boolean;
-  /** Resolves when no request waits for lines. */
-  linesEnded(): Promise<void>;
-  /** Ends all open lines with what is known. */
-  endLines(): void;
-}
 
 /** The optional terms of one request. */
 export interface SubmitTerms {
@@ -99,11 +71,8 @@ export interface IntakeDependencies {
 /** Stands for all calldata shorter than a selector, which policies treat alike (D4). */
 const NO_CALLDATA = new Uint8Array(0);
 
-export function createIntake(dependencies: IntakeDependencies): Intake {
-  return new SubmissionIntake(dependencies);
-}
-
-class SubmissionIntake implements Intake {
+/** Takes batches of signed InnerTxs: admits them to the queue, accepts them, and gives the lines of their results. */
+export class Intake {
   readonly #dependencies: IntakeDependencies;
   readonly #admission: Admission;
   readonly #idempotency: Idempotency;
@@ -117,9 +86,9 @@ class SubmissionIntake implements Intake {
     const { store, options, policies, refusals, log, chainRef, replica } = dependencies;
     const { chooseLane, acceptedWork, laneOffers } = dependencies;
     const place = { chain: chainRef, origin: replica };
-    this.#admission = createAdmission(dependencies);
+    this.#admission = new Admission(dependencies);
     this.#idempotency = createIdempotency({ store, retentionMs: options.idempotencyMs, place });
-    this.#acceptor = createBatchAcceptor({
+    this.#acceptor = new BatchAcceptor({
       acceptAll: createAcceptAll(store, place, { onWrite: acceptedWork.prepare, offer: laneOffers.offer }),
       idempotency: this.#idempotency,
       carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
@@ -135,12 +104,17 @@ class SubmissionIntake implements Intake {
     return this.#isStopping;
   }
 
+  /**
+   * Resolves when the whole request is admitted and its first transactions are in the store.
+   * @returns the lines, each as soon as it is known.
+   * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL`, `UNAVAILABLE` or `INVALID_REQUEST` (D21).
+   */
   async submit(
     caller: Caller,
     transactions: readonly string[],
     wait: Wait,
     { idempotencyKey, refund = () => {}, timeoutMs }: SubmitTerms = {},
-  ) {
+  ): Promise<AsyncIterable<LineGroup>> {
     const { options, policies, chainRef } = this.#dependencies;
     const keyed =
       idempotencyKey === undefined
@@ -153,7 +127,7 @@ class SubmissionIntake implements Intake {
     });
     if ("earlier" in entered) return linesOf(this.#linesOptions(wait, timeoutMs), entered.earlier);
     const { admitted } = entered;
-    const lines = awaitLines(this.#linesOptions(wait, timeoutMs));
+    const lines = new ResultLines(this.#linesOptions(wait, timeoutMs));
     try {
       const rules = rulesFor(caller, options, policies.current());
       const request = { caller, rules, lines, keyed, onDecided: admitted.leave };
@@ -178,21 +152,29 @@ class SubmissionIntake implements Intake {
     });
   }
 
-  async watch(caller: Caller, names: readonly string[], wait: Wait) {
+  /**
+   * Gives the lines of earlier submissions of this key (D23), and those that were refused.
+   * @param names ids, or hashes of transactions.
+   * @throws {@link ProtocolError} of code `UNAVAILABLE`.
+   */
+  async watch(caller: Caller, names: readonly string[], wait: Wait): Promise<AsyncIterable<LineGroup>> {
     if (this.#isStopping) throw shuttingDown();
     return await mapStoreErrors(() =>
       resumeLines(this.#linesOptions(wait), caller, names, this.#dependencies),
     );
   }
 
+  /** Refuses all further requests. */
   stopAccepting(): void {
     this.#isStopping = true;
   }
 
+  /** Resolves when no request waits for lines. */
   linesEnded(): Promise<void> {
     return this.#openRequests.ended();
   }
 
+  /** Ends all open lines with what is known. */
   endLines(): void {
     this.#closing.abort();
   }

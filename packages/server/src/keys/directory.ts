@@ -15,26 +15,6 @@ import { serialized } from "../util/serialized.js";
 import { keyIdIn } from "./apiKey.js";
 import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";
 
-/** The keys of the store in memory, so that authentication needs no query, and works while the store is unavailable. */
-export interface KeyDirectory {
-  /**
-   * @param text the whole key.
-   * @param hash the SHA-256 of the text.
-   * @throws ProtocolError of code `UNAUTHORIZED`. The message never repeats the key.
-   */
-  authenticate(text: string, hash: Buffer): Grant;
-  /**
-   * Reads the changes from the store. The promise resolves after a read that started after this call.
-   * @param full reads all keys instead, because the service's limits have changed, or the store may be another one now: a backup
-   * that was restored.
-   */
-  refresh(full?: boolean): Promise<void>;
-  readonly size: number;
-  /** The origins that some publishable key permits (D32). A preflight of a browser names an origin, and no key. */
-  readonly origins: ReadonlySet<string>;
-  close(): void;
-}
-
 type ServiceLimits = Parameters<typeof limitsOfService>[0] & Pick<ResolvedOptions, "queueCapacity">;
 
 export interface KeyDirectoryDependencies {
@@ -49,15 +29,8 @@ export interface KeyDirectoryDependencies {
 /** The polling interval. Notifications apply most changes earlier. In the worst case a change applies after twice this time. */
 const REFRESH_MS = 500;
 
-/** Opens the directory and reads the keys. */
-export async function openKeyDirectory(dependencies: KeyDirectoryDependencies): Promise<KeyDirectory> {
-  const directory = new CachedKeys(dependencies);
-  await directory.refresh();
-  directory.poll();
-  return directory;
-}
-
-class CachedKeys implements KeyDirectory {
+/** The keys of the store in memory, so that authentication needs no query, and works while the store is unavailable. */
+export class KeyDirectory {
   readonly #dependencies: KeyDirectoryDependencies;
   readonly #now: () => number;
   readonly #keys = new Map<string, CachedKey>();
@@ -71,20 +44,34 @@ class CachedKeys implements KeyDirectory {
   readonly #read = serialized(() => this.#readChanges());
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(dependencies: KeyDirectoryDependencies) {
+  private constructor(dependencies: KeyDirectoryDependencies) {
     this.#dependencies = dependencies;
     this.#now = dependencies.now ?? (() => performance.now());
+  }
+
+  /** Opens the directory and reads the keys. */
+  static async open(dependencies: KeyDirectoryDependencies): Promise<KeyDirectory> {
+    const directory = new KeyDirectory(dependencies);
+    await directory.refresh();
+    directory.#poll();
+    return directory;
   }
 
   get size(): number {
     return this.#keys.size;
   }
 
+  /** The origins that some publishable key permits (D32). A preflight of a browser names an origin, and no key. */
   get origins(): ReadonlySet<string> {
     this.#origins ??= new Set([...this.#keys.values()].flatMap((key) => key.origins));
     return this.#origins;
   }
 
+  /**
+   * @param text the whole key.
+   * @param hash the SHA-256 of the text.
+   * @throws ProtocolError of code `UNAUTHORIZED`. The message never repeats the key.
+   */
   authenticate(text: string, hash: Buffer): Grant {
     const key = this.#keys.get(keyIdIn(text) ?? "");
     if (key) return key.authenticate(hash, this.#storeTime());
@@ -94,12 +81,17 @@ class CachedKeys implements KeyDirectory {
     throw unknownKey();
   }
 
+  /**
+   * Reads the changes from the store. The promise resolves after a read that started after this call.
+   * @param full reads all keys instead, because the service's limits have changed, or the store may be another one now: a backup
+   * that was restored.
+   */
   refresh(full = false): Promise<void> {
     this.#isFullReadDue ||= full;
     return this.#read();
   }
 
-  poll(): void {
+  #poll(): void {
     const { log } = this.#dependencies;
     this.#timer = setInterval(() => {
       // Also while the store is unavailable, because keys expire without it.

@@ -6,7 +6,7 @@ import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import type { Store } from "../store/store.js";
 import { hashOfKey } from "./apiKey.js";
-import { type KeyDirectory, openKeyDirectory } from "./directory.js";
+import { KeyDirectory } from "./directory.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 
 let store: Store;
@@ -24,7 +24,7 @@ afterEach(async () => {
 const OPTIONS = { ...LIMITS, keyQueueShare: LIMITS.queueShare, queueCapacity: 1_000 };
 
 async function directory(now?: () => number, options = OPTIONS): Promise<KeyDirectory> {
-  const opened = await openKeyDirectory({ store, log: silent, options, ...(now && { now }) });
+  const opened = await KeyDirectory.open({ store, log: silent, options, ...(now && { now }) });
   directories.push(opened);
   return opened;
 }

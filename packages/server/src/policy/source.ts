@@ -3,9 +3,9 @@ import { RpcUnavailableError } from "../chain/rpc/rpc.js";
 import { StartError } from "../model/errors.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
-import { followRegistry } from "./followRegistry.js";
 import { configuredPolicies, type PolicySet, registryPolicies, type WaiverTargets } from "./policySet.js";
 import { type Registry, RegistryUnreadableError } from "./registry.js";
+import { RegistryFollower } from "./registryFollower.js";
 
 /** Knows what the waivers may send: from the chain's registry, from the configuration, or from both. */
 export interface PolicySource {
@@ -70,7 +70,7 @@ export function createPolicySource({
   };
   const follower =
     registry &&
-    followRegistry({
+    new RegistryFollower({
       registry,
       log,
       pollIntervalMs: options.pollIntervalMs,

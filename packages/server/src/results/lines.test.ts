@@ -8,7 +8,7 @@ import { outcomeOf } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { createMetrics } from "../model/telemetry/metrics.js";
 import type { Store } from "../store/store.js";
-import { awaitLines } from "./lines.js";
+import { ResultLines } from "./lines.js";
 import { OpenRequests } from "./openRequests.js";
 import type { LineGroup, LineSource } from "./resultLine.js";
 import { createResults, type Results } from "./results.js";
@@ -44,7 +44,7 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
   const results = countedResults();
   const closing = new AbortController();
   const openRequests = new OpenRequests();
-  const lines = awaitLines({
+  const lines = new ResultLines({
     store,
     results,
     metrics,
@@ -106,7 +106,7 @@ describe("the result lines of a request", () => {
 
   it("include transactions that are added later, until the request is complete, even while the service closes", async () => {
     const { results, closing, lines, moved } = request();
-    const laterLines = awaitLines({
+    const laterLines = new ResultLines({
       store,
       results,
       metrics,

@@ -30,43 +30,22 @@ export interface ResultLinesOptions {
   readonly closing: AbortSignal;
 }
 
-/** The result lines of one request, each as soon as it is known (D14). */
-export interface ResultLines {
-  /** Listens for updates of these submissions from now on. */
-  expect(ids: readonly string[]): void;
-  /** Adds some of the request's transactions. Each gets one line. */
-  add(entries: readonly LineSource[]): void;
-  /** Marks the request as complete: nothing more is added. */
-  complete(): void;
-  /**
-   * Yields the lines of all transactions, those that are added later too, and together those that are known at the same time.
-   * A consumer that leaves ends the listening, never the work (D19).
-   */
-  stream(): AsyncIterable<LineGroup>;
-  /** Ends the listening. */
-  cancel(): void;
-}
-
 /** The largest group of lines. A client that does not read makes the service hold one for each request. */
 const LINES_OF_GROUP = 100;
-
-/** Collects the lines of one request. */
-export function awaitLines(request: ResultLinesOptions): ResultLines {
-  return new RequestLines(request);
-}
 
 /** Yields the lines of transactions that are all known already. */
 export function linesOf(
   request: ResultLinesOptions,
   entries: readonly LineSource[],
 ): AsyncIterable<LineGroup> {
-  const lines = awaitLines(request);
+  const lines = new ResultLines(request);
   lines.add(entries);
   lines.complete();
   return lines.stream();
 }
 
-class RequestLines implements ResultLines {
+/** The result lines of one request, each as soon as it is known (D14). */
+export class ResultLines {
   readonly #request: ResultLinesOptions;
   readonly #startedAt = performance.now();
   readonly #leave: () => void;
@@ -89,12 +68,14 @@ class RequestLines implements ResultLines {
     this.#leave = request.openRequests.enter();
   }
 
+  /** Listens for updates of these submissions from now on. */
   expect(ids: readonly string[]): void {
     if (ids.length === 0 || this.#hasLeft) return;
     const onUpdate = (id: string, update: SubmissionUpdate) => this.#onUpdate(id, update);
     this.#unsubscribes.push(this.#request.results.subscribe(ids, onUpdate));
   }
 
+  /** Ends the listening. */
   cancel(): void {
     this.#hasLeft = true;
     this.#wakeUp();
@@ -102,6 +83,7 @@ class RequestLines implements ResultLines {
     this.#leave();
   }
 
+  /** Adds some of the request's transactions. Each gets one line. */
   add(entries: readonly LineSource[]): void {
     const earlier: string[] = [];
     for (const entry of entries) {
@@ -120,11 +102,16 @@ class RequestLines implements ResultLines {
     this.#wakeUp();
   }
 
+  /** Marks the request as complete: nothing more is added. */
   complete(): void {
     this.#complete = true;
     this.#wakeUp();
   }
 
+  /**
+   * Yields the lines of all transactions, those that are added later too, and together those that are known at the same time.
+   * A consumer that leaves ends the listening, never the work (D19).
+   */
   stream(): AsyncIterable<LineGroup> {
     const lines = this.#generate();
     const leave = lines.return.bind(lines);

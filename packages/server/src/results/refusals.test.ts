@@ -9,11 +9,11 @@ import type { RefusedLine } from "../model/submission/refusedRecord.js";
 import { dropOldRefusals, findRefusals } from "../store/refusals/refusals.js";
 import type { OpenStore } from "../store/store.js";
 import {
-  createRefusals,
   MAX_WAITING_REFUSALS,
   REFUSALS_OF_KEY,
   REFUSALS_OF_REPLICA,
   REFUSALS_PER_WRITE,
+  Refusals,
 } from "./refusals.js";
 
 let opened: OpenStore | undefined;
@@ -41,7 +41,7 @@ function countedStore() {
 
 const CLOCK = { ms: 0 };
 function refusalsOn(given: OpenStore) {
-  return createRefusals({ store: given, reading: store(), log: silent, now: () => CLOCK.ms });
+  return new Refusals({ store: given, reading: store(), log: silent, now: () => CLOCK.ms });
 }
 
 const error = new ProtocolError("WRONG_CHAIN_ID", "the chain is another", { chainId: "1", expected: "2201" });

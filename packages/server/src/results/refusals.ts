@@ -7,20 +7,6 @@ import type { OpenStore, Store } from "../store/store.js";
 import { isStoreUnavailable } from "../store/storeTrouble.js";
 import { createTokenPool, type TokenPool, type TokenRate } from "../util/tokenPool.js";
 
-/**
- * Keeps refused lines for those who look up their ids (D15). No request waits for it: this replica has a refusal in memory
- * from the moment of its line, and writes it with others soon after, from when on every replica finds it. Rates bound how
- * much a flood of bad lines makes the service keep; what is beyond them is told by its line alone.
- */
-export interface Refusals {
-  /** Keeps the lines, as far as the rates allow. */
-  keep(caller: Caller, lines: readonly RefusedLine[]): void;
-  /** Finds the refused lines of an API key. Unknown ids are left out. */
-  find(keyId: string, ids: readonly string[]): Promise<RefusedRecord[]>;
-  /** Writes what waits, unless the store is away, and ends. */
-  close(): Promise<void>;
-}
-
 export interface RefusalsDependencies {
   /** The store, over connections that no request waits for. */
   readonly store: Pick<OpenStore, "pool" | "monitor">;
@@ -42,11 +28,12 @@ const WRITE_AFTER_MS = 500;
 /** The most refusals that one statement writes. */
 export const REFUSALS_PER_WRITE = 500;
 
-export function createRefusals(dependencies: RefusalsDependencies): Refusals {
-  return new KeptRefusals(dependencies);
-}
-
-class KeptRefusals implements Refusals {
+/**
+ * Keeps refused lines for those who look up their ids (D15). No request waits for it: this replica has a refusal in memory
+ * from the moment of its line, and writes it with others soon after, from when on every replica finds it. Rates bound how
+ * much a flood of bad lines makes the service keep; what is beyond them is told by its line alone.
+ */
+export class Refusals {
   readonly #dependencies: RefusalsDependencies;
   readonly #now: () => number;
   /** The refusals that the store does not have yet, by the ids of their lines. */
@@ -63,6 +50,7 @@ class KeptRefusals implements Refusals {
     this.#ofReplica = createTokenPool(REFUSALS_OF_REPLICA, this.#now);
   }
 
+  /** Keeps the lines, as far as the rates allow. */
   keep({ keyId, publishable }: Caller, lines: readonly RefusedLine[]): void {
     // D32: a publishable key names nothing by its id, so nobody could look these up.
     if (publishable !== undefined) return;
@@ -74,6 +62,7 @@ class KeptRefusals implements Refusals {
     this.#writeSoon();
   }
 
+  /** Finds the refused lines of an API key. Unknown ids are left out. */
   async find(keyId: string, ids: readonly string[]): Promise<RefusedRecord[]> {
     const waiting = ids.flatMap((id) => {
       const refusal = this.#waiting.get(id.toLowerCase());
@@ -84,6 +73,7 @@ class KeptRefusals implements Refusals {
     return [...waiting, ...(await findRefusals(this.#dependencies.reading, keyId, others))];
   }
 
+  /** Writes what waits, unless the store is away, and ends. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -6,14 +6,6 @@ import { heightIn } from "../logRange.js";
 import { type AnnouncedBlock, AnnouncedBlocks, MAX_ANNOUNCED } from "./announcedBlocks.js";
 import { type Announcement, announcementOf, announcementOfHeader, removalsOf } from "./announcement.js";
 
-/** Announces each new block to the subscriptions of all clients, which one set of calls to the node serves. */
-export interface BlockFeed {
-  /** @returns a function that ends the listening. */
-  onHead(listener: HeadListener): () => void;
-  /** @returns a function that ends the listening. */
-  onLogs(listener: LogListener): () => void;
-}
-
 export type HeadListener = (header: Announcement) => void;
 
 export interface LogListener {
@@ -40,11 +32,6 @@ const RETRY_MS = 500;
 /** Headers that are sent, and logs that filters compare, in one turn of the event loop. */
 const ANNOUNCED_PER_TURN = 10_000;
 
-/** The feed works while somebody listens. */
-export function createBlockFeed(dependencies: BlockFeedDependencies): BlockFeed {
-  return new RpcBlockFeed(dependencies);
-}
-
 /** A block as the node has answered it. */
 interface ReadBlock {
   readonly height: bigint;
@@ -52,7 +39,11 @@ interface ReadBlock {
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-class RpcBlockFeed implements BlockFeed {
+/**
+ * Announces each new block to the subscriptions of all clients, which one set of calls to the node serves.
+ * The feed works while somebody listens.
+ */
+export class BlockFeed {
   readonly #dependencies: BlockFeedDependencies;
   readonly #heads = new Set<HeadListener>();
   readonly #logs = new Set<LogListener>();
@@ -68,10 +59,12 @@ class RpcBlockFeed implements BlockFeed {
     this.#dependencies = dependencies;
   }
 
+  /** @returns a function that ends the listening. */
   onHead(listener: HeadListener): () => void {
     return this.#listen(this.#heads, listener);
   }
 
+  /** @returns a function that ends the listening. */
   onLogs(listener: LogListener): () => void {
     return this.#listen(this.#logs, listener);
   }

@@ -29,7 +29,10 @@ export interface SubscribedClient {
   onLost(): void;
 }
 
-export function createSubscriptions(feed: BlockFeed, client: SubscribedClient): Subscriptions {
+export function createSubscriptions(
+  feed: Pick<BlockFeed, "onHead" | "onLogs">,
+  client: SubscribedClient,
+): Subscriptions {
   const ends = new Map<string, () => void>();
   /** The addresses and topics that the filters of all subscriptions keep in memory. */
   let filterValues = 0;

@@ -1,6 +1,6 @@
 import { createAnswerCache } from "../../gateway/answerCache.js";
-import { type BlockFeed, createBlockFeed, type NewBlocks } from "../../gateway/feed/blockFeed.js";
-import { createGateway, type Gateway } from "../../gateway/gateway.js";
+import { BlockFeed, type NewBlocks } from "../../gateway/feed/blockFeed.js";
+import { Gateway } from "../../gateway/gateway.js";
 import { MAX_BATCH_CALLS } from "../../gateway/jsonRpc.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
@@ -54,12 +54,12 @@ export function buildGateway(services: GatewayServices): {
     version: health.version,
   });
   const countReads = countReadsBy(options);
-  const gateway = createGateway({
+  const gateway = new Gateway({
     ...{ methods, countReads, log },
     maxBatchCalls: MAX_BATCH_CALLS,
     maxAnswerBytes: options.gatewayAnswerBytes,
   });
-  return { gateway, blockFeed: createBlockFeed({ rpc: gatewayRpc, newBlocks: blockEvents, log }) };
+  return { gateway, blockFeed: new BlockFeed({ rpc: gatewayRpc, newBlocks: blockEvents, log }) };
 }
 
 function rateLimits(ratePerSecond: number): RateLimits {

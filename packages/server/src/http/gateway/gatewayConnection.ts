@@ -8,8 +8,8 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
-  readonly gateway: Gateway;
-  readonly blockFeed: BlockFeed;
+  readonly gateway: Pick<Gateway, "answer">;
+  readonly blockFeed: Pick<BlockFeed, "onHead" | "onLogs">;
   readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
 }
 

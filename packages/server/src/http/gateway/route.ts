@@ -13,7 +13,7 @@ import type { SocketAcceptor } from "../socket/socket.js";
 import { upgradeRequired } from "../socket/upgradeRequired.js";
 
 export interface GatewayRouteServices {
-  readonly gateway: Gateway;
+  readonly gateway: Pick<Gateway, "answer">;
   readonly authenticator: Authenticator;
   readonly log: Logger;
   readonly metrics: Metrics;

@@ -29,13 +29,9 @@ async function appWith(submit: Intake["submit"]) {
   const metrics = createMetrics(new Registry(), () => []);
   const app = fastify();
   app.setErrorHandler(createErrorHandler(log, metrics));
-  const intake: Intake = {
+  const intake = {
     submit,
     watch: async () => none(),
-    stopAccepting: () => {},
-    isStopping: false,
-    linesEnded: async () => {},
-    endLines: () => {},
   };
   const revocation = new AbortController();
   const authenticator = authenticatorOf(KEYS);

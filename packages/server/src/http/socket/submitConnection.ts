@@ -19,7 +19,7 @@ import type { ReadLimiter } from "../limits/readLimiter.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "./connection.js";
 
 export interface SubmitDependencies extends ConnectionDependencies {
-  readonly intake: Intake;
+  readonly intake: Pick<Intake, "submit" | "watch">;
   readonly rateLimiter: RateLimiter;
   readonly readLimiter: ReadLimiter;
   readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;

@@ -3,23 +3,6 @@ import type { Logger } from "../model/telemetry/log.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
 import type { BlockRef, Registry, RegistryReading } from "./registry.js";
 
-/** Follows the registry: reads it again whenever it may have changed. */
-export interface RegistryFollower {
-  /**
-   * Reads the registry for the first time, and starts to follow it.
-   * @throws the error of {@link Registry.read}. The registry is followed all the same.
-   */
-  start(): Promise<void>;
-  /**
-   * To be called with each new block, and when the waivers change.
-   * @param height the height of the chain, if it is known.
-   */
-  refresh(height?: bigint): void;
-  /** Reads all policies again, whatever blocks show. @throws the error of {@link Registry.read}. */
-  reread(): Promise<void>;
-  close(): Promise<void>;
-}
-
 export interface FollowRegistryOptions {
   readonly registry: Registry;
   readonly log: Logger;
@@ -37,14 +20,11 @@ const INTERVALS_WITHOUT_BLOCK = 25;
 const INTERVALS_AFTER_FAILURE = 5;
 
 /**
+ * Follows the registry: reads it again whenever it may have changed.
  * Checks for events with every new block. Without an event it reads no policy. After an event,
  * and whenever one may have been missed (a reorg, a node that was away, another waiver), it reads all policies again.
  */
-export function followRegistry(options: FollowRegistryOptions): RegistryFollower {
-  return new PollingFollower(options);
-}
-
-class PollingFollower implements RegistryFollower {
+export class RegistryFollower {
   readonly #options: FollowRegistryOptions;
   readonly #timer = createWakeableTimer();
   #isClosed = false;
@@ -61,6 +41,10 @@ class PollingFollower implements RegistryFollower {
     this.#options = options;
   }
 
+  /**
+   * Reads the registry for the first time, and starts to follow it.
+   * @throws the error of {@link Registry.read}. The registry is followed all the same.
+   */
   async start(): Promise<void> {
     try {
       await this.#refreshOnce();
@@ -69,11 +53,16 @@ class PollingFollower implements RegistryFollower {
     }
   }
 
+  /**
+   * To be called with each new block, and when the waivers change.
+   * @param height the height of the chain, if it is known.
+   */
   refresh(height?: bigint): void {
     this.#height = height;
     this.#timer.wake();
   }
 
+  /** Reads all policies again, whatever blocks show. @throws the error of {@link Registry.read}. */
   reread(): Promise<void> {
     return this.#refreshOnce({ forget: true });
   }
