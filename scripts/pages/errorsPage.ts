@@ -21,7 +21,7 @@ A request that is refused as a whole has accepted nothing, unless the reason is 
 
 Under an \`Idempotency-Key\` nothing is tried again: for 24 hours, unless the operator set another time, the same request gets the same refusals and the same submissions, even where the transaction would pass by now.
 
-To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/retries.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
+To try it again, send it under another \`Idempotency-Key\`, or without one ([how](guides/follow.md#use-an-idempotency-key)). A request that was refused as a whole may be sent again under its \`Idempotency-Key\`.`;
 
 const DETAILS_TEXT =
   '`details` has `retry` for every reason, and these values for some. A name has one meaning, whatever the reason. All of them are optional: a service leaves out what it does not know, and an older one has no details. With the SDK, `detailsOf(error, "NONCE_GAP")?.missing` reads them with their types. Numbers that may pass 2^53 are decimal text.';

@@ -5,7 +5,6 @@ import { commandsPage } from "./commandsPage.js";
 import { errorsPage } from "./errorsPage.js";
 import { exitStatusesPage } from "./exitStatusesPage.js";
 import { httpPage } from "./httpPage.js";
-import { lifePictures } from "./lifePictures.js";
 import { limitsPage } from "./limitsPage.js";
 import { metricsPage } from "./metricsPage.js";
 import { settingsPage } from "./settingsPage.js";
@@ -28,7 +27,6 @@ const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const [path, render] of Object.entries(PAGES)) files.set(path, await render());
-  for (const [name, picture] of lifePictures()) files.set(`docs/concepts/life/${name}`, picture);
   files.set("packages/cli/gas-waiver.schema.json", `${JSON.stringify(configSchema(), null, 2)}\n`);
   return files;
 }

@@ -15,11 +15,15 @@ export interface CodeBlock {
   readonly text: string;
 }
 
-/** A program of a document: a block that says `run`, with those behind it that say `continued`. */
+/**
+ * A program of a document: a block that says `run`, with those behind it that say `continued`. Blocks in tabs have the
+ * tab's label, such as `[viem]`, and continue the program of that tab.
+ */
 export interface DocumentedProgram {
   readonly file: string;
   readonly line: number;
   readonly language: "js" | "sh";
+  readonly label: string | undefined;
   readonly text: string;
 }
 
@@ -41,9 +45,12 @@ export function programsOf(blocks: readonly CodeBlock[]): DocumentedProgram[] {
   for (const { file, line, language, words, text } of blocks) {
     if (!words.includes("run")) continue;
     if (language !== "js" && language !== "sh") throw new Error(`${file}:${line} is neither js nor sh`);
-    const before = programs.findLastIndex((one) => one.file === file && one.language === language);
+    const label = words.find((word) => word.startsWith("["));
+    const before = programs.findLastIndex(
+      (one) => one.file === file && one.language === language && one.label === label,
+    );
     const continued = programs[before];
-    if (!words.includes("continued")) programs.push({ file, line, language, text });
+    if (!words.includes("continued")) programs.push({ file, line, language, label, text });
     else if (continued === undefined) throw new Error(`${file}:${line} continues nothing`);
     else programs[before] = { ...continued, text: `${continued.text}\n${text}` };
   }

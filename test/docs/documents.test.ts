@@ -90,6 +90,8 @@ describe("the programs of the documents", () => {
     );
     expect([...new Set(skipped.map(({ file }) => file))]).toEqual([
       "docs/guides/gateway.md",
+      // Excerpts of docs/guides/send.md.
+      "docs/index.md",
       // test/recipes/testing.test.ts
       "docs/recipes/testing.md",
     ]);

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { generatedFiles } from "../../scripts/pages/index.js";
-import { lifePictures } from "../../scripts/pages/lifePictures.js";
 import { root } from "../support/program.js";
 
 const files = await generatedFiles();
@@ -18,11 +17,5 @@ describe("the generated files", () => {
 describe("the JSON Schema of the configuration file", () => {
   it("is part of the package", () => {
     expect(JSON.parse(read("packages/cli/package.json")).files).toContain("gas-waiver.schema.json");
-  });
-});
-
-describe("the pictures of a submission's life", () => {
-  it.each([...lifePictures().keys()])("%s is shown by the page", (file) => {
-    expect(read("docs/concepts/life.md")).toContain(`](life/${file})`);
   });
 });

@@ -119,7 +119,7 @@ describe.skipIf(!hasBrowser)("the documents' site in a browser", { timeout: 300_
   it.each([
     "/",
     "/guides/capacity.html",
-    "/guides/viem.html",
+    "/guides/send.html",
     "/reference/settings.html",
     "/errors.html",
     "/concepts/life.html",
