@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 const ALL = ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"];
 /** Tests beside the code that replace no module, and change nothing of their process that they do not restore. */
-const SHARED = ["packages/{protocol,client,devnet,server}/src/**/*.test.ts"];
+const SHARED = ["packages/{protocol,client,devnet,server}/src/**/*.test.ts", "test/**/*.test.ts"];
 
 export default defineConfig({
   // Tests run against the sources: every package exports them under the "source" condition.

@@ -1,8 +1,9 @@
-// The promise of the documents: one command, then ethers and fetch alone. This file imports no package of the repository.
+// The promise of the documents: one command, then ethers and fetch alone.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
@@ -51,7 +52,7 @@ describe("gas-waiver dev", () => {
     expect(program.stdout).toContain(`token    ${TOKEN}  USDT0`);
     expect(program.stdout.match(/^ {2}[123]\. /gm)).toHaveLength(3);
     const [, command = ""] = program.stdout.match(/3\. .*npx gas-waiver (accounts .*)$/m) ?? [];
-    const again = Program.gasWaiver([...command.split(" "), "--json"]);
+    const again = gasWaiver([...command.split(" "), "--json"]);
     expect(await again.ended, again.stderr).toEqual({ status: 0, signal: null });
     expect(JSON.parse(again.stdout)).toContainEqual({
       ...{ index: 13, address: account(13).address, privateKey: account(13).privateKey, role: "funded" },
@@ -61,7 +62,7 @@ describe("gas-waiver dev", () => {
 
   it("prints one line of JSON for scripts, with the limits of the service as they are asked for", async () => {
     const flags = ["--json", "--no-demo", "--max-batch-size", "1", "--port", "0", "--rpc-port", "0"];
-    const script = Program.gasWaiver(["dev", ...flags, "--data-dir", freshFolder()]);
+    const script = gasWaiver(["dev", ...flags, "--data-dir", freshFolder()]);
     await expect.poll(() => script.stdout, { timeout: 60_000 }).toContain("\n");
     const { url: service, rpcUrl: node, apiKey, accounts } = JSON.parse(script.stdout);
     expect(accounts).toHaveLength(18);

@@ -1,6 +1,7 @@
 // A devnet with --state-dir, killed at random moments under load: a restart has every announced block, and goes on from it.
 import { keccak256, type TransactionLike } from "ethers";
 import { describe, expect, it } from "vitest";
+import { gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { rpcOf } from "./support/jsonRpc.js";
 import { Program } from "./support/program.js";
@@ -154,7 +155,7 @@ describe("a chain in a folder", () => {
   }, async () => {
     const [stateDir, dataDir] = [freshFolder(), freshFolder()];
     const dev = () =>
-      Program.gasWaiver([
+      gasWaiver([
         ...["dev", "--port", "0", "--rpc-port", "0", "--block-time", "100", "--no-demo"],
         ...["--state-dir", stateDir, "--data-dir", dataDir],
       ]);

@@ -1,14 +1,25 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
+import { gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, processesWith } from "./support/program.js";
 
 /** The most time that a program may take to end after a signal, also while it starts. */
 const END_WITHIN_MS = 5_000;
 
-const dev = (dataDir: string, ...flags: string[]) =>
-  Program.gasWaiver(["dev", "--port", "0", "--rpc-port", "0", "--data-dir", dataDir, ...flags]);
+const devArguments = (dataDir: string, ...flags: string[]) => [
+  "dev",
+  "--port",
+  "0",
+  "--rpc-port",
+  "0",
+  "--data-dir",
+  dataDir,
+  ...flags,
+];
+/** Starts `gas-waiver dev` in a process of its own. */
+const dev = (dataDir: string, ...flags: string[]) => Program.gasWaiver(devArguments(dataDir, ...flags));
 
 describe("a signal", () => {
   it.each([
@@ -47,7 +58,7 @@ describe.concurrent("a start that fails", () => {
       const dataDir = freshFolder();
       const free = flag === "--port" ? "--rpc-port" : "--port";
       const args = ["dev", "--data-dir", dataDir, flag, String(port), free, "0"];
-      const program = Program.gasWaiver(args);
+      const program = gasWaiver(args);
       expect(await program.ended).toEqual({ status: 1, signal: null });
       expect(program.stderr).toBe(`gas-waiver: port ${port} of 127.0.0.1 is in use by another program\n`);
       expect(processesWith(dataDir)).toEqual([]);
@@ -67,7 +78,7 @@ describe.concurrent("a start that fails", () => {
   });
 
   it("reports wrong settings with status 2", async () => {
-    const program = dev(freshFolder(), "--prot", "1", "--block-time", "soon");
+    const program = gasWaiver(devArguments(freshFolder(), "--prot", "1", "--block-time", "soon"));
     expect(await program.ended).toEqual({ status: 2, signal: null });
     expect(program.stderr).toContain("--prot");
     expect(program.stderr).toContain("--block-time");
@@ -78,7 +89,7 @@ describe("a second start on the same data folder", () => {
   it("finds the earlier submissions, and adopts its new chain", async () => {
     const dataDir = freshFolder();
     for (const earlierCount of [0, 1, 2]) {
-      const program = dev(dataDir, "--block-time", "100");
+      const program = gasWaiver(devArguments(dataDir, "--block-time", "100"));
       await program.ready();
       expect(program.stdout).toContain(`${earlierCount} earlier submission`);
       expect(program.stdout).toMatch(/user's USDT0\s+1,000,000\s+999,975\n/);

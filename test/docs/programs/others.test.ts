@@ -1,0 +1,3 @@
+import { describePrograms } from "./documentedPrograms.js";
+
+describePrograms(/^(?!docs\/(?:guides|recipes)\/)/);
