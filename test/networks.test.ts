@@ -16,7 +16,7 @@ import {
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { createConnection } from "../packages/server/src/store/database.js";
+import { createConnection } from "../packages/server/src/store/database/database.js";
 import { deferred } from "../packages/server/test/support/deferred.js";
 import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createConnection } from "../packages/server/src/store/database.js";
+import { createConnection } from "../packages/server/src/store/database/database.js";
 import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
 import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
 import { type CommandLine, gasWaiver } from "./support/commandLine.js";

@@ -7,7 +7,7 @@ import { connect, createWaiverClient, type ResultLine } from "@gas-waiver/client
 import { Wallet } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { openPool } from "../packages/server/src/store/database.js";
+import { openPool } from "../packages/server/src/store/database/database.js";
 import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { Balancer } from "./support/balancer.js";
 import { freshFolder } from "./support/freshFolder.js";

@@ -3,7 +3,7 @@
 //
 //   node service.mjs <the node's address> <data folder>
 import { PerformanceObserver } from "node:perf_hooks";
-import { createConnection } from "../../packages/server/dist/store/database.js";
+import { createConnection } from "../../packages/server/dist/store/database/database.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { startService } from "../startService.mjs";

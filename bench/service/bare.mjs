@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import { pino } from "pino";
 import { createPoster } from "../../packages/server/dist/chain/httpPoster.js";
-import { prepared } from "../../packages/server/dist/store/statements.js";
+import { prepared } from "../../packages/server/dist/store/database/statements.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { answerBenchmark } from "./contestant.mjs";
 import { sendCall } from "./shape.mjs";

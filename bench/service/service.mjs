@@ -1,7 +1,7 @@
 // The service on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
 //   node service.mjs <the node's address> <data folder> <configured|created|gateway>
-import { createConnection } from "../../packages/server/dist/store/database.js";
+import { createConnection } from "../../packages/server/dist/store/database/database.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { startService, UNLIMITED } from "../startService.mjs";
 import { answerBenchmark } from "./contestant.mjs";

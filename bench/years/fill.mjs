@@ -14,7 +14,7 @@ import {
 } from "../../packages/protocol/dist/index.js";
 import { identifyKeys } from "../../packages/server/dist/keys/configuredKeys.js";
 import { adoptChain, lastChain } from "../../packages/server/dist/store/chains.js";
-import { setAnswerTimeout } from "../../packages/server/dist/store/database.js";
+import { setAnswerTimeout } from "../../packages/server/dist/store/database/database.js";
 import { summarizeDay } from "../../packages/server/dist/store/outcomes/summarizeDay.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { API_KEY, CHAIN_ID, GENESIS_HASH, WAIVER } from "../service/shape.mjs";

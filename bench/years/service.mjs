@@ -1,7 +1,7 @@
 // The service of bench:years on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
 //   node service.mjs <the node's address> <data folder>
-import { createConnection, openPool } from "../../packages/server/dist/store/database.js";
+import { createConnection, openPool } from "../../packages/server/dist/store/database/database.js";
 import { dropOldDays } from "../../packages/server/dist/store/outcomes/dropDays.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "../service/contestant.mjs";

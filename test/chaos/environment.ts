@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
 import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
-import { openPool, type Pool } from "../../packages/server/src/store/database.js";
+import { openPool, type Pool } from "../../packages/server/src/store/database/database.js";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
 import { geth } from "../nodeZoo/gethNodes.js";
 import type { Personality } from "../nodeZoo/personality.js";

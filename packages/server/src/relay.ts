@@ -34,7 +34,7 @@ import { openReplicaNotifications } from "./results/replicaNotifications.js";
 import { createResults } from "./results/results.js";
 import { createSubmissionsByHash } from "./results/submissionsByHash.js";
 import { createSigner } from "./signing/signer.js";
-import { databaseNow } from "./store/databaseNow.js";
+import { databaseNow } from "./store/database/databaseNow.js";
 import type { LaneStatus } from "./store/lanes/laneStatus.js";
 import { registerLanes } from "./store/lanes/lease.js";
 import { REWOUND } from "./store/rewind.js";

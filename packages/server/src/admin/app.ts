@@ -9,7 +9,7 @@ import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { Actor } from "../model/keys/auditRecord.js";
 import { invalidTerms } from "../model/keys/keyTerms.js";
 import type { Logger } from "../model/telemetry/log.js";
-import { mapStoreErrors } from "../store/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { createAdminAuthenticator } from "./auth.js";
 import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
 

@@ -3,8 +3,8 @@ import { StartError } from "../model/errors.js";
 import { type DayRange, dayAt, dayOfId, daysOf, endOf, startOf } from "../model/submission/dayRange.js";
 import { toSubmissionRecord } from "../model/submission/submissionRecord.js";
 import { createLog } from "../model/telemetry/log.js";
+import { troubleOf } from "../store/database/storeTrouble.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
-import { troubleOf } from "../store/storeTrouble.js";
 import { firstIdAt } from "../store/submissions/listSubmissions.js";
 import {
   firstKeptId,

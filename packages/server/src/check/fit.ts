@@ -1,8 +1,8 @@
 import { bytesToHex, type ProtocolError } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/client/nodeClient.js";
 import type { Caller, KeyCaps } from "../model/keys/caller.js";
+import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { findDayUse } from "../store/keys/capUse.js";
-import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { type IndexedTransaction, loadAccounts, type SenderAccounts } from "./accounts.js";
 import { type CapReservation, checkCaps } from "./caps.js";

@@ -9,7 +9,7 @@ import {
 import { toQuantity } from "../chain/client/calls.js";
 import type { Caller, LimitedCaller } from "../model/keys/caller.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
-import { mapStoreErrors } from "../store/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import { findHeldNonces, HELD_NONCES_PER_PAGE } from "../store/submissions/findHeldNonces.js";
 import type { HeldTransaction } from "../store/submissions/findHeldTransactions.js";

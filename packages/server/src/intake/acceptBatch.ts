@@ -18,7 +18,7 @@ import type { LineSource } from "../results/resultLine.js";
 import type { Accept } from "../store/accept/groupAccepts.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
-import { mapStoreErrors } from "../store/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { chunk } from "../util/chunk.js";
 import { createEventLoopYield, type RequestPart } from "./eventLoopYield.js";
 import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";

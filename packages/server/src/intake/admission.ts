@@ -2,7 +2,7 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { queueLengths } from "../store/accept/queueLengths.js";
-import type { LaneFloor } from "../store/lanes/laneFloors.js";
+import type { LaneFloor } from "../store/lanes/queue/laneFloors.js";
 import type { Store } from "../store/store.js";
 
 /** The room of one request. */

@@ -13,9 +13,9 @@ import {
   saveDecisions,
 } from "../store/accept/idempotentRequests.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
+import { inTransaction, isTransactionConflict } from "../store/database/transaction.js";
 import type { Queryable, Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
-import { inTransaction, isTransactionConflict } from "../store/transaction.js";
 import { createFairSemaphore } from "../util/fairSemaphore.js";
 
 /**

@@ -8,9 +8,9 @@ import {
 import { DEFAULT_ADDRESS_LIMITS, type KeyTerms } from "../model/keys/keyTerms.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
+import { isStoreUnavailable } from "../store/database/storeTrouble.js";
 import { findKeysChangedSince, type StoredKey } from "../store/keys/apiKeys.js";
 import type { Store } from "../store/store.js";
-import { isStoreUnavailable } from "../store/storeTrouble.js";
 import { serialized } from "../util/serialized.js";
 import { keyIdIn } from "./apiKey.js";
 import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";

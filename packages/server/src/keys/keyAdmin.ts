@@ -16,7 +16,7 @@ import {
 } from "../model/keys/keyTerms.js";
 import { type AuditQuery, auditEntries, recordEvent } from "../store/audit/audit.js";
 import { lastChain } from "../store/chains.js";
-import { databaseNow } from "../store/databaseNow.js";
+import { databaseNow } from "../store/database/databaseNow.js";
 import {
   findKey,
   inKeyTransaction,

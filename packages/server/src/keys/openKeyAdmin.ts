@@ -1,5 +1,5 @@
 import { createLog } from "../model/telemetry/log.js";
-import { databaseNow } from "../store/databaseNow.js";
+import { databaseNow } from "../store/database/databaseNow.js";
 import { openRunningStore, type StoreLocation } from "../store/store.js";
 import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 

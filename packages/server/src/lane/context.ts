@@ -7,7 +7,7 @@ import type { Metrics } from "../model/telemetry/metrics.js";
 import type { Results } from "../results/results.js";
 import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
-import type { LaneFloors } from "../store/lanes/laneFloors.js";
+import type { LaneFloors } from "../store/lanes/queue/laneFloors.js";
 import type { Store } from "../store/store.js";
 import type { Routing } from "./choose/routing.js";
 import type { AcceptedWork } from "./inbox/acceptedWork.js";

@@ -7,7 +7,7 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../store/lanes/inFlight.js";
+import type { InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
 import type { Store } from "../store/store.js";
 import type { SavedSigned } from "../store/transitions/saveSigned.js";
 import { createLaneParties } from "./inbox/laneParties.js";

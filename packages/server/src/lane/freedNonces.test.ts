@@ -5,7 +5,7 @@ import { createHeldLane, createSubmission, newSubmissionOf } from "../../test/su
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import { findInFlight } from "../store/lanes/inFlight.js";
+import { findInFlight } from "../store/lanes/nonces/inFlight.js";
 import type { Store } from "../store/store.js";
 import { failSubmissions } from "./law/reconcile.js";
 import { applyAnswers } from "./send/applyAnswers.js";

@@ -1,6 +1,6 @@
 import type { Logger } from "../model/telemetry/log.js";
+import { isStoreUnavailable } from "../store/database/storeTrouble.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
-import { isStoreUnavailable } from "../store/storeTrouble.js";
 
 /** Logs an error of one of the lane's loops. The loop tries again. */
 export function logFailure(log: Logger, error: unknown, loop: string): void {

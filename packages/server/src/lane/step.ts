@@ -1,10 +1,10 @@
 import { MAX_BATCH_CALLS } from "../chain/rpc/rpc.js";
 import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../store/lanes/inFlight.js";
 import type { Lease } from "../store/lanes/lease.js";
+import type { InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
+import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/queue/unfinished.js";
 import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
-import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/unfinished.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
 import { createLaneParties, type LaneParties } from "./inbox/laneParties.js";

@@ -13,8 +13,8 @@ import {
 } from "@gas-waiver/protocol";
 import type { Caller, KeyCaps } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { findDayUse } from "../store/keys/capUse.js";
-import { mapStoreErrors } from "../store/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
 import type { PolicySet } from "./policySet.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../test/support/testStore.js";
-import { openPool } from "../store/database.js";
+import { openPool } from "../store/database/database.js";
 import { migrate } from "../store/schema/migrate.js";
 import { checkDatabase } from "./checkDatabase.js";
 

@@ -1,10 +1,15 @@
-import { type Connection, createConnection, type DatabaseAddress, databaseRoute } from "../store/database.js";
-import { databaseTlsWarning } from "../store/databaseTls.js";
+import {
+  type Connection,
+  createConnection,
+  type DatabaseAddress,
+  databaseRoute,
+} from "../store/database/database.js";
+import { databaseTlsWarning } from "../store/database/databaseTls.js";
+import { StoreUnavailableError, troubleOf } from "../store/database/storeTrouble.js";
 import { readServerFacts, type StoreRequirements, troubleIn, weaknessesIn } from "../store/primary/facts.js";
 import { assertOwnSessions } from "../store/primary/pooler.js";
 import { embeddedConnection } from "../store/server/embedded.js";
 import type { DatabaseLocation } from "../store/store.js";
-import { StoreUnavailableError, troubleOf } from "../store/storeTrouble.js";
 import { checkStore, type ExpectedStore } from "./checkStore.js";
 import type { DatabaseFinding } from "./databaseFinding.js";
 

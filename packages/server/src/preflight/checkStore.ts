@@ -1,4 +1,4 @@
-import type { Connection } from "../store/database.js";
+import type { Connection } from "../store/database/database.js";
 import { readSchemaFiles } from "../store/schema/schemaFiles.js";
 import type { DatabaseFinding } from "./databaseFinding.js";
 

@@ -2,9 +2,9 @@ import type { RefusedRecord } from "@gas-waiver/protocol";
 import type { Caller } from "../model/keys/caller.js";
 import { type RefusedLine, toRefusedRecord } from "../model/submission/refusedRecord.js";
 import type { Logger } from "../model/telemetry/log.js";
+import { isStoreUnavailable } from "../store/database/storeTrouble.js";
 import { findRefusals, type Refusal, saveRefusals } from "../store/refusals/refusals.js";
 import type { OpenStore, Store } from "../store/store.js";
-import { isStoreUnavailable } from "../store/storeTrouble.js";
 import { createTokenPool, type TokenPool, type TokenRate } from "../util/tokenPool.js";
 
 export interface RefusalsDependencies {

@@ -1,7 +1,7 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import { inLockedTransaction } from "./database/transaction.js";
 import type { Queryable, Store } from "./store.js";
 import { toBuffer } from "./submissionRow.js";
-import { inLockedTransaction } from "./transaction.js";
 import { FAILED_COLUMNS, finishStatement } from "./transitions/finishStatement.js";
 
 /** The identity of a chain. */

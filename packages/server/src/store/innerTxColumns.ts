@@ -1,4 +1,4 @@
-import { byteaArray } from "./statements.js";
+import { byteaArray } from "./database/statements.js";
 
 /** An InnerTx, as a submission stores it. */
 export interface StoredInnerTx {

@@ -1,8 +1,8 @@
 import type { Failure } from "../model/submission/submission.js";
+import { byteaArray } from "./database/statements.js";
+import { inTransaction } from "./database/transaction.js";
 import type { ChangedSubmission } from "./lanes/heldLane.js";
-import { byteaArray } from "./statements.js";
 import type { Queryable, Store } from "./store.js";
-import { inTransaction } from "./transaction.js";
 import { FAILED_COLUMNS, finishStatement } from "./transitions/finishStatement.js";
 
 /** An account and its next nonce by the chain. */

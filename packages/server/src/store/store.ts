@@ -12,8 +12,9 @@ import {
   type Pool,
   type PoolOptions,
   type PoolUse,
-} from "./database.js";
-import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
+} from "./database/database.js";
+import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
+import { troubleOf } from "./database/storeTrouble.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
 import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
@@ -21,9 +22,8 @@ import { assertOwnSessions } from "./primary/pooler.js";
 import { prepareSession, type SessionOptions } from "./primary/session.js";
 import { migrate } from "./schema/migrate.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
-import { troubleOf } from "./storeTrouble.js";
 
-export type { Queryable } from "./database.js";
+export type { Queryable } from "./database/database.js";
 
 /** The open store. Each transition of its rows is a function in a file beside this one, and runs on `pool`. */
 export interface Store {

@@ -1,4 +1,4 @@
-import { prepared } from "./statements.js";
+import { prepared } from "./database/statements.js";
 import type { Store } from "./store.js";
 
 /** A busy second leaves about this many dead rows behind. */

@@ -1,6 +1,6 @@
 // D18, D19: a repeated request goes on where a killed service stopped.
 import { describe, expect, it } from "vitest";
-import { createConnection } from "../../src/store/database.js";
+import { createConnection } from "../../src/store/database/database.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf } from "../support/user.js";

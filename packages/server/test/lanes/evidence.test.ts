@@ -6,8 +6,8 @@ import { CONFIRM_MS, createConfirmations } from "../../src/lane/law/confirmation
 import { type ReconcileContext, reconcile } from "../../src/lane/law/reconcile.js";
 import { requeueMisplaced } from "../../src/lane/law/requeueMisplaced.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
-import { findInFlight } from "../../src/store/lanes/inFlight.js";
-import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/withdrawnWrappers.js";
+import { findInFlight } from "../../src/store/lanes/nonces/inFlight.js";
+import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../../src/store/store.js";
 import { findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
 import { saveFailed } from "../../src/store/transitions/saveFailed.js";

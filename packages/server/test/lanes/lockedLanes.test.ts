@@ -1,6 +1,6 @@
 // Another session of the database holds the rows of lanes: a migration, a report with locks, a forgotten transaction.
 import { expect, it, vi } from "vitest";
-import { createConnection } from "../../src/store/database.js";
+import { createConnection } from "../../src/store/database/database.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { accountsOf, innerOf, userKey } from "../support/user.js";
 

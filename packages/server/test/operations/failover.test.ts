@@ -1,9 +1,9 @@
 // The database's primary fails, is replaced, or loses its standby, while the service runs.
 import "../support/briefPatience.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openPool } from "../../src/store/database.js";
+import { openPool } from "../../src/store/database/database.js";
+import type { StoreUnavailableError } from "../../src/store/database/storeTrouble.js";
 import { openStore } from "../../src/store/store.js";
-import type { StoreUnavailableError } from "../../src/store/storeTrouble.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { silent, TestPostgres } from "../support/testPostgres.js";
 import { GOOD_HEADERS, outcomeOf, type Reply, TestService } from "../support/testService.js";

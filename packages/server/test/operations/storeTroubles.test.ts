@@ -1,8 +1,8 @@
 // The database refuses to work: clients, readiness and the log get a name for each trouble, which ends without a restart.
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
+import { StoreUnavailableError } from "../../src/store/database/storeTrouble.js";
 import { openStore } from "../../src/store/store.js";
-import { StoreUnavailableError } from "../../src/store/storeTrouble.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 

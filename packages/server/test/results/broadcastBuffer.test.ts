@@ -1,7 +1,7 @@
 // The result line is sent as soon as the node has accepted the wrapper; the database write follows.
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { createConnection } from "../../src/store/database.js";
+import { createConnection } from "../../src/store/database/database.js";
 import { GOOD_HEADERS, outcomeOf, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 

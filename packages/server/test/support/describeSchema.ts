@@ -1,4 +1,4 @@
-import type { Queryable } from "../../src/store/database.js";
+import type { Queryable } from "../../src/store/database/database.js";
 
 const OWN =
   "relnamespace = current_schema()::regnamespace and not relispartition and relname <> 'migrations'";

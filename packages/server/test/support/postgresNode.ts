@@ -11,7 +11,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "../../src/model/telemetry/log.js";
-import { createConnection } from "../../src/store/database.js";
+import { createConnection } from "../../src/store/database/database.js";
 import { SUPERUSER } from "../../src/store/server/clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";
 

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { createConnection } from "../../src/store/database.js";
+import { createConnection } from "../../src/store/database/database.js";
 
 /** Notify the channel `tests` after every statement that inserts or updates lanes or submissions. */
 const TRIGGERS = ["lanes", "unfinished", "finished"].map(

@@ -1,6 +1,6 @@
 // The PostgreSQL of the tests: the tests of failovers rely on which commits it loses and which it keeps.
 import { afterEach, describe, expect, it } from "vitest";
-import { createConnection } from "../../src/store/database.js";
+import { createConnection } from "../../src/store/database/database.js";
 import { TestPostgres } from "./testPostgres.js";
 
 let postgres: TestPostgres | undefined;

@@ -3,7 +3,7 @@ import { type Hex, parseResultLine, type ResultLine } from "@gas-waiver/protocol
 import { afterAll, afterEach, beforeAll, type TestContext } from "vitest";
 import { createServer, type Server } from "../../src/createServer.js";
 import type { ServerOptions } from "../../src/model/options/options.js";
-import { createConnection } from "../../src/store/database.js";
+import { createConnection } from "../../src/store/database/database.js";
 import { theDescription } from "./description.js";
 import { CHAIN_ID, type PoolKind } from "./modelChain.js";
 import { ScriptedNode } from "./scriptedNode.js";

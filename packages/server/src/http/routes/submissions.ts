@@ -12,7 +12,7 @@ import type { FastifyReply } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../../model/keys/caller.js";
 import { toSubmissionRecord } from "../../model/submission/submissionRecord.js";
-import { mapStoreErrors } from "../../store/mapStoreErrors.js";
+import { mapStoreErrors } from "../../store/database/mapStoreErrors.js";
 import type { Store } from "../../store/store.js";
 import {
   firstIdAt,

@@ -1,4 +1,4 @@
-import { setBreaker } from "../../store/lanes/setBreaker.js";
+import { setBreaker } from "../../store/lanes/setLaneState.js";
 import type { LaneDependencies } from "../context.js";
 import type { LaneLease } from "../own/lease.js";
 import { type Breaker, createBreaker } from "./breaker.js";

@@ -1,5 +1,5 @@
-import { LaneFloors } from "../../store/lanes/laneFloors.js";
 import { findLaneStatuses, type LaneReading, type LaneStatus } from "../../store/lanes/laneStatus.js";
+import { LaneFloors } from "../../store/lanes/queue/laneFloors.js";
 import type { Store } from "../../store/store.js";
 
 /** The lanes of all replicas as the store had them at the last refresh. */

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { QueuedSender } from "../../store/lanes/laneSnapshot.js";
+import type { QueuedSender } from "../../store/lanes/queue/laneSnapshot.js";
 import { postponeQueued } from "../../store/transitions/postponeQueued.js";
 import { rerouteQueued } from "../../store/transitions/rerouteQueued.js";
 import type { LaneContext } from "../context.js";

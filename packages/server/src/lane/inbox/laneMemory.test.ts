@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
-import type { LaneSnapshot } from "../../store/lanes/laneSnapshot.js";
+import type { LaneSnapshot } from "../../store/lanes/queue/laneSnapshot.js";
 import type { AcceptedSubmission, TakenWork } from "./acceptedWork.js";
 import { createLaneMemory, type LaneMemory } from "./laneMemory.js";
 

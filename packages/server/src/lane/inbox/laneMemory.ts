@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { LaneSnapshot, QueuedSender, QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { LaneSnapshot, QueuedSender, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import type { AcceptedSubmission, TakenWork } from "./acceptedWork.js";
 
 /**

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { LaneSnapshot } from "../../store/lanes/laneSnapshot.js";
+import type { LaneSnapshot } from "../../store/lanes/queue/laneSnapshot.js";
 import { createRecentParties } from "../../util/recentParties.js";
 
 /**

@@ -12,7 +12,7 @@ import type { BlockTransaction } from "../../chain/client/nodeClient.js";
 import type { NonceUse } from "../../chain/nonceProof.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { adoptWrappers, type LostWrapper } from "../../store/lanes/lostWrappers.js";
+import { adoptWrappers, type LostWrapper } from "../../store/lanes/nonces/lostWrappers.js";
 import type { Store } from "../../store/store.js";
 
 /**

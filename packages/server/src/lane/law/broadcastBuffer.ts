@@ -2,7 +2,7 @@ import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Results } from "../../results/results.js";
 import { type ChangedSubmission, type HeldLane, LeaseLostError } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
 import { type BroadcastWrapper, saveBroadcast } from "../../store/transitions/saveBroadcast.js";
 

@@ -30,7 +30,7 @@ import type { Failure } from "../../model/submission/submission.js";
  *   L11 Otherwise the submission stays as it is.
  *
  * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took
- * it, or until a final block shows its nonce used by another transaction (`store/lanes/withdrawnWrappers.ts`).
+ * it, or until a final block shows its nonce used by another transaction (`store/lanes/nonces/withdrawnWrappers.ts`).
  */
 
 /** An answer to the send of a submission's present wrapper. */

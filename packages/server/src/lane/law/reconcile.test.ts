@@ -14,7 +14,7 @@ import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../../chain/cli
 import type { NonceUse } from "../../chain/nonceProof.js";
 import type { SubmissionUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight } from "../../store/lanes/inFlight.js";
+import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import { setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
 import { findSubmissions } from "../../store/submissions/findSubmissions.js";

@@ -5,8 +5,8 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { includedUpdate, type Results } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { LaneFloors } from "../../store/lanes/laneFloors.js";
-import { countOpenWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import type { LaneFloors } from "../../store/lanes/queue/laneFloors.js";
 import type { Store } from "../../store/store.js";
 import { type FailedSubmission, saveFailed } from "../../store/transitions/saveFailed.js";
 import {

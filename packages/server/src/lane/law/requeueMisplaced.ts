@@ -1,5 +1,5 @@
 import type { ChangedSubmission, HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
 import { saveRequeued } from "../../store/transitions/saveRequeued.js";
 import { decide, type Misplacement } from "./law.js";

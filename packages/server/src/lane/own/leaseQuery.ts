@@ -1,9 +1,9 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
+import { isStoreUnavailable } from "../../store/database/storeTrouble.js";
+import { isTransactionConflict } from "../../store/database/transaction.js";
 import { type Lease, takeLease, takeLeases } from "../../store/lanes/lease.js";
 import type { Store } from "../../store/store.js";
-import { isStoreUnavailable } from "../../store/storeTrouble.js";
-import { isTransactionConflict } from "../../store/transaction.js";
 import { logFailure } from "../logFailure.js";
 
 export interface LeaseQueryDependencies {

@@ -1,7 +1,7 @@
 import { bytesEqual, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
-import { countOpenWrappers, findWithdrawnWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { countOpenWrappers, findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../../store/store.js";
 import type { FailedSubmission } from "../../store/transitions/saveFailed.js";
 import { type RequeueOptions, saveRequeued } from "../../store/transitions/saveRequeued.js";

@@ -1,7 +1,7 @@
 import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import { classifySendOutcome } from "../../chain/client/classifySendOutcome.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight, type InFlightSubmission } from "../../store/lanes/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
 import type { WatchContext } from "../context.js";
 import { createRetryPace, type Retries } from "../inbox/retryPace.js";

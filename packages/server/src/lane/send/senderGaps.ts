@@ -1,6 +1,6 @@
 import { bytesToHex, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { NodeClient } from "../../chain/client/nodeClient.js";
-import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 
 /**
  * The nonces of senders that the node did not take. A pool that holds nonces with gaps accepts a sender's later

@@ -5,10 +5,10 @@ import { createHeldLane, newSubmissionOf } from "../../../test/support/submissio
 import { useTestStore } from "../../../test/support/testStore.js";
 import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import { accept } from "../../store/accept/accept.js";
+import { StoreUnavailableError, troubleNamed } from "../../store/database/storeTrouble.js";
+import { inTransaction } from "../../store/database/transaction.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { Store } from "../../store/store.js";
-import { StoreUnavailableError, troubleNamed } from "../../store/storeTrouble.js";
-import { inTransaction } from "../../store/transaction.js";
 import type { LaneContext } from "../context.js";
 import { createLaneParties } from "../inbox/laneParties.js";
 import { acceptOffered } from "./acceptOffered.js";

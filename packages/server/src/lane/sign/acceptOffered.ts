@@ -1,10 +1,10 @@
 import { type ChainNonces, fetchNonces } from "../../chain/nonces.js";
 import { acceptSigned } from "../../store/accept/acceptSigned.js";
 import type { NewSubmission } from "../../store/accept/newSubmission.js";
+import { isStoreUnavailable } from "../../store/database/storeTrouble.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
-import type { LaneSnapshot } from "../../store/lanes/laneSnapshot.js";
-import { isStoreUnavailable } from "../../store/storeTrouble.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { LaneSnapshot } from "../../store/lanes/queue/laneSnapshot.js";
 import type { LaneContext } from "../context.js";
 import type { StepMemory } from "../inbox/laneMemory.js";
 import type { LaneOffer } from "../inbox/laneOffers.js";

@@ -1,9 +1,9 @@
 import type { Failure } from "../../model/submission/submission.js";
-import { findFailedPredecessors } from "../../store/lanes/failedPredecessors.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
-import type { LaneSnapshot, QueuedSender } from "../../store/lanes/laneSnapshot.js";
-import { countOpenWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { findFailedPredecessors } from "../../store/lanes/queue/failedPredecessors.js";
+import type { LaneSnapshot, QueuedSender } from "../../store/lanes/queue/laneSnapshot.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
 import type { StepMemory } from "../inbox/laneMemory.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import { chooseReady, type Room } from "./chooseReady.js";
 
 interface Row {

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import type { Retries } from "../inbox/retryPace.js";
 import type { SenderPlan } from "./plan.js";
 

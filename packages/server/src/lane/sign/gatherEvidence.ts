@@ -5,8 +5,8 @@ import {
   type QueuedSender,
   readLaneSnapshot,
   type SnapshotLimits,
-} from "../../store/lanes/laneSnapshot.js";
-import { readShortQueue } from "../../store/lanes/shortQueue.js";
+} from "../../store/lanes/queue/laneSnapshot.js";
+import { readShortQueue } from "../../store/lanes/queue/shortQueue.js";
 import type { Store } from "../../store/store.js";
 import { reroute } from "../choose/reroute.js";
 import type { LaneContext } from "../context.js";

@@ -1,7 +1,7 @@
 import { type ChainNonces, fetchNonces } from "../../chain/nonces.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { QueuedSender, QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
-import { findLowestNoncesElsewhere } from "../../store/lanes/lowestNoncesElsewhere.js";
+import { findLowestNoncesElsewhere } from "../../store/lanes/nonces/lowestNoncesElsewhere.js";
+import type { QueuedSender, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import type { LaneContext } from "../context.js";
 import { planSender, type SenderPlan } from "./plan.js";
 

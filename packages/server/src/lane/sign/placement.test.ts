@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
-import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import { assertSendersInOrder } from "./placement.js";
 
 const placedAt = (waiverNonce: bigint, user: number, senderNonce: bigint) => ({

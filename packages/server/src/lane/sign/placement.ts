@@ -1,11 +1,11 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
 import {
   type AssignedNonce,
   findAssignedNonces,
   findFirstUnusedNonce,
-} from "../../store/lanes/waiverNonces.js";
+} from "../../store/lanes/nonces/waiverNonces.js";
+import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import type { Store } from "../../store/store.js";
 import type { LaneContext } from "../context.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import { freeNonces, planSender } from "./plan.js";
 
 const GAP_MS = 10_000;

@@ -1,5 +1,5 @@
 import type { Failure } from "../../model/submission/submission.js";
-import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 
 /** The next step of each queued submission of one sender (D20). */
 export interface SenderPlan {

@@ -1,6 +1,6 @@
 import type { LaneSigner } from "../../signing/laneSigner.js";
-import type { InFlightSubmission } from "../../store/lanes/inFlight.js";
-import type { QueuedSubmission } from "../../store/lanes/laneSnapshot.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import type { SignedSubmission } from "../../store/transitions/saveSigned.js";
 import type { Placed } from "./placement.js";
 

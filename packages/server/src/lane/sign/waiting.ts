@@ -3,7 +3,7 @@ import {
   MIN_READ_PER_SENDER,
   type QueuedSender,
   type QueuedSubmission,
-} from "../../store/lanes/laneSnapshot.js";
+} from "../../store/lanes/queue/laneSnapshot.js";
 import { parkQueued, unparkNext, type WaitingSender } from "../../store/transitions/parkQueued.js";
 import { postponeQueued } from "../../store/transitions/postponeQueued.js";
 import type { LaneContext } from "../context.js";

@@ -5,7 +5,7 @@ import {
   findLastFinalInclusion,
   findLastFinalInclusions,
   stopForLostBlocks,
-} from "../../store/lanes/finalInclusions.js";
+} from "../../store/lanes/blocks/finalInclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { WatchContext } from "../context.js";
 

@@ -1,7 +1,7 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { NodeClient } from "../../chain/client/nodeClient.js";
-import { findLastFinalInclusions } from "../../store/lanes/finalInclusions.js";
-import { findNewestInclusions, type RecordedInclusion } from "../../store/lanes/newestInclusions.js";
+import { findLastFinalInclusions } from "../../store/lanes/blocks/finalInclusions.js";
+import { findNewestInclusions, type RecordedInclusion } from "../../store/lanes/blocks/newestInclusions.js";
 import type { Store } from "../../store/store.js";
 
 /** An inclusion that the store has and the node does not show. */

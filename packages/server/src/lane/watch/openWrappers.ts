@@ -1,11 +1,11 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findUnfinishedByIds } from "../../store/lanes/unfinished.js";
 import {
   closeWithdrawnWrappers,
   findOpenWrappers,
   type OpenWrapper,
-} from "../../store/lanes/withdrawnWrappers.js";
+} from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { findUnfinishedByIds } from "../../store/lanes/queue/unfinished.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { WatchContext } from "../context.js";
 import { reconcile } from "../law/reconcile.js";

@@ -1,6 +1,6 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight, type InFlightSubmission } from "../../store/lanes/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
 import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";

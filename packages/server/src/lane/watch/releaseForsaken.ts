@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlightInners, type InFlightInner } from "../../store/lanes/inFlight.js";
+import { findInFlightInners, type InFlightInner } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";
 

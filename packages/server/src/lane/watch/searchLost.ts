@@ -1,9 +1,9 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { NonceUse } from "../../chain/nonceProof.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findUnknownNonces } from "../../store/lanes/lostWrappers.js";
-import { findUnfinishedByIds } from "../../store/lanes/unfinished.js";
-import { findWithdrawnWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
+import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { findUnfinishedByIds } from "../../store/lanes/queue/unfinished.js";
 import type { WatchContext } from "../context.js";
 import { adoptIfLost } from "../law/adoptLost.js";
 import { reconcile } from "../law/reconcile.js";

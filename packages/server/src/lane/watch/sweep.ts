@@ -1,6 +1,6 @@
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findUnfinished } from "../../store/lanes/unfinished.js";
-import { forgetWithdrawnWrappers } from "../../store/lanes/withdrawnWrappers.js";
+import { forgetWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { findUnfinished } from "../../store/lanes/queue/unfinished.js";
 import type { WatchContext } from "../context.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH } from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";

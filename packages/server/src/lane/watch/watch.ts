@@ -1,8 +1,8 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/blocks/unfinalized.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findCandidatesBelow, findInFlight } from "../../store/lanes/inFlight.js";
-import { raiseNonceFloor } from "../../store/lanes/nonceFloor.js";
-import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/unfinalized.js";
+import { findCandidatesBelow, findInFlight } from "../../store/lanes/nonces/inFlight.js";
+import { raiseNonceFloor } from "../../store/lanes/nonces/nonceFloor.js";
 import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
 import type { WatchContext } from "../context.js";

@@ -1,4 +1,4 @@
-import { prepared } from "../statements.js";
+import { prepared } from "../database/statements.js";
 import type { Queryable } from "../store.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";
 import { type Acceptance, columnsOf, type NewSubmission } from "./newSubmission.js";

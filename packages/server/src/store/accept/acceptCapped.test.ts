@@ -4,10 +4,10 @@ import { createHeldLane, newSubmissionOf, TRANSITION_TO } from "../../../test/su
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Changes } from "../../../test/support/user.js";
 import type { KeyCaps } from "../../model/keys/caller.js";
+import { inTransaction } from "../database/transaction.js";
 import { findDayUse, forgetOldCaps } from "../keys/capUse.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
-import { inTransaction } from "../transaction.js";
 import { saveFinal } from "../transitions/saveFinal.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { createAcceptAll } from "./acceptAll.js";

@@ -1,6 +1,6 @@
 import type { KeyCaps } from "../../model/keys/caller.js";
 import type { CapReached } from "../../model/keys/capExceeded.js";
-import { prepared } from "../statements.js";
+import { prepared } from "../database/statements.js";
 import type { Queryable } from "../store.js";
 import type { AcceptPlace } from "./accept.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";

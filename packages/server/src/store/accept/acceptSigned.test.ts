@@ -10,12 +10,12 @@ import {
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
+import { inTransaction } from "../database/transaction.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { registerLanes, takeLease } from "../lanes/lease.js";
 import { withPartitionsLock } from "../outcomes/partitionsLock.js";
 import { summarizeDay } from "../outcomes/summarizeDay.js";
 import type { Store } from "../store.js";
-import { inTransaction } from "../transaction.js";
 import { saveFinal } from "../transitions/saveFinal.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { accept } from "./accept.js";

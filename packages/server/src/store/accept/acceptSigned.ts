@@ -1,5 +1,5 @@
+import { byteaArray, prepared } from "../database/statements.js";
 import { type HeldLane, LeaseLostError, leaseParameters } from "../lanes/heldLane.js";
-import { byteaArray, prepared } from "../statements.js";
 import type { Store } from "../store.js";
 import { columnsOf, type NewSubmission } from "./newSubmission.js";
 

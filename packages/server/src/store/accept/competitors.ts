@@ -1,5 +1,5 @@
 import type { Submission } from "../../model/submission/submission.js";
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Queryable } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { findSubmissions } from "../submissions/findSubmissions.js";

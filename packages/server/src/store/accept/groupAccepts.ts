@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { PartyQueue } from "../../util/partyQueue.js";
-import { isStoreUnavailable } from "../storeTrouble.js";
+import { isStoreUnavailable } from "../database/storeTrouble.js";
 import { CompetitorGoneError } from "./competitors.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
+import { isStoreUnavailable } from "../database/storeTrouble.js";
+import { inTransaction, isTransactionConflict } from "../database/transaction.js";
 import type { Store } from "../store.js";
-import { isStoreUnavailable } from "../storeTrouble.js";
-import { inTransaction, isTransactionConflict } from "../transaction.js";
 import {
   findIdempotentRequest,
   forgetIdempotentRequests,

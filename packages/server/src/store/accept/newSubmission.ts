@@ -1,8 +1,8 @@
 import type { KeyCaps } from "../../model/keys/caller.js";
 import type { CapReached } from "../../model/keys/capExceeded.js";
 import type { Submission } from "../../model/submission/submission.js";
+import { byteaArray } from "../database/statements.js";
 import { innerTxColumns, type StoredInnerTx } from "../innerTxColumns.js";
-import { byteaArray } from "../statements.js";
 
 /** A valid InnerTx that the service is asked to accept. */
 export interface NewSubmission extends StoredInnerTx {

@@ -1,5 +1,5 @@
-import type { LaneFloor } from "../lanes/laneFloors.js";
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
+import type { LaneFloor } from "../lanes/queue/laneFloors.js";
 import type { Store } from "../store.js";
 
 /**

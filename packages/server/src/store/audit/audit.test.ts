@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { openAudit } from "../../admin/openAudit.js";
-import { createConnection } from "../database.js";
+import { createConnection } from "../database/database.js";
+import { inTransaction } from "../database/transaction.js";
 import { openStore, type Store } from "../store.js";
-import { inTransaction } from "../transaction.js";
 import { auditEntries, auditEntriesAfter, recordEvent } from "./audit.js";
 
 const postgres = useTestPostgres();

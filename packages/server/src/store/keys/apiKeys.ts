@@ -6,11 +6,11 @@ import {
   parseTerms,
   termsToJson,
 } from "../../model/keys/keyTerms.js";
-import type { Pool } from "../database.js";
-import { channelName } from "../sharedDatabase.js";
+import type { Pool } from "../database/database.js";
+import { channelName } from "../database/sharedDatabase.js";
+import { inLockedTransaction } from "../database/transaction.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
-import { inLockedTransaction } from "../transaction.js";
 
 /** An API key as stored. Times are by the database's clock. */
 export interface StoredKey {

@@ -1,4 +1,4 @@
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /** The part of a day's caps that is reserved or used. */

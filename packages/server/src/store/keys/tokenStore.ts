@@ -1,5 +1,5 @@
 import type { RateLimits } from "../../model/keys/caller.js";
-import { prepared } from "../statements.js";
+import { prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /** A replica's request for tokens of one API key. One token is one transaction (D22). */

@@ -3,12 +3,11 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createHeldLane } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../store.js";
+import { stopForLostBlocks } from "./blocks/finalInclusions.js";
 import { countForeignUse } from "./countForeignUse.js";
-import { stopForLostBlocks } from "./finalInclusions.js";
 import { type HeldLane, LeaseLostError } from "./heldLane.js";
 import { takeLease } from "./lease.js";
-import { setBreaker } from "./setBreaker.js";
-import { retireDrained, setLaneState, stopWorkingLane } from "./setLaneState.js";
+import { retireDrained, setBreaker, setLaneState, stopWorkingLane } from "./setLaneState.js";
 
 let store: Store;
 let lane: HeldLane;

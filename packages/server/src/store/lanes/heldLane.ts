@@ -1,4 +1,4 @@
-import { prepared } from "../statements.js";
+import { prepared } from "../database/statements.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 

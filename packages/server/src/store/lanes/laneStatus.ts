@@ -1,7 +1,7 @@
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 import { FOREIGN_USE_MEMORY } from "./countForeignUse.js";
-import { type LaneFloor, SLACK_MS } from "./laneFloors.js";
+import { type LaneFloor, SLACK_MS } from "./queue/laneFloors.js";
 
 /**
  * `open`: the lane accepts work. `draining`: it finishes the submissions of its senders, and gets no new senders.

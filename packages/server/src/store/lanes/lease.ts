@@ -1,4 +1,4 @@
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";

@@ -1,4 +1,4 @@
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /** A process that serves a chain, by its name among the replicas. */

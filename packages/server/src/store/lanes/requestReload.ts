@@ -1,6 +1,6 @@
-import type { Pool } from "../database.js";
-import { notify } from "../notifications.js";
-import { channelName } from "../sharedDatabase.js";
+import type { Pool } from "../database/database.js";
+import { notify } from "../database/notifications.js";
+import { channelName } from "../database/sharedDatabase.js";
 import type { Store } from "../store.js";
 
 /** The channel by which an operator asks every replica to read its waivers' keys again. */

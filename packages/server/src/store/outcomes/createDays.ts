@@ -1,7 +1,7 @@
 import { StartError } from "../../model/errors.js";
-import type { Pool, Queryable } from "../database.js";
-import { databaseNow } from "../databaseNow.js";
-import { inLockedTransaction } from "../transaction.js";
+import type { Pool, Queryable } from "../database/database.js";
+import { databaseNow } from "../database/databaseNow.js";
+import { inLockedTransaction } from "../database/transaction.js";
 
 /** The advisory lock that lets one session at a time change the partitions of `finished`. */
 export const PARTITIONS_LOCK = 0x6761_7370;

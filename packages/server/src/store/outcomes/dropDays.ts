@@ -1,6 +1,6 @@
 import type { Logger } from "../../model/telemetry/log.js";
-import type { PooledConnection, Queryable } from "../database.js";
-import { isTransactionConflict } from "../transaction.js";
+import type { PooledConnection, Queryable } from "../database/database.js";
+import { isTransactionConflict } from "../database/transaction.js";
 import { findOldDays, type OutcomeDay, partitionName } from "./outcomeDays.js";
 
 export interface Retention {

@@ -1,4 +1,4 @@
-import type { Queryable } from "../database.js";
+import type { Queryable } from "../database/database.js";
 
 /** A partition of `finished` as the store knows it. */
 export interface OutcomeDay {

@@ -1,5 +1,5 @@
-import { type Pool, type PooledConnection, setAnswerTimeout } from "../database.js";
-import { advisoryLock } from "../sharedDatabase.js";
+import { type Pool, type PooledConnection, setAnswerTimeout } from "../database/database.js";
+import { advisoryLock } from "../database/sharedDatabase.js";
 import { PARTITIONS_LOCK } from "./createDays.js";
 
 /** A statement gives way when it waits this long for another session. */

@@ -1,4 +1,4 @@
-import type { PooledConnection } from "../database.js";
+import type { PooledConnection } from "../database/database.js";
 import { findDayToSummarize, type OutcomeDay, partitionName } from "./outcomeDays.js";
 
 /** A day is summarized when it has been over for so many days. Almost everything that came in it is final then. */

@@ -1,5 +1,5 @@
-import type { Queryable } from "../database.js";
-import { type StoreTrouble, troubleNamed } from "../storeTrouble.js";
+import type { Queryable } from "../database/database.js";
+import { type StoreTrouble, troubleNamed } from "../database/storeTrouble.js";
 
 /** The settings and state of the server that decide whether a commit is durable. */
 export interface ServerFacts {

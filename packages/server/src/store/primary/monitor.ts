@@ -1,7 +1,12 @@
 import type { Logger } from "../../model/telemetry/log.js";
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
-import type { Queryable } from "../database.js";
-import { type StoreTrouble, StoreUnavailableError, type TroubleKind, troubleOf } from "../storeTrouble.js";
+import type { Queryable } from "../database/database.js";
+import {
+  type StoreTrouble,
+  StoreUnavailableError,
+  type TroubleKind,
+  troubleOf,
+} from "../database/storeTrouble.js";
 import {
   readServerFacts,
   type ServerFacts,

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
-import { createConnection, type Queryable } from "../database.js";
+import { createConnection, type Queryable } from "../database/database.js";
 import { openStore } from "../store.js";
 import { createStoreMoves } from "./moves.js";
 

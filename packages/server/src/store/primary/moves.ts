@@ -1,5 +1,5 @@
 import type { Logger } from "../../model/telemetry/log.js";
-import type { Queryable } from "../database.js";
+import type { Queryable } from "../database/database.js";
 
 /** Knows whether the store has lately come to another server, where it may lack its last commits. */
 export interface StoreMoves {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type Connection, type ConnectionOptions, createConnection } from "../database.js";
-import { StoreUnavailableError, troubleNamed } from "../storeTrouble.js";
+import { type Connection, type ConnectionOptions, createConnection } from "../database/database.js";
+import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js";
 
 /** So many transactions meet every session of a small pool, which hands them out in turn or the last one first. */
 const PROBES = 25;

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
-import { createConnection } from "../database.js";
+import { createConnection } from "../database/database.js";
 import { type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
 

@@ -1,5 +1,5 @@
-import type { Queryable } from "../database.js";
-import { StoreUnavailableError, troubleNamed } from "../storeTrouble.js";
+import type { Queryable } from "../database/database.js";
+import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js";
 
 /**
  * Every query is written for an index, which it walks along in order. PostgreSQL keeps the plan of a prepared statement, so the plan

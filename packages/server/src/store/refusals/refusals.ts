@@ -1,9 +1,9 @@
 import type { RefusedRecord } from "@gas-waiver/protocol";
-import { databaseNow } from "../databaseNow.js";
-import { prepared } from "../statements.js";
+import { databaseNow } from "../database/databaseNow.js";
+import { prepared } from "../database/statements.js";
+import { inTransaction, isTransactionConflict } from "../database/transaction.js";
 import type { Store } from "../store.js";
 import { firstIdAt } from "../submissions/listSubmissions.js";
-import { inTransaction, isTransactionConflict } from "../transaction.js";
 
 /** A refused line with the API key that sent it. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "../../model/telemetry/log.js";
-import type { Queryable } from "../database.js";
-import { isTransactionConflict } from "../transaction.js";
+import type { Queryable } from "../database/database.js";
+import { isTransactionConflict } from "../database/transaction.js";
 import type { Migration } from "./schemaFiles.js";
 
 /** A migration may move many rows, and another replica may hold the lock that long. */

@@ -3,7 +3,7 @@ import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { StartError } from "../../model/errors.js";
-import { openPool, type Pool } from "../database.js";
+import { openPool, type Pool } from "../database/database.js";
 import { openStore } from "../store.js";
 import { migrate } from "./migrate.js";
 import { readSchemaFiles } from "./schemaFiles.js";

@@ -1,7 +1,7 @@
 import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/telemetry/log.js";
-import { type Pool, type PooledConnection, setAnswerTimeout } from "../database.js";
-import { advisoryLock } from "../sharedDatabase.js";
+import { type Pool, type PooledConnection, setAnswerTimeout } from "../database/database.js";
+import { advisoryLock } from "../database/sharedDatabase.js";
 import { applyMigration, MIGRATION_MS } from "./applyMigration.js";
 import { readSchemaFiles, type SchemaFiles } from "./schemaFiles.js";
 

@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
-import { openPool } from "../database.js";
+import { openPool } from "../database/database.js";
 import { migrate } from "./migrate.js";
 
 const postgres = useTestPostgres();

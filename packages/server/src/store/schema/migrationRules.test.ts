@@ -4,7 +4,7 @@ import { describeSchema } from "../../../test/support/describeSchema.js";
 import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
-import { openPool } from "../database.js";
+import { openPool } from "../database/database.js";
 import { migrate } from "./migrate.js";
 import { readSchemaFiles, type SchemaFiles } from "./schemaFiles.js";
 

@@ -20,7 +20,7 @@ import { runProgram } from "../../../test/support/childProgram.js";
 import { PostgresNode } from "../../../test/support/postgresNode.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { StartError } from "../../model/errors.js";
-import { createConnection, type DatabaseAddress } from "../database.js";
+import { createConnection, type DatabaseAddress } from "../database/database.js";
 import { openStore } from "../store.js";
 import { findBinaries } from "./binaries.js";
 import { makeCluster } from "./cluster.js";
@@ -62,7 +62,7 @@ async function query(server: DatabaseAddress, sql: string): Promise<unknown[]> {
 
 /** A program that starts PostgreSQL on the folder, writes a row, and keeps running. It prints the address as JSON. */
 const KEEP_RUNNING = `
-  const { createConnection } = await import("./dist/store/database.js");
+  const { createConnection } = await import("./dist/store/database/database.js");
   const { startEmbeddedPostgres } = await import("./dist/store/server/embedded.js");
   const { createLog } = await import("./dist/model/log.js");
   const { connection } = await startEmbeddedPostgres(input.folder, createLog("silent"));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StartError } from "../../model/errors.js";
 import { createLog } from "../../model/telemetry/log.js";
-import { createConnection, type Queryable } from "../database.js";
+import { createConnection, type Queryable } from "../database/database.js";
 import { readSchemaFiles } from "../schema/schemaFiles.js";
 import { openStore } from "../store.js";
 import { SERVICE_ROLE, SUPERUSER } from "./clusterRoles.js";

@@ -1,4 +1,4 @@
-import { prepared } from "../statements.js";
+import { prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /** The most nonces of one answer. */

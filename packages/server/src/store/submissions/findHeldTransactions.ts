@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /** The transaction of an unfinished submission, as the user signed it. */

@@ -1,5 +1,5 @@
 import type { Submission } from "../../model/submission/submission.js";
-import { uuidLiteral } from "../statements.js";
+import { uuidLiteral } from "../database/statements.js";
 import type { Queryable } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
 

@@ -11,7 +11,7 @@ import {
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { SubmissionState } from "../../model/submission/submission.js";
 import { accept } from "../accept/accept.js";
-import type { Statement } from "../database.js";
+import type { Statement } from "../database/database.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
 import { firstIdAt, HIGHEST_ID, LOWEST_ID, listSubmissions } from "./listSubmissions.js";

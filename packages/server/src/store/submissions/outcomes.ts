@@ -1,5 +1,5 @@
 import type { Submission } from "../../model/submission/submission.js";
-import { prepared } from "../statements.js";
+import { prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
 

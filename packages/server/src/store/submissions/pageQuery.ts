@@ -1,6 +1,6 @@
 import type { SubmissionState } from "../../model/submission/submission.js";
-import type { Statement } from "../database.js";
-import { prepared } from "../statements.js";
+import type { Statement } from "../database/database.js";
+import { prepared } from "../database/statements.js";
 import { toBuffer } from "../submissionRow.js";
 
 /** The conditions of a list. A submission must meet all of them. */

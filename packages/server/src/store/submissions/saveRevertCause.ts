@@ -1,5 +1,5 @@
 import type { ErrorValues } from "@gas-waiver/protocol";
-import { uuidLiteral } from "../statements.js";
+import { uuidLiteral } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /**

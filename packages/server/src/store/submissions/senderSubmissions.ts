@@ -1,5 +1,5 @@
 import type { SubmissionState } from "../../model/submission/submission.js";
-import { byteaArray, prepared } from "../statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /** A submission that holds or has used a nonce of its sender. */

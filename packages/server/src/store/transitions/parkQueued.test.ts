@@ -4,7 +4,7 @@ import { createHeldLane, newSubmissionOf } from "../../../test/support/submissio
 import { useTestStore } from "../../../test/support/testStore.js";
 import { accept } from "../accept/accept.js";
 import type { HeldLane } from "../lanes/heldLane.js";
-import { readLaneSnapshot } from "../lanes/laneSnapshot.js";
+import { readLaneSnapshot } from "../lanes/queue/laneSnapshot.js";
 import type { Store } from "../store.js";
 import { parkQueued, unparkNext } from "./parkQueued.js";
 

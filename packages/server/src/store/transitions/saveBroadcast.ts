@@ -1,5 +1,5 @@
+import { byteaArray } from "../database/statements.js";
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
-import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 
 /** A wrapper that a node has taken. Its submission may carry another wrapper by now; then nothing changes. */

@@ -1,6 +1,6 @@
 import type { Failure } from "../../model/submission/submission.js";
+import { byteaArray } from "../database/statements.js";
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
-import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { FAILED_COLUMNS, finishStatement } from "./finishStatement.js";
 import { withdrawing } from "./withdrawStatement.js";

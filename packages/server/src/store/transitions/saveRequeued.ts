@@ -1,5 +1,5 @@
+import { byteaArray } from "../database/statements.js";
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
-import { byteaArray } from "../statements.js";
 import type { Store } from "../store.js";
 import { withdrawing } from "./withdrawStatement.js";
 

@@ -1,6 +1,6 @@
+import { byteaArray } from "../database/statements.js";
 import { type ChangedSubmission, type HeldLane, writeAsOwner } from "../lanes/heldLane.js";
-import { isAboveFloor, lowerNonceFloor } from "../lanes/nonceFloor.js";
-import { byteaArray } from "../statements.js";
+import { isAboveFloor, lowerNonceFloor } from "../lanes/nonces/nonceFloor.js";
 import type { Store } from "../store.js";
 import { type BroadcastWrapper, broadcastUpdate, saveBroadcast } from "./saveBroadcast.js";
 

@@ -1,7 +1,7 @@
-import { byteaArray, prepared } from "../statements.js";
-import type { Store } from "../store.js";
-import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
-import { STOPPED, TAKES_WORK } from "./setLaneState.js";
+import { byteaArray, prepared } from "../../database/statements.js";
+import type { Store } from "../../store.js";
+import { type HeldLane, updateLaneAsOwner } from "../heldLane.js";
+import { STOPPED, TAKES_WORK } from "../setLaneState.js";
 
 /** A wrapper of the lane in a block that was final. */
 export interface FinalInclusion {

@@ -1,6 +1,6 @@
-import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
-import type { HeldLane } from "./heldLane.js";
+import type { Store } from "../../store.js";
+import { toBuffer } from "../../submissionRow.js";
+import type { HeldLane } from "../heldLane.js";
 import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /** A waiver nonce that a signed or broadcast submission holds. */

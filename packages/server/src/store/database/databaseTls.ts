@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../model/options/networkAddress.js";
+import { isLoopbackHost } from "../../model/options/networkAddress.js";
 
 /** The way to a database: its host, and the TLS options of the driver. */
 export interface DatabaseRoute {

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeCertificate } from "../../test/support/certificate.js";
-import { silent, TestPostgres } from "../../test/support/testPostgres.js";
+import { makeCertificate } from "../../../test/support/certificate.js";
+import { silent, TestPostgres } from "../../../test/support/testPostgres.js";
+import { openStore } from "../store.js";
 import { databaseRoute } from "./database.js";
 import { databaseTlsWarning } from "./databaseTls.js";
-import { openStore } from "./store.js";
 
 /** Leads to this machine, although it is not one of its loopback addresses. */
 const OFF_LOOPBACK = "0.0.0.0";

@@ -1,6 +1,6 @@
-import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
-import type { HeldLane } from "./heldLane.js";
+import type { Store } from "../../store.js";
+import { toBuffer } from "../../submissionRow.js";
+import type { HeldLane } from "../heldLane.js";
 
 /**
  * Finds the lowest sender nonce, from the sender's next one on, that a submission holds outside what this lane has signed: it

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
-import type { Store } from "../store.js";
+import type { Store } from "../../store.js";
 import type { FinalInclusion } from "./finalInclusions.js";
 
 /** An inclusion whose waiver nonce the lane may have given up. */

@@ -1,8 +1,8 @@
-import { prepared } from "../statements.js";
-import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
-import type { HeldLane } from "./heldLane.js";
-import { ABOVE_FLOOR } from "./nonceFloor.js";
+import { prepared } from "../../database/statements.js";
+import type { Store } from "../../store.js";
+import { toBuffer } from "../../submissionRow.js";
+import type { HeldLane } from "../heldLane.js";
+import { ABOVE_FLOOR } from "../nonces/nonceFloor.js";
 
 /** A queued submission, as a step of the lane reads it. */
 export interface QueuedSubmission {

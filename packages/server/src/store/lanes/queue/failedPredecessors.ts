@@ -1,5 +1,5 @@
-import { prepared } from "../statements.js";
-import type { Store } from "../store.js";
+import { prepared } from "../../database/statements.js";
+import type { Store } from "../../store.js";
 
 /** A queued submission, and the nonce of its sender that is missing before it. */
 export interface MissingNonce {

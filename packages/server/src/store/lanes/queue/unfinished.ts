@@ -1,6 +1,6 @@
-import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
-import type { HeldLane } from "./heldLane.js";
+import type { Store } from "../../store.js";
+import { toBuffer } from "../../submissionRow.js";
+import type { HeldLane } from "../heldLane.js";
 
 /** A submission that is in no block and has not failed. */
 export interface UnfinishedSubmission {

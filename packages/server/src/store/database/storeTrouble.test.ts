@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { useTestStore } from "../../test/support/testStore.js";
-import type { Store } from "./store.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import type { Store } from "../store.js";
 import { isStoreUnavailable, troubleOf } from "./storeTrouble.js";
 
 let store: Store;

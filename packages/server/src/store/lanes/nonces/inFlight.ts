@@ -1,7 +1,7 @@
-import { prepared } from "../statements.js";
-import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
-import type { HeldLane } from "./heldLane.js";
+import { prepared } from "../../database/statements.js";
+import type { Store } from "../../store.js";
+import { toBuffer } from "../../submissionRow.js";
+import type { HeldLane } from "../heldLane.js";
 import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /** A submission that is signed or broadcast: it holds a waiver nonce, and is in no block yet. */

@@ -1,6 +1,6 @@
-import { prepared } from "../statements.js";
-import type { Store } from "../store.js";
-import { type HeldLane, IS_HELD_LANE, leaseParameters } from "./heldLane.js";
+import { prepared } from "../../database/statements.js";
+import type { Store } from "../../store.js";
+import { type HeldLane, IS_HELD_LANE, leaseParameters } from "../heldLane.js";
 
 /**
  * The condition on the waiver nonces of a lane, on the parameters $1 and $2, by which a query passes over the dead entries of

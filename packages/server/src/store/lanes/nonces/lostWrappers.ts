@@ -1,8 +1,8 @@
-import { innerTxColumns, type StoredInnerTx } from "../innerTxColumns.js";
-import { byteaArray } from "../statements.js";
-import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
-import { type HeldLane, LEASE_IS_HELD, writeAsOwner } from "./heldLane.js";
+import { byteaArray } from "../../database/statements.js";
+import { innerTxColumns, type StoredInnerTx } from "../../innerTxColumns.js";
+import type { Store } from "../../store.js";
+import { toBuffer } from "../../submissionRow.js";
+import { type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../heldLane.js";
 
 /** A wrapper of this lane that the store has lost, as the chain has it. */
 export interface LostWrapper extends StoredInnerTx {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { useTestPostgres } from "../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { openPool, type Pool, setAnswerTimeout } from "./database.js";
 import { isStoreUnavailable } from "./storeTrouble.js";
 

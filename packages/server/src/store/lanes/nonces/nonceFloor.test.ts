@@ -4,17 +4,17 @@ import {
   createSubmission,
   newSubmissionOf,
   TRANSITION_TO,
-} from "../../../test/support/submissions.js";
-import { useTestStore } from "../../../test/support/testStore.js";
-import type { NewSubmission } from "../accept/newSubmission.js";
-import { queueLengths } from "../accept/queueLengths.js";
-import type { Queryable, Store } from "../store.js";
-import type { HeldLane } from "./heldLane.js";
+} from "../../../../test/support/submissions.js";
+import { useTestStore } from "../../../../test/support/testStore.js";
+import type { NewSubmission } from "../../accept/newSubmission.js";
+import { queueLengths } from "../../accept/queueLengths.js";
+import type { Queryable, Store } from "../../store.js";
+import { findUnfinalized } from "../blocks/unfinalized.js";
+import type { HeldLane } from "../heldLane.js";
+import { findLaneStatuses } from "../laneStatus.js";
+import { readLaneSnapshot } from "../queue/laneSnapshot.js";
 import { findInFlight } from "./inFlight.js";
-import { readLaneSnapshot } from "./laneSnapshot.js";
-import { findLaneStatuses } from "./laneStatus.js";
 import { raiseNonceFloor } from "./nonceFloor.js";
-import { findUnfinalized } from "./unfinalized.js";
 
 let store: Store;
 let lane: HeldLane;

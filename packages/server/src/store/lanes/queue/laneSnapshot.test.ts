@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createHeldLane, createSubmission, newSubmissionOf } from "../../../test/support/submissions.js";
-import { useTestStore } from "../../../test/support/testStore.js";
-import { accept } from "../accept/accept.js";
-import type { Store } from "../store.js";
-import { postponeQueued } from "../transitions/postponeQueued.js";
-import type { HeldLane } from "./heldLane.js";
+import { createHeldLane, createSubmission, newSubmissionOf } from "../../../../test/support/submissions.js";
+import { useTestStore } from "../../../../test/support/testStore.js";
+import { accept } from "../../accept/accept.js";
+import type { Store } from "../../store.js";
+import { postponeQueued } from "../../transitions/postponeQueued.js";
+import type { HeldLane } from "../heldLane.js";
 import { readLaneSnapshot } from "./laneSnapshot.js";
 
 let store: Store;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { useTestStore } from "../../test/support/testStore.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import type { Store } from "../store.js";
 import { byteaArray, prepared } from "./statements.js";
-import type { Store } from "./store.js";
 
 let store: Store;
 useTestStore("shared", (opened) => {

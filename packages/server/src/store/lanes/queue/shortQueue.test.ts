@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { bytes, createHeldLane, newSubmissionOf } from "../../../test/support/submissions.js";
-import { useTestStore } from "../../../test/support/testStore.js";
-import { accept } from "../accept/accept.js";
-import type { Queryable, Store } from "../store.js";
-import { inTransaction } from "../transaction.js";
-import type { HeldLane } from "./heldLane.js";
+import { bytes, createHeldLane, newSubmissionOf } from "../../../../test/support/submissions.js";
+import { useTestStore } from "../../../../test/support/testStore.js";
+import { accept } from "../../accept/accept.js";
+import { inTransaction } from "../../database/transaction.js";
+import type { Queryable, Store } from "../../store.js";
+import type { HeldLane } from "../heldLane.js";
 import { readLaneSnapshot } from "./laneSnapshot.js";
 import { readShortQueue } from "./shortQueue.js";
 

@@ -1,6 +1,6 @@
-import type { Logger } from "../model/telemetry/log.js";
+import type { Logger } from "../../model/telemetry/log.js";
+import type { Store } from "../store.js";
 import { type Connection, createConnection } from "./database.js";
-import type { Store } from "./store.js";
 
 const RECONNECT_MS = 1_000;
 
