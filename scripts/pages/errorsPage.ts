@@ -1,10 +1,15 @@
-import { CODE_NOTES } from "../../packages/protocol/src/reasons/codes.js";
+import { CODE_NOTES, RETRY_LABELS } from "../../packages/protocol/src/reasons/codes.js";
 import { DETAIL_NOTES } from "../../packages/protocol/src/reasons/detailNotes.js";
-import { DETAILS, type DetailName, detailNamesOf } from "../../packages/protocol/src/reasons/details.js";
-import { codeOf, type ErrorCode, type Reason, statusOf } from "../../packages/protocol/src/reasons/index.js";
+import { type DetailName, detailNamesOf } from "../../packages/protocol/src/reasons/details.js";
+import {
+  codeOf,
+  type ErrorCode,
+  type Reason,
+  retryOf,
+  statusOf,
+} from "../../packages/protocol/src/reasons/index.js";
 import { REASON_GROUPS, REASON_NOTES } from "../../packages/protocol/src/reasons/notes.js";
 import type { Place } from "../../packages/protocol/src/reasons/reasonGroup.js";
-import { RETRY_LABELS, retryOf } from "../../packages/protocol/src/reasons/retry.js";
 import { page, table } from "./markdown.js";
 
 const INTRODUCTION = `An error is \`{ code, message, reason?, details? }\`. \`code\` is its kind. \`reason\` is the name of the one rule that failed: it never changes its meaning, and newer services may send reasons that are not in this list (D26). \`message\` is for people: it has the values involved, and may change. \`details\` has [the values](#details) for programs.
@@ -79,7 +84,7 @@ export function errorsPage(): string {
     "The places, below each reason and its code: a line of a `submit` or a `check`; the `record` of the submission, and the line of a watch of it; the line of a `watch` without a submission; an HTTP status; an error `frame` of a WebSocket; `data.reason` of a validating `node`; or the `admin API`. A test produces every reason in each of its places.";
   const details = (Object.keys(DETAIL_NOTES) as DetailName[]).map((name) => {
     const { type, meaning } = DETAIL_NOTES[name];
-    const reasons = (Object.keys(DETAILS) as Reason[]).filter((reason) =>
+    const reasons = (Object.keys(REASON_NOTES) as Reason[]).filter((reason) =>
       detailNamesOf(reason).includes(name),
     );
     const links = reasons.map((reason) => `[\`${reason}\`](#${reason.toLowerCase()})`);

@@ -18,8 +18,20 @@ export * from "./policy/registry.js";
 export * from "./protocolError.js";
 export * from "./publishableKey.js";
 export { type DetailedReason, type DetailName, type DetailsOf, detailNamesOf } from "./reasons/details.js";
-export * from "./reasons/index.js";
-export { type Retry, retryOf } from "./reasons/retry.js";
+export {
+  codeOf,
+  type ErrorCode,
+  isLineCode,
+  isReason,
+  LINE_CODES,
+  type LineCode,
+  REASONS,
+  REQUEST_ONLY_CODES,
+  type Reason,
+  type Retry,
+  retryOf,
+  statusOf,
+} from "./reasons/index.js";
 export * from "./transactions/decodeTransaction.js";
 export * from "./transactions/InnerTx.js";
 export * from "./transactions/intrinsicGas.js";

@@ -1,9 +1,9 @@
 // The sources of OpenAPI, AsyncAPI, the page at /docs and docs/errors.md. A client's bundle has none of them.
-export { CODE_NOTES } from "../reasons/codes.js";
+export { CODE_NOTES, RETRY_LABELS } from "../reasons/codes.js";
 export { DETAIL_NOTES } from "../reasons/detailNotes.js";
 export { REASON_GROUPS, REASON_NOTES } from "../reasons/notes.js";
 export type { Place, ReasonNote } from "../reasons/reasonGroup.js";
-export { RETRY_LABELS } from "../reasons/retry.js";
+
 export { HEADERS, type HeaderName, headersOf, sharedHeadersOf } from "../wire/responseHeaders.js";
 export type { RouteName } from "../wire/routes/index.js";
 export type {
@@ -11,8 +11,8 @@ export type {
   ResponseDescription,
   RouteDefinition,
 } from "../wire/routes/routeDefinition.js";
-export type { NamedSchema, Schema } from "../wire/schema.js";
-export { ADDRESS, DECIMAL, HASH } from "../wire/values.js";
+export { ADDRESS, DECIMAL, HASH, type NamedSchema, type Schema } from "../wire/schema.js";
+
 export { asyncApiOf } from "./asyncApi.js";
 export type { DescribedService } from "./describedService.js";
 export { INTRODUCTION, INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";

@@ -1,7 +1,6 @@
 import type { ErrorValues } from "../protocolError.js";
 import { detailValuesOf } from "../reasons/details.js";
-import type { Reason } from "../reasons/index.js";
-import { isValidatorReason } from "../reasons/validatorReasons.js";
+import { isValidatorReason, type Reason } from "../reasons/index.js";
 
 /**
  * The meaning of a node's answer to `eth_sendRawTransaction` for the wrapper that was sent.

@@ -1,20 +1,22 @@
 import { define } from "../define.js";
-import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 
 /** The reasons for which the state of the sender's account refuses an InnerTx (D7, D20). */
 export const ACCOUNT = {
-  NONCE_TOO_LOW: "VALIDATION_FAILED",
-  NONCE_CONFLICT: "VALIDATION_FAILED",
-  NONCE_GAP: "VALIDATION_FAILED",
-  INSUFFICIENT_BALANCE: "VALIDATION_FAILED",
-} as const satisfies ReasonCodes;
+  VALIDATION_FAILED: {
+    NONCE_TOO_LOW: { node: true, details: ["nonce", "expected", "submission", "usedBy", "blockNumber"] },
+    NONCE_CONFLICT: { details: ["nonce", "submission"] },
+    NONCE_GAP: { node: true, retry: "later", details: ["nonce", "missing", "missingHolder", "submission"] },
+    INSUFFICIENT_BALANCE: { node: true, details: ["balance", "value"] },
+  },
+} as const satisfies ReasonsByCode;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof ACCOUNT> => ({
     title: "The transaction does not fit the sender's account",
     notes: {
       NONCE_TOO_LOW: {
-        where: ["submit", "check", "record", "node"],
+        where: ["submit", "check", "record"],
         cause: "A transaction with this nonce is already in a block.",
         remedy: "Sign with the account's next nonce.",
       },
@@ -24,12 +26,12 @@ export default /* @__PURE__ */ define(
         remedy: "Wait for its outcome, then use the next nonce.",
       },
       NONCE_GAP: {
-        where: ["submit", "check", "record", "node"],
+        where: ["submit", "check", "record"],
         cause: "An earlier nonce did not arrive in time (D20).",
         remedy: "Send the missing transaction, then this one again.",
       },
       INSUFFICIENT_BALANCE: {
-        where: ["submit", "check", "record", "node"],
+        where: ["submit", "check", "record"],
         cause: "The sender's balance does not cover the `value` it sends.",
         remedy: "Lower the value, or fund the account; gas costs nothing.",
       },

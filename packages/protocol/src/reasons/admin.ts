@@ -1,18 +1,19 @@
 import { define } from "../define.js";
-import type { ReasonCodes, ReasonGroup, StatusesOf } from "./reasonGroup.js";
+import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 
 /** The reasons for which the admin API refuses an operator's request (D25). */
 export const ADMIN = {
-  INVALID_KEY_TERMS: "INVALID_REQUEST",
-  KEY_STATE_FINAL: "INVALID_REQUEST",
-  NO_SUCH_KEY: "NOT_FOUND",
-  ROLE_TOO_LOW: "UNAUTHORIZED",
-} as const satisfies ReasonCodes;
-
-/** The HTTP status of these reasons, where it is not the one of their code. */
-export const ADMIN_STATUSES = { KEY_STATE_FINAL: 409, ROLE_TOO_LOW: 403 } as const satisfies StatusesOf<
-  typeof ADMIN
->;
+  INVALID_REQUEST: {
+    INVALID_KEY_TERMS: {},
+    KEY_STATE_FINAL: { status: 409 },
+  },
+  NOT_FOUND: {
+    NO_SUCH_KEY: {},
+  },
+  UNAUTHORIZED: {
+    ROLE_TOO_LOW: { status: 403 },
+  },
+} as const satisfies ReasonsByCode;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof ADMIN> => ({

@@ -1,70 +1,86 @@
 import { define } from "../define.js";
-import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 
 /** The reasons for which a wrapper is refused (D5, D7), reverts (D16), or has no known outcome in time (D17). */
 export const BROADCAST = {
-  WRAPPER_INVALID: "BROADCAST_FAILED",
-  WRAPPER_INVALID_SIGNATURE: "BROADCAST_FAILED",
-  WRAPPER_WRONG_CHAIN_ID: "BROADCAST_FAILED",
-  WAIVER_NOT_REGISTERED: "BROADCAST_FAILED",
-  WRAPPER_NON_ZERO_GAS_PRICE: "BROADCAST_FAILED",
-  WRAPPER_NON_ZERO_VALUE: "BROADCAST_FAILED",
-  WRAPPER_NONCE_TOO_LOW: "BROADCAST_FAILED",
-  WRAPPER_NONCE_GAP: "BROADCAST_FAILED",
-  WRAPPER_GAS_LIMIT_TOO_LOW: "BROADCAST_FAILED",
-  NODE_REFUSED: "BROADCAST_FAILED",
-  REVERTED: "BROADCAST_FAILED",
-  NOT_BROADCAST: "TIMEOUT",
-  NOT_INCLUDED: "TIMEOUT",
-  OUTCOME_UNKNOWN: "TIMEOUT",
-} as const satisfies ReasonCodes;
+  BROADCAST_FAILED: {
+    WRAPPER_INVALID: { node: true },
+    WRAPPER_INVALID_SIGNATURE: { node: true },
+    WRAPPER_WRONG_CHAIN_ID: { node: true },
+    WAIVER_NOT_REGISTERED: { node: true, retry: "later" },
+    WRAPPER_NON_ZERO_GAS_PRICE: { node: true },
+    WRAPPER_NON_ZERO_VALUE: { node: true },
+    WRAPPER_NONCE_TOO_LOW: { node: true, retry: "later" },
+    WRAPPER_NONCE_GAP: { node: true, retry: "later" },
+    WRAPPER_GAS_LIMIT_TOO_LOW: { node: true, details: ["gasLimit", "needed"] },
+    NODE_REFUSED: { retry: "later", details: ["nodeCode", "nodeMessage"] },
+    REVERTED: {
+      details: [
+        "txHash",
+        "blockNumber",
+        "gasUsed",
+        "gasLimit",
+        "cause",
+        "causeMessage",
+        "panic",
+        "revertData",
+        "causeFrom",
+      ],
+    },
+  },
+  TIMEOUT: {
+    NOT_BROADCAST: {},
+    NOT_INCLUDED: {},
+    OUTCOME_UNKNOWN: {},
+  },
+} as const satisfies ReasonsByCode;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof BROADCAST> => ({
     title: "The transaction did not make it onto the chain",
     notes: {
       WRAPPER_INVALID: {
-        where: ["submit", "record", "node"],
+        where: ["submit", "record"],
         cause: "The transaction does not decode, or is not a wrapper (D7).",
         remedy: "Report it, because the service builds the wrappers itself.",
       },
       WRAPPER_INVALID_SIGNATURE: {
-        where: ["submit", "record", "node"],
+        where: ["submit", "record"],
         cause: "No key can have made the wrapper's signature.",
         remedy: "Report it; the operator checks the signer.",
       },
       WRAPPER_WRONG_CHAIN_ID: {
-        where: ["submit", "record", "node"],
+        where: ["submit", "record"],
         cause: "The wrapper was signed for another chain than the node's.",
         remedy: "The operator corrects the node's address or the chain id.",
       },
       WAIVER_NOT_REGISTERED: {
-        where: ["submit", "check", "node"],
+        where: ["submit", "check"],
         cause: "The waiver is not in the registry, or is revoked.",
         remedy: "The operator has the waiver registered (D12), or uses another one.",
       },
       WRAPPER_NON_ZERO_GAS_PRICE: {
-        where: ["submit", "record", "node"],
+        where: ["submit", "record"],
         cause: "The wrapper's gas price is not 0.",
         remedy: "Sign wrappers with gas price 0.",
       },
       WRAPPER_NON_ZERO_VALUE: {
-        where: ["submit", "record", "node"],
+        where: ["submit", "record"],
         cause: "The wrapper's `value` is not 0.",
         remedy: "Sign wrappers with `value` 0; value belongs in the InnerTx.",
       },
       WRAPPER_NONCE_TOO_LOW: {
-        where: ["node"],
+        where: [],
         cause: "Another transaction used the waiver's nonce.",
         remedy: "Let one service alone use a waiver's key. It signs the wrapper again by itself.",
       },
       WRAPPER_NONCE_GAP: {
-        where: ["node"],
+        where: [],
         cause: "A wrapper with an earlier nonce is missing.",
         remedy: "The service fills the gap by itself; try again later.",
       },
       WRAPPER_GAS_LIMIT_TOO_LOW: {
-        where: ["submit", "record", "node"],
+        where: ["submit", "record"],
         cause: "The wrapper's gas limit does not cover the InnerTx's gas limit and its own gas.",
         remedy: "The operator raises the verification gas.",
       },

@@ -1,10 +1,12 @@
 import { define } from "../define.js";
-import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 
 /** The reason for which a daily cap of the API key refuses an InnerTx (D25). */
 export const CAPS = {
-  CAP_EXCEEDED: "RATE_LIMITED",
-} as const satisfies ReasonCodes;
+  RATE_LIMITED: {
+    CAP_EXCEEDED: { details: ["cap", "limit", "used", "asked", "ends"] },
+  },
+} as const satisfies ReasonsByCode;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof CAPS> => ({

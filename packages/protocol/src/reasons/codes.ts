@@ -45,6 +45,22 @@ export const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   NOT_FOUND: 404,
 };
 
+/**
+ * Whether it helps to send the very same thing again. It never does harm (D18).
+ * - `corrected`: it fails again until the caller has done what the remedy says.
+ * - `later`: it may pass after a while.
+ * - `now`: it may pass at once, or it returns the earlier submission.
+ */
+export type Retry = "corrected" | "later" | "now";
+
+/** The retry of the reasons of a code, unless a reason has its own. After all other codes, only something corrected passes. */
+export const RETRY_BY_CODE: Readonly<Partial<Record<ErrorCode, Retry>>> = {
+  RATE_LIMITED: "later",
+  QUEUE_FULL: "later",
+  UNAVAILABLE: "later",
+  TIMEOUT: "now",
+};
+
 /** The meaning of each code, for the reference. */
 export const CODE_NOTES: Readonly<Record<ErrorCode, string>> = /* @__PURE__ */ define(() => ({
   PARSE_ERROR: "The transaction cannot be parsed.",
@@ -58,4 +74,10 @@ export const CODE_NOTES: Readonly<Record<ErrorCode, string>> = /* @__PURE__ */ d
   UNAUTHORIZED: "The API key is missing or not valid.",
   UNAVAILABLE: "The service cannot do its work at the moment.",
   NOT_FOUND: "The path, the method or the record does not exist.",
+}));
+
+export const RETRY_LABELS: Readonly<Record<Retry, string>> = /* @__PURE__ */ define(() => ({
+  corrected: "corrected only",
+  later: "later",
+  now: "at once",
 }));

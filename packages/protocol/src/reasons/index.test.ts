@@ -1,6 +1,16 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ProtocolError } from "../protocolError.js";
-import { codeOf, isReason, LINE_CODES, REASONS, REQUEST_ONLY_CODES, type Reason, statusOf } from "./index.js";
+import {
+  codeOf,
+  isReason,
+  isValidatorReason,
+  LINE_CODES,
+  REASONS,
+  REQUEST_ONLY_CODES,
+  type Reason,
+  statusOf,
+} from "./index.js";
 
 const reasons = Object.keys(REASONS) as Reason[];
 const codes: readonly string[] = [...LINE_CODES, ...REQUEST_ONLY_CODES];
@@ -30,6 +40,18 @@ describe("a reason", () => {
     expect(codes).toContain(codeOf(reason));
     expect(new ProtocolError(reason, "why").code).toBe(codeOf(reason));
   });
+});
+
+describe("a reason that validators give", () => {
+  const vectors = readFileSync(new URL("../../vectors/wrappers.json", import.meta.url), "utf8");
+
+  // The vectors have no access lists of thousands of entries. The devnet's tests have that reason.
+  it.each(reasons.filter(isValidatorReason).filter((reason) => reason !== "TRANSACTION_TOO_LARGE"))(
+    "has a case in the vectors (test/vectors/cases, npm run vectors): %s",
+    (reason) => {
+      expect(vectors).toContain(`"${reason}"`);
+    },
+  );
 });
 
 describe("isReason", () => {

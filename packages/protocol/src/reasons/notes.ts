@@ -3,37 +3,27 @@ import account from "./account.js";
 import admin from "./admin.js";
 import broadcast from "./broadcast.js";
 import caps from "./caps.js";
-import type { Reason } from "./index.js";
+import { isValidatorReason, type Reason } from "./index.js";
 import innerTxRules from "./innerTxRules.js";
 import type { ReasonNote } from "./reasonGroup.js";
 import request from "./request.js";
 import unreadable from "./unreadable.js";
 import watch from "./watch.js";
 
+const GROUPS = [unreadable, innerTxRules, account, caps, broadcast, watch, request, admin];
+
 /** Every reason of the closed list (D13): where a caller meets it, its cause, and its remedy. */
-export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = /* @__PURE__ */ define(() => ({
-  ...unreadable.notes,
-  ...innerTxRules.notes,
-  ...account.notes,
-  ...caps.notes,
-  ...broadcast.notes,
-  ...watch.notes,
-  ...request.notes,
-  ...admin.notes,
-}));
+export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = /* @__PURE__ */ define(() => {
+  const notes = GROUPS.flatMap((group) => Object.entries<ReasonNote>(group.notes));
+  const entries = notes.map(([reason, note]) => {
+    const where = isValidatorReason(reason) ? [...note.where, "node"] : note.where;
+    return [reason, { ...note, where }];
+  });
+  return Object.fromEntries(entries);
+});
 
 /** The reasons in the sections of the reference. */
-export const REASON_GROUPS: readonly { readonly title: string; readonly reasons: readonly Reason[] }[] = [
-  section(unreadable),
-  section(innerTxRules),
-  section(account),
-  section(caps),
-  section(broadcast),
-  section(watch),
-  section(request),
-  section(admin),
-];
-
-function section({ title, notes }: { readonly title: string; readonly notes: object }) {
-  return { title, reasons: Object.keys(notes) as Reason[] };
-}
+export const REASON_GROUPS: readonly { readonly title: string; readonly reasons: readonly Reason[] }[] =
+  /* @__PURE__ */ define(() =>
+    GROUPS.map(({ title, notes }) => ({ title, reasons: Object.keys(notes) as Reason[] })),
+  );

@@ -1,10 +1,20 @@
-import type { ErrorCode } from "./codes.js";
+import type { ErrorCode, Retry } from "./codes.js";
+import type { DetailName } from "./detailNames.js";
 
-/** The code of each reason of a group. */
-export type ReasonCodes = Readonly<Record<string, ErrorCode>>;
+/** The facts about a reason that programs need. */
+export interface ReasonRecord {
+  /** The HTTP status of a request refused for it (D21), where it is not the one of its code. */
+  readonly status?: number;
+  /** Whether it helps to send the same thing again, where it is not as with its code. */
+  readonly retry?: Retry;
+  /** The values that its errors may have in their details, beside `retry` (D13). */
+  readonly details?: readonly DetailName[];
+  /** True if validators give it in `data.reason` of their error, for a wrapper that fails a check (D7, D13). */
+  readonly node?: true;
+}
 
-/** The HTTP status of those reasons of a group whose status is not the one of their code. */
-export type StatusesOf<Codes extends ReasonCodes> = Readonly<Partial<Record<keyof Codes, number>>>;
+/** The records of a group's reasons, under the code that they belong to. */
+export type ReasonsByCode = { readonly [Code in ErrorCode]?: Readonly<Record<string, ReasonRecord>> };
 
 /**
  * The places in which a caller meets a reason: a result line of a submit, a line of a check, the line of an id that
@@ -13,15 +23,23 @@ export type StatusesOf<Codes extends ReasonCodes> = Readonly<Partial<Record<keyo
  */
 export type Place = "submit" | "check" | "watch" | "record" | "http" | "frame" | "node" | "admin";
 
-/** The facts about a reason that a caller needs. The texts are plain sentences with code in backticks. */
+/** The facts about a reason that people need. The texts are plain sentences with code in backticks. */
 export interface ReasonNote {
   readonly where: readonly Place[];
   readonly cause: string;
   readonly remedy: string;
 }
 
-/** A section of the reference: reasons of one kind. The compiler asks for a note on every reason of `Codes`. */
-export interface ReasonGroup<Codes extends ReasonCodes = ReasonCodes> {
+/** The names of a group's reasons. */
+export type NamesOf<Group> = { [Code in keyof Group]: keyof Group[Code] }[keyof Group] & string;
+
+/**
+ * A section of the reference: reasons of one kind. The compiler asks for a note on every reason. The record tells whether a
+ * node gives the reason, so no note names that place.
+ */
+export interface ReasonGroup<Group> {
   readonly title: string;
-  readonly notes: Readonly<Record<keyof Codes, ReasonNote>>;
+  readonly notes: {
+    readonly [Name in NamesOf<Group>]: ReasonNote & { readonly where: readonly Exclude<Place, "node">[] };
+  };
 }

@@ -1,60 +1,60 @@
 import { define } from "../define.js";
-import type { ReasonCodes, ReasonGroup, StatusesOf } from "./reasonGroup.js";
+import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 
 /** The reasons for which a request is refused as a whole (D21), one that is not well-formed HTTP included. */
 export const REQUEST = {
-  MALFORMED_HTTP: "INVALID_REQUEST",
-  HEAD_TOO_LARGE: "INVALID_REQUEST",
-  REQUEST_TOO_SLOW: "INVALID_REQUEST",
-  MALFORMED_JSON: "INVALID_REQUEST",
-  MALFORMED_BODY: "INVALID_REQUEST",
-  MALFORMED_QUERY: "INVALID_REQUEST",
-  EMPTY_BATCH: "INVALID_REQUEST",
-  UNSUPPORTED_MEDIA_TYPE: "INVALID_REQUEST",
-  BODY_TOO_LARGE: "INVALID_REQUEST",
-  UPGRADE_REQUIRED: "INVALID_REQUEST",
-  DUPLICATE_REQUEST_ID: "INVALID_REQUEST",
-  INVALID_IDEMPOTENCY_KEY: "INVALID_REQUEST",
-  IDEMPOTENCY_KEY_REUSED: "INVALID_REQUEST",
-  BATCH_TOO_LARGE: "BATCH_SIZE_EXCEEDED",
-  MISSING_KEY: "UNAUTHORIZED",
-  UNKNOWN_KEY: "UNAUTHORIZED",
-  KEY_EXPIRED: "UNAUTHORIZED",
-  KEY_DISABLED: "UNAUTHORIZED",
-  KEY_REVOKED: "UNAUTHORIZED",
-  ORIGIN_NOT_ALLOWED: "UNAUTHORIZED",
-  KEY_IS_PUBLISHABLE: "UNAUTHORIZED",
-  TOO_MANY_UNKNOWN_KEYS: "RATE_LIMITED",
-  RATE_EXCEEDED: "RATE_LIMITED",
-  QUEUE_AT_CAPACITY: "QUEUE_FULL",
-  KEY_SHARE_EXHAUSTED: "QUEUE_FULL",
-  CONNECTION_FULL: "QUEUE_FULL",
-  SOCKETS_AT_CAPACITY: "QUEUE_FULL",
-  BODIES_AT_CAPACITY: "QUEUE_FULL",
-  STORE_UNAVAILABLE: "UNAVAILABLE",
-  CHAIN_UNAVAILABLE: "UNAVAILABLE",
-  SHUTTING_DOWN: "UNAVAILABLE",
-  INTERNAL_ERROR: "UNAVAILABLE",
-  NO_SUCH_PATH: "NOT_FOUND",
-  NO_SUCH_METHOD: "NOT_FOUND",
-  NO_SUCH_SUBMISSION: "NOT_FOUND",
-} as const satisfies ReasonCodes;
-
-/** The HTTP status of these reasons, where it is not the one of their code (D21). */
-export const REQUEST_STATUSES = {
-  // The key is known, so 401 would be wrong: another try with the same key cannot pass.
-  ORIGIN_NOT_ALLOWED: 403,
-  KEY_IS_PUBLISHABLE: 403,
-  REQUEST_TOO_SLOW: 408,
-  BODY_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  // The specification of the header asks for it (draft-ietf-httpapi-idempotency-key-header).
-  IDEMPOTENCY_KEY_REUSED: 422,
-  UPGRADE_REQUIRED: 426,
-  HEAD_TOO_LARGE: 431,
-  NO_SUCH_METHOD: 405,
-  INTERNAL_ERROR: 500,
-} as const satisfies StatusesOf<typeof REQUEST>;
+  INVALID_REQUEST: {
+    MALFORMED_HTTP: {},
+    HEAD_TOO_LARGE: { status: 431 },
+    REQUEST_TOO_SLOW: { status: 408, retry: "now" },
+    MALFORMED_JSON: {},
+    MALFORMED_BODY: { details: ["index"] },
+    MALFORMED_QUERY: { details: ["parameter"] },
+    EMPTY_BATCH: {},
+    UNSUPPORTED_MEDIA_TYPE: { status: 415 },
+    BODY_TOO_LARGE: { status: 413, details: ["maxBodyBytes"] },
+    UPGRADE_REQUIRED: { status: 426 },
+    DUPLICATE_REQUEST_ID: {},
+    INVALID_IDEMPOTENCY_KEY: {},
+    // The specification of the header asks for it (draft-ietf-httpapi-idempotency-key-header).
+    IDEMPOTENCY_KEY_REUSED: { status: 422 },
+  },
+  BATCH_SIZE_EXCEEDED: {
+    BATCH_TOO_LARGE: { details: ["maxBatchSize"] },
+  },
+  UNAUTHORIZED: {
+    MISSING_KEY: {},
+    UNKNOWN_KEY: {},
+    KEY_EXPIRED: {},
+    KEY_DISABLED: { retry: "later" },
+    KEY_REVOKED: {},
+    // The key is known, so 401 would be wrong: another try with the same key cannot pass.
+    ORIGIN_NOT_ALLOWED: { status: 403 },
+    KEY_IS_PUBLISHABLE: { status: 403 },
+  },
+  RATE_LIMITED: {
+    TOO_MANY_UNKNOWN_KEYS: { details: ["retryAfterSeconds"] },
+    RATE_EXCEEDED: { details: ["ratePerSecond", "burst", "unit", "asked", "remaining", "retryAfterSeconds"] },
+  },
+  QUEUE_FULL: {
+    QUEUE_AT_CAPACITY: { details: ["held", "capacity"] },
+    KEY_SHARE_EXHAUSTED: { details: ["held", "capacity"] },
+    CONNECTION_FULL: { details: ["capacity"] },
+    SOCKETS_AT_CAPACITY: { details: ["capacity"] },
+    BODIES_AT_CAPACITY: { details: ["capacity"] },
+  },
+  UNAVAILABLE: {
+    STORE_UNAVAILABLE: {},
+    CHAIN_UNAVAILABLE: {},
+    SHUTTING_DOWN: {},
+    INTERNAL_ERROR: { status: 500 },
+  },
+  NOT_FOUND: {
+    NO_SUCH_PATH: {},
+    NO_SUCH_METHOD: { status: 405 },
+    NO_SUCH_SUBMISSION: {},
+  },
+} as const satisfies ReasonsByCode;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof REQUEST> => ({

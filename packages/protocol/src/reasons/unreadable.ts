@@ -1,14 +1,16 @@
 import { define } from "../define.js";
-import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 
 /** The reasons for which a string is not read as a signed transaction (D2). */
 export const UNREADABLE = {
-  INVALID_HEX: "PARSE_ERROR",
-  EMPTY_TRANSACTION: "PARSE_ERROR",
-  MALFORMED_RLP: "PARSE_ERROR",
-  NON_CANONICAL_RLP: "PARSE_ERROR",
-  MALFORMED_TRANSACTION: "PARSE_ERROR",
-} as const satisfies ReasonCodes;
+  PARSE_ERROR: {
+    INVALID_HEX: {},
+    EMPTY_TRANSACTION: { node: true },
+    MALFORMED_RLP: { node: true },
+    NON_CANONICAL_RLP: { node: true },
+    MALFORMED_TRANSACTION: { node: true },
+  },
+} as const satisfies ReasonsByCode;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof UNREADABLE> => ({
@@ -20,22 +22,22 @@ export default /* @__PURE__ */ define(
         remedy: "Send what the signing library returned, unchanged.",
       },
       EMPTY_TRANSACTION: {
-        where: ["submit", "check", "record", "node"],
+        where: ["submit", "check", "record"],
         cause: "The string is empty, or `0x` alone.",
         remedy: "Send the signed transaction.",
       },
       MALFORMED_RLP: {
-        where: ["submit", "check", "record", "node"],
+        where: ["submit", "check", "record"],
         cause: "The bytes are cut off or padded, or a field is missing, surplus or of the wrong kind.",
         remedy: "Send the whole signed bytes; an unsigned transaction has too few fields.",
       },
       NON_CANONICAL_RLP: {
-        where: ["submit", "check", "record", "node"],
+        where: ["submit", "check", "record"],
         cause: "A number has leading zeros, or a length is not in its shortest form (D2).",
         remedy: "Use a library that encodes canonically; all current ones do.",
       },
       MALFORMED_TRANSACTION: {
-        where: ["submit", "check", "record", "node"],
+        where: ["submit", "check", "record"],
         cause: "A field has a length that it cannot have, such as an address of 19 bytes.",
         remedy: "Correct the field that the message names, and sign again.",
       },

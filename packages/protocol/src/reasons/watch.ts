@@ -1,10 +1,12 @@
 import { define } from "../define.js";
-import type { ReasonCodes, ReasonGroup } from "./reasonGroup.js";
+import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 
 /** The reason for which a `watch` has no submission to follow (D23). */
 export const WATCH = {
-  UNKNOWN_SUBMISSION: "INVALID_REQUEST",
-} as const satisfies ReasonCodes;
+  INVALID_REQUEST: {
+    UNKNOWN_SUBMISSION: {},
+  },
+} as const satisfies ReasonsByCode;
 
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof WATCH> => ({

@@ -1,26 +1,32 @@
+import { define } from "../define.js";
 import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
-import { assertFewValues } from "./jsonValueLimit.js";
-import { isRequestId, MAX_REQUEST_ID_LENGTH, REQUEST_ID_SCHEMA, type RequestId } from "./requestId.js";
+import { assertFewValues } from "./limits.js";
 import { ID_SAMPLE, SIGNED_SAMPLE } from "./samples.js";
-import { defineNamedSchemas, defineSchema } from "./schema.js";
-import { ownMember, parseSubmitRequest, TRANSACTIONS_SCHEMA } from "./submitRequest.js";
-import { parseWait, WAIT_SCHEMA, type Wait } from "./wait.js";
+import { defineNamedSchemas, objectSchema } from "./schema.js";
+import type { Members, TypeOf } from "./shape.js";
+import { ownMember, parseSubmitRequest, SUBMIT_NOTES, SUBMIT_REQUEST } from "./submitRequest.js";
+import { isObject, isRequestId, MAX_REQUEST_ID_LENGTH, type RequestId } from "./values.js";
+import { parseWait, WAIT_SCHEMA, WAITS } from "./wait.js";
+
+const SUBMIT_FRAME = {
+  /** Without it the answer's `request` is null, and no other such request may be in flight on the connection. */
+  id: "requestId?",
+  transactions: SUBMIT_REQUEST.transactions,
+  wait: SUBMIT_REQUEST.wait,
+} as const satisfies Members;
 
 /** A frame that submits signed InnerTxs, as 0x-prefixed hex (D23). */
-export interface SubmitFrame {
-  /** Without it the answer's `request` is null, and no other such request may be in flight on the connection. */
-  readonly id?: RequestId;
-  readonly transactions: readonly string[];
-  readonly wait?: Wait;
-}
+export interface SubmitFrame extends TypeOf<typeof SUBMIT_FRAME> {}
+
+const WATCH_FRAME = {
+  id: "requestId",
+  watch: ["list", "text"],
+  wait: ["optional", ["enum", WAITS]],
+} as const satisfies Members;
 
 /** A frame that asks for the lines of earlier submissions, by their ids or the hashes of their transactions (D23). */
-export interface WatchFrame {
-  readonly id: RequestId;
-  readonly watch: readonly string[];
-  readonly wait?: Wait;
-}
+export interface WatchFrame extends TypeOf<typeof WATCH_FRAME> {}
 
 export type ClientFrame = SubmitFrame | WatchFrame;
 
@@ -68,7 +74,7 @@ export function readClientFrame(text: string): ReceivedFrame {
     if (error instanceof ProtocolError) return refused("MALFORMED_BODY", error.message);
     return refused("MALFORMED_JSON", "the frame is not JSON");
   }
-  if (typeof frame !== "object" || frame === null || Array.isArray(frame)) {
+  if (!isObject(frame)) {
     return refused(
       "MALFORMED_BODY",
       'the frame is not a JSON object of the form {"id": 1, "transactions": [ … ]}',
@@ -130,30 +136,25 @@ function parseWatch(watch: unknown, maxBatchSize: number): readonly string[] {
   return watch;
 }
 
-export const SUBMIT_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description:
+export const SUBMIT_FRAME_SCHEMA = /* @__PURE__ */ define(() =>
+  objectSchema(
+    SUBMIT_FRAME,
     "Client to service: submit these transactions (D23). Without an `id` it is the body of a POST, one at a time.",
-  properties: { id: REQUEST_ID_SCHEMA, transactions: TRANSACTIONS_SCHEMA, wait: WAIT_SCHEMA },
-  required: ["transactions"],
-}));
+    SUBMIT_NOTES,
+  ),
+);
 
-export const WATCH_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description:
+export const WATCH_FRAME_SCHEMA = /* @__PURE__ */ define(() =>
+  objectSchema(
+    WATCH_FRAME,
     "Client to service: send the lines of these earlier submissions, and of these refused lines (D23).",
-  properties: {
-    id: REQUEST_ID_SCHEMA,
-    watch: {
-      type: "array",
-      items: { type: "string" },
-      description:
+    {
+      watch:
         "The ids of submissions, or the hashes of their transactions, which is what a publishable key names. An empty list is done at once, as a sign of life.",
+      wait: WAIT_SCHEMA,
     },
-    wait: WAIT_SCHEMA,
-  },
-  required: ["id", "watch"],
-}));
+  ),
+);
 
 const readFrame = (value: unknown): ClientFrame => readClientFrame(JSON.stringify(value)).parse(100);
 

@@ -1,16 +1,21 @@
 import { define } from "../define.js";
 import type { ProtocolError } from "../protocolError.js";
+import { readDetails } from "../reasons/detailNames.js";
 import { type DetailsOf, detailValuesOf } from "../reasons/details.js";
 import {
   type ErrorCode,
+  isLineCode,
   LINE_CODES,
   type LineCode,
   REQUEST_ONLY_CODES,
   type Reason,
+  type Retry,
+  retryOf,
 } from "../reasons/index.js";
-import { type Retry, retryOf } from "../reasons/retry.js";
-import { defineNamedSchemas, defineSchema } from "./schema.js";
-import { isOptionalText, isText } from "./values.js";
+import { EMPTY_BATCH_SAMPLE, GAS_PRICE_SAMPLE } from "./samples.js";
+import { defineNamedSchemas, objectSchema, type Schema } from "./schema.js";
+import { fits, type Members } from "./shape.js";
+import { membersOf } from "./values.js";
 import { WireError } from "./wireError.js";
 
 /** An error as `{ code, message, reason?, details? }`: in a result line (D13) and in a request refused as a whole (D21). */
@@ -75,10 +80,17 @@ export function detailsOf<R extends Reason>(
 ): DetailsOf<R> | undefined {
   if (reason !== expected) return undefined;
   const retry = RETRIES.find((known) => known === details.retry);
-  return { ...(retry && { retry }), ...detailValuesOf(expected, details) } as DetailsOf<R>;
+  return { ...(retry && { retry }), ...readDetails(Object.keys(details), details) } as DetailsOf<R>;
 }
 
 const RETRIES: readonly Retry[] = ["corrected", "later", "now"];
+
+const ERROR = {
+  code: "text",
+  message: "text",
+  reason: "text?",
+  details: ["optional", { retry: "text?" }],
+} as const satisfies Members;
 
 /**
  * Reads an error body. A code that this library does not know is refused; an unknown reason is kept.
@@ -89,25 +101,27 @@ const RETRIES: readonly Retry[] = ["corrected", "later", "now"];
  * ```
  */
 export function parseErrorBody(value: unknown): ErrorBody {
-  if (typeof value === "object" && value !== null) {
-    const { code, message, reason, details } = value as Record<string, unknown>;
-    const isKnown = typeof code === "string" && CODES.has(code);
-    if (isKnown && isText(message) && isOptionalText(reason) && isDetails(details)) {
-      return {
-        code: code as ErrorCode,
-        message,
-        ...(reason !== undefined && { reason }),
-        ...(details && { details }),
-      };
-    }
+  if (!fits(ERROR, value) || !CODES.has(value.code)) {
+    throw new WireError("the error is not { code, message, reason?, details? } with a known code", value);
   }
-  throw new WireError("the error is not { code, message, reason?, details? } with a known code", value);
+  const { code, message, reason, details } = value;
+  return {
+    code: code as ErrorCode,
+    message,
+    ...(reason !== undefined && { reason }),
+    ...(details && { details }),
+  };
 }
 
-function isDetails(value: unknown): value is ErrorDetails | undefined {
-  if (value === undefined) return true;
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject && isOptionalText((value as ErrorDetails).retry);
+/**
+ * As {@link parseErrorBody}, for the error of a line.
+ * @throws {@link WireError} with the problem and the line, if no line can have the code.
+ */
+export function parseLineError(value: unknown, problem = "", line = value): ErrorBody<LineCode> {
+  const error = parseErrorBody(value);
+  const { code } = error;
+  if (isLineCode(code)) return { ...error, code };
+  throw new WireError(problem, line);
 }
 
 /**
@@ -131,81 +145,52 @@ export function requestErrorBody(error: ProtocolError): RequestErrorBody {
  * ```
  */
 export function parseRequestErrorBody(value: unknown): RequestErrorBody {
-  if (typeof value !== "object" || value === null || !("error" in value)) {
-    throw new WireError("the answer has no error object", value);
-  }
-  return { error: parseErrorBody(value.error) };
+  const body = membersOf(value);
+  if (!("error" in body)) throw new WireError("the answer has no error object", value);
+  return { error: parseErrorBody(body.error) };
 }
 
-const MESSAGE = /* @__PURE__ */ defineSchema(() => ({
-  type: "string",
-  description: "The failure in a sentence for people, with the values involved. It may change.",
-}));
-
-const REASON = /* @__PURE__ */ defineSchema(() => ({
-  type: "string",
-  pattern: "^[A-Z][A-Z0-9_]*$",
-  description: "The stable name of the rule that failed. Newer services may know more of them (D26).",
-}));
-
-const DETAILS_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  additionalProperties: true,
-  description:
-    "The values involved, by names that follow from the reason: the reference of the errors lists them (D13). All are optional, and newer services may have more (D26).",
-  properties: {
-    retry: {
+/** The schema of an error with one of the codes. */
+function errorSchema(codes: readonly string[], description: string): Schema {
+  return objectSchema({ ...ERROR, code: ["enum", codes] }, description, {
+    message: "The failure in a sentence for people, with the values involved. It may change.",
+    reason: {
       type: "string",
-      description:
-        "Whether it helps to send the very same thing again: `corrected` (only when corrected), `later` or `now`.",
+      pattern: "^[A-Z][A-Z0-9_]*$",
+      description: "The stable name of the rule that failed. Newer services may know more of them (D26).",
     },
-  },
-}));
+    details: {
+      type: "object",
+      additionalProperties: true,
+      description:
+        "The values involved, by names that follow from the reason: the reference of the errors lists them (D13). All are optional, and newer services may have more (D26).",
+      properties: {
+        retry: {
+          type: "string",
+          description:
+            "Whether it helps to send the very same thing again: `corrected` (only when corrected), `later` or `now`.",
+        },
+      },
+    },
+  });
+}
 
-export const ERROR_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "An error: its kind, a sentence, and the rule that failed (D13, D21).",
-  properties: {
-    code: { type: "string", enum: [...LINE_CODES, ...REQUEST_ONLY_CODES] },
-    message: MESSAGE,
-    reason: REASON,
-    details: DETAILS_SCHEMA,
-  },
-  required: ["code", "message"],
-}));
+export const ERROR_SCHEMA = /* @__PURE__ */ define(() =>
+  errorSchema(
+    [...LINE_CODES, ...REQUEST_ONLY_CODES],
+    "An error: its kind, a sentence, and the rule that failed (D13, D21).",
+  ),
+);
 
-export const LINE_ERROR_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "The error of one transaction (D13).",
-  properties: {
-    code: { type: "string", enum: LINE_CODES },
-    message: MESSAGE,
-    reason: REASON,
-    details: DETAILS_SCHEMA,
-  },
-  required: ["code", "message"],
-}));
+export const LINE_ERROR_SCHEMA = /* @__PURE__ */ define(() =>
+  errorSchema(LINE_CODES, "The error of one transaction (D13)."),
+);
 
-export const REQUEST_ERROR_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "The body of a response to a request refused as a whole (D21).",
-  properties: { error: ERROR_SCHEMA },
-  required: ["error"],
-}));
-
-export const EMPTY_BATCH_SAMPLE = {
-  code: "INVALID_REQUEST",
-  message: "`transactions` is empty",
-  reason: "EMPTY_BATCH",
-  details: { retry: "corrected" },
-} as const satisfies ErrorBody;
-
-export const GAS_PRICE_SAMPLE = {
-  code: "VALIDATION_FAILED",
-  message: "the transaction's gas price is 1000000000 wei; a gas-waived transaction is signed with 0",
-  reason: "NON_ZERO_GAS_PRICE",
-  details: { retry: "corrected", gasPrice: "1000000000" },
-} as const satisfies ErrorBody<LineCode>;
+export const REQUEST_ERROR_SCHEMA = /* @__PURE__ */ define(() =>
+  objectSchema({ error: parseErrorBody }, "The body of a response to a request refused as a whole (D21).", {
+    error: ERROR_SCHEMA,
+  }),
+);
 
 export default /* @__PURE__ */ defineNamedSchemas(() => ({
   Error: { schema: ERROR_SCHEMA, examples: [EMPTY_BATCH_SAMPLE], read: parseErrorBody },

@@ -1,7 +1,6 @@
 export { wasNeverSent } from "../node/networkErrors.js";
 export type { DetailedReason, DetailName, DetailsOf } from "../reasons/details.js";
-export { isReason, statusOf } from "../reasons/index.js";
-export { type Retry, retryOf } from "../reasons/retry.js";
+export { isReason, type Retry, retryOf, statusOf } from "../reasons/index.js";
 export {
   type ClientFrame,
   encodeClientFrame,
@@ -21,22 +20,24 @@ export {
   requestErrorBody,
 } from "./errorBody.js";
 export {
-  IDEMPOTENCY_KEY,
-  isIdempotencyKey,
-  MAX_IDEMPOTENCY_KEY_LENGTH,
-  parseIdempotencyKey,
-} from "./idempotencyKey.js";
-export { assertFewValues, MAX_JSON_VALUES } from "./jsonValueLimit.js";
-export { DEFAULT_MAX_BATCH_SIZE, DEFAULT_MAX_BODY_BYTES } from "./limits.js";
-export { NDJSON } from "./ndjson.js";
+  assertFewValues,
+  DEFAULT_MAX_BATCH_SIZE,
+  DEFAULT_MAX_BODY_BYTES,
+  MAX_JSON_VALUES,
+} from "./limits.js";
 export {
   type AnySubmissionRecord,
   parseAnySubmissionRecord,
   parseRefusedRecord,
   type RefusedRecord,
 } from "./refusedRecord.js";
-export type { RequestId } from "./requestId.js";
-export { encodeResultLine, parseResultLine, type ResultLine } from "./resultLine.js";
+export { encodeResultLine, NDJSON, parseResultLine, type ResultLine } from "./resultLine.js";
+export {
+  IDEMPOTENCY_KEY,
+  isIdempotencyKey,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  parseIdempotencyKey,
+} from "./routes/idempotencyKey.js";
 export * from "./routes/index.js";
 export {
   encodeDoneFrame,
@@ -54,5 +55,6 @@ export {
   type SubmissionStateName,
 } from "./submissionRecord.js";
 export { parseSubmitRequest, type SubmitRequest } from "./submitRequest.js";
+export type { RequestId } from "./values.js";
 export { parseWait, WAITS, type Wait } from "./wait.js";
 export { WireError } from "./wireError.js";

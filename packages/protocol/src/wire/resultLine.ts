@@ -1,34 +1,41 @@
 import { define } from "../define.js";
-import { isLineCode, type LineCode } from "../reasons/index.js";
-import {
-  type ErrorBody,
-  GAS_PRICE_SAMPLE,
-  LINE_ERROR_SCHEMA,
-  orderedErrorBody,
-  parseErrorBody,
-} from "./errorBody.js";
-import { ID_SAMPLE, TX_HASH_SAMPLE } from "./samples.js";
-import { defineNamedSchemas, defineSchema } from "./schema.js";
-import { COUNT, isCount, isHash, isText, membersOf, SUBMISSION_ID, TX_HASH } from "./values.js";
+import { LINE_ERROR_SCHEMA, orderedErrorBody, parseLineError } from "./errorBody.js";
+import { FAILURE_SAMPLE, SUCCESS_SAMPLE } from "./samples.js";
+import { defineNamedSchemas, objectSchema, type Schema } from "./schema.js";
+import { fits, type Members, type TypeOf } from "./shape.js";
+import { isHash } from "./values.js";
 import { WireError } from "./wireError.js";
 
+/** The content type of a streamed response: one JSON value a line. */
+export const NDJSON = "application/x-ndjson";
+
+/** The members of a line of success. A frame has them behind its `request`. */
+export const SUCCESS_LINE = {
+  /** The position in the request's `transactions`. */
+  index: "count",
+  /** The id of the submission, a UUIDv7 (D15). */
+  id: "submissionId",
+  success: ["const", true],
+  /** The InnerTx's hash (D6), as 0x-prefixed hex. */
+  txHash: "txHash",
+} as const satisfies Members;
+
+/** The members of a line of failure. A frame has them behind its `request`. */
+export const FAILURE_LINE = {
+  index: "count",
+  id: "submissionId",
+  success: ["const", false],
+  error: parseLineError,
+} as const satisfies Members;
+
+/** The line of a transaction that the node accepted, or that is in a block. */
+interface SuccessLine extends TypeOf<typeof SUCCESS_LINE> {}
+
+/** The line of a transaction that failed. */
+interface FailureLine extends TypeOf<typeof FAILURE_LINE> {}
+
 /** One line of the streamed response of a submit (docs/protocol.md#result-line, D13), with exactly its members. */
-export type ResultLine =
-  | {
-      /** The position in the request's `transactions`. */
-      readonly index: number;
-      /** The id of the submission, a UUIDv7 (D15). */
-      readonly id: string;
-      readonly success: true;
-      /** The InnerTx's hash (D6), as 0x-prefixed hex. */
-      readonly txHash: string;
-    }
-  | {
-      readonly index: number;
-      readonly id: string;
-      readonly success: false;
-      readonly error: ErrorBody<LineCode>;
-    };
+export type ResultLine = SuccessLine | FailureLine;
 
 /**
  * Writes a result line as JSON text without a newline, with its members in the order of the protocol.
@@ -53,59 +60,26 @@ export function encodeResultLine(line: ResultLine): string {
  * ```
  */
 export function parseResultLine(value: unknown): ResultLine {
-  const { index, id, success, txHash, error } = membersOf(value);
-  if (isCount(index) && isText(id)) {
-    if (success === true && isHash(txHash)) return { index, id, success, txHash };
-    if (success === false) {
-      const body = parseErrorBody(error);
-      if (isLineCode(body.code)) return { index, id, success, error: { ...body, code: body.code } };
-    }
+  const problem = "the line is not a submission result";
+  if (fits(SUCCESS_LINE, value) && isHash(value.txHash)) {
+    const { index, id, success, txHash } = value;
+    return { index, id, success, txHash };
   }
-  throw new WireError("the line is not a submission result", value);
+  if (!fits(FAILURE_LINE, value)) throw new WireError(problem, value);
+  const { index, id, success, error } = value;
+  return { index, id, success, error: parseLineError(error, problem, value) };
 }
 
-const INDEX = /* @__PURE__ */ defineSchema(() => ({
-  ...COUNT,
-  description: "The position in the request's `transactions`, or in `watch`.",
-}));
+/** The notes on the members of both lines. */
+export const LINE_NOTES = { index: "The position in the request's `transactions`, or in `watch`." };
 
-/** The members of a line of success. A frame has them behind its `request`. */
-export const SUCCESS_MEMBERS = /* @__PURE__ */ define(() => ({
-  index: INDEX,
-  id: SUBMISSION_ID,
-  success: { type: "boolean", const: true },
-  txHash: TX_HASH,
-}));
-
-/** The members of a line of failure. A frame has them behind its `request`. */
-export const FAILURE_MEMBERS = /* @__PURE__ */ define(() => ({
-  index: INDEX,
-  id: SUBMISSION_ID,
-  success: { type: "boolean", const: false },
-  error: LINE_ERROR_SCHEMA,
-}));
-
-export const RESULT_LINE_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+export const RESULT_LINE_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
   description: "One line of the streamed response: the result of one transaction (D13).",
   oneOf: [
-    { type: "object", properties: SUCCESS_MEMBERS, required: ["index", "id", "success", "txHash"] },
-    { type: "object", properties: FAILURE_MEMBERS, required: ["index", "id", "success", "error"] },
+    objectSchema(SUCCESS_LINE, undefined, LINE_NOTES),
+    objectSchema(FAILURE_LINE, undefined, { ...LINE_NOTES, error: LINE_ERROR_SCHEMA }),
   ],
 }));
-
-export const SUCCESS_SAMPLE = {
-  index: 0,
-  id: ID_SAMPLE,
-  success: true,
-  txHash: TX_HASH_SAMPLE,
-} as const satisfies ResultLine;
-
-export const FAILURE_SAMPLE = {
-  index: 1,
-  id: "019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a72",
-  success: false,
-  error: GAS_PRICE_SAMPLE,
-} as const satisfies ResultLine;
 
 export default /* @__PURE__ */ defineNamedSchemas(() => ({
   ResultLine: {

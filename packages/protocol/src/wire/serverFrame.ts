@@ -1,24 +1,18 @@
+import { define } from "../define.js";
 import { ProtocolError } from "../protocolError.js";
 import type { Reason } from "../reasons/index.js";
-import {
-  EMPTY_BATCH_SAMPLE,
-  ERROR_SCHEMA,
-  type ErrorBody,
-  errorBodyOf,
-  parseErrorBody,
-} from "./errorBody.js";
-import { isRequestName, MAX_REQUEST_ID_LENGTH, type RequestId } from "./requestId.js";
+import { ERROR_SCHEMA, type ErrorBody, errorBodyOf, LINE_ERROR_SCHEMA, parseErrorBody } from "./errorBody.js";
 import {
   encodeResultLine,
-  FAILURE_MEMBERS,
-  FAILURE_SAMPLE,
+  FAILURE_LINE,
+  LINE_NOTES,
   parseResultLine,
   type ResultLine,
-  SUCCESS_MEMBERS,
-  SUCCESS_SAMPLE,
+  SUCCESS_LINE,
 } from "./resultLine.js";
-import { defineNamedSchemas, defineSchema } from "./schema.js";
-import { SUBMISSION_ID } from "./values.js";
+import { EMPTY_BATCH_SAMPLE, FAILURE_SAMPLE, SUCCESS_SAMPLE } from "./samples.js";
+import { defineNamedSchemas, objectSchema, type Schema, schemaOf } from "./schema.js";
+import { isRequestName, membersOf, type RequestId } from "./values.js";
 import { WireError } from "./wireError.js";
 
 /**
@@ -81,7 +75,7 @@ export function parseServerFrame(text: string): ServerFrame {
   } catch {
     throw new WireError("the frame is not JSON", text.slice(0, 200));
   }
-  const frame = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  const frame = membersOf(value);
   const { request } = frame;
   // The line of a failed transaction has an error too; its index tells it apart.
   if ("error" in frame && !("index" in frame) && isRequestName(request)) {
@@ -94,53 +88,36 @@ export function parseServerFrame(text: string): ServerFrame {
   throw new WireError("the frame names no request", value);
 }
 
-const REQUEST = /* @__PURE__ */ defineSchema(() => ({
-  type: ["string", "number", "null"],
-  maxLength: MAX_REQUEST_ID_LENGTH,
-  description: "The `id` of the request that the frame belongs to; null if it has none.",
-}));
-
-export const LINE_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+export const LINE_FRAME_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
   description:
     "Service to client: the id of a request, followed by the members of one of its result lines (D23).",
   oneOf: [
-    {
-      type: "object",
-      properties: { request: REQUEST, ...SUCCESS_MEMBERS },
-      required: ["request", "index", "id", "success", "txHash"],
-    },
-    {
-      type: "object",
-      properties: {
-        request: REQUEST,
-        ...FAILURE_MEMBERS,
-        // The line of a `watch` repeats the id that was asked for, even if it is not a UUID.
-        id: { type: "string", description: SUBMISSION_ID.description },
-      },
-      required: ["request", "index", "id", "success", "error"],
-    },
+    objectSchema({ request: "requestName", ...SUCCESS_LINE }, undefined, LINE_NOTES),
+    objectSchema({ request: "requestName", ...FAILURE_LINE }, undefined, {
+      ...LINE_NOTES,
+      // The line of a `watch` repeats the id that was asked for, even if it is not a UUID.
+      id: schemaOf("text", schemaOf("submissionId").description),
+      error: LINE_ERROR_SCHEMA,
+    }),
   ],
 }));
 
-export const DONE_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "Service to client: every line of the request has been sent (D23).",
-  properties: { request: REQUEST, done: { type: "boolean", const: true } },
-  required: ["request", "done"],
-}));
+export const DONE_FRAME_SCHEMA = /* @__PURE__ */ define(() =>
+  objectSchema(
+    { request: "requestName", done: ["const", true] },
+    "Service to client: every line of the request has been sent (D23).",
+  ),
+);
 
-export const ERROR_FRAME_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "Service to client: the request is refused as a whole, and the connection stays open (D23).",
-  properties: {
-    request: {
-      type: ["string", "number", "null"],
-      maxLength: MAX_REQUEST_ID_LENGTH,
-      description: "The `id` of the request. Null if its frame has none, or the id of a request in flight.",
+export const ERROR_FRAME_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
+  ...objectSchema(
+    { request: "requestName", error: parseErrorBody },
+    "Service to client: the request is refused as a whole, and the connection stays open (D23).",
+    {
+      request: "The `id` of the request. Null if its frame has none, or the id of a request in flight.",
+      error: ERROR_SCHEMA,
     },
-    error: ERROR_SCHEMA,
-  },
-  required: ["request", "error"],
+  ),
   // The line of a failed transaction has an error too; its index tells it apart.
   not: { required: ["index"] },
 }));

@@ -1,15 +1,20 @@
+import { define } from "../define.js";
 import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
 import { SIGNED_SAMPLE } from "./samples.js";
-import { defineNamedSchemas, defineSchema } from "./schema.js";
-import { parseWait, WAIT_SCHEMA, type Wait } from "./wait.js";
+import { defineNamedSchemas, objectSchema } from "./schema.js";
+import type { Members, TypeOf } from "./shape.js";
+import { isObject } from "./values.js";
+import { parseWait, WAIT_SCHEMA, WAITS } from "./wait.js";
+
+export const SUBMIT_REQUEST = {
+  transactions: ["list", "text"],
+  /** The event that each line waits for (D16). A check waits for nothing. */
+  wait: ["optional", ["enum", WAITS]],
+} as const satisfies Members;
 
 /** The body of `POST /v1/submit` and `POST /v1/check`: signed InnerTxs as 0x-prefixed hex. */
-export interface SubmitRequest {
-  readonly transactions: readonly string[];
-  /** The event that each line waits for (D16). A check waits for nothing. */
-  readonly wait?: Wait;
-}
+export interface SubmitRequest extends TypeOf<typeof SUBMIT_REQUEST> {}
 
 /**
  * Reads the body of a submit or check request. The content of each string is left to the string's own result line
@@ -23,7 +28,7 @@ export interface SubmitRequest {
  * ```
  */
 export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitRequest {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw new ProtocolError(
       "MALFORMED_BODY",
       'the body is not a JSON object of the form {"transactions": ["0x…"]}',
@@ -68,20 +73,21 @@ export function ownMember(object: object, name: string): unknown {
   return Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
 }
 
-export const TRANSACTIONS_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "array",
-  items: { type: "string" },
-  minItems: 1,
-  description:
-    "Signed InnerTxs, each as 0x-prefixed hex. An invalid string fails in its own line; the others go on.",
+/** The notes on the members of a request, as the body of a POST and as a frame. */
+export const SUBMIT_NOTES = /* @__PURE__ */ define(() => ({
+  transactions: {
+    type: "array",
+    items: { type: "string" },
+    minItems: 1,
+    description:
+      "Signed InnerTxs, each as 0x-prefixed hex. An invalid string fails in its own line; the others go on.",
+  } as const,
+  wait: WAIT_SCHEMA,
 }));
 
-export const SUBMIT_REQUEST_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "A batch of signed InnerTxs, at most 100 by default (D22).",
-  properties: { transactions: TRANSACTIONS_SCHEMA, wait: WAIT_SCHEMA },
-  required: ["transactions"],
-}));
+export const SUBMIT_REQUEST_SCHEMA = /* @__PURE__ */ define(() =>
+  objectSchema(SUBMIT_REQUEST, "A batch of signed InnerTxs, at most 100 by default (D22).", SUBMIT_NOTES),
+);
 
 export default /* @__PURE__ */ defineNamedSchemas(() => ({
   SubmitRequest: {

@@ -1,50 +1,40 @@
-// The values that bodies are made of: the schema of each, and the guard that agrees with it.
-import { defineSchema } from "./schema.js";
+// The single values that bodies are made of: their types, and how a reader checks them.
 
-/** A 0x-prefixed address in lower-case hex. */
-export const ADDRESS = /* @__PURE__ */ defineSchema(() => ({ type: "string", pattern: "^0x[0-9a-f]{40}$" }));
+/** The client's own name for a request over a WebSocket. Every frame of the answer repeats it (D23). */
+export type RequestId = string | number;
 
-/** A 0x-prefixed hash in lower-case hex. */
-export const HASH = /* @__PURE__ */ defineSchema(() => ({ type: "string", pattern: "^0x[0-9a-f]{64}$" }));
+/** Every line repeats the id of its request, so the length is limited. */
+export const MAX_REQUEST_ID_LENGTH = 256;
 
-/** A whole number as decimal text, because it may pass 2^53. */
-export const DECIMAL = /* @__PURE__ */ defineSchema(() => ({
-  type: "string",
-  pattern: "^(0|[1-9][0-9]*)$",
-}));
-
-/** A time in ISO 8601, UTC. */
-export const TIME = /* @__PURE__ */ defineSchema(() => ({ type: "string", format: "date-time" }));
-
-/** A whole number from 0 on. */
-export const COUNT = /* @__PURE__ */ defineSchema(() => ({ type: "integer", minimum: 0 }));
-
-/** The id of a submission (D15). */
-export const SUBMISSION_ID = /* @__PURE__ */ defineSchema(() => ({
-  type: "string",
-  format: "uuid",
-  description: "The id of the submission, a UUIDv7 (D15).",
-}));
-
-/** The hash of the InnerTx (D6). */
-export const TX_HASH = /* @__PURE__ */ defineSchema(() => ({
-  ...HASH,
-  description: "The hash of the InnerTx, which the user signed (D6).",
-}));
-
-/** Returns the members of an object, and none of any other value. */
-export function membersOf(value: unknown): Record<string, unknown> {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : {};
+/** The kinds of single values, with their types. */
+export interface Kinds {
+  text: string;
+  /** 0x-prefixed lower-case hex of 20 bytes. */
+  address: string;
+  /** 0x-prefixed lower-case hex of 32 bytes. */
+  hash: string;
+  /** The hash of the InnerTx (D6). */
+  txHash: string;
+  /** The first four bytes of calldata as 0x-prefixed hex. */
+  selector: string;
+  /** The id of a submission (D15). */
+  submissionId: string;
+  requestId: RequestId;
+  /** The `request` of an answer: the id of its request, or null for a request without one. */
+  requestName: RequestId | null;
+  /** A whole number as decimal text, because it may pass 2^53. */
+  decimal: string;
+  /** A time in ISO 8601, UTC. */
+  time: string;
+  boolean: boolean;
+  number: number;
+  /** A whole number from 0 on. */
+  count: number;
+  /** A whole number from 1 on. */
+  chainId: number;
 }
 
-export function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-export function isOptionalText(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === "string";
-}
+export type Kind = keyof Kinds;
 
 /** Tells whether the value is a whole number from 0 on that a double holds exactly. */
 export function isCount(value: unknown): value is number {
@@ -54,4 +44,22 @@ export function isCount(value: unknown): value is number {
 /** Tells whether the value is a 0x-prefixed hash, in either case. */
 export function isHash(value: unknown): value is string {
   return typeof value === "string" && /^0x[0-9a-f]{64}$/i.test(value);
+}
+
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === "string" ? value.length <= MAX_REQUEST_ID_LENGTH : Number.isFinite(value);
+}
+
+export function isRequestName(value: unknown): value is RequestId | null {
+  return value === null || isRequestId(value);
+}
+
+/** Tells whether the value is an object with members, and no array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns the members of an object, and none of any other value. */
+export function membersOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
 }

@@ -1,6 +1,7 @@
+import { define } from "../define.js";
 import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
-import { defineNamedSchemas, defineSchema } from "./schema.js";
+import { defineNamedSchemas, type Schema } from "./schema.js";
 
 /** The events that a result line can wait for: the node accepts the wrapper, or the InnerTx is in a block (D16). */
 export const WAITS = ["broadcast", "included"] as const;
@@ -26,7 +27,7 @@ export function parseWait(value: unknown): Wait {
   );
 }
 
-export const WAIT_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+export const WAIT_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
   type: "string",
   enum: WAITS,
   description:

@@ -62,7 +62,7 @@ export function typeOf(schema: Schema): Html {
 }
 
 /** The words for the patterns of common values. */
-const PATTERN_WORDS: ReadonlyMap<string, string> = new Map([
+const PATTERN_WORDS: ReadonlyMap<string | undefined, string> = new Map([
   [ADDRESS.pattern, "0x and 40 hex digits"],
   [HASH.pattern, "0x and 64 hex digits"],
   [DECIMAL.pattern, "decimal text"],

@@ -1,18 +1,13 @@
+import { define } from "../../define.js";
 import { describeValue } from "../../describeValue.js";
 import { ProtocolError } from "../../protocolError.js";
-import { isLineCode, type LineCode } from "../../reasons/index.js";
-import {
-  type ErrorBody,
-  GAS_PRICE_SAMPLE,
-  LINE_ERROR_SCHEMA,
-  orderedErrorBody,
-  parseErrorBody,
-} from "../errorBody.js";
-import { NDJSON } from "../ndjson.js";
-import { SIGNED_SAMPLE, TX_HASH_SAMPLE } from "../samples.js";
-import { defineSchema } from "../schema.js";
+import { LINE_ERROR_SCHEMA, orderedErrorBody, parseLineError } from "../errorBody.js";
+import { NDJSON } from "../resultLine.js";
+import { GAS_PRICE_SAMPLE, SIGNED_SAMPLE, TX_HASH_SAMPLE } from "../samples.js";
+import { objectSchema, type Schema } from "../schema.js";
+import { fits, type Members, type TypeOf } from "../shape.js";
 import submitRequest, { SUBMIT_REQUEST_SCHEMA } from "../submitRequest.js";
-import { COUNT, isCount, isHash, isOptionalText, isText, membersOf, TX_HASH } from "../values.js";
+import { isHash } from "../values.js";
 import { WireError } from "../wireError.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
@@ -33,35 +28,46 @@ export type Simulate = (typeof SIMULATE)[number];
  */
 export const SIMULATION_FAILURES = ["error", "panic", "custom", "empty", "halted"] as const;
 
+const SIMULATED_SUCCESS = { success: ["const", true] } as const satisfies Members;
+
+const SIMULATED_FAILURE = {
+  success: ["const", false],
+  kind: ["enum", SIMULATION_FAILURES],
+  /** The contract's error text, or a description of the failure, for a person. */
+  message: "text",
+  /** The data of the revert as 0x-prefixed hex, if there is any. */
+  data: "text?",
+} as const satisfies Members;
+
 /** The result of running the call on the state of the latest block. */
-export type Simulation =
-  | { readonly success: true }
-  | {
-      readonly success: false;
-      readonly kind: (typeof SIMULATION_FAILURES)[number];
-      /** The contract's error text, or a description of the failure, for a person. */
-      readonly message: string;
-      /** The data of the revert as 0x-prefixed hex, if there is any. */
-      readonly data?: string;
-    };
+export type Simulation = TypeOf<typeof SIMULATED_SUCCESS> | TypeOf<typeof SIMULATED_FAILURE>;
+
+const ACCEPTABLE = {
+  /** The position in the request's `transactions`. */
+  index: "count",
+  success: ["const", true],
+  /** The InnerTx's hash (D6). */
+  txHash: "txHash",
+} as const satisfies Members;
+
+/** The line of a transaction that the service would accept. */
+interface AcceptableLine extends TypeOf<typeof ACCEPTABLE> {
+  /** Present if the request asked for it. */
+  readonly simulation?: Simulation;
+}
+
+const REFUSED = {
+  index: "count",
+  success: ["const", false],
+  /** The rule that refuses the transaction. */
+  error: parseLineError,
+} as const satisfies Members;
+
+/** The line of a transaction that the service would refuse. */
+interface RefusedLine extends TypeOf<typeof REFUSED> {}
 
 /** One line of the response: whether the service would accept the transaction. It has no id of a submission. */
-export type CheckLine =
-  | {
-      /** The position in the request's `transactions`. */
-      readonly index: number;
-      readonly success: true;
-      /** The InnerTx's hash (D6). */
-      readonly txHash: string;
-      /** Present if the request asked for it. */
-      readonly simulation?: Simulation;
-    }
-  | {
-      readonly index: number;
-      readonly success: false;
-      /** The rule that refuses the transaction. */
-      readonly error: ErrorBody<LineCode>;
-    };
+export type CheckLine = AcceptableLine | RefusedLine;
 
 /**
  * Reads the query parameter `simulate`; false if it is absent.
@@ -111,83 +117,52 @@ function inOrder(simulation: Simulation): object {
  * ```
  */
 export function parseCheckLine(value: unknown): CheckLine {
-  const { index, success, txHash, simulation, error } = membersOf(value);
-  if (isCount(index)) {
-    if (success === true && isHash(txHash) && (simulation === undefined || isSimulation(simulation))) {
-      return { index, success, txHash, ...(simulation !== undefined && { simulation }) };
-    }
-    if (success === false) {
-      const body = parseErrorBody(error);
-      if (isLineCode(body.code)) return { index, success, error: { ...body, code: body.code } };
-    }
+  const problem = "the line is not the check of a transaction";
+  if (fits(ACCEPTABLE, value) && isHash(value.txHash)) {
+    const { index, success, txHash, simulation }: AcceptableLine = value;
+    if (simulation === undefined) return { index, success, txHash };
+    if (isSimulation(simulation)) return { index, success, txHash, simulation };
   }
-  throw new WireError("the line is not the check of a transaction", value);
+  if (!fits(REFUSED, value)) throw new WireError(problem, value);
+  const { index, success, error } = value;
+  return { index, success, error: parseLineError(error, problem, value) };
 }
 
 function isSimulation(value: unknown): value is Simulation {
-  const { success, kind, message, data } = membersOf(value);
-  if (success === true) return true;
-  const isFailure = success === false && SIMULATION_FAILURES.some((known) => known === kind);
-  return isFailure && isText(message) && isOptionalText(data);
+  return fits(SIMULATED_SUCCESS, value) || fits(SIMULATED_FAILURE, value);
 }
 
-const SIMULATE_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+const SIMULATE_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
   type: "string",
   enum: SIMULATE,
   description: "Whether each acceptable call also runs on the state of the latest block.",
 }));
 
-const INDEX = /* @__PURE__ */ defineSchema(() => ({
-  ...COUNT,
-  description: "The position in the request's `transactions`.",
-}));
-
-const SIMULATION = /* @__PURE__ */ defineSchema(() => ({
-  description:
-    "The result of the call on the state of the latest block. Present if the request asked for it.",
-  oneOf: [
-    { type: "object", properties: { success: { type: "boolean", const: true } }, required: ["success"] },
-    {
-      type: "object",
-      properties: {
-        success: { type: "boolean", const: false },
-        kind: {
-          type: "string",
-          enum: SIMULATION_FAILURES,
-          description:
-            "`error`: an error text of the contract. `panic`: a check of its compiler. `custom`: a custom error. `empty`: a revert without data. `halted`: an end that is no revert, such as out of gas.",
-        },
-        message: {
-          type: "string",
-          description: "The contract's error text, or a description of the failure.",
-        },
-        data: { type: "string", description: "The data of the revert, as hex." },
-      },
-      required: ["success", "kind", "message"],
-    },
-  ],
-}));
-
-const CHECK_LINE_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  description: "One line of a check: whether the service would accept the transaction.",
-  oneOf: [
-    {
-      type: "object",
-      properties: {
-        index: INDEX,
-        success: { type: "boolean", const: true },
-        txHash: TX_HASH,
-        simulation: SIMULATION,
-      },
-      required: ["index", "success", "txHash"],
-    },
-    {
-      type: "object",
-      properties: { index: INDEX, success: { type: "boolean", const: false }, error: LINE_ERROR_SCHEMA },
-      required: ["index", "success", "error"],
-    },
-  ],
-}));
+const CHECK_LINE_SCHEMA: Schema = /* @__PURE__ */ define(() => {
+  const index = "The position in the request's `transactions`.";
+  const simulation: Schema = {
+    description:
+      "The result of the call on the state of the latest block. Present if the request asked for it.",
+    oneOf: [
+      objectSchema(SIMULATED_SUCCESS),
+      objectSchema(SIMULATED_FAILURE, undefined, {
+        kind: "`error`: an error text of the contract. `panic`: a check of its compiler. `custom`: a custom error. `empty`: a revert without data. `halted`: an end that is no revert, such as out of gas.",
+        message: "The contract's error text, or a description of the failure.",
+        data: "The data of the revert, as hex.",
+      }),
+    ],
+  };
+  return {
+    description: "One line of a check: whether the service would accept the transaction.",
+    oneOf: [
+      objectSchema({ ...ACCEPTABLE, simulation: ["optional", isSimulation] }, undefined, {
+        index,
+        simulation,
+      }),
+      objectSchema(REFUSED, undefined, { index, error: LINE_ERROR_SCHEMA }),
+    ],
+  };
+});
 
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Check transactions without submitting them",

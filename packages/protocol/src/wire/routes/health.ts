@@ -1,4 +1,6 @@
-import { defineSchema } from "../schema.js";
+import { define } from "../../define.js";
+import { objectSchema } from "../schema.js";
+import { fits, type Members, type TypeOf } from "../shape.js";
 import { WireError } from "../wireError.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
@@ -8,13 +10,15 @@ export const HEALTH_ROUTE = {
   authenticated: false,
 } as const satisfies Route;
 
-/** The body of the response: the process serves requests (D24). */
-export interface Health {
-  readonly status: "ok";
+const HEALTH = {
+  status: ["const", "ok"],
   /** The service's version. */
-  readonly version: string;
-  readonly chainId: number;
-}
+  version: "text",
+  chainId: "number",
+} as const satisfies Members;
+
+/** The body of the response: the process serves requests (D24). */
+export interface Health extends TypeOf<typeof HEALTH> {}
 
 /**
  * Reads the body of a response of `GET /v1/health`.
@@ -25,25 +29,19 @@ export interface Health {
  * ```
  */
 export function parseHealth(value: unknown): Health {
-  if (typeof value === "object" && value !== null) {
-    const { status, version, chainId } = value as Record<string, unknown>;
-    if (status === "ok" && typeof version === "string" && typeof chainId === "number") {
-      return { status, version, chainId };
-    }
+  if (!fits(HEALTH, value)) {
+    throw new WireError("the answer is not the health of a gas-waiver service", value);
   }
-  throw new WireError("the answer is not the health of a gas-waiver service", value);
+  const { status, version, chainId } = value;
+  return { status, version, chainId };
 }
 
-const HEALTH_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "The process serves requests (D24).",
-  properties: {
-    status: { type: "string", const: "ok" },
-    version: { type: "string", description: "The service's version." },
+const HEALTH_SCHEMA = /* @__PURE__ */ define(() =>
+  objectSchema(HEALTH, "The process serves requests (D24).", {
+    version: "The service's version.",
     chainId: { type: "integer", minimum: 1, description: "988 mainnet, 2201 testnet and devnet (D27)." },
-  },
-  required: ["status", "version", "chainId"],
-}));
+  }),
+);
 
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Liveness",

@@ -1,7 +1,7 @@
-import { defineSchema } from "../schema.js";
-import { ADDRESS, COUNT, DECIMAL, isCount, isOptionalText, isText, membersOf, TIME } from "../values.js";
-import { WAITS, type Wait } from "../wait.js";
-import { WireError } from "../wireError.js";
+import { define } from "../../define.js";
+import { objectSchema } from "../schema.js";
+import { type Members, readShape, type TypeOf } from "../shape.js";
+import { WAITS } from "../wait.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
 export const POLICY_ROUTE = {
@@ -10,65 +10,75 @@ export const POLICY_ROUTE = {
   authenticated: true,
 } as const satisfies Route;
 
-/** One permitted target (D4): a contract as 0x-prefixed hex, or `*` for any. */
-export interface PermittedTarget {
-  readonly address: string;
+const TARGET = {
+  address: "text",
   /** The permitted methods as 0x-prefixed hex. If absent, any calldata is permitted, even none. */
-  readonly selectors?: readonly string[];
-}
+  selectors: ["optional", ["list", "text"]],
+} as const satisfies Members;
+
+/** One permitted target (D4): a contract as 0x-prefixed hex, or `*` for any. */
+export interface PermittedTarget extends TypeOf<typeof TARGET> {}
+
+const WAIVER = {
+  address: "address",
+  /** Whether the waiver can carry a transaction now. */
+  usable: "boolean",
+  /** The reason why it cannot, for a person. */
+  message: "text?",
+  allowedTargets: ["list", TARGET],
+} as const satisfies Members;
 
 /** The targets that one waiver carries for this key. */
-export interface WaiverPolicy {
-  readonly address: string;
-  /** Whether the waiver can carry a transaction now. */
-  readonly usable: boolean;
-  /** The reason why it cannot, for a person. */
-  readonly message?: string;
-  readonly allowedTargets: readonly PermittedTarget[];
-}
+export interface WaiverPolicy extends TypeOf<typeof WAIVER> {}
+
+const LIMITS = {
+  /** Transactions a second. */
+  ratePerSecond: "count",
+  /** Transactions at once after a pause. */
+  rateBurst: "count",
+  /** Submissions of this key that may wait for their broadcast. */
+  maxQueued: "count",
+  /** Transactions in one request. */
+  maxBatchSize: "count",
+  maxBodyBytes: "count",
+  /** The highest gas limit of one InnerTx (D3). */
+  maxGasLimit: "decimal",
+  /** The longest calldata of one InnerTx, in bytes (D3). */
+  maxDataLength: "count",
+} as const satisfies Members;
 
 /** The limits of a key (D22). Gas is decimal text, because it may pass 2^53. */
-export interface PolicyLimits {
-  /** Transactions a second. */
-  readonly ratePerSecond: number;
-  /** Transactions at once after a pause. */
-  readonly rateBurst: number;
-  /** Submissions of this key that may wait for their broadcast. */
-  readonly maxQueued: number;
-  /** Transactions in one request. */
-  readonly maxBatchSize: number;
-  readonly maxBodyBytes: number;
-  /** The highest gas limit of one InnerTx (D3). */
-  readonly maxGasLimit: string;
-  /** The longest calldata of one InnerTx, in bytes (D3). */
-  readonly maxDataLength: number;
-}
+export interface PolicyLimits extends TypeOf<typeof LIMITS> {}
+
+const CAPS = {
+  /** The end of the current day in UTC, in ISO 8601. */
+  ends: "time",
+  transactions: ["optional", { limit: "count", left: "count" }],
+  gas: ["optional", { limit: "decimal", left: "decimal" }],
+  /** The daily cap on the transactions of each sender. */
+  senderTransactions: ["optional", { limit: "count" }],
+  /** The daily cap on the gas of each sender. */
+  senderGas: ["optional", { limit: "decimal" }],
+} as const satisfies Members;
 
 /** The daily caps of a key (D25). A cap that the key does not have is absent. Gas is decimal text. */
-export interface PolicyCaps {
-  /** The end of the current day in UTC, in ISO 8601. */
-  readonly ends: string;
-  readonly transactions?: { readonly limit: number; readonly left: number };
-  readonly gas?: { readonly limit: string; readonly left: string };
-  /** The daily cap on the transactions of each sender. */
-  readonly senderTransactions?: { readonly limit: number };
-  /** The daily cap on the gas of each sender. */
-  readonly senderGas?: { readonly limit: string };
-}
+export interface PolicyCaps extends TypeOf<typeof CAPS> {}
+
+const KEY_POLICY = {
+  chainId: "chainId",
+  /** The address that marks wrappers (D5). No InnerTx may call it. */
+  marker: "address",
+  waits: ["list", ["enum", WAITS]],
+  /** The targets that at least one waiver carries for this key. */
+  allowedTargets: ["list", TARGET],
+  waivers: ["list", WAIVER],
+  limits: LIMITS,
+  /** Absent if the key has no caps. */
+  caps: ["optional", CAPS],
+} as const satisfies Members;
 
 /** The body of the response: the transactions that this key may send. */
-export interface KeyPolicy {
-  readonly chainId: number;
-  /** The address that marks wrappers (D5). No InnerTx may call it. */
-  readonly marker: string;
-  readonly waits: readonly Wait[];
-  /** The targets that at least one waiver carries for this key. */
-  readonly allowedTargets: readonly PermittedTarget[];
-  readonly waivers: readonly WaiverPolicy[];
-  readonly limits: PolicyLimits;
-  /** Absent if the key has no caps. */
-  readonly caps?: PolicyCaps;
-}
+export interface KeyPolicy extends TypeOf<typeof KEY_POLICY> {}
 
 /**
  * Reads the body of a response of `GET /v1/policy`. Members that this library does not know are kept.
@@ -79,179 +89,60 @@ export interface KeyPolicy {
  * ```
  */
 export function parseKeyPolicy(value: unknown): KeyPolicy {
-  const { chainId, marker, waits, allowedTargets, waivers, limits, caps } = membersOf(value);
-  const isPolicy =
-    isCount(chainId) &&
-    chainId > 0 &&
-    isText(marker) &&
-    isListOf(waits, (one) => WAITS.some((wait) => wait === one)) &&
-    isListOf(allowedTargets, isTarget) &&
-    isListOf(waivers, isWaiver) &&
-    isLimits(limits) &&
-    (caps === undefined || isCaps(caps));
-  if (!isPolicy) throw new WireError("the answer is not the policy of a key", value);
-  return value as KeyPolicy;
+  return readShape(KEY_POLICY, value, "the answer is not the policy of a key");
 }
 
-function isListOf(value: unknown, isElement: (element: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isElement);
-}
-
-function isTarget(value: unknown): boolean {
-  const { address, selectors } = membersOf(value);
-  return isText(address) && (selectors === undefined || isListOf(selectors, isText));
-}
-
-function isWaiver(value: unknown): boolean {
-  const { address, usable, message, allowedTargets } = membersOf(value);
-  return (
-    isText(address) &&
-    typeof usable === "boolean" &&
-    isOptionalText(message) &&
-    isListOf(allowedTargets, isTarget)
-  );
-}
-
-const COUNT_LIMITS = [
-  "ratePerSecond",
-  "rateBurst",
-  "maxQueued",
-  "maxBatchSize",
-  "maxBodyBytes",
-  "maxDataLength",
-];
-
-function isLimits(value: unknown): boolean {
-  const limits = membersOf(value);
-  return isText(limits.maxGasLimit) && COUNT_LIMITS.every((name) => isCount(limits[name]));
-}
-
-/** The guard and the members of each cap. The caps of a single sender do not say what is left. */
-const CAP_FORMS = {
-  transactions: [isCount, ["limit", "left"]],
-  gas: [isText, ["limit", "left"]],
-  senderTransactions: [isCount, ["limit"]],
-  senderGas: [isText, ["limit"]],
-} as const;
-
-function isCaps(value: unknown): boolean {
-  const caps = membersOf(value);
-  const isCap = (name: string, isAmount: (value: unknown) => boolean, members: readonly string[]) => {
-    const cap = caps[name];
-    return cap === undefined || members.every((member) => isAmount(membersOf(cap)[member]));
-  };
-  return (
-    isText(caps.ends) &&
-    Object.entries(CAP_FORMS).every(([name, [isAmount, members]]) => isCap(name, isAmount, members))
-  );
-}
-
-const TARGETS = /* @__PURE__ */ defineSchema(() => ({
-  type: "array",
-  items: {
-    type: "object",
-    properties: {
-      address: { type: "string", description: "A contract, or `*` for any (D4)." },
-      selectors: {
-        type: "array",
-        items: { type: "string" },
-        description:
-          "The first four bytes of permitted calldata. If absent, any calldata is permitted, even none.",
-      },
-    },
-    required: ["address"],
-  },
-}));
-
-const LIMITS = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "The limits of this key (D22).",
-  properties: {
-    ratePerSecond: { ...COUNT, description: "Transactions a second." },
-    rateBurst: { ...COUNT, description: "Transactions at once after a pause." },
-    maxQueued: { ...COUNT, description: "Submissions of this key that may wait for their broadcast." },
-    maxBatchSize: { ...COUNT, description: "Transactions in one request." },
-    maxBodyBytes: { ...COUNT, description: "Bytes of a request's body, and of a frame." },
-    maxGasLimit: { ...DECIMAL, description: "The highest gas limit of one InnerTx (D3)." },
-    maxDataLength: { ...COUNT, description: "The longest calldata of one InnerTx, in bytes (D3)." },
-  },
-  required: [
-    "ratePerSecond",
-    "rateBurst",
-    "maxQueued",
-    "maxBatchSize",
-    "maxBodyBytes",
-    "maxGasLimit",
-    "maxDataLength",
-  ],
-}));
-
-const CAPS = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "The daily caps of this key (D25). A cap that the key does not have is absent.",
-  properties: {
-    ends: { ...TIME, description: "The end of the current day, in UTC." },
-    transactions: {
-      type: "object",
-      properties: { limit: COUNT, left: COUNT },
-      required: ["limit", "left"],
-    },
-    gas: { type: "object", properties: { limit: DECIMAL, left: DECIMAL }, required: ["limit", "left"] },
-    senderTransactions: {
-      type: "object",
-      description: "For each sender.",
-      properties: { limit: COUNT },
-      required: ["limit"],
-    },
-    senderGas: {
-      type: "object",
-      description: "For each sender.",
-      properties: { limit: DECIMAL },
-      required: ["limit"],
-    },
-  },
-  required: ["ends"],
-}));
-
-const KEY_POLICY_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "The transactions that this key may send.",
-  properties: {
-    chainId: { type: "integer", minimum: 1, description: "The chain id to sign with (D27)." },
-    marker: { ...ADDRESS, description: "The address that marks wrappers (D5). No InnerTx may call it." },
-    waits: {
-      type: "array",
-      items: { type: "string", enum: WAITS },
-      description: "The values of `wait` (D16).",
-    },
+const KEY_POLICY_SCHEMA = /* @__PURE__ */ define(() => {
+  const targets = {
+    type: "array",
+    items: objectSchema(TARGET, undefined, {
+      address: "A contract, or `*` for any (D4).",
+      selectors:
+        "The first four bytes of permitted calldata. If absent, any calldata is permitted, even none.",
+    }),
+  } as const;
+  return objectSchema(KEY_POLICY, "The transactions that this key may send.", {
+    chainId: "The chain id to sign with (D27).",
+    marker: "The address that marks wrappers (D5). No InnerTx may call it.",
+    waits: "The values of `wait` (D16).",
     allowedTargets: {
-      ...TARGETS,
+      ...targets,
       description: "The targets that at least one waiver carries for this key (D4, D25).",
     },
     waivers: {
       type: "array",
       description: "Each waiver, with the targets that it carries for this key.",
-      items: {
-        type: "object",
-        properties: {
-          address: ADDRESS,
-          usable: { type: "boolean", description: "Whether the waiver can carry a transaction now." },
-          message: { type: "string", description: "The reason why it cannot, for a person." },
-          allowedTargets: TARGETS,
-        },
-        required: ["address", "usable", "allowedTargets"],
-      },
+      items: objectSchema(WAIVER, undefined, {
+        usable: "Whether the waiver can carry a transaction now.",
+        message: "The reason why it cannot, for a person.",
+        allowedTargets: targets,
+      }),
     },
-    limits: LIMITS,
-    caps: CAPS,
-  },
-  required: ["chainId", "marker", "waits", "allowedTargets", "waivers", "limits"],
-}));
+    limits: objectSchema(LIMITS, "The limits of this key (D22).", {
+      ratePerSecond: "Transactions a second.",
+      rateBurst: "Transactions at once after a pause.",
+      maxQueued: "Submissions of this key that may wait for their broadcast.",
+      maxBatchSize: "Transactions in one request.",
+      maxBodyBytes: "Bytes of a request's body, and of a frame.",
+      maxGasLimit: "The highest gas limit of one InnerTx (D3).",
+      maxDataLength: "The longest calldata of one InnerTx, in bytes (D3).",
+    }),
+    caps: objectSchema(
+      CAPS,
+      "The daily caps of this key (D25). A cap that the key does not have is absent.",
+      {
+        ends: "The end of the current day, in UTC.",
+        senderTransactions: objectSchema({ limit: "count" }, "For each sender."),
+        senderGas: objectSchema({ limit: "decimal" }, "For each sender."),
+      },
+    ),
+  });
+});
 
 const TOKEN_SAMPLE = {
   address: "0x78cf24370174180738c5b8e352b6d14c83a6c9a9",
   selectors: ["0x095ea7b3", "0xa9059cbb"],
-} as const satisfies PermittedTarget;
+};
 
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Get the policy of this key",

@@ -1,29 +1,35 @@
-import { defineSchema } from "../schema.js";
-import { isOptionalText, membersOf } from "../values.js";
-import { WireError } from "../wireError.js";
+import { define } from "../../define.js";
+import { objectSchema } from "../schema.js";
+import { type Members, readShape, type TypeOf } from "../shape.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
 export const READY_ROUTE = { method: "GET", path: "/v1/ready", authenticated: true } as const satisfies Route;
 
-/** The state of one thing that the service depends on. */
-export interface ReadyPart {
-  readonly ok: boolean;
+const PART = {
+  ok: "boolean",
   /** The problem, for a person. */
-  readonly message?: string;
-}
+  message: "text?",
+} as const satisfies Members;
+
+/** The state of one thing that the service depends on. */
+export interface ReadyPart extends TypeOf<typeof PART> {}
+
+const WAIVERS = { ...PART, usable: "number" } as const satisfies Members;
+
+const READINESS = {
+  ready: "boolean",
+  parts: {
+    store: PART,
+    chain: PART,
+    /** `usable` is the number of lanes that accept work. One is enough. */
+    waivers: WAIVERS,
+    /** Present while the service shuts down. */
+    service: ["optional", PART],
+  },
+} as const satisfies Members;
 
 /** The body of the response: whether the service can do its work (D24). The status is 200 if it can, else 503. */
-export interface Readiness {
-  readonly ready: boolean;
-  readonly parts: {
-    readonly store: ReadyPart;
-    readonly chain: ReadyPart;
-    /** `usable` is the number of lanes that accept work. One is enough. */
-    readonly waivers: ReadyPart & { readonly usable: number };
-    /** Present while the service shuts down. */
-    readonly service?: ReadyPart;
-  };
-}
+export interface Readiness extends TypeOf<typeof READINESS> {}
 
 /**
  * Reads the body of a response of `GET /v1/ready`, of either status.
@@ -35,63 +41,31 @@ export interface Readiness {
  * ```
  */
 export function parseReadiness(value: unknown): Readiness {
-  const { ready, parts } = membersOf(value);
-  const { store, chain, waivers, service } = membersOf(parts);
-  const isReadiness =
-    typeof ready === "boolean" &&
-    [store, chain, waivers].every(isPart) &&
-    typeof membersOf(waivers).usable === "number" &&
-    (service === undefined || isPart(service));
-  if (!isReadiness) throw new WireError("the answer is not the readiness of a gas-waiver service", value);
-  return value as Readiness;
+  return readShape(READINESS, value, "the answer is not the readiness of a gas-waiver service");
 }
 
-function isPart(value: unknown): boolean {
-  const { ok, message } = membersOf(value);
-  return typeof ok === "boolean" && isOptionalText(message);
-}
-
-const MESSAGE = /* @__PURE__ */ defineSchema(() => ({
-  type: "string",
-  description: "The problem, for a person.",
-}));
-
-const PART = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  properties: { ok: { type: "boolean" }, message: MESSAGE },
-  required: ["ok"],
-}));
-
-const READINESS_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "Whether the service can do its work, with each thing that it depends on (D24).",
-  properties: {
-    ready: { type: "boolean" },
-    parts: {
-      type: "object",
-      properties: {
-        store: PART,
-        chain: PART,
-        waivers: {
-          type: "object",
-          properties: {
-            ok: { type: "boolean" },
-            message: MESSAGE,
-            usable: {
-              type: "integer",
-              minimum: 0,
-              description: "The number of lanes that accept work. One is enough.",
-            },
-          },
-          required: ["ok", "usable"],
-        },
-        service: { ...PART, description: "Present while the service shuts down." },
+const READINESS_SCHEMA = /* @__PURE__ */ define(() => {
+  const message = "The problem, for a person.";
+  const part = objectSchema(PART, undefined, { message });
+  const parts = objectSchema(READINESS.parts, undefined, {
+    store: part,
+    chain: part,
+    waivers: objectSchema(WAIVERS, undefined, {
+      message,
+      usable: {
+        type: "integer",
+        minimum: 0,
+        description: "The number of lanes that accept work. One is enough.",
       },
-      required: ["store", "chain", "waivers"],
-    },
-  },
-  required: ["ready", "parts"],
-}));
+    }),
+    service: { ...part, description: "Present while the service shuts down." },
+  });
+  return objectSchema(
+    READINESS,
+    "Whether the service can do its work, with each thing that it depends on (D24).",
+    { parts },
+  );
+});
 
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "Readiness",

@@ -1,6 +1,6 @@
 import type { Reason } from "../../reasons/index.js";
-import type { NDJSON } from "../ndjson.js";
 import type { HeaderName } from "../responseHeaders.js";
+import type { NDJSON } from "../resultLine.js";
 import type { NamedSchema, Schema } from "../schema.js";
 
 /** The place of a route. In the path, `:name` stands for a parameter. */

@@ -1,6 +1,6 @@
 import refusedRecord, { ANY_SUBMISSION_RECORD_SCHEMA } from "../refusedRecord.js";
+import { HASH, schemaOf } from "../schema.js";
 import submissionRecord from "../submissionRecord.js";
-import { HASH, SUBMISSION_ID } from "../values.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
 /** `:id` stands for the submission's id (D15), or for the hash of its transaction (D6). The response is an `AnySubmissionRecord`. */
@@ -21,7 +21,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
       in: "path",
       name: "id",
       description: "The `id` of the result line, or the hash of the transaction.",
-      schema: { oneOf: [SUBMISSION_ID, HASH] },
+      schema: { oneOf: [schemaOf("submissionId"), HASH] },
       required: true,
     },
   ],

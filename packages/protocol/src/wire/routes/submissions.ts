@@ -1,16 +1,15 @@
+import { define } from "../../define.js";
 import { describeValue } from "../../describeValue.js";
 import { ProtocolError } from "../../protocolError.js";
-import { defineSchema } from "../schema.js";
+import { FAILED_SAMPLE, INCLUDED_SAMPLE } from "../samples.js";
+import { objectSchema, schemaOf } from "../schema.js";
+import { fits, type Members, type TypeOf } from "../shape.js";
 import {
-  FAILED_SAMPLE,
-  INCLUDED_SAMPLE,
   parseSubmissionRecord,
   SUBMISSION_RECORD_SCHEMA,
   SUBMISSION_STATES,
-  type SubmissionRecord,
   type SubmissionStateName,
 } from "../submissionRecord.js";
-import { ADDRESS, HASH, isOptionalText } from "../values.js";
 import { WireError } from "../wireError.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
@@ -42,12 +41,14 @@ export interface SubmissionsQuery extends SubmissionFilter {
   readonly cursor?: string;
 }
 
-/** The body of the response: one page of records, newest first. */
-export interface SubmissionPage {
-  readonly submissions: readonly SubmissionRecord[];
+const SUBMISSION_PAGE = {
+  submissions: ["list", parseSubmissionRecord],
   /** The `cursor` of the next page. Absent on the last page only; a page before it may be short, or empty. */
-  readonly next?: string;
-}
+  next: "text?",
+} as const satisfies Members;
+
+/** The body of the response: one page of records, newest first. */
+export interface SubmissionPage extends TypeOf<typeof SUBMISSION_PAGE> {}
 
 /** Records on a page, unless the request says otherwise. */
 export const DEFAULT_PAGE_SIZE = 50;
@@ -123,11 +124,8 @@ export function encodeSubmissionsQuery(query: Partial<SubmissionsQuery>): Record
  * ```
  */
 export function parseSubmissionPage(value: unknown): SubmissionPage {
-  const page = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  const { submissions, next } = page;
-  if (!Array.isArray(submissions) || !isOptionalText(next)) {
-    throw new WireError("the answer is not a list of submissions", value);
-  }
+  if (!fits(SUBMISSION_PAGE, value)) throw new WireError("the answer is not a list of submissions", value);
+  const { submissions, next } = value;
   const records = submissions.map(parseSubmissionRecord);
   return { submissions: records, ...(next !== undefined && { next }) };
 }
@@ -182,21 +180,12 @@ function readTime(query: Readonly<Record<string, unknown>>, name: string): Date 
   return time;
 }
 
-const SUBMISSION_PAGE_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
-  type: "object",
-  description: "One page of a list of submissions.",
-  properties: {
+const SUBMISSION_PAGE_SCHEMA = /* @__PURE__ */ define(() =>
+  objectSchema(SUBMISSION_PAGE, "One page of a list of submissions.", {
     submissions: { type: "array", items: SUBMISSION_RECORD_SCHEMA, description: "Newest first." },
-    next: {
-      type: "string",
-      description:
-        "The `cursor` of the next page. Absent on the last page only; a page before it may be short, or empty.",
-    },
-  },
-  required: ["submissions"],
-}));
-
-const TEXT = { type: "string" } as const;
+    next: "The `cursor` of the next page. Absent on the last page only; a page before it may be short, or empty.",
+  }),
+);
 
 export default /* @__PURE__ */ defineRoute(() => ({
   summary: "List the submissions of this key",
@@ -205,31 +194,31 @@ export default /* @__PURE__ */ defineRoute(() => ({
     "An unknown parameter is refused, so that a misspelt filter is not ignored.",
   ],
   parameters: [
-    { in: "query", name: "sender", description: "The sender's address.", schema: ADDRESS },
+    { in: "query", name: "sender", description: "The sender's address.", schema: schemaOf("address") },
     {
       in: "query",
       name: "txHash",
       description: "The InnerTx's hash. It has several records if it failed and was tried again.",
-      schema: HASH,
+      schema: schemaOf("hash"),
     },
     {
       in: "query",
       name: "state",
       description: `Any of the states ${SUBMISSION_STATES.join(", ")}: separated by commas, or in several parameters.`,
-      schema: TEXT,
+      schema: schemaOf("text"),
     },
     {
       in: "query",
       name: "from",
       description:
         "The start of the period, by the time in the `id`, which is when the service first saw the submission: a day (UTC) or a time with its time zone.",
-      schema: TEXT,
+      schema: schemaOf("text"),
     },
     {
       in: "query",
       name: "to",
       description: "The end of the period: the first moment that is no longer in it.",
-      schema: TEXT,
+      schema: schemaOf("text"),
     },
     {
       in: "query",
@@ -237,7 +226,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
       description: `Records on a page; ${DEFAULT_PAGE_SIZE} if it is absent.`,
       schema: { type: "integer", minimum: 1, maximum: MAX_PAGE_SIZE },
     },
-    { in: "query", name: "cursor", description: "The `next` of the page before.", schema: TEXT },
+    { in: "query", name: "cursor", description: "The `next` of the page before.", schema: schemaOf("text") },
   ],
   responses: {
     200: {

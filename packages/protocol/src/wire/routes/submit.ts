@@ -1,9 +1,8 @@
-import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_SCHEMA } from "../idempotencyKey.js";
-import { NDJSON } from "../ndjson.js";
-import resultLine, { RESULT_LINE_SCHEMA } from "../resultLine.js";
+import resultLine, { NDJSON, RESULT_LINE_SCHEMA } from "../resultLine.js";
 import { SIGNED_SAMPLE } from "../samples.js";
 import submitRequest, { SUBMIT_REQUEST_SCHEMA } from "../submitRequest.js";
 import wait, { WAIT_SCHEMA } from "../wait.js";
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_SCHEMA } from "./idempotencyKey.js";
 import { defineRoute, type Route } from "./routeDefinition.js";
 
 /** The body is a `SubmitRequest`; each line of the response is a `ResultLine`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusal } from "../../test/support/fixtures.js";
+import { refusal } from "../../../test/support/fixtures.js";
 import { parseIdempotencyKey } from "./idempotencyKey.js";
 
 describe("an Idempotency-Key (D18)", () => {

@@ -1,6 +1,7 @@
-import { describeValue } from "../describeValue.js";
-import { ProtocolError } from "../protocolError.js";
-import { defineSchema } from "./schema.js";
+import { define } from "../../define.js";
+import { describeValue } from "../../describeValue.js";
+import { ProtocolError } from "../../protocolError.js";
+import type { Schema } from "../schema.js";
 
 /** The header of `POST /v1/submit` that names a request, so that it can be replayed (D18). */
 export const IDEMPOTENCY_KEY = "Idempotency-Key";
@@ -39,7 +40,7 @@ export function parseIdempotencyKey(value: string | readonly string[] | undefine
   );
 }
 
-export const IDEMPOTENCY_KEY_SCHEMA = /* @__PURE__ */ defineSchema(() => ({
+export const IDEMPOTENCY_KEY_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
   type: "string",
   minLength: 1,
   maxLength: MAX_IDEMPOTENCY_KEY_LENGTH,
