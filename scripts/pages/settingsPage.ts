@@ -1,108 +1,12 @@
-import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
+import { SERVE_SUBJECTS } from "../../packages/cli/src/serve/serveSettings.js";
+import type { Setting } from "../../packages/cli/src/settings/setting.js";
 import { settingsTable } from "./commandsPage.js";
 import { page } from "./markdown.js";
 
-type Name = keyof typeof SERVE_SETTINGS;
-
-/** The settings of the service by subject. */
-const SUBJECTS = {
-  "The chain": ["rpcUrl", "rpcWsUrl", "chainId", "reorgDepth", "skipNodeCheck"],
-  "The waivers": [
-    "waiverKeystore",
-    "passphraseFile",
-    "passphraseFd",
-    "waiverKms",
-    "pkcs11Library",
-    "pkcs11Token",
-    "pkcs11PinFile",
-    "pkcs11Keys",
-    "web3signerUrl",
-    "web3signerWaivers",
-    "web3signerCa",
-    "web3signerCert",
-    "web3signerKey",
-    "waiverKeyFile",
-    "waiverKeys",
-    "allowedTargets",
-    "policySource",
-    "verificationGas",
-    "innerEncoding",
-  ],
-  "The store": [
-    "databaseUrl",
-    "databaseUrlFile",
-    "dataDir",
-    "schema",
-    "requireSynchronousStandby",
-    "retentionMs",
-    "dropExportedOnly",
-    "laneConnections",
-    "acceptConnections",
-    "readConnections",
-    "adminConnections",
-  ],
-  "Who may call": ["apiKeysFile", "apiKeys", "corsOrigins"],
-  "Ports and addresses": [
-    "host",
-    "port",
-    "tlsCert",
-    "tlsKey",
-    "behindProxy",
-    "trustedProxies",
-    "proxyHeader",
-    "metricsPort",
-    "metricsHost",
-    "adminPort",
-    "adminHost",
-    "adminTokensFile",
-    "adminTokens",
-  ],
-  Requests: ["maxBatchSize", "maxBodyBytes", "maxHeldBytes", "maxWrapperBytes", "idempotencyMs"],
-  "Rates and queues": [
-    "ratePerSecond",
-    "rateBurst",
-    "readRatePerSecond",
-    "readBurst",
-    "queueCapacity",
-    "maxInFlight",
-    "custodyRatePerSecond",
-  ],
-  "The gateway": [
-    "gatewayWait",
-    "gatewayPaid",
-    "gatewayRatePerSecond",
-    "gatewayAddressRatePerSecond",
-    "gatewayLogBlocks",
-    "gatewayAnswerBytes",
-  ],
-  Connections: [
-    "maxConnections",
-    "maxAddressConnections",
-    "maxSockets",
-    "maxKeySockets",
-    "maxSocketRequests",
-  ],
-  Times: [
-    "headTimeoutMs",
-    "bodyTimeoutMs",
-    "requestTimeoutMs",
-    "nonceGapTimeoutMs",
-    "custodyTimeoutMs",
-    "maxQueueMs",
-    "resendAfterMs",
-    "leaseMs",
-    "shutdownDelayMs",
-  ],
-  "The log": ["logLevel"],
-} as const satisfies Readonly<Record<string, readonly Name[]>>;
-
 /** docs/reference/settings.md */
 export function settingsPage(): string {
-  const placed: ReadonlySet<string> = new Set(Object.values(SUBJECTS).flat());
-  const unplaced = Object.keys(SERVE_SETTINGS).filter((name) => !placed.has(name));
-  if (unplaced.length > 0) throw new Error(`SUBJECTS of settingsPage.ts lacks ${unplaced.join(", ")}`);
-  const sections = Object.entries(SUBJECTS).map(
-    ([subject, names]) => `## ${subject}\n\n${settingsTable(names.map((name) => SERVE_SETTINGS[name]))}`,
+  const sections = Object.entries(SERVE_SUBJECTS).map(
+    ([subject, settings]) => `## ${subject}\n\n${settingsTable(Object.values<Setting<unknown>>(settings))}`,
   );
   return page(
     "packages/cli/src/serve",

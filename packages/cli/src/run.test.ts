@@ -191,9 +191,9 @@ describe("gas-waiver", () => {
     expect(err.split("\n").slice(1, -1)).toEqual([
       expect.stringMatching(/^ {2}- --rpc-url URL or GAS_WAIVER_RPC_URL is missing/),
       expect.stringMatching(/^ {2}- --chain-id ID or GAS_WAIVER_CHAIN_ID is missing/),
-      '  - GAS_WAIVER_PORT "x" is not a whole number from 0 to 65535',
       "  - GAS_WAIVER_KEYS holds no usable private key at position 1: 32 bytes of hex are needed",
       "  - DATABASE_URL is not a URL that begins with postgres:// or postgresql://",
+      '  - GAS_WAIVER_PORT "x" is not a whole number from 0 to 65535',
       "  - --data-dir and DATABASE_URL are both given: the place of the store comes from one of them",
     ]);
   });

@@ -44,6 +44,7 @@ export {
 export type { AdminRole, AdminToken } from "./model/options/adminToken.js";
 export { DEFAULTS } from "./model/options/defaults.js";
 export { weaknessOfKey } from "./model/options/keyStrength.js";
+export { limitConflicts } from "./model/options/limitConflicts.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/options/networkAddress.js";
 export {
   isServicePath,
@@ -51,12 +52,16 @@ export {
   type NetworksOptions,
   SHARED_OPTIONS,
 } from "./model/options/networkOptions.js";
+export { type Option, type OptionTerms, type ValueOf, withNames } from "./model/options/option.js";
+export type { ServerOptions } from "./model/options/options.js";
 export {
-  GATEWAY_PAID,
   type GatewayPaid,
+  LOG_LEVELS,
+  OPTION_SUBJECTS,
+  OPTIONS,
+  type Options,
   type ProxyHeader,
-  type ServerOptions,
-} from "./model/options/options.js";
+} from "./model/options/optionTable.js";
 export { isKeyOrigin, isOrigin } from "./model/options/origins.js";
 export { RELOADABLE_OPTIONS, type ReloadableOptions } from "./model/options/reloadableOptions.js";
 export {

@@ -14,8 +14,7 @@ import { CloseStack } from "../closeStack.js";
 import { type Context, defineCommand } from "../command.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../interruption.js";
-import { GATEWAY_SETTINGS } from "../serve/gatewaySettings.js";
-import { LANE_LIMITS, problemsOfLimits, REQUEST_LIMITS, STORE_LIMITS } from "../serve/limitSettings.js";
+import { problemsOfLimits, SERVE_SETTINGS, SERVE_SUBJECTS } from "../serve/serveSettings.js";
 import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
 import { flagsOf, type Values } from "../settings/setting.js";
 import { DEV_NONCE_GAP_MS, devServiceOptions, followDevnet } from "../startup/devService.js";
@@ -23,6 +22,20 @@ import { devJson, devLines } from "../startup/devSummary.js";
 import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 import { openServer } from "../startup/openServer.js";
+
+/** The limits of the service, so that each error can be rehearsed. */
+const LIMIT_SETTINGS = flagsOf({
+  reorgDepth: SERVE_SETTINGS.reorgDepth,
+  laneConnections: SERVE_SETTINGS.laneConnections,
+  acceptConnections: SERVE_SETTINGS.acceptConnections,
+  readConnections: SERVE_SETTINGS.readConnections,
+  adminConnections: SERVE_SETTINGS.adminConnections,
+  ...SERVE_SUBJECTS.Requests,
+  ...SERVE_SUBJECTS["Rates and queues"],
+  ...SERVE_SUBJECTS["The gateway"],
+  ...SERVE_SUBJECTS.Connections,
+  ...SERVE_SUBJECTS.Times,
+});
 
 const SETTINGS = {
   port: {
@@ -54,11 +67,8 @@ const SETTINGS = {
     parse: text,
   },
   ...CHAIN_SETTINGS,
-  ...flagsOf(REQUEST_LIMITS),
-  ...flagsOf(GATEWAY_SETTINGS),
-  ...flagsOf(LANE_LIMITS),
-  nonceGapTimeoutMs: { ...flagsOf(LANE_LIMITS).nonceGapTimeoutMs, defaultText: String(DEV_NONCE_GAP_MS) },
-  ...flagsOf(STORE_LIMITS),
+  ...LIMIT_SETTINGS,
+  nonceGapTimeoutMs: { ...LIMIT_SETTINGS.nonceGapTimeoutMs, defaultText: String(DEV_NONCE_GAP_MS) },
   noDemo: {
     flag: "no-demo",
     help: "Skip the gasless transfer at the start.",
@@ -156,14 +166,11 @@ function chainOptions({
   };
 }
 
-/** The values of the settings that are the service's own options. */
-const LIMIT_NAMES = Object.keys({ ...REQUEST_LIMITS, ...GATEWAY_SETTINGS, ...LANE_LIMITS, ...STORE_LIMITS });
-
 function serviceOptions(values: DevValues, rpcUrl: string, waiver: DevnetAccount): ServerOptions {
   const { allowedHosts = [], allowedOrigins = [], dataDir, logLevel } = values;
   const options = devServiceOptions(rpcUrl, waiver);
   const limits = Object.entries(values).filter(
-    ([name, value]) => LIMIT_NAMES.includes(name) && value !== undefined,
+    ([name, value]) => Object.hasOwn(LIMIT_SETTINGS, name) && value !== undefined,
   );
   return {
     ...options,

@@ -3,7 +3,7 @@ import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient } from "../jsonRpcClient.js";
 import { tableLines } from "../output/table.js";
-import { CHAIN_SETTINGS } from "../serve/chainSettings.js";
+import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { address, oneOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
 import {
@@ -51,8 +51,8 @@ const SETTINGS = {
     defaultText: "that of the node",
     parse: (text: string) => BigInt(wholeNumber(1)(text)),
   },
-  verificationGas: CHAIN_SETTINGS.verificationGas,
-  innerEncoding: CHAIN_SETTINGS.innerEncoding,
+  verificationGas: SERVE_SETTINGS.verificationGas,
+  innerEncoding: SERVE_SETTINGS.innerEncoding,
   wait: {
     flag: "wait",
     placeholder: "STAGE",

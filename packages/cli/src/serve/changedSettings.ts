@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DEFAULTS } from "@gas-waiver/server";
-import { fileKeyOf, nameOf, type Settings } from "../settings/setting.js";
+import { fileKeyOf, nameOf, type Setting, type Settings } from "../settings/setting.js";
 import { CUSTODY_SETTINGS } from "../waivers/custodies.js";
-import { takesOver } from "./reloadedSettings.js";
 import type { NetworkConfig, ServeConfig } from "./serveConfig.js";
 import { NETWORK_PLACE } from "./serveFile.js";
 import { NETWORK_SETTINGS, SHARED_SETTINGS } from "./serveSettings.js";
@@ -61,6 +60,11 @@ function changesIn(
     const needsRestart = !takesOver(setting, before[name], now[name]);
     return [{ key, network, isOfCustody: Object.hasOwn(CUSTODY_SETTINGS, name), needsRestart }];
   });
+}
+
+/** Tells whether a running service takes over a setting's new value. */
+function takesOver({ reload }: Setting<unknown>, before: unknown, now: unknown): boolean {
+  return reload === "always" || (reload === "while given" && (before === undefined) === (now === undefined));
 }
 
 /** The default counts as given: a setting that is written down with its default has not changed. */

@@ -158,7 +158,7 @@ it("names what needs a restart each time, by its network, and applies the rest; 
   const restart = "these settings need a restart: networks.one.rpc-url, port";
   expect(lines).toEqual([
     restart,
-    "these settings are taken over: networks.one.max-in-flight, rate, api-keys",
+    "these settings are taken over: networks.one.max-in-flight, api-keys, rate",
     restart,
   ]);
   expect(applied).toEqual([["one", expect.objectContaining({ ratePerSecond: 200, maxInFlight: 7 })]]);

@@ -12,11 +12,11 @@ import { UsageError } from "../settings/readSettings.js";
 import { splitCustody } from "../waivers/custodies.js";
 import type { OpenWaivers } from "../waivers/openWaivers.js";
 import { changedSettings, networkName, reloadedValues } from "./changedSettings.js";
+import { certificateOf } from "./portSettings.js";
 import { type NetworkConfig, resolveServeConfig, type ServeConfig } from "./serveConfig.js";
 import { SERVE_OUTPUT_SETTINGS } from "./serveOutput.js";
 import { serverOptions } from "./serverOptions.js";
 import { NETWORK_SETTINGS, type ServeValues, SHARED_SETTINGS } from "./serveSettings.js";
-import { splitCertificate } from "./transportSettings.js";
 
 /** The running service, whose one network without a name has the empty one. */
 export interface ReloadTarget {
@@ -154,7 +154,7 @@ export class ConfigReload {
       const { otherValues } = splitCustody(reloadedValues(NETWORK_SETTINGS, network.values, now.values));
       return withValues(network, { ...otherValues, ...splitCustody(network.values).custody });
     });
-    const [{ tls: old }, { tls }] = [splitCertificate(before.shared), splitCertificate(shared)];
+    const [old, tls] = [certificateOf(before.shared), certificateOf(shared)];
     const problems = tls ? certificateProblems(tls) : [];
     if (problems.length > 0) throw new UsageError(problems);
     const options = networks.map((network) => {

@@ -1,59 +1,34 @@
+import {
+  DEFAULTS,
+  limitConflicts,
+  OPTIONS,
+  type Options,
+  type OptionTerms,
+  withNames,
+} from "@gas-waiver/server";
 import { apiKeys } from "../settings/apiKeys.js";
-import {
-  adminTokens,
-  databaseUrl,
-  LOG_LEVELS,
-  logLevel,
-  path,
-  retention,
-  schemaName,
-  switchedOn,
-} from "../settings/parsers.js";
+import { adminTokens, databaseUrl, path } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
-import type { Alternatives, Values } from "../settings/setting.js";
-import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody } from "../waivers/custodies.js";
-import { CHAIN_SETTINGS } from "./chainSettings.js";
-import { GATEWAY_SETTINGS } from "./gatewaySettings.js";
-import {
-  LANE_LIMITS,
-  NETWORK_LIMITS,
-  problemsOfLimits,
-  REQUEST_LIMITS,
-  STORE_LIMITS,
-} from "./limitSettings.js";
-import { LISTEN_SETTINGS } from "./listenSettings.js";
-import { markReloaded } from "./reloadedSettings.js";
-import { problemsOfTransport, TRANSPORT_SETTINGS } from "./transportSettings.js";
+import { type Alternatives, reloadable, splitSettings, type Values } from "../settings/setting.js";
+import { CUSTODIES, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
+import { flagOfOption, settingsOf } from "./optionSettings.js";
+import { LISTEN_SETTINGS, OPERATORS_SETTINGS, problemsOfListening } from "./portSettings.js";
 
-/** Several services, or several networks, may have their tables in one database. */
-const SCHEMA_SETTING = {
-  schema: {
-    flag: "schema",
-    env: "GAS_WAIVER_SCHEMA",
-    placeholder: "NAME",
-    help: "PostgreSQL schema of the tables, which the service makes.",
-    defaultText: "public; of a network among several gas_waiver_ and its name",
-    parse: schemaName,
+/** The places of the store. */
+const STORE_SETTINGS = {
+  databaseUrl: {
+    env: "DATABASE_URL",
+    fileKey: "database-url",
+    help: "URL of a PostgreSQL for the submissions; instead of --data-dir.",
+    secret: true,
+    parse: databaseUrl,
   },
-} as const;
-
-/** All settings of `gas-waiver serve`, in the order of its help. */
-export const SERVE_SETTINGS = markReloaded({
-  ...CHAIN_SETTINGS,
-  ...CUSTODY_SETTINGS,
-  apiKeysFile: {
-    flag: "api-keys-file",
-    env: "GAS_WAIVER_API_KEYS_FILE",
+  databaseUrlFile: {
+    flag: "database-url-file",
+    env: "GAS_WAIVER_DATABASE_URL_FILE",
     placeholder: "FILE",
-    help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line, each of 32 or more random characters.",
-    parse: secretFileOf(apiKeys),
-  },
-  adminTokensFile: {
-    flag: "admin-token-file",
-    env: "GAS_WAIVER_ADMIN_TOKEN_FILE",
-    placeholder: "FILE",
-    help: "File of the admin API's tokens, as in GAS_WAIVER_ADMIN_TOKEN; one a line.",
-    parse: secretFileOf(adminTokens),
+    help: "File with the URL of a PostgreSQL for the submissions, as in DATABASE_URL.",
+    parse: secretFileOf(databaseUrl),
   },
   dataDir: {
     flag: "data-dir",
@@ -63,86 +38,86 @@ export const SERVE_SETTINGS = markReloaded({
     defaultText: ".gas-waiver",
     parse: path,
   },
-  databaseUrlFile: {
-    flag: "database-url-file",
-    env: "GAS_WAIVER_DATABASE_URL_FILE",
+} as const;
+
+const API_KEY_SETTINGS = {
+  apiKeysFile: {
+    flag: "api-keys-file",
+    env: "GAS_WAIVER_API_KEYS_FILE",
     placeholder: "FILE",
-    help: "File with the URL of a PostgreSQL for the submissions, as in DATABASE_URL.",
-    parse: secretFileOf(databaseUrl),
-  },
-  ...SCHEMA_SETTING,
-  ...LISTEN_SETTINGS,
-  ...TRANSPORT_SETTINGS,
-  ...REQUEST_LIMITS,
-  ...GATEWAY_SETTINGS,
-  ...LANE_LIMITS,
-  requireSynchronousStandby: {
-    flag: "require-synchronous-standby",
-    help: "Refuse a database whose commits wait for no standby.",
-    parse: switchedOn,
-  },
-  retentionMs: {
-    flag: "retention",
-    env: "GAS_WAIVER_RETENTION",
-    placeholder: "TIME",
-    help: "Time that outcomes are kept, such as 90d and at least 3d; `forever` keeps them all.",
-    defaultText: "90d",
-    parse: retention,
-  },
-  dropExportedOnly: {
-    flag: "drop-exported-only",
-    help: "Keep the outcomes of a day that is too old until `gas-waiver export` has written the day.",
-    parse: switchedOn,
-  },
-  ...STORE_LIMITS,
-  logLevel: {
-    flag: "log-level",
-    env: "GAS_WAIVER_LOG_LEVEL",
-    placeholder: "LEVEL",
-    help: `Lowest level of the log on standard error: ${LOG_LEVELS.join(", ")}.`,
-    defaultValue: "info",
-    parse: logLevel,
+    help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line, each of 32 or more random characters.",
+    reload: "always",
+    parse: secretFileOf(apiKeys),
   },
   apiKeys: {
     env: "GAS_WAIVER_API_KEYS",
     fileKey: "api-keys",
     help: "API keys that may submit, beside those of `gas-waiver keys`, separated by commas, each of 32 or more random characters; instead of --api-keys-file.",
     secret: true,
+    reload: "always",
     parse: apiKeys,
+  },
+} as const;
+
+const ADMIN_TOKEN_SETTINGS = {
+  adminTokensFile: {
+    flag: "admin-token-file",
+    env: "GAS_WAIVER_ADMIN_TOKEN_FILE",
+    placeholder: "FILE",
+    help: "File of the admin API's tokens, as in GAS_WAIVER_ADMIN_TOKEN; one a line.",
+    reload: "always",
+    parse: secretFileOf(adminTokens),
   },
   adminTokens: {
     env: "GAS_WAIVER_ADMIN_TOKEN",
     fileKey: "admin-tokens",
     help: "Token of the admin API: 32 or more characters. Several, separated by commas, as NAME/ROLE/EXPIRES:TOKEN, such as alice/viewer/2030-01-31; role and expiry may be left out.",
     secret: true,
+    reload: "always",
     parse: adminTokens,
   },
-  databaseUrl: {
-    env: "DATABASE_URL",
-    fileKey: "database-url",
-    help: "URL of a PostgreSQL for the submissions; instead of --data-dir.",
-    secret: true,
-    parse: databaseUrl,
+} as const;
+
+/** All settings of `gas-waiver serve` by subject, in the order of its help. */
+export const SERVE_SUBJECTS = {
+  "The chain": settingsOf("The chain"),
+  "The waivers": { ...reloadable(CUSTODY_SETTINGS), ...settingsOf("The waivers") },
+  "The store": { ...STORE_SETTINGS, ...settingsOf("The store") },
+  "Who may call": { ...API_KEY_SETTINGS, ...settingsOf("Who may call") },
+  "Ports and addresses": {
+    ...LISTEN_SETTINGS,
+    ...settingsOf("Ports and addresses"),
+    ...OPERATORS_SETTINGS,
+    ...ADMIN_TOKEN_SETTINGS,
   },
-} as const);
+  Requests: settingsOf("Requests"),
+  "Rates and queues": settingsOf("Rates and queues"),
+  "The gateway": settingsOf("The gateway"),
+  Connections: settingsOf("Connections"),
+  Times: settingsOf("Times"),
+  "The log": settingsOf("The log"),
+} as const;
 
-/** The settings that belong to a chain: each network of a service has its own. */
-export const NETWORK_SETTINGS = markReloaded({
-  ...CHAIN_SETTINGS,
-  ...CUSTODY_SETTINGS,
-  ...SCHEMA_SETTING,
-  ...NETWORK_LIMITS,
-} as const);
+type Subjects = typeof SERVE_SUBJECTS;
+type All<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
 
-type NetworkKey = keyof typeof NETWORK_SETTINGS;
+/** All settings of `gas-waiver serve`, in the order of its help. */
+export const SERVE_SETTINGS = Object.assign({}, ...Object.values(SERVE_SUBJECTS)) as All<
+  Subjects[keyof Subjects]
+>;
 
-/** The settings of the whole service, whatever networks it serves. */
-export const SHARED_SETTINGS = withoutKeys(SERVE_SETTINGS, Object.keys(NETWORK_SETTINGS) as NetworkKey[]);
+type OfChain = {
+  [K in keyof Options]: Options[K] extends { readonly scope: "chain" } ? K : never;
+}[keyof Options];
+type NetworkKey = (OfChain | keyof CustodyValues) & keyof typeof SERVE_SETTINGS;
 
-function withoutKeys<T extends object, K extends keyof T>(object: T, keys: readonly K[]): Omit<T, K> {
-  const entries = Object.entries(object).filter(([key]) => !keys.includes(key as K));
-  return Object.fromEntries(entries) as Omit<T, K>;
-}
+/** The settings that belong to a chain, of which each network has its own, and those of the whole service. */
+export const [NETWORK_SETTINGS, SHARED_SETTINGS] = splitSettings(
+  SERVE_SETTINGS,
+  (name: string): name is NetworkKey =>
+    Object.hasOwn(CUSTODY_SETTINGS, name) ||
+    (OPTIONS as Readonly<Record<string, OptionTerms>>)[name]?.scope === "chain",
+);
 
 export type ServeValues = Values<typeof SERVE_SETTINGS>;
 export type SharedValues = Values<typeof SHARED_SETTINGS>;
@@ -170,34 +145,21 @@ function problemsOfAdmin({ adminPort, adminTokensFile, adminTokens }: Partial<Sh
   return ["--admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN"];
 }
 
-/** Addresses that stand for every address of the machine. */
-const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-
-/** Two ports cannot be opened with one number, unless on different addresses. */
-function problemsOfPorts(values: Partial<SharedValues>): string[] {
-  const { host = "", port, metricsHost = "", metricsPort, adminHost = "", adminPort } = values;
-  const ports = [
-    { flag: "--port", number: port, host },
-    { flag: "--metrics-port", number: metricsPort, host: metricsHost },
-    { flag: "--admin-port", number: adminPort, host: adminHost },
-  ].filter(({ number }) => number !== undefined && number !== 0);
-  return ports.flatMap((one, i) =>
-    ports.slice(i + 1).flatMap((other) => {
-      const meet = one.host === other.host || [one, other].some(({ host: own }) => EVERY_ADDRESS.has(own));
-      if (one.number !== other.number || !meet) return [];
-      return `${other.flag} and ${one.flag} are both ${one.number}: each needs a port of its own`;
-    }),
-  );
-}
-
-/** Only the addresses of ports that are opened count. */
-function problemsOfAddresses(values: Partial<SharedValues>): string[] {
-  const { host, metricsPort, metricsHost, adminPort, adminHost } = values;
-  return problemsOfTransport(values, {
-    host,
-    metricsHost: metricsPort === undefined ? undefined : metricsHost,
-    adminHost: adminPort === undefined ? undefined : adminHost,
-  });
+/** A limit beside the others, and a key's share of the queue beside a whole batch (D22). */
+export function problemsOfLimits(values: Partial<SharedValues>): string[] {
+  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+  const limits: typeof DEFAULTS = { ...DEFAULTS, ...given };
+  const { queueCapacity, keyQueueShare, maxBatchSize } = limits;
+  const share = Math.ceil(queueCapacity * keyQueueShare);
+  const problems = [
+    ...limitConflicts(limits),
+    ...(share < maxBatchSize
+      ? [
+          `{queueCapacity} is ${queueCapacity}, of which one API key may have ${share}: a batch of {maxBatchSize} (${maxBatchSize}) could never pass`,
+        ]
+      : []),
+  ];
+  return problems.map((problem) => withNames(problem, flagOfOption));
 }
 
 const problemsOfNetwork = (values: Partial<NetworkValues>) => [
@@ -207,8 +169,7 @@ const problemsOfNetwork = (values: Partial<NetworkValues>) => [
 
 const problemsOfService = (values: Partial<SharedValues>) => [
   ...problemsOfLimits(values),
-  ...problemsOfAddresses(values),
-  ...problemsOfPorts(values),
+  ...problemsOfListening(values),
   ...problemsOfAdmin(values),
 ];
 

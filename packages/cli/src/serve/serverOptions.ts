@@ -1,24 +1,21 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { ServerOptions } from "@gas-waiver/server";
 import type { CustodyValues } from "../waivers/custodies.js";
+import { certificateOf, withoutPorts } from "./portSettings.js";
 import type { ServeValues } from "./serveSettings.js";
-import { splitCertificate } from "./transportSettings.js";
 
 export type ServiceValues = Omit<ServeValues, keyof CustodyValues>;
 
 /** Returns the options of the service for settings of the command, without those of custody and ports. */
 export function serverOptions(values: ServiceValues, waivers: readonly WaiverAccount[]): ServerOptions {
-  const { tls, otherValues } = splitCertificate(values);
+  const tls = certificateOf(values);
   const {
-    host,
-    port: listenPort,
-    metricsPort,
-    metricsHost,
-    adminHost,
-    adminPort,
-    ...serviceValues
-  } = otherValues;
-  const { apiKeysFile, apiKeys: keys, adminTokensFile, adminTokens, ...storeAndLimits } = serviceValues;
+    apiKeysFile,
+    apiKeys: keys,
+    adminTokensFile,
+    adminTokens,
+    ...storeAndLimits
+  } = withoutPorts(values);
   const { dataDir = ".gas-waiver", databaseUrlFile, ...others } = storeAndLimits;
   const { databaseUrl = databaseUrlFile, ...limits } = others;
   return {

@@ -61,11 +61,27 @@ export function splitValues<const S extends Settings, V extends Values<S>>(
   ];
 }
 
-/** The same settings as flags alone, for a command that reads no environment variable. */
+/** The settings for which a test of their names holds, and the others. */
+export function splitSettings<S extends Settings, K extends keyof S & string>(
+  settings: S,
+  isFirst: (name: string) => name is K,
+): [Pick<S, K>, Omit<S, K>] {
+  const entries = Object.entries(settings);
+  const pick = (first: boolean) => Object.fromEntries(entries.filter(([name]) => isFirst(name) === first));
+  return [pick(true) as Pick<S, K>, pick(false) as Omit<S, K>];
+}
+
+/** The same settings, marked as those whose new values a running service takes over. */
+export function reloadable<const S extends Settings>(settings: S): S {
+  const marked = Object.entries(settings).map(([key, setting]) => [key, { ...setting, reload: "always" }]);
+  return Object.fromEntries(marked);
+}
+
+/** The same settings as flags alone, for a command that reads no environment variable, and reads nothing again. */
 export function flagsOf<const S extends Settings>(
   settings: S,
-): { readonly [K in keyof S]: Omit<S[K], "env"> & Pick<S[K], "parse" | "help"> } {
-  const flags = Object.entries(settings).map(([key, { env: _env, ...flag }]) => [key, flag]);
+): { readonly [K in keyof S]: Omit<S[K], "env" | "reload"> & Pick<S[K], "parse" | "help"> } {
+  const flags = Object.entries(settings).map(([key, { env: _, reload: __, ...flag }]) => [key, flag]);
   return Object.fromEntries(flags);
 }
 

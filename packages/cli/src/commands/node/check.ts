@@ -3,9 +3,8 @@ import { defineCommand } from "../../command.js";
 import { CommandFailedError } from "../../errorMessage.js";
 import { findingLines, refusesStart, summaryOf } from "../../node/nodeOutput.js";
 import { nodeCheckOf, nodesOfNetworks } from "../../node/nodesOfNetworks.js";
-import { CHAIN_SETTINGS } from "../../serve/chainSettings.js";
-import { LANE_LIMITS, REQUEST_LIMITS } from "../../serve/limitSettings.js";
 import { CONFIG_SETTING } from "../../serve/serveFile.js";
+import { SERVE_SETTINGS } from "../../serve/serveSettings.js";
 import { addresses, switchedOn } from "../../settings/parsers.js";
 import { CUSTODIES, CUSTODY_SETTINGS, splitCustody, waiverAddresses } from "../../waivers/custodies.js";
 
@@ -21,11 +20,11 @@ export const check = defineCommand({
   ],
   settings: {
     config: CONFIG_SETTING,
-    rpcUrl: { ...CHAIN_SETTINGS.rpcUrl, required: false },
-    chainId: { ...CHAIN_SETTINGS.chainId, required: false },
-    policySource: CHAIN_SETTINGS.policySource,
-    reorgDepth: LANE_LIMITS.reorgDepth,
-    maxWrapperBytes: REQUEST_LIMITS.maxWrapperBytes,
+    rpcUrl: { ...SERVE_SETTINGS.rpcUrl, required: false },
+    chainId: { ...SERVE_SETTINGS.chainId, required: false },
+    policySource: SERVE_SETTINGS.policySource,
+    reorgDepth: SERVE_SETTINGS.reorgDepth,
+    maxWrapperBytes: SERVE_SETTINGS.maxWrapperBytes,
     waivers: {
       flag: "waivers",
       placeholder: "ADDRESSES",
@@ -41,7 +40,7 @@ export const check = defineCommand({
     check: (values) => {
       if (values.rpcUrl !== undefined) return [];
       if (values.config?.networks === undefined)
-        return [`--rpc-url URL or GAS_WAIVER_RPC_URL is missing: ${CHAIN_SETTINGS.rpcUrl.help}`];
+        return [`--rpc-url URL or GAS_WAIVER_RPC_URL is missing: ${SERVE_SETTINGS.rpcUrl.help}`];
       const isGiven = [values.chainId, values.waivers, values.policySource, values.reorgDepth].some(
         (value) => value !== undefined,
       );

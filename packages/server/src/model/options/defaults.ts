@@ -1,72 +1,12 @@
-import {
-  DEFAULT_MAX_BATCH_SIZE,
-  DEFAULT_MAX_BODY_BYTES,
-  DEFAULT_MAX_DATA_LENGTH,
-  DEFAULT_MAX_GAS_LIMIT,
-  DEFAULT_MAX_WRAPPER_BYTES,
-  DEFAULT_VERIFICATION_GAS,
-} from "@gas-waiver/protocol";
-import type { AdminToken } from "./adminToken.js";
+import type { ValueOf } from "./option.js";
+import { OPTIONS, type Options } from "./optionTable.js";
 
-/** The default of each option of the service that has one (D3, D5, D20, D22). Units as in `ServerOptions`. */
-export const DEFAULTS = {
-  publicApiKeys: [] as readonly string[],
-  adminTokens: [] as readonly AdminToken[],
-  newChain: "refuse",
-  skipNodeCheck: false as boolean,
-  laneConnections: 6,
-  acceptConnections: 4,
-  readConnections: 4,
-  adminConnections: 2,
-  requireSynchronousStandby: false as boolean,
-  retentionMs: 90 * 86_400_000,
-  dropExportedOnly: false as boolean,
-  corsOrigins: [] as readonly string[],
-  behindProxy: false as boolean,
-  trustedProxies: [] as readonly string[],
-  proxyHeader: "x-forwarded-for",
-  maxBatchSize: DEFAULT_MAX_BATCH_SIZE,
-  maxBodyBytes: DEFAULT_MAX_BODY_BYTES,
-  ratePerSecond: 100,
-  rateBurst: 200,
-  readRatePerSecond: 200,
-  readBurst: 400,
-  queueCapacity: 10_000,
-  keyQueueShare: 0.5,
-  maxSocketRequests: 100,
-  socketPingMs: 30_000,
-  maxSockets: 10_000,
-  maxKeySockets: 5_000,
-  maxConnections: 15_000,
-  maxAddressConnections: 5_000,
-  maxHeldBytes: 268_435_456,
-  headTimeoutMs: 10_000,
-  bodyTimeoutMs: 60_000,
-  requestTimeoutMs: 30_000,
-  idempotencyMs: 86_400_000,
-  nonceGapTimeoutMs: 10_000,
-  maxGasLimit: DEFAULT_MAX_GAS_LIMIT,
-  maxDataLength: DEFAULT_MAX_DATA_LENGTH,
-  maxWrapperBytes: DEFAULT_MAX_WRAPPER_BYTES,
-  verificationGas: DEFAULT_VERIFICATION_GAS,
-  innerEncoding: "envelope",
-  custodyRatePerSecond: 300,
-  custodyTimeoutMs: 5_000,
-  rpcTimeoutMs: 5_000,
-  pollIntervalMs: 200,
-  reorgDepth: 0,
-  maxInFlight: 1_000,
-  maxQueueMs: 600_000,
-  sweepIntervalMs: 60_000,
-  shutdownMs: 3_000,
-  shutdownDelayMs: 0,
-  resendAfterMs: 5_000,
-  leaseMs: 3_000,
-  gatewayWait: "broadcast",
-  gatewayPaid: "refuse",
-  gatewayRatePerSecond: 2_000,
-  gatewayAddressRatePerSecond: 200,
-  gatewayLogBlocks: 10_000,
-  gatewayAnswerBytes: 10_485_760,
-  logLevel: "info",
-} as const;
+/** The names of the options that have a default. */
+export type Defaulted = {
+  [K in keyof Options]: Options[K] extends { readonly default: unknown } ? K : never;
+}[keyof Options];
+
+/** The default of each option of the service that has one (D3, D5, D20, D22). */
+export const DEFAULTS = Object.fromEntries(
+  Object.entries(OPTIONS).flatMap(([name, row]) => ("default" in row ? [[name, row.default]] : [])),
+) as { readonly [K in Defaulted]: ValueOf<Options[K]> };

@@ -1,27 +1,17 @@
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import { InvalidOptionsError } from "../errors.js";
 import type { ResolvedOptions, ServerOptions } from "./options.js";
+import { OPTIONS, type Options } from "./optionTable.js";
 import { resolveOptions } from "./resolveOptions.js";
 
 /** The options of the process and its ports, which all of its networks share. */
-export const SHARED_OPTIONS = [
-  "databaseUrl",
-  "dataDir",
-  "adminTokens",
-  "tls",
-  "behindProxy",
-  "trustedProxies",
-  "proxyHeader",
-  "maxConnections",
-  "maxAddressConnections",
-  "headTimeoutMs",
-  "bodyTimeoutMs",
-  "requestTimeoutMs",
-  "shutdownMs",
-  "shutdownDelayMs",
-  "logLevel",
-] as const satisfies readonly (keyof ServerOptions)[];
-type SharedOption = (typeof SHARED_OPTIONS)[number];
+export const SHARED_OPTIONS = (Object.keys(OPTIONS) as (keyof Options)[]).filter(
+  (name): name is SharedOption => "scope" in OPTIONS[name] && OPTIONS[name].scope === "process",
+);
+
+type SharedOption = {
+  [K in keyof Options]: Options[K] extends { readonly scope: "process" } ? K : never;
+}[keyof Options];
 
 /**
  * The options of one network among several: its place, and the options of its chain, waivers, policy, keys and limits. The

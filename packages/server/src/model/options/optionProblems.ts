@@ -1,14 +1,11 @@
-import {
-  bytesToHex,
-  INNER_ENCODINGS,
-  PUBLISHABLE_PREFIX,
-  WAITS,
-  type WaiverAccount,
-} from "@gas-waiver/protocol";
+import { bytesToHex, PUBLISHABLE_PREFIX, type WaiverAccount } from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
 import { weaknessOfKey } from "./keyStrength.js";
+import { limitConflicts } from "./limitConflicts.js";
 import { parseAddressBlock } from "./networkAddress.js";
-import { GATEWAY_PAID, POLICY_SOURCES, PROXY_HEADERS, type ResolvedOptions } from "./options.js";
+import { type Option, withNames } from "./option.js";
+import type { ResolvedOptions } from "./options.js";
+import { OPTIONS, POLICY_SOURCES } from "./optionTable.js";
 import { isOrigin } from "./origins.js";
 import { certificateProblems } from "./tlsCertificate.js";
 
@@ -22,7 +19,6 @@ export function identityProblems(options: ResolvedOptions): string[] {
     ...choiceProblems(options),
     ...transportProblems(options),
     ...policyProblems(options),
-    ...gatewayProblems(options),
   ];
 }
 
@@ -97,25 +93,27 @@ function schemaProblems({ schema }: ResolvedOptions): string[] {
   ];
 }
 
-function choiceProblems({ corsOrigins, newChain, innerEncoding }: ResolvedOptions): string[] {
-  const problems: string[] = [];
-  corsOrigins.forEach((entry, i) => {
-    if (!isOrigin(entry)) {
-      problems.push(
-        `corsOrigins[${i}] is ${JSON.stringify(entry)}; it can be an origin such as https://app.example.com, loopback or *`,
-      );
-    }
-  });
-  if (newChain !== "refuse" && newChain !== "adopt") {
-    problems.push(`newChain is ${JSON.stringify(newChain)}; it can be "refuse" or "adopt"`);
-  }
-  if (!INNER_ENCODINGS.includes(innerEncoding)) {
-    problems.push(`innerEncoding is ${innerEncoding}; it can be ${INNER_ENCODINGS.join(" or ")}`);
-  }
-  return problems;
+function choiceProblems(options: ResolvedOptions): string[] {
+  const ofOrigins = options.corsOrigins.flatMap((entry, i) =>
+    isOrigin(entry)
+      ? []
+      : `corsOrigins[${i}] is ${JSON.stringify(entry)}; it can be an origin such as https://app.example.com, loopback or *`,
+  );
+  const ofChoices = rowsWithValues(options).flatMap(([name, { form }, value]) =>
+    form.kind !== "choice" || form.choices.some((choice) => choice === value)
+      ? []
+      : `${name} is ${JSON.stringify(value)}; it can be ${form.choices.join(" or ")}`,
+  );
+  return [...ofOrigins, ...ofChoices];
 }
 
-function transportProblems({ tls, trustedProxies, proxyHeader }: ResolvedOptions): string[] {
+/** The rows of the table with what the options have for each. */
+function rowsWithValues(options: ResolvedOptions): [string, Option<unknown>, unknown][] {
+  const values: Readonly<Record<string, unknown>> = { ...options };
+  return Object.entries<Option<unknown>>(OPTIONS).map(([name, row]) => [name, row, values[name]]);
+}
+
+function transportProblems({ tls, trustedProxies }: ResolvedOptions): string[] {
   const problems = tls === undefined ? [] : certificateProblems(tls);
   const proxyProblems = trustedProxies.flatMap((proxy, i) =>
     parseAddressBlock(proxy)
@@ -124,11 +122,7 @@ function transportProblems({ tls, trustedProxies, proxyHeader }: ResolvedOptions
           `trustedProxies[${i}] is ${JSON.stringify(proxy)}, which is no address and no block such as 10.0.0.0/8`,
         ],
   );
-  problems.push(...proxyProblems);
-  if (!PROXY_HEADERS.includes(proxyHeader)) {
-    problems.push(`proxyHeader is ${JSON.stringify(proxyHeader)}; it can be ${PROXY_HEADERS.join(" or ")}`);
-  }
-  return problems;
+  return [...problems, ...proxyProblems];
 }
 
 function policyProblems({ policySource, allowedTargets }: ResolvedOptions): string[] {
@@ -144,76 +138,16 @@ function policyProblems({ policySource, allowedTargets }: ResolvedOptions): stri
   return [];
 }
 
-function gatewayProblems({ gatewayWait, gatewayPaid }: ResolvedOptions): string[] {
-  const problems: string[] = [];
-  if (!WAITS.includes(gatewayWait)) {
-    problems.push(`gatewayWait is ${JSON.stringify(gatewayWait)}; it can be ${WAITS.join(" or ")}`);
-  }
-  if (!GATEWAY_PAID.includes(gatewayPaid)) {
-    problems.push(`gatewayPaid is ${JSON.stringify(gatewayPaid)}; it can be ${GATEWAY_PAID.join(" or ")}`);
-  }
-  return problems;
-}
-
 /** A day is summarized when it has been over for a day, and it can be dropped only then. */
 const LEAST_RETENTION_MS = 3 * 86_400_000;
 
-/** The options that are whole numbers, with the least value of each. */
-const WHOLE_NUMBERS = {
-  chainId: 1,
-  maxBatchSize: 1,
-  maxBodyBytes: 1_024,
-  ratePerSecond: 1,
-  rateBurst: 1,
-  readRatePerSecond: 1,
-  readBurst: 1,
-  queueCapacity: 1,
-  maxSocketRequests: 1,
-  socketPingMs: 1,
-  maxSockets: 1,
-  maxKeySockets: 1,
-  maxConnections: 1,
-  maxAddressConnections: 1,
-  laneConnections: 1,
-  acceptConnections: 1,
-  readConnections: 1,
-  adminConnections: 1,
-  maxHeldBytes: 65_536,
-  headTimeoutMs: 100,
-  bodyTimeoutMs: 100,
-  requestTimeoutMs: 1,
-  idempotencyMs: 60_000,
-  retentionMs: 0,
-  nonceGapTimeoutMs: 0,
-  maxDataLength: 0,
-  maxWrapperBytes: 1_024,
-  custodyRatePerSecond: 1,
-  custodyTimeoutMs: 1,
-  rpcTimeoutMs: 1,
-  pollIntervalMs: 1,
-  reorgDepth: 0,
-  maxInFlight: 1,
-  maxQueueMs: 1,
-  sweepIntervalMs: 10,
-  shutdownMs: 1,
-  shutdownDelayMs: 0,
-  resendAfterMs: 1,
-  leaseMs: 300,
-  gatewayRatePerSecond: 1,
-  gatewayAddressRatePerSecond: 1,
-  gatewayLogBlocks: 1,
-  gatewayAnswerBytes: 65_536,
-} as const;
-
 /** The problems of the numbers, each alone and against each other. */
 export function numberProblems(options: ResolvedOptions): string[] {
-  const problems: string[] = [];
-  for (const [name, minimum] of Object.entries(WHOLE_NUMBERS)) {
-    const value = options[name as keyof typeof WHOLE_NUMBERS];
-    if (!Number.isSafeInteger(value) || value < minimum) {
-      problems.push(`${name} is ${value}; it must be a whole number of at least ${minimum}`);
-    }
-  }
+  const problems = rowsWithValues(options).flatMap(([name, { form }, value]) =>
+    form.kind !== "limit" || (Number.isSafeInteger(value) && (value as number) >= form.least)
+      ? []
+      : `${name} is ${value}; it must be a whole number of at least ${form.least}`,
+  );
   if (options.retentionMs > 0 && options.retentionMs < LEAST_RETENTION_MS) {
     problems.push(
       `retentionMs is ${options.retentionMs}; it must be 0, or at least 3 days (${LEAST_RETENTION_MS})`,
@@ -222,24 +156,10 @@ export function numberProblems(options: ResolvedOptions): string[] {
   if (!(options.keyQueueShare > 0 && options.keyQueueShare <= 1)) {
     problems.push(`keyQueueShare is ${options.keyQueueShare}; it must be above 0 and at most 1`);
   }
-  if (options.headTimeoutMs > options.bodyTimeoutMs) {
-    problems.push(
-      `headTimeoutMs is ${options.headTimeoutMs}, longer than a whole request may take (bodyTimeoutMs ${options.bodyTimeoutMs})`,
-    );
-  }
-  if (options.maxBodyBytes > options.maxHeldBytes) {
-    problems.push(
-      `maxBodyBytes is ${options.maxBodyBytes}: such a body could never pass, since maxHeldBytes is ${options.maxHeldBytes}`,
-    );
-  }
   if (options.maxGasLimit < 21_000n)
     problems.push(`maxGasLimit is ${options.maxGasLimit}; no transaction fits`);
   if (options.verificationGas < 0n) problems.push(`verificationGas is ${options.verificationGas}, below 0`);
-  if (options.rateBurst < options.maxBatchSize) {
-    problems.push(
-      `rateBurst is ${options.rateBurst}: a batch of maxBatchSize (${options.maxBatchSize}) could never pass`,
-    );
-  }
+  problems.push(...limitConflicts(options).map((problem) => withNames(problem, (name) => name)));
   return problems;
 }
 

@@ -1,34 +1,18 @@
 import type { ResolvedOptions, ServerOptions } from "./options.js";
+import { OPTIONS, type Options } from "./optionTable.js";
 import { resolveOptions } from "./resolveOptions.js";
 
 /** The options that can change while a service runs. Its parts read them in {@link ResolvedOptions} at each use. */
-export const RELOADABLE_OPTIONS = [
-  "apiKeys",
-  "adminTokens",
-  "allowedTargets",
-  "retentionMs",
-  "dropExportedOnly",
-  "corsOrigins",
-  "maxBatchSize",
-  "ratePerSecond",
-  "rateBurst",
-  "readRatePerSecond",
-  "readBurst",
-  "queueCapacity",
-  "nonceGapTimeoutMs",
-  "maxInFlight",
-  "maxQueueMs",
-  "resendAfterMs",
-  "gatewayWait",
-  "gatewayPaid",
-  "gatewayRatePerSecond",
-  "gatewayAddressRatePerSecond",
-  "gatewayLogBlocks",
-  "logLevel",
-] as const satisfies readonly (keyof ServerOptions)[];
+export const RELOADABLE_OPTIONS = (Object.keys(OPTIONS) as (keyof Options)[]).filter(
+  (name): name is ReloadableOption => "reload" in OPTIONS[name],
+);
+
+type ReloadableOption = {
+  [K in keyof Options]: Options[K] extends { readonly reload: string } ? K : never;
+}[keyof Options];
 
 /** New values of the options that can change while a service runs. One that is absent gets its default. */
-export type ReloadableOptions = Pick<ServerOptions, (typeof RELOADABLE_OPTIONS)[number]>;
+export type ReloadableOptions = Pick<ServerOptions, ReloadableOption>;
 
 /**
  * Returns the options with other values of those that can change.

@@ -80,7 +80,7 @@ describe("the options of the service", () => {
     ["requestTimeoutMs", Number.POSITIVE_INFINITY, /requestTimeoutMs/],
     ["maxGasLimit", 20_999n, /maxGasLimit/],
     ["verificationGas", -1n, /verificationGas/],
-    ["innerEncoding", "list", /innerEncoding is list; it can be envelope or rlp/],
+    ["innerEncoding", "list", /innerEncoding is "list"; it can be envelope or rlp/],
     ["leaseMs", 299, /leaseMs/],
   ] as const)("%s = %s is a problem of its own", (name, value, problem) => {
     const problems = problemsOf({ [name]: value });
