@@ -187,6 +187,25 @@ describe("gas-waiver export", () => {
     expect(given[1]?.errorMessage).toBe(MESSAGE);
   });
 
+  it("writes what the view of outcomes has, and the rest of an error", async () => {
+    await store.pool.query(
+      `update finished set waiver_nonce = 3, wrapper_hash = $2, selector = $3, signed_at = now(), broadcast_at = 'infinity',
+         included_at = now() where id = $1`,
+      [expected[0], bytes(9, 32), bytes(8, 4)],
+    );
+    const { out } = await exportDays(`${RANGE} --format csv`);
+    const { rows } = await store.pool.query(
+      "select * from outcomes where id >= first_id_of($1) and id < first_id_of($2::date + 1) order by id",
+      [DAY, NEXT_DAY],
+    );
+    const values = (row: Record<string, unknown>) => {
+      const { errorCode: _, errorDetails: __, errorMessage, ...rest } = row;
+      const known = { ...rest, ...(row.errorReason !== "REVERTED" && { errorMessage }) };
+      return Object.fromEntries(Object.entries(known).map(([name, value]) => [name, String(value ?? "")]));
+    };
+    expect(rows.map(values)).toEqual(parseCsv(out).map(values));
+  });
+
   it("goes on after SIGKILL in the middle", async () => {
     const [day, count] = ["2025-05-01", 12_000];
     await insertMany(day, count);
