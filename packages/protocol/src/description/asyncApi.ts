@@ -1,6 +1,5 @@
 import definitions, { CLOSE_CODES, ROUTES } from "../wire/routes/index.js";
-import type { DescribedService } from "./describedService.js";
-import { INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
+import { type DescribedService, INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
 import { CLOSE_NOTES, FRAMES } from "./routes.js";
 import { examplesOf, type SchemaName, schemaComponents, withReferences } from "./schemas.js";
 

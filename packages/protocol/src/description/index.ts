@@ -14,8 +14,7 @@ export type {
 export { ADDRESS, DECIMAL, HASH, type NamedSchema, type Schema } from "../wire/schema.js";
 
 export { asyncApiOf } from "./asyncApi.js";
-export type { DescribedService } from "./describedService.js";
-export { INTRODUCTION, INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
+export { type DescribedService, INTRODUCTION, INTRODUCTION_TO_SOCKET, TITLE } from "./introduction.js";
 export { openApiOf } from "./openApi.js";
 export {
   COMMON_REFUSALS,

@@ -4,8 +4,7 @@ import { HEADERS, type HeaderName, sharedHeadersOf } from "../wire/responseHeade
 import { ROUTES, type RouteName } from "../wire/routes/index.js";
 import type { ParameterDescription, ResponseDescription } from "../wire/routes/routeDefinition.js";
 import type { Schema } from "../wire/schema.js";
-import type { DescribedService } from "./describedService.js";
-import { INTRODUCTION, TITLE } from "./introduction.js";
+import { type DescribedService, INTRODUCTION, TITLE } from "./introduction.js";
 import { refusalsByStatus, refusalsOf } from "./refusals.js";
 import { ROUTE_DEFINITIONS, ROUTE_NAMES } from "./routes.js";
 import { examplesOf, SCHEMAS, schemaComponents, withReferences } from "./schemas.js";

@@ -58,6 +58,18 @@ describe("the length of a wrapper", () => {
     );
   });
 
+  it("is right where a header grows: by the first long item, and by a byte of its length", () => {
+    for (const limit of [55, 256, 65_536]) {
+      for (let length = limit - 12; length <= limit + 2; length++) {
+        expect(maxWrapperLength(length)).toBe(largestWrapper(new Uint8Array(length).fill(1)));
+      }
+    }
+  });
+
+  it("leaves no calldata where the other fields alone are too long", () => {
+    expect(maxDataLengthFor(100)).toBe(0);
+  });
+
   it("leaves the calldata that fits without an access list, to the byte", () => {
     expect(DEFAULT_MAX_DATA_LENGTH).toBe(130_786);
     for (const maxWrapperBytes of [DEFAULT_MAX_WRAPPER_BYTES, 1_048_576]) {

@@ -1,9 +1,7 @@
 import { define } from "../../define.js";
-import asyncApi, { ASYNC_API_ROUTE } from "./asyncApi.js";
 import check, { CHECK_ROUTE } from "./check.js";
-import docs, { DOCS_ROUTE } from "./docs.js";
+import { ASYNC_API_ROUTE, asyncApi, DOCS_ROUTE, docs, OPEN_API_ROUTE, openApi } from "./documents.js";
 import health, { HEALTH_ROUTE } from "./health.js";
-import openApi, { OPEN_API_ROUTE } from "./openApi.js";
 import policy, { POLICY_ROUTE } from "./policy.js";
 import ready, { READY_ROUTE } from "./ready.js";
 import socket, { SOCKET_ROUTE } from "./socket.js";
@@ -12,11 +10,9 @@ import submissions, { SUBMISSIONS_ROUTE } from "./submissions.js";
 import submit, { SUBMIT_ROUTE } from "./submit.js";
 
 // The codecs. `export *` leaves out the default exports, which are the definitions for the descriptions.
-export * from "./asyncApi.js";
 export * from "./check.js";
-export * from "./docs.js";
+export { ASYNC_API_ROUTE, DOCS_ROUTE, OPEN_API_ROUTE } from "./documents.js";
 export * from "./health.js";
-export * from "./openApi.js";
 export * from "./policy.js";
 export * from "./ready.js";
 export * from "./socket.js";

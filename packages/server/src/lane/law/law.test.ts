@@ -76,13 +76,14 @@ function* everyEvidence(): Generator<Evidence> {
 }
 
 const ALL = [...everyEvidence()].map((evidence) => ({ evidence, decision: decide(evidence) }));
-const casesWhere = (holds: (evidence: Evidence, decision: Decision) => boolean) =>
-  ALL.filter(({ evidence, decision }) => holds(evidence, decision));
+/** The first case suffices to see what is wrong: a broken clause has hundreds. */
+const firstCaseWhere = (holds: (evidence: Evidence, decision: Decision) => boolean) =>
+  ALL.find(({ evidence, decision }) => holds(evidence, decision));
 const isSent = ({ state }: Evidence) => state !== "queued";
 
 describe("the law, over every combination of evidence", () => {
   it("includes with a receipt, and never without one", () => {
-    expect(casesWhere((e, d) => (e.hasReceipt === true) !== (d.move === "include"))).toEqual([]);
+    expect(firstCaseWhere((e, d) => (e.hasReceipt === true) !== (d.move === "include"))).toBeUndefined();
   });
 
   it("fails only by proof of the sender's nonce, by the one clear refusal, or by time with nothing open", () => {
@@ -93,44 +94,44 @@ describe("the law, over every combination of evidence", () => {
       e.answer?.isFirst &&
       e.answer.verdict.kind === "refused";
     const isOver = (e: Evidence) => e.state === "queued" && e.openWrappers === 0 && e.expiry !== undefined;
-    expect(casesWhere((e, d) => d.move === "fail" && !isProven(e) && !isRefused(e) && !isOver(e))).toEqual(
-      [],
-    );
-    expect(casesWhere((e, d) => d.move === "fail" && isProven(e)).length).toBeGreaterThan(0);
+    expect(
+      firstCaseWhere((e, d) => d.move === "fail" && !isProven(e) && !isRefused(e) && !isOver(e)),
+    ).toBeUndefined();
+    expect(firstCaseWhere((e, d) => d.move === "fail" && isProven(e))).toBeDefined();
   });
 
   it("fails nothing of which a wrapper may land, but by proof that its InnerTx can never run", () => {
     const mayLand = (e: Evidence) => e.openWrappers > 0 || e.state === "broadcast";
-    expect(casesWhere((e, d) => mayLand(e) && d.move === "fail" && d.clause !== "L2")).toEqual([]);
+    expect(firstCaseWhere((e, d) => mayLand(e) && d.move === "fail" && d.clause !== "L2")).toBeUndefined();
   });
 
   it("fails nothing for an unclear answer, whatever else is known", () => {
     const isUnclear = (e: Evidence) => e.answer !== undefined && e.answer.verdict.kind !== "refused";
-    expect(casesWhere((e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2")).toEqual(
-      [],
-    );
+    expect(
+      firstCaseWhere((e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2"),
+    ).toBeUndefined();
   });
 
   it("never moves what a final block shows as ours: it waits for the receipt", () => {
     const isOnChain = (e: Evidence) => e.senderNonceUse?.isOurs === true && e.hasReceipt !== true;
-    expect(casesWhere((e, d) => isOnChain(e) && d.move !== "stay")).toEqual([]);
+    expect(firstCaseWhere((e, d) => isOnChain(e) && d.move !== "stay")).toBeUndefined();
   });
 
   it("decides the same without the evidence that is for another state", () => {
     const without = ({ answer: _, ...rest }: Evidence): Evidence => rest;
     expect(
-      casesWhere(
+      firstCaseWhere(
         (e, d) =>
           e.state === "queued" && JSON.stringify(decide(without(e))) !== JSON.stringify(d, bigintAsText),
       ),
-    ).toEqual([]);
+    ).toBeUndefined();
   });
 
   it("calls a wrapper dead only by proof, and not taken only by the answer to its only send", () => {
     const isClosed = (d: Decision) => d.move === "requeue" && !d.isOpen;
     const isDead = (e: Evidence) => e.waiverNonceUse?.isOurs === false;
     const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.isFirst === true;
-    expect(casesWhere((e, d) => isClosed(d) && !isDead(e) && !isOnlySend(e))).toEqual([]);
+    expect(firstCaseWhere((e, d) => isClosed(d) && !isDead(e) && !isOnlySend(e))).toBeUndefined();
   });
 
   it("frees no nonce of a wrapper that the chain or a pool may hold for good", () => {
@@ -141,19 +142,23 @@ describe("the law, over every combination of evidence", () => {
       (kinds.has(e.answer?.verdict.kind) || isFull(e)) &&
       e.waiverNonceUse === undefined &&
       e.misplaced === undefined;
-    expect(casesWhere((e, d) => isHeld(e) && d.move === "requeue")).toEqual([]);
+    expect(firstCaseWhere((e, d) => isHeld(e) && d.move === "requeue")).toBeUndefined();
   });
 
   it("queues what is misplaced again, as open, unless the chain shows more", () => {
     const isQueuedAgain = (d: Decision) => d.move === "requeue" && d.clause === "L10";
     const isBare = (e: Evidence) => isSent(e) && !e.hasReceipt && !e.senderNonceUse && !e.waiverNonceUse;
-    expect(casesWhere((e, d) => isQueuedAgain(d) !== (isBare(e) && e.misplaced !== undefined))).toEqual([]);
-    expect(casesWhere((_, d) => isQueuedAgain(d) && d.move === "requeue" && !d.isOpen)).toEqual([]);
+    expect(
+      firstCaseWhere((e, d) => isQueuedAgain(d) !== (isBare(e) && e.misplaced !== undefined)),
+    ).toBeUndefined();
+    expect(firstCaseWhere((_, d) => isQueuedAgain(d) && d.move === "requeue" && !d.isOpen)).toBeUndefined();
   });
 
   it("sets nothing aside while the node seems unwell", () => {
     const isUnwell = (e: Evidence) => e.answer !== undefined && !e.answer.isNodeWell;
-    expect(casesWhere((e, d) => isUnwell(e) && d.move === "requeue" && d.clause === "L8")).toEqual([]);
+    expect(
+      firstCaseWhere((e, d) => isUnwell(e) && d.move === "requeue" && d.clause === "L8"),
+    ).toBeUndefined();
   });
 });
 
