@@ -24,8 +24,8 @@ export default defineConfig({
     setupFiles: ["./scripts/nativeCrypto.mjs", "./test/support/cleanUp.ts"],
     // Two more than the default on two cores: much of the time is waiting for other processes.
     maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     reporters: ["default", "./scripts/countingReporter.mjs"],
   },
 });

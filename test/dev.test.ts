@@ -42,7 +42,8 @@ describe("gas-waiver dev", () => {
     expect(story).toMatch(/user's USDT0\s+1,000,000\s+999,975\n/);
     expect(story).toMatch(/recipient's USDT0\s+1,000,000\s+1,000,025\n/);
     expect(program.stdout.match(/^ready.*$/gm)).toHaveLength(1);
-    expect(program.stderr).toBe("");
+    // A busy machine may keep the store waiting, which the service logs.
+    expect(program.stderr.replaceAll(/^\{.*"trouble":"busy".*\n/gm, "")).toBe("");
   });
 
   it("prints the accounts with their keys and what they hold, the token, and three next steps; `accounts` does again", async () => {

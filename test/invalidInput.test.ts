@@ -10,8 +10,8 @@ import {
   toBeHex,
 } from "ethers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import type { CommandLine } from "./support/commandLine.js";
-import { freshFolder } from "./support/freshFolder.js";
 import { NodeProxy } from "./support/nodeProxy.js";
 import { startService } from "./support/service.js";
 import { post, type Request, submit } from "./support/submit.js";
@@ -22,30 +22,31 @@ const SEND_METHOD = "eth_sendRawTransaction";
 let devnet: Devnet;
 let proxy: NodeProxy;
 let chain: JsonRpcProvider;
-let service: CommandLine;
+const postgres = useTestPostgres();
+const services: CommandLine[] = [];
+/** The service, which waits as long as the machine needs, and a replica of it that soon gives up waiting. */
 let url: string;
+let impatientUrl: string;
 
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const node = await devnet.listen({ port: 0 });
   proxy = await NodeProxy.inFrontOf(node.url);
   chain = connect(node.url);
-  const flags = [
-    "--nonce-gap-timeout",
-    "200",
-    "--request-timeout",
-    "5000",
-    "--rate",
-    "10000",
-    "--rate-burst",
-    "10000",
-  ];
-  service = startService({ rpcUrl: proxy.url, dataDir: freshFolder(), flags });
-  url = (await service.ready()).url;
+  const databaseUrl = await postgres.createDatabase();
+  const start = async (requestTimeoutMs: number) => {
+    const rates = ["--rate", "10000", "--rate-burst", "10000"];
+    const times = ["--nonce-gap-timeout", "200", "--request-timeout", String(requestTimeoutMs)];
+    const service = startService({ rpcUrl: proxy.url, databaseUrl, flags: [...rates, ...times] });
+    services.push(service);
+    return (await service.ready()).url;
+  };
+  url = await start(300_000);
+  impatientUrl = await start(1_000);
 });
 afterAll(async () => {
   chain?.destroy();
-  await service?.end();
+  await Promise.all(services.map((service) => service.end()));
   await proxy?.close();
   await devnet?.close();
 });
@@ -240,7 +241,7 @@ describe("a node", () => {
     const sender = account(5);
     const signed = await sender.signTransaction(transferOf(recipient, 1n, 0));
     proxy.decide = (call) => (call.includes(SEND_METHOD) ? "reset" : "pass");
-    const [timedOut] = await submit(url, [signed]);
+    const [timedOut] = await submit(impatientUrl, [signed]);
     expect(timedOut).toMatchObject({ success: false, error: { code: "TIMEOUT" } });
     proxy.decide = () => "pass";
     const [resubmitted] = await submit(url, [signed], { query: "?wait=included" });

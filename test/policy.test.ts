@@ -10,7 +10,7 @@ const RECIPIENT = account(9).address;
 const TRANSFERS = { address: TOKEN, selectors: [TRANSFER] };
 const APPROVALS = { address: TOKEN, selectors: [APPROVE] };
 
-const started = registryService([10, 11], { requestTimeoutMs: 20_000 });
+const started = registryService([10, 11], { nonceGapTimeoutMs: 60_000 });
 
 const sign = (user: number, tx: TransactionLike) => account(user).signTransaction(tx);
 const transfer = (user: number, nonce = 0) => sign(user, transferOf(RECIPIENT, 1n, nonce));

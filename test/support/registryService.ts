@@ -101,7 +101,8 @@ export function registryService(waivers: readonly number[], overrides: Partial<S
       apiKeys: [API_KEY],
       databaseUrl: await postgres.createDatabase(),
       pollIntervalMs: 20,
-      leaseMs: 500,
+      // Longer than a busy machine needs.
+      ...{ leaseMs: 10_000, requestTimeoutMs: 300_000 },
       logLevel: "silent",
       ...overrides,
     });
