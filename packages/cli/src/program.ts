@@ -42,15 +42,15 @@ const LANES: CommandGroup = {
     },
     drain: {
       summary: "Let a lane finish its work, then retire it.",
-      load: async () => (await import("./commands/lanes/drain.js")).drain,
+      load: async () => (await import("./commands/lanes/state.js")).drain,
     },
     stop: {
       summary: "Stop a lane at once.",
-      load: async () => (await import("./commands/lanes/stop.js")).stop,
+      load: async () => (await import("./commands/lanes/state.js")).stop,
     },
     open: {
       summary: "Let a lane accept work again.",
-      load: async () => (await import("./commands/lanes/open.js")).open,
+      load: async () => (await import("./commands/lanes/state.js")).open,
     },
   },
 };
@@ -146,15 +146,15 @@ const KEYS: CommandGroup = {
     },
     disable: {
       summary: "Refuse a key until it is enabled again.",
-      load: async () => (await import("./commands/keys/disable.js")).disable,
+      load: async () => (await import("./commands/keys/access.js")).disable,
     },
     enable: {
       summary: "Accept a disabled key again.",
-      load: async () => (await import("./commands/keys/enable.js")).enable,
+      load: async () => (await import("./commands/keys/access.js")).enable,
     },
     revoke: {
       summary: "Revoke a key for good.",
-      load: async () => (await import("./commands/keys/revoke.js")).revoke,
+      load: async () => (await import("./commands/keys/access.js")).revoke,
     },
     audit: {
       summary: "Show who changed which key, when, and how.",

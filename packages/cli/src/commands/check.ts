@@ -9,8 +9,9 @@ import { partsOf } from "../check/checkParts.js";
 import { checkLocally } from "../check/localCheck.js";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { allowedTargets, fileOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import { fileOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
 import { API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
+import { allowedTargets } from "../settings/serviceValues.js";
 import type { Values } from "../settings/setting.js";
 import {
   TRANSACTION_ALTERNATIVES,

@@ -19,9 +19,8 @@ import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../s
 import { flagsOf, type Values } from "../settings/setting.js";
 import { DEV_NONCE_GAP_MS, devServiceOptions, followDevnet } from "../startup/devService.js";
 import { devJson, devLines } from "../startup/devSummary.js";
-import { earlierSubmissions } from "../startup/earlierSubmissions.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
-import { openServer } from "../startup/openServer.js";
+import { earlierSubmissions, openServer } from "../startup/openServer.js";
 
 /** The limits of the service, so that each error can be rehearsed. */
 const LIMIT_SETTINGS = flagsOf({

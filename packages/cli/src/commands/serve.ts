@@ -20,8 +20,7 @@ import {
 import { SERVE_OUTPUT_SETTINGS, type ServeOutput, serveOutput } from "../serve/serveOutput.js";
 import { serverOptions } from "../serve/serverOptions.js";
 import type { ServeValues, SharedValues } from "../serve/serveSettings.js";
-import { earlierSubmissions } from "../startup/earlierSubmissions.js";
-import { openService } from "../startup/openServer.js";
+import { earlierSubmissions, openService } from "../startup/openServer.js";
 import { splitCustody } from "../waivers/custodies.js";
 import { createOpener, type OpenWaivers } from "../waivers/openWaivers.js";
 

@@ -1,8 +1,8 @@
 import { allowedTargetsToJson, ProtocolError } from "@gas-waiver/protocol";
 import { DEFAULT_ADDRESS_LIMITS, type OpenKeyAdmin, openKeyAdmin } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
-import { keyOrigins } from "../settings/origins.js";
-import { duration, orNone, share, targetListOrFile, text, wholeNumber } from "../settings/parsers.js";
+import { duration, orNone, share, text, wholeNumber } from "../settings/parsers.js";
+import { keyOrigins, targetListOrFile } from "../settings/serviceValues.js";
 import { InvalidValueError, type Values } from "../settings/setting.js";
 import { type StoreValues, withStore } from "../store/withStore.js";
 

@@ -1,9 +1,6 @@
 import { OPTION_SUBJECTS, type Option, type ValueOf, withNames } from "@gas-waiver/server";
-import { addressBlocks } from "../settings/addressBlocks.js";
 import { type Parser, withForm } from "../settings/form.js";
-import { origins } from "../settings/origins.js";
 import {
-  allowedTargetsOrFile,
   oneOf,
   policySource,
   retention,
@@ -13,6 +10,7 @@ import {
   urls,
   wholeNumber,
 } from "../settings/parsers.js";
+import { addressBlocks, allowedTargetsOrFile, origins } from "../settings/serviceValues.js";
 import type { Setting } from "../settings/setting.js";
 
 // The settings that are options of the service. Each follows from the option's row: its flag and variable from the name,

@@ -6,9 +6,9 @@ import {
   type OptionTerms,
   withNames,
 } from "@gas-waiver/server";
-import { apiKeys } from "../settings/apiKeys.js";
-import { adminTokens, databaseUrl, path } from "../settings/parsers.js";
+import { databaseUrl, path } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
+import { adminTokens, apiKeys } from "../settings/serviceValues.js";
 import { type Alternatives, reloadable, splitSettings, type Values } from "../settings/setting.js";
 import { CUSTODIES, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
 import { flagOfOption, settingsOf } from "./optionSettings.js";

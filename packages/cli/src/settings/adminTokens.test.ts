@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { adminTokens } from "./parsers.js";
+import { adminTokens } from "./serviceValues.js";
 
 const TOKEN = "0f7c1e93b5d842a6d90e5b28c73f614a";
 

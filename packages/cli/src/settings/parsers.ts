@@ -1,13 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
-import {
-  type AllowedTarget,
-  hexToBytes,
-  InvalidAllowedTargetError,
-  parseAllowedTargets,
-  privateKeyToAddress,
-} from "@gas-waiver/protocol";
-import { type AdminRole, type AdminToken, parseKmsKeyName, weaknessOfKey } from "@gas-waiver/server";
+import { hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
 import { listOf, type Parser, withForm } from "./form.js";
 import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
@@ -187,86 +180,3 @@ export const keyFile = withForm({ kind: "path" }, (path) => ({
   path,
   keys: secretFileOf(privateKeys)(path),
 }));
-
-/** Parses the name of a key in a cloud's key management service. */
-export function kmsKeyName(value: string): string {
-  if (parseKmsKeyName(value)) return value;
-  throw new InvalidValueError(
-    "names no key: an ARN, a key id or alias/NAME of AWS KMS, projects/… of Google Cloud KMS, or https://…/keys/… of Azure Key Vault",
-  );
-}
-
-/**
- * Parses the operators' tokens: `NAME/ROLE/EXPIRES:TOKEN`, where the role and the expiry may be left out, or a token alone
- * under the name "admin". The errors never quote a token.
- */
-export const adminTokens = withForm(listOf(text), (list): AdminToken[] => {
-  const entries = entriesOf(list);
-  if (entries.length === 0) throw new InvalidValueError("holds no admin token");
-  return entries.map((entry, i) => {
-    const [, head = "admin", token = entry] = /^([\w.@/-]{1,128}):(.+)$/.exec(entry) ?? [];
-    const [name = "", role = "admin", expires, ...surplus] = head.split("/");
-    const expiresAt = expires === undefined ? undefined : new Date(`${expires}T00:00:00Z`);
-    const isDay = expiresAt === undefined || /^\d{4}-\d\d-\d\d$/.test(expires ?? "");
-    const place = `holds at position ${i + 1} `;
-    if (!isAdminRole(role)) throw new InvalidValueError(`${place}no role of ${ADMIN_ROLES.join(", ")}`);
-    if (surplus.length > 0 || !isDay || Number.isNaN(expiresAt?.getTime() ?? 0)) {
-      throw new InvalidValueError(`${place}no expiry such as 2030-01-31`);
-    }
-    if (!/^[\x21-\x7e]{32,256}$/.test(token)) {
-      throw new InvalidValueError(
-        `${place}no usable token: 32 to 256 printable characters without spaces are needed`,
-      );
-    }
-    const weakness = weaknessOfKey(token);
-    if (weakness !== undefined) {
-      const remedy = "make one with `openssl rand -hex 32`";
-      throw new InvalidValueError(`${place}a weak token, which ${weakness}: ${remedy}`);
-    }
-    return { name, token, role, ...(expiresAt && { expiresAt }) };
-  });
-});
-
-const ADMIN_ROLES = ["viewer", "operator", "admin"] as const satisfies readonly AdminRole[];
-
-function isAdminRole(text: string): text is AdminRole {
-  return ADMIN_ROLES.some((role) => role === text);
-}
-
-/** Parses a JSON list of AllowedTargets. */
-export function allowedTargets(json: string): AllowedTarget[] {
-  const targets = parsedTargets(json);
-  // D4: an empty list permits nothing. Whoever writes one has surely meant something else.
-  const emptyEntry = targets.findIndex(({ selectors }) => selectors?.length === 0);
-  if (emptyEntry < 0) return targets;
-  throw new InvalidValueError(
-    `is wrong: the selectors of allowed target ${emptyEntry} are an empty list, which permits nothing; leave them out for any calldata`,
-  );
-}
-
-/** Parses the path of a JSON file of AllowedTargets, or the JSON itself. */
-export const allowedTargetsOrFile = withForm({ kind: "targets" }, (value) =>
-  value.startsWith("[") ? allowedTargets(value) : fileOf(allowedTargets)(value),
-);
-
-/**
- * Parses what a key may send: a list such as `0x…:0xa9059cbb,0x…` of contracts, each with the selectors that it may call, or
- * the path of a JSON file.
- */
-export function targetListOrFile(value: string): AllowedTarget[] {
-  if (!/^(?:0x|\*)/.test(value)) return fileOf(allowedTargets)(value);
-  const targets = entriesOf(value).map((entry) => {
-    const [address, ...selectors] = entry.split(":");
-    return { address, ...(selectors.length > 0 && { selectors }) };
-  });
-  return allowedTargets(JSON.stringify(targets));
-}
-
-function parsedTargets(json: string): AllowedTarget[] {
-  try {
-    return parseAllowedTargets(JSON.parse(json));
-  } catch (error) {
-    if (error instanceof InvalidAllowedTargetError) throw new InvalidValueError(`is wrong: ${error.message}`);
-    throw new InvalidValueError("is not JSON");
-  }
-}

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { apiKeys } from "./apiKeys.js";
 import * as parsers from "./parsers.js";
 import { type Environment, readSettings, UsageError } from "./readSettings.js";
 import { secretFileOf } from "./secretFile.js";
+import { allowedTargets, apiKeys } from "./serviceValues.js";
 import type { Alternatives } from "./setting.js";
 
 const SETTINGS = {
@@ -181,15 +181,15 @@ describe("parsers", () => {
 
   it("read allowed targets, and name the entry that is wrong", () => {
     const json = '[{"address":"*","selectors":["0xa9059cbb"]}]';
-    expect(parsers.allowedTargets(json)).toEqual([
+    expect(allowedTargets(json)).toEqual([
       { address: "*", selectors: [Uint8Array.of(0xa9, 0x05, 0x9c, 0xbb)] },
     ]);
-    expect(() => parsers.allowedTargets('[{"address":"0x12"}]')).toThrow(
+    expect(() => allowedTargets('[{"address":"0x12"}]')).toThrow(
       /^is wrong: the address of allowed target 0/,
     );
-    expect(() => parsers.allowedTargets('[{"address":"*"},{"address":"*","selectors":[]}]')).toThrow(
+    expect(() => allowedTargets('[{"address":"*"},{"address":"*","selectors":[]}]')).toThrow(
       "the selectors of allowed target 1 are an empty list, which permits nothing",
     );
-    expect(() => parsers.allowedTargets("{")).toThrow("is not JSON");
+    expect(() => allowedTargets("{")).toThrow("is not JSON");
   });
 });

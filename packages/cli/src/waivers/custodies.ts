@@ -13,13 +13,13 @@ import {
   entriesOf,
   fileOf,
   keyFile,
-  kmsKeyName,
   privateKeys,
   text,
   url,
 } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 import { secretFile, secretFileOf } from "../settings/secretFile.js";
+import { kmsKeyName } from "../settings/serviceValues.js";
 import { splitValues, type Values } from "../settings/setting.js";
 import { allOrNone, type Custody, defineCustody, inTurns, together } from "./custody.js";
 import { keystorePath } from "./keystoreFiles.js";

@@ -1,4 +1,5 @@
-import { kmsKeyName, switchedOn, text } from "../settings/parsers.js";
+import { switchedOn, text } from "../settings/parsers.js";
+import { kmsKeyName } from "../settings/serviceValues.js";
 import { keystorePath } from "./keystoreFiles.js";
 import { PASSPHRASE_SETTINGS } from "./passphrase.js";
 

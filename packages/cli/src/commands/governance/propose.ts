@@ -4,8 +4,9 @@ import { proposalIn, TARGETS } from "../../governance/allow.js";
 import { printProposal } from "../../governance/printProposal.js";
 import { sendAsValidator } from "../../governance/sendToRegistry.js";
 import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
-import { address, allowedTargets, fileOf } from "../../settings/parsers.js";
+import { address, fileOf } from "../../settings/parsers.js";
 import { UsageError } from "../../settings/readSettings.js";
+import { allowedTargets } from "../../settings/serviceValues.js";
 import type { Values } from "../../settings/setting.js";
 
 const subject = (flag: string, help: string) =>
