@@ -25,55 +25,27 @@ export type PortsOfApps = { readonly [Name in keyof HttpApps]: Port };
  * for the network on to them.
  */
 export function createHttpApps(parts: NetworkParts, version: string, ports: PortsOfApps): HttpApps {
-  const {
-    options,
-    store,
-    log,
-    keys,
-    configuredKeys,
-    adminTokens,
-    failures,
-    chain,
-    gatewayRpc,
-    served,
-    relay,
-    readiness,
-    leaving,
-  } = parts;
-  const { intake, metrics, policies, broadcastBuffer, revertCauses, refusals, byHash, blockEvents } = relay;
+  const { options, store, adminTokens, chain, served, relay } = parts;
+  const { intake, metrics, policies } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
-  const checker = createChecker({
-    ...{ store: reading, chain, options, policies, chainRef },
-    isShuttingDown: () => intake.isStopping,
-  });
-  const policy = { store: reading, options, policies: () => policies.current(), waivers: relay.waivers };
+  const ofNetwork = { ...parts, ...relay, chainRef, store: reading };
   const health = { status: "ok", version, chainId: options.chainId } as const;
-  const tokenStore = createTokenStore(store.forRole("accepting"));
-  const shared = {
-    store: reading,
-    tokenStore,
-    options,
-    log,
-    keys,
-    configuredKeys,
-    failures,
-    chainRef,
-    intake,
-    metrics,
-    broadcastBuffer,
-    revertCauses,
-    refusals,
-    byHash,
-  };
   return {
     api: createApp({
-      ...{ ...shared, health, readiness, policy, checker, gatewayRpc, blockEvents, leaving },
+      ...ofNetwork,
+      health,
+      tokenStore: createTokenStore(store.forRole("accepting")),
+      policy: { store: reading, options, policies: () => policies.current(), waivers: relay.waivers },
+      checker: createChecker({
+        ...{ store: reading, chain, options, policies, chainRef },
+        isShuttingDown: () => intake.isStopping,
+      }),
       port: ports.api,
     }),
-    operators: createOperatorsApp({ metrics, log, health, readiness }),
+    operators: createOperatorsApp({ ...parts, metrics, health }),
     admin: createAdminApp({
-      ...{ log, failures },
+      ...parts,
       keys: createKeyAdmin(store),
       tokens: () => adminTokens.current,
       clientAddress: createClientAddress(options),

@@ -72,8 +72,13 @@ export {
 export type { DayRange } from "./model/submission/dayRange.js";
 export { checkDatabase } from "./preflight/checkDatabase.js";
 export type { ExpectedStore } from "./preflight/checkStore.js";
-export type { DatabaseCheck, DatabaseFinding } from "./preflight/databaseFinding.js";
-export type { NodeCheck, NodeFinding, NodeVerdict } from "./preflight/finding.js";
+export type {
+  DatabaseCheck,
+  DatabaseFinding,
+  NodeCheck,
+  NodeFinding,
+  NodeVerdict,
+} from "./preflight/finding.js";
 export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
 export { CustodyThrottledError } from "./signing/custodyErrors.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";

@@ -1,12 +1,11 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import { Registry } from "prom-client";
-import { createHttpApps, type HttpApps } from "./httpApps.js";
+import { createHttpApps, type HttpApps, type PortsOfApps } from "./httpApps.js";
 import type { ResolvedNetwork } from "./model/options/networkOptions.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { type ReloadableOptions, resolveAgain, withReloaded } from "./model/options/reloadableOptions.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { type Network, openNetwork, type PreparedOptions } from "./network.js";
-import type { Ports } from "./ports.js";
 import { connectStore, type Database } from "./store/store.js";
 import { sleepUnless } from "./util/wakeableTimer.js";
 import { within } from "./util/within.js";
@@ -55,7 +54,7 @@ export class NetworkSlot {
   readonly place: ResolvedNetwork;
   readonly #options: NetworkSlotOptions;
   readonly #log: Logger;
-  #ports: Ports | undefined;
+  #ports: PortsOfApps | undefined;
   #waivers: readonly WaiverAccount[];
   /** The last change of options. */
   #changed: ReloadableOptions | undefined;
@@ -90,14 +89,14 @@ export class NetworkSlot {
   }
 
   /** Starts the network. @throws the reason why it does not run. */
-  async start(ports: Ports): Promise<void> {
+  async start(ports: PortsOfApps): Promise<void> {
     const started = this.#start(ports);
     this.#attempts = started.catch(() => {});
     await started;
   }
 
   /** Tries to start the network once. Never rejects. */
-  tryToStart(ports: Ports): Promise<void> {
+  tryToStart(ports: PortsOfApps): Promise<void> {
     this.#ports = ports;
     this.#attempts = this.#attempt(ports);
     return this.#attempts;
@@ -168,7 +167,7 @@ export class NetworkSlot {
     }
   }
 
-  async #attempt(ports: Ports): Promise<void> {
+  async #attempt(ports: PortsOfApps): Promise<void> {
     try {
       await this.#start(ports);
       if (this.#running) this.#log.info({ chainId: this.place.options.chainId }, "the network runs");
@@ -181,7 +180,7 @@ export class NetworkSlot {
     }
   }
 
-  async #start(ports: Ports): Promise<void> {
+  async #start(ports: PortsOfApps): Promise<void> {
     const [waivers, changed] = [this.#waivers, this.#changed];
     const running = await this.#open(ports);
     if (this.#isClosed) {
@@ -202,14 +201,14 @@ export class NetworkSlot {
     });
   }
 
-  async #open(ports: Ports): Promise<RunningNetwork> {
+  async #open(ports: PortsOfApps): Promise<RunningNetwork> {
     const { network, database, version, leaving, onReloadRequested } = this.#options;
     const [log, metricsRegistry] = [this.#log, this.#createRegistry()];
     const ofStart = { ...network.options, waivers: this.#waivers };
     const options = this.#changed ? withReloaded(ofStart, this.#changed) : ofStart;
     const store = await connectStore(database.address, options, log);
     const opened = await openNetwork({ options, store, log, metricsRegistry, leaving });
-    const apps = createHttpApps(opened.parts, version, ports.shared);
+    const apps = createHttpApps(opened.parts, version, ports);
     await Promise.all(appsOf(apps).map((app) => app.ready()));
     opened.parts.relay.onReloadRequested(() => onReloadRequested(network.name));
     return { network: opened, apps };

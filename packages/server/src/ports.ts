@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { AggregatorRegistry, Gauge, type Registry } from "prom-client";
+import { AggregatorRegistry, type Registry } from "prom-client";
 import {
   type ConnectionLimits,
   connectionLimits,
@@ -10,6 +10,7 @@ import { IDLE_SCRAPER_MS, OPERATORS_ROUTES } from "./http/operatorsApp.js";
 import { createPort } from "./http/port/port.js";
 import type { HttpApps, PortsOfApps } from "./httpApps.js";
 import type { ResolvedOptions } from "./model/options/options.js";
+import { addGauge } from "./model/telemetry/gauges.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { createProcessMetrics } from "./model/telemetry/processMetrics.js";
 import type { NetworkSlot } from "./networkSlot.js";
@@ -77,9 +78,18 @@ function keepScrapers({ server }: FastifyInstance, connections: OpenConnections)
 }
 
 /** Serves the metrics of several networks on one page, and the probes of the whole service. */
-function serveOperators(app: FastifyInstance, options: PortsOptions): void {
-  const { slots, version, registry } = options;
-  addNetworkGauge(options);
+function serveOperators(app: FastifyInstance, { slots, version, registry }: PortsOptions): void {
+  addGauge(
+    registry,
+    "gas_waiver_network_up",
+    "1 if the network runs, 0 while it cannot start and is tried again; with several networks alone.",
+    ["network", "chain_id"],
+    () =>
+      slots.map(({ place: { name, options }, running }) => [
+        { network: name, chain_id: options.chainId },
+        running ? 1 : 0,
+      ]),
+  );
   app.get("/livez", () => ({
     status: "ok",
     version,
@@ -111,17 +121,4 @@ function serveOperators(app: FastifyInstance, options: PortsOptions): void {
 async function readinessOf({ running, trouble }: NetworkSlot) {
   if (running) return await running.network.parts.readiness.probe();
   return { ready: false, message: `the network does not run: ${trouble}` };
-}
-
-function addNetworkGauge({ slots, registry }: Pick<PortsOptions, "slots" | "registry">): void {
-  new Gauge({
-    name: "gas_waiver_network_up",
-    help: "1 if the network runs, 0 while it cannot start and is tried again; with several networks alone.",
-    labelNames: ["network", "chain_id"],
-    registers: [registry],
-    collect() {
-      for (const { place, running } of slots)
-        this.set({ network: place.name, chain_id: place.options.chainId }, running ? 1 : 0);
-    },
-  });
 }

@@ -3,11 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { Registry } from "prom-client";
-import type { NetworkState, NetworksServer } from "./createNetworks.js";
-import { closeApps } from "./http/port/closeApps.js";
-import { type ListenAddress, listen } from "./http/port/listen.js";
+import { closeApps, type ListenAddress, listen } from "./http/port/listen.js";
 import { replaceCertificates, warnOfTransport } from "./http/port/transport.js";
-import { readVersion } from "./httpApps.js";
+import { type PortsOfApps, readVersion } from "./httpApps.js";
 import { InvalidOptionsError, StartError } from "./model/errors.js";
 import { type NetworksOptions, resolveNetworks, waiversOf } from "./model/options/networkOptions.js";
 import type { ResolvedOptions } from "./model/options/options.js";
@@ -44,6 +42,47 @@ export interface ServicePorts {
    * moment. Further calls resolve with the first one.
    */
   close(): Promise<void>;
+}
+
+/** A network of a running service. */
+export interface NetworkState {
+  /** Empty for a network without a name. */
+  readonly name: string;
+  readonly chainId: number;
+  /** The beginning of its paths; undefined if only hosts lead to it. */
+  readonly path: string | undefined;
+  readonly hosts: readonly string[];
+  /** The reason why the network does not run; undefined if it runs. It is tried again. */
+  readonly trouble: string | undefined;
+  /** The number of submissions that the store already held at the start; 1,001 for more than a thousand, undefined if the network does not run. */
+  readonly earlierSubmissions: number | undefined;
+}
+
+/**
+ * The running service with several networks. On the operators' ports, the metrics of all networks are on one page, and a
+ * network's own metrics, probes and admin API are behind its name.
+ */
+export interface NetworksServer extends ServicePorts {
+  /** The networks, in the order of the options. */
+  readonly networks: readonly NetworkState[];
+  /**
+   * Starts the lanes of a network's new waivers, and stops those of waivers that are gone.
+   * @throws {@link InvalidOptionsError} if the list is empty or not valid, or if there is no such network. Then nothing changes.
+   */
+  setWaivers(network: string, accounts: readonly WaiverAccount[]): Promise<void>;
+  /**
+   * Changes options of a network while it runs, or before it is tried again: those of {@link ReloadableOptions}. Those that are
+   * absent get their defaults, but for those of the process: the admin tokens and the lowest level of the log, which counts for all.
+   * @throws {@link InvalidOptionsError} with every problem, or the store's error. Then nothing changes.
+   */
+  setOptions(network: string, changed: ReloadableOptions): Promise<void>;
+  /**
+   * Changes options of several networks, by their names, as {@link setOptions} does: of all, or of none.
+   * @throws {@link InvalidOptionsError} with every problem of all networks, or the error of one's store. Then nothing changes.
+   */
+  setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>): Promise<void>;
+  /** Calls the listener with the name of a network whose waivers an operator asks all replicas to read again. */
+  onReloadRequested(listener: (network: string) => void): void;
 }
 
 /** A service that starts or runs: its networks, and what they share. */
@@ -92,7 +131,7 @@ export async function openService(given: NetworksOptions, signal: AbortSignal | 
 async function startNetworks({ slots, ports }: Service, signal: AbortSignal | undefined): Promise<void> {
   const [first] = slots;
   const isAlone = first?.place.isAlone;
-  const started = isAlone ? first.start(ports) : startSeveral(slots, ports);
+  const started = isAlone ? first.start(ports.shared) : startSeveral(slots, ports.shared);
   await Promise.race([started, new Promise<void>((resolve) => signal && onAbort(signal, resolve))]);
   signal?.throwIfAborted();
   if (slots.some(({ running }) => running !== undefined)) return;
@@ -109,7 +148,7 @@ const START_MS = 3_000;
  * runs, it waits for the others for {@link START_MS} at most: a start may hang, as behind a lock in the database, and must not keep
  * the ports closed, nor the others from being tried again.
  */
-async function startSeveral(slots: readonly NetworkSlot[], ports: Ports): Promise<void> {
+async function startSeveral(slots: readonly NetworkSlot[], ports: PortsOfApps): Promise<void> {
   const isOver = new AbortController();
   const all = Promise.all(slots.map((slot) => slot.tryToStart(ports)));
   const running = slots.map(async (slot) => {

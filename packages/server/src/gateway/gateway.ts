@@ -89,7 +89,7 @@ export class Gateway {
       const result = await this.#run(request, client);
       return id === undefined ? undefined : encodeResult(id, result);
     } catch (error) {
-      const refusal = refusalOf(error);
+      const refusal = gatewayRefusalOf(error);
       if (refusal === undefined) {
         const { log } = this.#dependencies;
         log.error({ err: error, method: request.method }, "a call of the gateway failed");
@@ -134,7 +134,7 @@ const BATCH_ANSWER_TOO_LARGE = new GatewayRefusal(
 );
 
 /** @returns undefined for a failure of the service itself, of which clients must see nothing. */
-function refusalOf(error: unknown): GatewayRefusal | undefined {
+function gatewayRefusalOf(error: unknown): GatewayRefusal | undefined {
   if (error instanceof GatewayRefusal) return error;
   return error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : undefined;
 }

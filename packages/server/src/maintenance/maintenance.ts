@@ -1,7 +1,7 @@
+import { forgetIdempotentRequests } from "../store/accept/idempotentRequests.js";
+import { forgetOldCaps } from "../store/keys/capUse.js";
+import { dropOldRefusals } from "../store/refusals/refusals.js";
 import { type ExpiryDependencies, startExpiry } from "./expiry.js";
-import { startForgettingRequests } from "./forgetRequests.js";
-import { startForgettingCaps } from "./oldCaps.js";
-import { startDroppingRefusals } from "./oldRefusals.js";
 import { type OutcomeDays, startOutcomeDays } from "./outcomeDays.js";
 import type { UnfinishedWork } from "./unfinishedWork.js";
 import { startVacuum } from "./vacuum.js";
@@ -12,22 +12,37 @@ export interface MaintenanceDependencies extends ExpiryDependencies {
   readonly unfinished: () => UnfinishedWork;
 }
 
+/** The most requests with an idempotency key that one statement deletes. */
+const REQUESTS_PER_DELETE = 500;
+
 /** Starts the periodic jobs that keep the store small and end what is too old. */
 export function startMaintenance(dependencies: MaintenanceDependencies): Maintenance {
   const { store, log, options } = dependencies;
-  const requests = startForgettingRequests({ store, retentionMs: options.idempotencyMs, log });
-  const caps = startForgettingCaps({ store, log });
-  const refusals = startDroppingRefusals({ store, log });
+  let isClosed = false;
+  const timers: NodeJS.Timeout[] = [];
+  const every = (ms: number, job: () => Promise<unknown>, failure: string) => {
+    const run = () => void job().catch((error: Error) => log.debug({ err: error.message }, failure));
+    timers.push(setInterval(run, ms));
+    return run;
+  };
+  /** D18: the store also compares the time when it looks a key up, so a late deletion changes no answer. */
+  const forgetRequests = async () => {
+    const forget = () => forgetIdempotentRequests(store.pool, options.idempotencyMs, REQUESTS_PER_DELETE);
+    while (!isClosed && (await forget()) === REQUESTS_PER_DELETE);
+  };
+  every(60_000, forgetRequests, "old requests could not be deleted");
+  // Those of daily caps (D25) whose days ended a week ago, and refused lines that nobody can look up any more (D15).
+  every(3_600_000, () => forgetOldCaps(store), "the counts of old days could not be deleted")();
+  every(600_000, () => dropOldRefusals(store), "the refusals of old days could not be dropped")();
   const vacuum = startVacuum(dependencies);
   const expiry = startExpiry(dependencies);
   const days = startOutcomeDays({ store, options, log });
   return {
     oldestDay: days.oldestDay,
     async close() {
-      caps.close();
-      refusals.close();
+      isClosed = true;
+      for (const timer of timers) clearInterval(timer);
       expiry.close();
-      requests.close();
       await Promise.all([vacuum.close(), days.close()]);
     },
   };

@@ -43,7 +43,7 @@ export function startVacuum({ store, log, unfinished }: VacuumDependencies): { c
     for (;;) {
       await timer.rest(restMs, false);
       if (closed) return;
-      // Where nothing is under way, only the last dead rows are left.
+      // Where nothing is in flight, only the last dead rows are left.
       const isBusy = unfinished().count > 0;
       if (!isBusy && idleRounds++ % IDLE_ROUNDS > 0) continue;
       if (isBusy) idleRounds = 0;

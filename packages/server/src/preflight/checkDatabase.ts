@@ -11,7 +11,7 @@ import { assertOwnSessions } from "../store/primary/pooler.js";
 import { embeddedConnection } from "../store/server/embedded.js";
 import type { DatabaseLocation } from "../store/store.js";
 import { checkStore, type ExpectedStore } from "./checkStore.js";
-import type { DatabaseFinding } from "./databaseFinding.js";
+import { type DatabaseFinding, notProven, ok, refuses, warning } from "./finding.js";
 
 /** The oldest major version of PostgreSQL whose features the store uses. */
 const OLDEST_VERSION = 15;
@@ -36,7 +36,7 @@ export async function checkDatabase(
 ): Promise<DatabaseFinding[]> {
   let address: DatabaseAddress;
   let connection: Connection;
-  let warning: string | undefined;
+  let tlsWarning: string | undefined;
   try {
     address =
       databaseUrl === undefined ? await embeddedConnection(dataDir ?? "") : { connectionString: databaseUrl };
@@ -44,7 +44,7 @@ export async function checkDatabase(
     return [notRunning(dataDir)];
   }
   try {
-    warning = databaseTlsWarning(databaseRoute(address));
+    tlsWarning = databaseTlsWarning(databaseRoute(address));
     connection = createConnection({
       ...address,
       connectTimeoutMs: CONNECT_MS,
@@ -56,10 +56,8 @@ export async function checkDatabase(
   }
   try {
     return [
-      { check: "answers", verdict: "ok", found: "a connection is open" },
-      ...(warning === undefined
-        ? []
-        : [{ check: "encryption", verdict: "warning", found: warning } as const]),
+      ok("answers", "a connection is open"),
+      ...(tlsWarning === undefined ? [] : [warning("encryption" as const, { found: tlsWarning })]),
       ...(await checkServer(connection)),
       ...(await checkStores(connection, stores)),
       await checkSessions(address),
@@ -73,23 +71,19 @@ export async function checkDatabase(
 }
 
 function notRunning(dataDir: string | undefined): DatabaseFinding {
-  return {
-    check: "answers",
-    verdict: "not proven",
+  return notProven("answers", {
     found: `no service runs on the data folder ${dataDir}`,
     means: "the embedded PostgreSQL starts with the service, and could not be looked at",
-  };
+  });
 }
 
 function unreachable(error: Error): DatabaseFinding {
   const trouble = troubleOf(error);
-  return {
-    check: "answers",
-    verdict: "refuses",
+  return refuses("answers", {
     found: error.message,
     means: trouble?.message ?? "the store cannot be opened",
     remedy: trouble?.advice ?? "see whether PostgreSQL runs and whether the URL leads to it",
-  };
+  });
 }
 
 interface ServerRow {
@@ -123,44 +117,34 @@ async function checkStores(
 function checkVersion(number: number): DatabaseFinding {
   const major = Math.floor(number / 10_000);
   const found = `PostgreSQL ${major}.${number % 10_000}`;
-  if (major >= OLDEST_VERSION) return { check: "version", verdict: "ok", found };
-  return {
-    check: "version",
-    verdict: "refuses",
+  if (major >= OLDEST_VERSION) return ok("version", found);
+  return refuses("version", {
     found,
     means: "the store's tables need features of newer versions",
     remedy: `use PostgreSQL ${OLDEST_VERSION} or newer`,
-  };
+  });
 }
 
 /** The database's clock was read between the two moments. */
 function checkClock(now: number, before: number, after: number): DatabaseFinding {
   const skew = now < before ? before - now : Math.max(0, now - after);
   const found = `${Math.round(skew)} ms from this machine's`;
-  if (skew <= MAX_SKEW_MS) return { check: "clock", verdict: "ok", found };
-  return {
-    check: "clock",
-    verdict: "warning",
+  if (skew <= MAX_SKEW_MS) return ok("clock", found);
+  return warning("clock", {
     found,
     means: "times in records, the ends of keys and the days of outcomes follow the database's clock",
     remedy: "let NTP set both clocks",
-  };
+  });
 }
 
 async function checkSessions(address: DatabaseAddress): Promise<DatabaseFinding> {
   try {
     await assertOwnSessions({ ...address, connectTimeoutMs: CONNECT_MS });
-    return { check: "sessions", verdict: "ok", found: "each connection keeps its session" };
+    return ok("sessions", "each connection keeps its session");
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
     const { message: found, advice: remedy } = error.trouble;
-    return {
-      check: "sessions",
-      verdict: "refuses",
-      found,
-      means: "locks and settings would be lost",
-      remedy,
-    };
+    return refuses("sessions", { found, means: "locks and settings would be lost", remedy });
   }
 }
 
@@ -170,25 +154,14 @@ async function checkDurability(
 ): Promise<DatabaseFinding[]> {
   const facts = await readServerFacts(connection);
   const trouble = troubleIn(facts, requirements);
-  const weaknesses = weaknessesIn(facts).map(
-    (found): DatabaseFinding => ({
-      check: "durability",
-      verdict: "warning",
-      found,
-      means: "what was accepted can be lost",
-    }),
+  const findings: DatabaseFinding[] = weaknessesIn(facts).map((found) =>
+    warning("durability", { found, means: "what was accepted can be lost" }),
   );
   if (trouble !== undefined) {
-    const means = "nothing can be stored durably now";
-    weaknesses.unshift({
-      check: "durability",
-      verdict: "refuses",
-      found: trouble.message,
-      means,
-      remedy: trouble.advice,
-    });
+    const { message: found, advice: remedy } = trouble;
+    findings.unshift(refuses("durability", { found, means: "nothing can be stored durably now", remedy }));
   }
-  if (weaknesses.length > 0) return weaknesses;
+  if (findings.length > 0) return findings;
   const found = facts.synchronous ? "commits wait for a standby" : "commits wait for the disk of one server";
-  return [{ check: "durability", verdict: "ok", found }];
+  return [ok("durability", found)];
 }

@@ -1,6 +1,6 @@
 import type { Connection } from "../store/database/database.js";
 import { readSchemaFiles } from "../store/schema/schemaFiles.js";
-import type { DatabaseFinding } from "./databaseFinding.js";
+import { type DatabaseFinding, ok, refuses } from "./finding.js";
 
 /** A store that a service would open in a database. */
 export interface ExpectedStore {
@@ -45,13 +45,8 @@ export async function checkStore(
 
 function checkRights(row: SchemaRow): DatabaseFinding {
   const { schema, exists, mayMake, mayCreate, hasStore, ownsStore } = row;
-  const refuse = (found: string, remedy: string): DatabaseFinding => ({
-    check: "rights",
-    verdict: "refuses",
-    found,
-    means: "the store cannot be made or brought up to date",
-    remedy,
-  });
+  const means = "the store cannot be made or brought up to date";
+  const refuse = (found: string, remedy: string) => refuses("rights" as const, { found, means, remedy });
   const own = "let the service's role own its schema and tables";
   if (schema === null) return refuse("no schema of the role's search path is there", own);
   if (!exists && !mayMake) {
@@ -63,7 +58,7 @@ function checkRights(row: SchemaRow): DatabaseFinding {
   const found = exists
     ? `the role may make tables in the schema ${schema}`
     : `the role may make the schema ${schema}`;
-  return { check: "rights", verdict: "ok", found };
+  return ok("rights", found);
 }
 
 async function readStore(
@@ -71,8 +66,7 @@ async function readStore(
   { schema, hasStore }: SchemaRow,
   chainId: number | undefined,
 ): Promise<DatabaseFinding[]> {
-  if (!hasStore)
-    return [{ check: "schema", verdict: "ok", found: "there is no store yet; the start makes it" }];
+  if (!hasStore) return [ok("schema", "there is no store yet; the start makes it")];
   const inSchema = `"${(schema ?? "").replaceAll('"', '""')}"`;
   const { rows } = await connection.query<{ number: number; hasChains: boolean }>(
     `select coalesce(max(number), 0) as number, to_regclass('${inSchema}.chains') is not null as "hasChains"
@@ -91,26 +85,19 @@ async function readStore(
 
 async function checkNumber(number: number): Promise<DatabaseFinding> {
   const { number: newest } = await readSchemaFiles();
-  if (number === newest)
-    return { check: "schema", verdict: "ok", found: `number ${number}, as this program` };
-  if (number < newest) {
-    return { check: "schema", verdict: "ok", found: `number ${number}; the start brings it to ${newest}` };
-  }
-  return {
-    check: "schema",
-    verdict: "refuses",
+  if (number === newest) return ok("schema", `number ${number}, as this program`);
+  if (number < newest) return ok("schema", `number ${number}; the start brings it to ${newest}`);
+  return refuses("schema", {
     found: `number ${number}; this program knows ${newest}`,
     means: "a newer program has changed the store",
     remedy: "use that program, or a newer one",
-  };
+  });
 }
 
 function otherChain(known: string, chainId: number): DatabaseFinding {
-  return {
-    check: "schema",
-    verdict: "refuses",
+  return refuses("schema", {
     found: `the store belongs to chain ${known}, the service is for chain ${chainId}`,
     means: "a store has the submissions of one chain",
     remedy: "name another database or schema, or the chain of this one",
-  };
+  });
 }

@@ -27,11 +27,20 @@ export const NODE_CHECKS = [
 ] as const;
 export type NodeCheck = (typeof NODE_CHECKS)[number];
 
-/** The outcome of one check. All texts are for people and name no secret: a node is shown by its place and origin. */
-export interface NodeFinding {
-  readonly check: NodeCheck;
-  /** The node, or "all" for what concerns all of them together. */
-  readonly node: string;
+/** The subjects of the checks of a database. */
+export type DatabaseCheck =
+  | "answers"
+  | "encryption"
+  | "version"
+  | "schema"
+  | "rights"
+  | "sessions"
+  | "durability"
+  | "clock";
+
+/** The outcome of one check. All texts are for people and name no secret. */
+interface FindingOf<Check> {
+  readonly check: Check;
   readonly verdict: NodeVerdict;
   /** The observation. */
   readonly found: string;
@@ -43,24 +52,36 @@ export interface NodeFinding {
   readonly mayPass?: boolean;
 }
 
-/** A finding without the node that it is about. */
-export type Finding = Omit<NodeFinding, "node">;
+/** The outcome of one check of a node, without the node that it is about. */
+export type Finding = FindingOf<NodeCheck>;
 
-export function ok(check: NodeCheck, found: string): Finding {
+/** The outcome of one check of a node. */
+export interface NodeFinding extends Finding {
+  /** The node, shown by its place and origin, or "all" for what concerns all of them together. */
+  readonly node: string;
+}
+
+/** The outcome of one check of the database. */
+export interface DatabaseFinding extends FindingOf<DatabaseCheck> {
+  /** The schema that it is about, where the expected store names one. */
+  readonly schema?: string;
+}
+
+export function ok<Check>(check: Check, found: string): FindingOf<Check> {
   return { check, verdict: "ok", found };
 }
 
 /** The texts of a finding that is not `ok`. */
-type Trouble = Pick<NodeFinding, "found" | "means" | "remedy" | "mayPass">;
+type Trouble = Pick<Finding, "found" | "means" | "remedy" | "mayPass">;
 
-export function notProven(check: NodeCheck, trouble: Trouble): Finding {
+export function notProven<Check>(check: Check, trouble: Trouble): FindingOf<Check> {
   return { check, verdict: "not proven", ...trouble };
 }
 
-export function warning(check: NodeCheck, trouble: Trouble): Finding {
+export function warning<Check>(check: Check, trouble: Trouble): FindingOf<Check> {
   return { check, verdict: "warning", ...trouble };
 }
 
-export function refuses(check: NodeCheck, trouble: Trouble): Finding {
+export function refuses<Check>(check: Check, trouble: Trouble): FindingOf<Check> {
   return { check, verdict: "refuses", ...trouble };
 }

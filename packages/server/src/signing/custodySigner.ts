@@ -45,7 +45,7 @@ export interface CustodySignerOptions {
 }
 
 /** The signature of one submission under one nonce. `docs/design/custody.md` has the states. */
-interface Entry {
+interface SigningEntry {
   readonly id: string;
   readonly waiverNonce: bigint;
   readonly signable: Signable;
@@ -65,7 +65,7 @@ export class CustodySigner implements LaneSigner {
   readonly #options: CustodySignerOptions;
   readonly #rate: SignatureRate;
   /** Keyed by submission, in the order of their nonces. */
-  #entries = new Map<string, Entry>();
+  #entries = new Map<string, SigningEntry>();
   readonly #refusedUntil = new Map<string, number>();
   #openCalls = 0;
   #lastSignatureAt = Number.NEGATIVE_INFINITY;
@@ -86,7 +86,7 @@ export class CustodySigner implements LaneSigner {
   }
 
   get begun(): ReadonlyMap<string, bigint> {
-    const isBegun = ({ state }: Entry) => state === "open" || state === "signed";
+    const isBegun = ({ state }: SigningEntry) => state === "open" || state === "signed";
     return new Map([...this.#entries.values()].filter(isBegun).map((one) => [one.id, one.waiverNonce]));
   }
 
@@ -127,12 +127,12 @@ export class CustodySigner implements LaneSigner {
         return [request.id, isSame ? entry : this.#newEntry(request)];
       }),
     );
-    const isOwed = ({ id, state }: Entry) =>
+    const isOwed = ({ id, state }: SigningEntry) =>
       this.#entries.has(id) && (state === "open" || state === "waiting");
     if (![...known.values()].some(isOwed)) this.#owesSince = performance.now();
   }
 
-  #newEntry({ id, innerRaw, waiverNonce }: LaneSignRequest): Entry {
+  #newEntry({ id, innerRaw, waiverNonce }: LaneSignRequest): SigningEntry {
     const { wrapping, account } = this.#options;
     const unsigned = wrapInnerTx(decodeInnerTx(innerRaw), { ...wrapping, nonce: waiverNonce });
     return {
@@ -179,7 +179,7 @@ export class CustodySigner implements LaneSigner {
   }
 
   /** Leaves a submission out that the custody does not sign. @throws {@link CustodyError} if it signs nothing else either. */
-  #refuse(entry: Entry): SignedWrapper[] {
+  #refuse(entry: SigningEntry): SignedWrapper[] {
     if (this.#lastSignatureAt < entry.firstTryAt) {
       this.#forget();
       throw entry.error ?? custodyError("it failed");
@@ -227,7 +227,7 @@ export class CustodySigner implements LaneSigner {
       this.#timer = setTimeout(() => this.#askNext(), Math.ceil(nextMs)).unref();
   }
 
-  async #ask(entry: Entry): Promise<void> {
+  async #ask(entry: SigningEntry): Promise<void> {
     const { account, timeoutMs, metrics } = this.#options;
     const askedAt = performance.now();
     entry.state = "open";
@@ -242,7 +242,7 @@ export class CustodySigner implements LaneSigner {
   }
 
   /** Moves an entry by the end of its call. Returns its kind for the metrics. */
-  #note(entry: Entry, outcome: CallOutcome): "signed" | "throttled" | "failed" | "wrong" {
+  #note(entry: SigningEntry, outcome: CallOutcome): "signed" | "throttled" | "failed" | "wrong" {
     if (outcome.kind === "signature") return this.#noteSignature(entry, outcome.signature);
     if (outcome.kind === "throttled") {
       this.#rate.throttle(outcome.retryAfterMs);
@@ -258,7 +258,7 @@ export class CustodySigner implements LaneSigner {
     return "failed";
   }
 
-  #noteSignature(entry: Entry, signature: Signature): "signed" | "wrong" {
+  #noteSignature(entry: SigningEntry, signature: Signature): "signed" | "wrong" {
     try {
       entry.wrapper = entry.complete(signature);
       entry.state = "signed";

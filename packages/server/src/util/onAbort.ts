@@ -1,11 +1,11 @@
 type Listener = () => void;
 
 /** A listener until it is removed. */
-interface Entry {
+interface ListenerEntry {
   listener: Listener | undefined;
 }
 
-const entriesBySignal = new WeakMap<AbortSignal, Set<Entry>>();
+const entriesBySignal = new WeakMap<AbortSignal, Set<ListenerEntry>>();
 
 /**
  * Calls the listener when the signal is aborted. Thousands of connections and streams may listen to the signal of one
@@ -14,14 +14,14 @@ const entriesBySignal = new WeakMap<AbortSignal, Set<Entry>>();
  */
 export function onAbort(signal: AbortSignal, listener: Listener): () => void {
   const known = entriesBySignal.get(signal);
-  const entries = known ?? new Set<Entry>();
+  const entries = known ?? new Set<ListenerEntry>();
   if (known === undefined) {
     entriesBySignal.set(signal, entries);
     signal.addEventListener("abort", () => {
       for (const entry of entries) entry.listener?.();
     });
   }
-  const entry: Entry = { listener };
+  const entry: ListenerEntry = { listener };
   entries.add(entry);
   return () => {
     entries.delete(entry);

@@ -9,8 +9,8 @@ import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "..
 import { refuseEncodedBody } from "../body/encodedBody.js";
 import { createErrorHandler, type RefusalForm } from "../errors.js";
 import { GATEWAY_PATHS, GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
+import { upgradeRequired } from "../routes/socket.js";
 import type { SocketAcceptor } from "../socket/socket.js";
-import { upgradeRequired } from "../socket/upgradeRequired.js";
 
 export interface GatewayRouteServices {
   readonly gateway: Pick<Gateway, "answer">;

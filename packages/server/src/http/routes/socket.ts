@@ -1,6 +1,6 @@
+import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
 import type { AuthenticatedRequest } from "../authenticator.js";
-import { upgradeRequired } from "../socket/upgradeRequired.js";
 import type { RouteServices } from "./routeHandler.js";
 
 /**
@@ -14,4 +14,13 @@ export function serveSocket({ sockets }: Pick<RouteServices, "sockets">) {
       throw upgradeRequired(reply);
     },
   };
+}
+
+/** The refusal of a GET that is no handshake. RFC 6455, 4.4: names the version that the service speaks. */
+export function upgradeRequired(reply: FastifyReply): ProtocolError {
+  reply.header("upgrade", "websocket").header("connection", "upgrade").header("sec-websocket-version", "13");
+  return new ProtocolError(
+    "UPGRADE_REQUIRED",
+    "this path takes a WebSocket handshake of version 13, or POST",
+  );
 }

@@ -8,7 +8,6 @@ import { onAbort } from "../../util/onAbort.js";
 import { partyOfKey } from "../authenticator.js";
 import type { PartyTurns } from "../limits/partyTurns.js";
 import type { FrameGuard } from "./frameGuard.js";
-import { createTurnCork } from "./turnCork.js";
 
 export interface ConnectionDependencies {
   readonly parties: PartyTurns;
@@ -216,4 +215,22 @@ export abstract class SocketConnection {
   #hasUnstoredBacklog(): boolean {
     return this.#unstoredBytes > this.#dependencies.options.maxBodyBytes;
   }
+}
+
+/**
+ * Makes a function to call before each write. All that is written in one turn of the event loop then leaves in one packet:
+ * an answer of a node brings the lines of many requests, and each packet wakes the client.
+ */
+function createTurnCork(connection: Duplex): () => void {
+  let isCorked = false;
+  const uncork = () => {
+    isCorked = false;
+    connection.uncork();
+  };
+  return () => {
+    if (isCorked) return;
+    isCorked = true;
+    connection.cork();
+    setImmediate(uncork);
+  };
 }

@@ -1,5 +1,6 @@
 import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { addCount, addGauge } from "./gauges.js";
 
 /** The ends of a call to a custody: a good signature, none, none for now, or one that is not the waiver's (D33). */
 export type CustodyOutcome = "signed" | "failed" | "throttled" | "wrong";
@@ -50,37 +51,47 @@ export interface LaneGauges {
 /** Adds the metrics of a network to a registry. `lanes` is called at each scrape. */
 export function createMetrics(registry: Registry, lanes: () => readonly LaneGauges[]): Metrics {
   const registers = [registry];
-  const {
-    acceptedTotal,
-    acceptedSignedTotal,
-    lineSeconds,
-    refusedTotal,
-    sentTotal,
-    custodyAnswered,
-    openSockets,
-  } = createInstruments(registers);
-  addLaneGauges(registers, lanes);
-  const addGauge = (name: string, help: string, count: () => number) => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(count());
-      },
-    });
-  };
-  const failedTotal = new Counter({
-    name: "gas_waiver_failed_authentications_total",
-    help: "Requests with a key or token that is not valid, by interface (api or admin) and reason.",
-    labelNames: ["interface", "reason"],
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const acceptedTotal = counter("gas_waiver_accepted_total", "Accepted submissions.");
+  const acceptedSignedTotal = counter(
+    "gas_waiver_accepted_signed_total",
+    "Accepted submissions that were signed in the write that accepted them, as a lane with nothing queued does.",
+  );
+  const lineSeconds = new Histogram({
+    name: "gas_waiver_line_seconds",
+    help: "Time from the request to its result line, by the line's code (OK for success).",
+    labelNames: ["code"],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
+  const refusedTotal = counter(
+    "gas_waiver_refused_requests_total",
+    "Requests refused as a whole, by reason.",
+    "reason",
+  );
+  const sentTotal = counter(
+    "gas_waiver_node_answers_total",
+    "The node's answers to sent wrappers, by their meaning.",
+    "meaning",
+  );
+  const openSockets = new Gauge({ name: "gas_waiver_open_sockets", help: "Open WebSockets.", registers });
+  const custodyAnswered = addCustodyMetrics(registers);
+  addLaneGauges(registry, lanes);
+  const counted = (name: string, help: string) => (count: () => number) =>
+    addCount(registry, name, help, count);
+  const failedTotal = counter(
+    "gas_waiver_failed_authentications_total",
+    "Requests with a key or token that is not valid, by interface (api or admin) and reason.",
+    ...["interface", "reason"],
+  );
   return {
     registry,
     authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
-    countSlowedAddresses: (count) =>
-      addGauge("gas_waiver_slowed_addresses", "Addresses that have shown too many unknown keys.", count),
+    countSlowedAddresses: counted(
+      "gas_waiver_slowed_addresses",
+      "Addresses that have shown too many unknown keys.",
+    ),
     accepted(all, signed) {
       acceptedTotal.inc(all);
       acceptedSignedTotal.inc(signed);
@@ -90,63 +101,15 @@ export function createMetrics(registry: Registry, lanes: () => readonly LaneGaug
     sent: (kind) => sentTotal.inc({ meaning: kind }),
     custodyAnswered,
     sockets: (open) => openSockets.set(open),
-    countWaitingReads: (count) =>
-      addGauge(
-        "gas_waiver_waiting_reads",
-        "Reads (records, lists, watch, policy) that wait for their turn.",
-        count,
-      ),
+    countWaitingReads: counted(
+      "gas_waiver_waiting_reads",
+      "Reads (records, lists, watch, policy) that wait for their turn.",
+    ),
   };
 }
 
-function createInstruments(registers: Registry[]) {
-  const acceptedTotal = new Counter({
-    name: "gas_waiver_accepted_total",
-    help: "Accepted submissions.",
-    registers,
-  });
-  const acceptedSignedTotal = new Counter({
-    name: "gas_waiver_accepted_signed_total",
-    help: "Accepted submissions that were signed in the write that accepted them, as a lane with nothing queued does.",
-    registers,
-  });
-  const lineSeconds = new Histogram({
-    name: "gas_waiver_line_seconds",
-    help: "Time from the request to its result line, by the line's code (OK for success).",
-    labelNames: ["code"],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
-  });
-  const refusedTotal = new Counter({
-    name: "gas_waiver_refused_requests_total",
-    help: "Requests refused as a whole, by reason.",
-    labelNames: ["reason"],
-    registers,
-  });
-  const sentTotal = new Counter({
-    name: "gas_waiver_node_answers_total",
-    help: "The node's answers to sent wrappers, by their meaning.",
-    labelNames: ["meaning"],
-    registers,
-  });
-  const openSockets = new Gauge({
-    name: "gas_waiver_open_sockets",
-    help: "Open WebSockets.",
-    registers,
-  });
-  return {
-    acceptedTotal,
-    acceptedSignedTotal,
-    lineSeconds,
-    refusedTotal,
-    sentTotal,
-    custodyAnswered: custodyInstruments(registers),
-    openSockets,
-  };
-}
-
-function custodyInstruments(registers: Registry[]): Metrics["custodyAnswered"] {
-  const answersTotal = new Counter({
+function addCustodyMetrics(registers: Registry[]): Metrics["custodyAnswered"] {
+  const total = new Counter({
     name: "gas_waiver_custody_answers_total",
     help: "Calls to a custody outside of the process, by waiver and outcome: signed, failed, throttled or wrong.",
     labelNames: ["waiver", "outcome"],
@@ -160,7 +123,7 @@ function custodyInstruments(registers: Registry[]): Metrics["custodyAnswered"] {
     registers,
   });
   return (waiver, outcome, elapsed) => {
-    answersTotal.inc({ waiver, outcome });
+    total.inc({ waiver, outcome });
     seconds.observe({ waiver }, elapsed);
   };
 }
@@ -205,29 +168,22 @@ const LANE_GAUGES = [
   ],
 ] as const;
 
-function addLaneGauges(registers: Registry[], lanes: () => readonly LaneGauges[]): void {
-  for (const [metric, help, gaugeOf] of LANE_GAUGES) {
-    new Gauge({
-      name: metric,
-      help,
-      labelNames: ["waiver"],
-      registers,
-      collect() {
-        this.reset();
-        for (const lane of lanes()) this.set({ waiver: lane.waiver }, gaugeOf(lane));
-      },
-    });
+function addLaneGauges(registry: Registry, lanes: () => readonly LaneGauges[]): void {
+  for (const [name, help, gaugeOf] of LANE_GAUGES) {
+    addGauge(registry, name, help, ["waiver"], () =>
+      lanes().map((lane) => [{ waiver: lane.waiver }, gaugeOf(lane)]),
+    );
   }
-  new Gauge({
-    name: "gas_waiver_replica_lanes",
-    help: "Lanes that the replica has, by its UUID.",
-    labelNames: ["replica"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { owner } of lanes()) if (owner !== undefined) this.inc({ replica: owner });
+  addGauge(
+    registry,
+    "gas_waiver_replica_lanes",
+    "Lanes that the replica has, by its UUID.",
+    ["replica"],
+    () => {
+      const owners = lanes().flatMap(({ owner }) => owner ?? []);
+      return owners.map((replica) => [{ replica }, owners.filter((owner) => owner === replica).length]);
     },
-  });
+  );
 }
 
 /** The values of one node's gauges. */
@@ -264,18 +220,8 @@ export function addNodeGauges(
   nodes: () => readonly NodeGauges[],
 ): void {
   for (const [name, help, gaugeOf] of NODE_GAUGES) {
-    new Gauge({
-      name,
-      help,
-      labelNames: ["node"],
-      registers: [registry],
-      collect() {
-        this.reset();
-        for (const node of nodes()) {
-          const value = gaugeOf(node);
-          if (value !== undefined) this.set({ node: node.node }, value);
-        }
-      },
-    });
+    addGauge(registry, name, help, ["node"], () =>
+      nodes().map((node) => [{ node: node.node }, gaugeOf(node)]),
+    );
   }
 }
