@@ -49,6 +49,8 @@ export interface NetworkFoundations {
   readonly leaving: AbortSignal;
   /** The place of its metrics. */
   readonly metricsRegistry: Registry;
+  /** Called when an operator asks the replicas of the network to read its waivers' keys again. */
+  readonly onReloadRequested: () => void;
 }
 
 /** The parts that are built before the first call to a node. */

@@ -202,15 +202,15 @@ export class NetworkSlot {
   }
 
   async #open(ports: PortsOfApps): Promise<RunningNetwork> {
-    const { network, database, version, leaving, onReloadRequested } = this.#options;
+    const { network, database, version, leaving } = this.#options;
     const [log, metricsRegistry] = [this.#log, this.#createRegistry()];
+    const onReloadRequested = () => this.#options.onReloadRequested(network.name);
     const ofStart = { ...network.options, waivers: this.#waivers };
     const options = this.#changed ? withReloaded(ofStart, this.#changed) : ofStart;
     const store = await connectStore(database.address, options, log);
-    const opened = await openNetwork({ options, store, log, metricsRegistry, leaving });
+    const opened = await openNetwork({ options, store, log, metricsRegistry, leaving, onReloadRequested });
     const apps = createHttpApps(opened.parts, version, ports);
     await Promise.all(appsOf(apps).map((app) => app.ready()));
-    opened.parts.relay.onReloadRequested(() => onReloadRequested(network.name));
     return { network: opened, apps };
   }
 

@@ -54,6 +54,8 @@ export interface RelayParts {
   readonly chainRef: number;
   readonly keys: KeyDirectory;
   readonly metricsRegistry: MetricsRegistry;
+  /** Called when an operator asks the replicas to read their waivers' keys again. */
+  readonly onReloadRequested: () => void;
   /** Aborts the calls that leave this process. */
   readonly signal: AbortSignal;
 }
@@ -98,7 +100,7 @@ export async function startRelay(parts: RelayParts) {
     onResult: messaging.results.notifyHere,
     onWork: coordination.work.announce,
     onKeysChanged: (afterGap) => void base.keys.refresh(afterGap).catch(() => {}),
-    onReloadRequested: messaging.reloadRequests.emit,
+    onReloadRequested: base.onReloadRequested,
   });
   return {
     intake,
@@ -117,7 +119,6 @@ export async function startRelay(parts: RelayParts) {
     },
     rewind: createRewind(base, messaging, { coordination, laneParts, blockEvents }),
     waiverHealth: coordination.waiverHealth,
-    onReloadRequested: messaging.reloadRequests.add,
     lanesReadAt: () => coordination.statuses.refreshedAt,
     async close() {
       await heads.close();
@@ -147,18 +148,7 @@ function createMessaging({ store, log, replica, chainRef }: RelayBase) {
   });
   const refusals = new Refusals({ store, reading: store.forRole("reading"), log });
   const byHash = createSubmissionsByHash(store.forRole("reading"), chainRef);
-  return { notifications, results, refusals, byHash, reloadRequests: createReloadRequests() };
-}
-
-/** Tells the owner of this replica that an operator asks for the waivers' keys to be read again. */
-function createReloadRequests() {
-  const listeners: (() => void)[] = [];
-  return {
-    add: (listener: () => void) => void listeners.push(listener),
-    emit() {
-      for (const listener of listeners) listener();
-    },
-  };
+  return { notifications, results, refusals, byHash };
 }
 
 type Coordination = ReturnType<typeof openCoordination>;

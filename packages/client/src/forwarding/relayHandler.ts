@@ -20,7 +20,6 @@ import { jsonResponse, noSuchSubmission, notAllowed, RelayRefusal, responseOf } 
 import { passed, type RelayedService, readRecord, relayedService } from "./relayedService.js";
 import { decodeRelayed, type RelayedTransaction } from "./relayedTransaction.js";
 import { type RelayRoute, relayRouteOf } from "./relayRoute.js";
-import { assertOwnOrigin } from "./requestOrigin.js";
 
 /** The service behind a relay, and the application's decisions. */
 export interface RelayOptions {
@@ -209,4 +208,19 @@ async function relayRecords(
   if (query.sender === undefined || !own.has(query.sender)) throw noSuchSubmission();
   const sent = { method: "GET", query: encodeSubmissionsQuery(query), signal: request.signal } as const;
   return passed(await relay.service.send(SUBMISSIONS_ROUTE.path, sent));
+}
+
+/**
+ * Asserts that no page of another site has made the request: it would send with the session of its visitor. Programs name no
+ * origin and pass.
+ * @param origins of other pages that may.
+ * @throws ProtocolError `ORIGIN_NOT_ALLOWED`.
+ */
+function assertOwnOrigin(request: Request, origins: readonly string[]): void {
+  const { headers, url } = request;
+  const origin = headers.get("origin");
+  if (origin === null ? headers.get("sec-fetch-site") !== "cross-site" : origins.includes(origin)) return;
+  const own = headers.get("host") ?? new URL(url).host;
+  if (origin !== null && URL.canParse(origin) && new URL(origin).host === own) return;
+  throw new ProtocolError("ORIGIN_NOT_ALLOWED", "a page of another origin made the request");
 }
