@@ -14,7 +14,7 @@ import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { createWatcher } from "./watch/watch.js";
-import { type LaneWatch, startLaneWatch } from "./watch/watchLane.js";
+import { LaneWatch } from "./watch/watchLane.js";
 import type { WorkKind } from "./workSignal.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
@@ -82,7 +82,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
-  const watch = startLaneWatch(watcher, lease, { ...context, onFollowing: dependencies.onFollowing });
+  const watch = new LaneWatch(watcher, lease, { ...context, onFollowing: dependencies.onFollowing });
   const stopping = new AbortController();
   const handover = createHandover(lease, context);
   const activity = createActivity();

@@ -11,26 +11,6 @@ import { createLostWrapperSearch } from "./searchLost.js";
 import { sweep } from "./sweep.js";
 import type { Watcher } from "./watch.js";
 
-/**
- * Follows the chain for a lane that this replica signs for. It rests while nothing is in flight or in a block that is not
- * final, and nothing else calls it.
- */
-export interface LaneWatch {
-  /** The lane has something in flight, or in a block that is not final. */
-  readonly isFollowing: boolean;
-  /** Begins to follow the chain, because the lane may have sent something. */
-  follow(): void;
-  /** Compares the lane with the chain at once if it follows it. */
-  onNewBlock(): void;
-  /** Sweeps the lane if that is due and there is something to sweep, and follows what the lane has sent. */
-  onStatus(status: LaneStatus): void;
-  /** Takes note of the comparison of the lane's final blocks with the chain. */
-  onFinality(finality: "kept" | "doubted"): void;
-  /** Searches the chain for wrappers that the store has lost. */
-  searchLostWrappers(): void;
-  close(): Promise<void>;
-}
-
 export interface LaneWatchContext extends WatchContext {
   /** Called when the lane begins to follow the chain. */
   readonly onFollowing: () => void;
@@ -38,11 +18,11 @@ export interface LaneWatchContext extends WatchContext {
 
 type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
-export function startLaneWatch(watcher: Watcher, lease: WatchedLease, context: LaneWatchContext): LaneWatch {
-  return new PollingWatch(watcher, lease, context);
-}
-
-class PollingWatch implements LaneWatch {
+/**
+ * Follows the chain for a lane that this replica signs for. It rests while nothing is in flight or in a block that is not
+ * final, and nothing else calls it.
+ */
+export class LaneWatch {
   readonly #watcher: Watcher;
   readonly #lease: WatchedLease;
   readonly #context: LaneWatchContext;
@@ -50,6 +30,7 @@ class PollingWatch implements LaneWatch {
   readonly #lostBlocks: ReturnType<typeof createLostBlocksCheck>;
   readonly #lostWrappers: ReturnType<typeof createLostWrapperSearch>;
   readonly #running: Promise<void>;
+  /** The lane has something in flight, or in a block that is not final. */
   isFollowing = false;
   #isClosed = false;
   #isDoubted = false;
@@ -68,6 +49,7 @@ class PollingWatch implements LaneWatch {
     this.#running = this.#run();
   }
 
+  /** Begins to follow the chain, because the lane may have sent something. */
   follow = (): void => {
     this.#mustPoll = true;
     if (this.isFollowing) return;
@@ -76,10 +58,12 @@ class PollingWatch implements LaneWatch {
     this.#timer.wake();
   };
 
+  /** Compares the lane with the chain at once if it follows it. */
   onNewBlock = (): void => {
     if (this.isFollowing) this.#timer.wake();
   };
 
+  /** Sweeps the lane if that is due and there is something to sweep, and follows what the lane has sent. */
   onStatus = ({ queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper }: LaneStatus): void => {
     if (this.#lease.current() === undefined) return;
     if (inFlight > 0 || hasUnfinalized || hasOpenWrapper) this.follow();
@@ -90,12 +74,14 @@ class PollingWatch implements LaneWatch {
     if (this.#mustSweep) this.#timer.wake();
   };
 
+  /** Takes note of the comparison of the lane's final blocks with the chain. */
   onFinality = (finality: "kept" | "doubted"): void => {
     if (finality === "kept") this.#lostBlocks.keep();
     this.#isDoubted = finality === "doubted";
     if (this.#isDoubted) this.#timer.wake();
   };
 
+  /** Searches the chain for wrappers that the store has lost. */
   searchLostWrappers = (): void => {
     this.#mustSearch = true;
     this.#timer.wake();
