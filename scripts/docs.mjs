@@ -15,9 +15,9 @@ const { signal } = interrupted;
 
 try {
   await installPackages({ signal });
-  await writeGeneratedFiles();
+  const made = await writeGeneratedFiles();
   if (command === "build") {
-    const problems = documentProblems(root);
+    const problems = documentProblems(root, made);
     for (const problem of problems) console.error(problem);
     if (problems.length > 0) throw new Error(`${problems.length} link(s) lead nowhere`);
   }

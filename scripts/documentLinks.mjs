@@ -14,8 +14,11 @@ const DOCUMENTS = [
 ];
 const NOT_DOCUMENTS = /(^|\/)(node_modules|dist|cache)(\/|$)/;
 
+/** Pages that are made from the code and are not in git (scripts/pages). */
+const MADE = /^docs\/(?:errors|limits|reference\/(?!README)[\w-]+)\.md$/;
+
 /**
- * Every document of the repository, as paths from its root.
+ * Every document that is written by hand, as paths from the repository's root.
  * @param {string} root
  * @returns {string[]}
  */
@@ -24,7 +27,7 @@ export function documents(root) {
     if (entry.endsWith(".md")) return [entry];
     return readdirSync(join(root, entry), { recursive: true, encoding: "utf8" })
       .map((file) => join(entry, file))
-      .filter((file) => file.endsWith(".md") && !NOT_DOCUMENTS.test(file));
+      .filter((file) => file.endsWith(".md") && !NOT_DOCUMENTS.test(file) && !MADE.test(file));
   }).sort();
 }
 
@@ -75,15 +78,18 @@ export function anchorsOf(text) {
 /**
  * Checks the links between documents: the file must be there, and so must the heading.
  * @param {string} root of the repository
+ * @param {ReadonlyMap<string, string>} made the texts of the files that are made from the code, by their paths
  * @returns {string[]} a sentence for each link that leads nowhere
  */
-export function documentProblems(root) {
-  const read = (file) => readFileSync(join(root, file), "utf8");
-  return documents(root).flatMap((file) => {
+export function documentProblems(root, made) {
+  const read = (file) => made.get(file) ?? readFileSync(join(root, file), "utf8");
+  const pages = [...made.keys()].filter((file) => file.endsWith(".md"));
+  return [...documents(root), ...pages].flatMap((file) => {
     const links = [...withoutCode(read(file)).matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)];
     return links.flatMap(([, path, anchor]) => {
       const target = path === "" ? file : relative(root, join(root, dirname(file), path));
-      if (!existsSync(join(root, target))) return [`${file} links to ${path}, which is not there`];
+      if (!made.has(target) && !existsSync(join(root, target)))
+        return [`${file} links to ${path}, which is not there`];
       if (!anchor || !target.endsWith(".md")) return [];
       if (anchorsOf(read(target)).has(anchor)) return [];
       return [`${file} links to ${target}#${anchor}, a heading that is not there`];

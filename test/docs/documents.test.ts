@@ -5,21 +5,23 @@ import { describe, expect, it } from "vitest";
 import { sidebar } from "../../docs/.vitepress/sidebar.mjs";
 import { documentProblems, documents } from "../../scripts/documentLinks.mjs";
 import { allCommands } from "../../scripts/pages/commandsPage.js";
+import { generatedFiles } from "../../scripts/pages/index.js";
 import { root } from "../support/program.js";
 import { allBlocks, type CodeBlock } from "./codeBlocks.js";
 
+const made = await generatedFiles();
 const blocks = allBlocks();
 const placeOf = ({ file, line }: CodeBlock) => `${file}:${line}`;
 
 describe("the documents", () => {
   it("link to files and headings that are there, on the site and in the repository", () => {
-    expect(documentProblems(root)).toEqual([]);
+    expect(documentProblems(root, made)).toEqual([]);
   });
 
   it("are all in the site's sidebar, once", () => {
     const listed = sidebar.flatMap(({ items }) => items.map(({ link }) => link));
-    const files = documents(root)
-      .filter((file) => file.startsWith("docs/"))
+    const files = [...documents(root), ...made.keys()]
+      .filter((file) => /^docs\/.*(?<!README)\.md$/.test(file))
       .map(
         (file) =>
           `/${relative("docs", file)
@@ -82,8 +84,7 @@ describe("the programs of the documents", () => {
   });
 
   it("are run, but for those of pages that a browser or a wallet has to run, and a test that runs as one", () => {
-    const isProgram = ({ language, file }: CodeBlock) =>
-      /^[jt]sx?$/.test(language) && !file.startsWith("docs/reference/");
+    const isProgram = ({ language }: CodeBlock) => /^[jt]sx?$/.test(language);
     const isOfExample = ({ text }: CodeBlock) => text.startsWith("// examples/");
     const skipped = blocks.filter(
       (block) => isProgram(block) && !block.words.includes("run") && !isOfExample(block),

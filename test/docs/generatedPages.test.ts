@@ -1,20 +1,39 @@
-// The files that are made from the code. `npm run docs:generate` writes them.
+// The files that are made from the code. `npm run docs:generate` writes them; the pages are not in git.
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { generatedFiles } from "../../scripts/pages/index.js";
 import { root } from "../support/program.js";
 
+const SCHEMA = "packages/cli/gas-waiver.schema.json";
 const files = await generatedFiles();
+const pages = [...files].filter(([path]) => path !== SCHEMA);
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-describe("the generated files", () => {
-  it.each([...files])("%s says what the code says", (path, text) => {
-    expect(read(path), "run `npm run docs:generate`").toBe(text);
+describe("the generated pages", () => {
+  it.each(pages)("%s has a title, text, and no value that is missing", (_path, text) => {
+    expect(text).toMatch(/^# \S.*\n\n/);
+    expect(text.length).toBeGreaterThan(1_000);
+    expect(text).not.toMatch(/^\|.*\bundefined\b|\[object Object\]|\bNaN\b/m);
+  });
+
+  it("are the same each time", async () => {
+    expect([...(await generatedFiles())]).toEqual([...files]);
+  });
+
+  it("are not in git", () => {
+    const paths = pages.map(([path]) => path);
+    const ignored = execFileSync("git", ["check-ignore", ...paths], { cwd: root, encoding: "utf8" });
+    expect(ignored.trim().split("\n").sort()).toEqual(paths.sort());
   });
 });
 
 describe("the JSON Schema of the configuration file", () => {
+  it("says what the code says", () => {
+    expect(read(SCHEMA), "run `npm run docs:generate`").toBe(files.get(SCHEMA));
+  });
+
   it("is part of the package", () => {
     expect(JSON.parse(read("packages/cli/package.json")).files).toContain("gas-waiver.schema.json");
   });

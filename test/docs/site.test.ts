@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, launchBrowser } from "../../packages/server/test/support/browser.js";
 import { documents } from "../../scripts/documentLinks.mjs";
+import { generatedFiles } from "../../scripts/pages/index.js";
 import { freshFolder } from "../support/freshFolder.js";
 import { root } from "../support/program.js";
 
@@ -29,9 +30,9 @@ const filesOf = (ending: string) =>
   readdirSync(site, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(ending));
 
 describe("the documents' site", () => {
-  it("has a page for each document", () => {
-    const pages = documents(root)
-      .filter((file) => file.startsWith("docs/"))
+  it("has a page for each document", async () => {
+    const pages = [...documents(root), ...(await generatedFiles()).keys()]
+      .filter((file) => /^docs\/.*(?<!README)\.md$/.test(file))
       .map((file) => relative("docs", file).replace(/\.md$/, ".html"));
     expect(filesOf(".html").sort()).toEqual([...pages, "404.html"].sort());
   });
