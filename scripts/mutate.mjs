@@ -51,21 +51,22 @@ function testsBeside(file) {
     );
 }
 
-const FIRST_LIMIT_MS = 300_000;
+/** The processor time of a run without a change, and of one that may take longer by a change, in ms. */
+const FIRST_LIMIT_MS = 120_000;
+const limitOf = (firstMs) => 3_000 + 3 * firstMs;
 
 /** @returns the mutants that no test notices, and the number of all. */
 async function mutate(file, tests, line) {
   const text = readFileSync(file, "utf8");
   let runner = startTests(file, tests);
-  const start = Date.now();
-  if (!(await runner.pass(text, FIRST_LIMIT_MS)))
-    throw new Error(`the tests of ${file} fail without a change`);
-  const limitMs = 5_000 + 5 * (Date.now() - start);
+  const first = await runner.run(text, FIRST_LIMIT_MS);
+  if (!first?.passed) throw new Error(`the tests of ${file} fail without a change`);
   const mutants = mutantsOf(file, text).filter((one) => line === undefined || one.line === Number(line));
   const survivors = [];
   for (const mutant of mutants) {
     if (runner.ended()) runner = startTests(file, tests);
-    if (await runner.pass(mutant.text, limitMs)) survivors.push(mutant);
+    const outcome = await runner.run(mutant.text, limitOf(first.cpuMs));
+    if (outcome?.passed) survivors.push(mutant);
   }
   runner.end();
   return { survivors, count: mutants.length };
@@ -73,15 +74,13 @@ async function mutate(file, tests, line) {
 
 function startTests(file, tests) {
   const child = fork(join(root, "scripts", "mutationTests.mjs"), [file, ...tests], { stdio: "ignore" });
-  const ended = once(child, "exit");
+  const ended = once(child, "exit").then(() => []);
   return {
-    /** Tells whether the tests pass on the text. A run that takes too long, as a loop without an end does, fails. */
-    async pass(text, limitMs) {
-      const late = setTimeout(() => child.kill("SIGKILL"), limitMs);
-      child.send(text);
-      const [passed] = await Promise.race([once(child, "message"), ended]);
-      clearTimeout(late);
-      return passed === true;
+    /** Runs the tests on the text. @returns undefined if they take more processor time, as a loop without an end does. */
+    async run(text, limitMs) {
+      child.send({ text, limitMs });
+      const [outcome] = await Promise.race([once(child, "message"), ended]);
+      return outcome;
     },
     ended: () => child.exitCode !== null || child.signalCode !== null,
     end: () => child.kill("SIGKILL"),

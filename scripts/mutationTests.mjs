@@ -1,5 +1,5 @@
 // The process that `npm run mutate` runs tests in: `node mutationTests.mjs FILE TEST…`. It stays warm between the runs.
-// For each message, a text of FILE, it runs the tests as if FILE had that text, and answers whether all pass.
+// Each message is a text of FILE with a limit of processor time. The answer tells whether the tests pass on that text.
 import { relative } from "node:path";
 import { createVitest } from "vitest/node";
 import { root } from "./setup.mjs";
@@ -9,22 +9,35 @@ let text = "";
 
 const vitest = await createVitest(
   "test",
-  // Threads end with this process, even in a loop without an end.
   { config: false, root, watch: false, bail: 1, maxWorkers: 1, pool: "threads", reporters: [{}] },
   {
     logLevel: "silent",
     resolve: { conditions: ["source"] },
     ssr: { resolve: { conditions: ["source", "node"] } },
     plugins: [{ name: "mutant", enforce: "pre", load: (id) => (id === file ? text : undefined) }],
-    test: { include: ["**/*.test.ts"], setupFiles: ["./scripts/nativeCrypto.mjs"] },
+    test: {
+      include: ["**/*.test.ts"],
+      setupFiles: ["./scripts/nativeCrypto.mjs"],
+      testTimeout: 60_000,
+      hookTimeout: 120_000,
+    },
   },
 );
 const specifications = await vitest.globTestSpecifications(tests.map((test) => relative(root, test)));
 
-process.on("message", async (next) => {
+const cpuMs = (since) => {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1_000;
+};
+
+process.on("message", async ({ text: next, limitMs }) => {
   text = next;
   vitest.invalidateFile(file);
+  const begun = process.cpuUsage();
+  // A loop without an end holds its thread, and not this one. It takes processor time, however busy the machine is.
+  const watch = setInterval(() => cpuMs(begun) > limitMs && process.kill(process.pid, "SIGKILL"), 200);
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
+  clearInterval(watch);
   const passed = testModules.length === tests.length && testModules.every((module) => module.ok());
-  process.send(passed && unhandledErrors.length === 0);
+  process.send({ passed: passed && unhandledErrors.length === 0, cpuMs: cpuMs(begun) });
 });
