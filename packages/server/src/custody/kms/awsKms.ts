@@ -6,17 +6,25 @@ import { type KmsKey, type KmsOptions, MAX_SOCKETS } from "./kmsKey.js";
 import type { AwsKeyName } from "./kmsKeyName.js";
 
 /** A command of AWS KMS, made of the members of its request. */
-type Command = new (request: object) => object;
+type Command<Request> = new (request: Request & { readonly KeyId: string }) => object;
+
+interface EncryptionContext {
+  readonly EncryptionContext: { readonly context: string };
+}
 
 /** The part of `@aws-sdk/client-kms` that the custody uses. */
 export interface AwsSdk {
   readonly KMSClient: new (
     options: object,
   ) => { send(command: object, options: CallOptions): Promise<AwsAnswer> };
-  readonly DecryptCommand: Command;
-  readonly EncryptCommand: Command;
-  readonly GetPublicKeyCommand: Command;
-  readonly SignCommand: Command;
+  readonly DecryptCommand: Command<EncryptionContext & { readonly CiphertextBlob: Uint8Array }>;
+  readonly EncryptCommand: Command<EncryptionContext & { readonly Plaintext: Uint8Array }>;
+  readonly GetPublicKeyCommand: Command<object>;
+  readonly SignCommand: Command<{
+    readonly Message: Uint8Array;
+    readonly MessageType: "DIGEST";
+    readonly SigningAlgorithm: "ECDSA_SHA_256";
+  }>;
 }
 
 /** The members of the answers to all commands. */

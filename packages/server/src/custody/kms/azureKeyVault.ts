@@ -11,31 +11,36 @@ const WRAPPING = "RSA-OAEP-256";
 
 /** The part of `@azure/identity` that the custody uses. */
 export interface AzureIdentitySdk {
-  readonly DefaultAzureCredential: new (options: object) => object;
+  readonly DefaultAzureCredential: new (options: object) => AzureCredential;
+}
+
+interface AzureCredential {
+  getToken(scopes: string | string[]): Promise<{ token: string; expiresOnTimestamp: number }>;
 }
 
 /** The part of `@azure/keyvault-keys` that the custody uses. */
 export interface AzureKeyVaultSdk {
   readonly KeyClient: new (
     vaultUrl: string,
-    credential: object,
+    credential: AzureCredential,
     options: object,
   ) => { getKey(name: string, options: CallOptions & { readonly version?: string }): Promise<AzureKey> };
   readonly CryptographyClient: new (
     key: string | AzureKey,
-    credential: object,
+    credential: AzureCredential,
     options: object,
   ) => AzureCryptography;
 }
 
 interface AzureKey {
+  readonly name: string;
   readonly key?: {
     readonly kty?: string;
     readonly crv?: string;
     readonly x?: Uint8Array;
     readonly y?: Uint8Array;
   };
-  readonly properties: { readonly enabled?: boolean };
+  readonly properties: { readonly enabled?: boolean; readonly name: string; readonly vaultUrl: string };
 }
 
 interface AzureCryptography {

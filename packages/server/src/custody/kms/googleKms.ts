@@ -13,7 +13,7 @@ type Bytes = Uint8Array | string | null;
 /** The part of `@google-cloud/kms` that the custody uses. */
 export interface GoogleSdk {
   readonly KeyManagementServiceClient: new (
-    options: object,
+    options: Readonly<Record<string, string | number | boolean | object>>,
   ) => {
     initialize(): Promise<unknown>;
     getPublicKey(
