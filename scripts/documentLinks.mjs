@@ -6,10 +6,12 @@ const DOCUMENTS = [
   "bench",
   "docs",
   "examples",
+  "integrations",
   "packages",
   "README.md",
   "ARCHITECTURE.md",
   "CHANGELOG.md",
+  "CONTRIBUTING.md",
   "SECURITY.md",
 ];
 const NOT_DOCUMENTS = /(^|\/)(node_modules|dist|cache)(\/|$)/;
