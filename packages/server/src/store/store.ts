@@ -16,7 +16,7 @@ import {
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
 import { troubleOf } from "./database/storeTrouble.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
-import { createStoreMonitor, type StoreMonitor } from "./primary/monitor.js";
+import { StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
 import { prepareSession, type SessionOptions } from "./primary/session.js";
@@ -270,7 +270,7 @@ function openPools(connection: ConnectionOptions, settings: StoreSettings, log: 
   // A connection of its own: those of the roles may all wait for a standby.
   const monitorPool = open(1, { answerTimeoutMs: MONITOR_ANSWER_MS });
   const all = [...Object.values(pools), monitorPool];
-  const monitor = createStoreMonitor({
+  const monitor = new StoreMonitor({
     db: monitorPool,
     log,
     onReadOnly: () => {

@@ -15,29 +15,6 @@ import {
   weaknessesIn,
 } from "./facts.js";
 
-/**
- * Watches the database: polls its state, and gets a report of each trouble that a query meets. It logs
- * a trouble when it begins and when it is over, not for each query.
- */
-export interface StoreMonitor {
-  /** The present trouble; undefined while the database works. */
-  readonly trouble: StoreTrouble | undefined;
-  /** The ways in which the database may lose what it has committed, for the operator. */
-  readonly weaknesses: readonly string[];
-  /** The age of the oldest open transaction at the last poll, in ms; 0 without one. */
-  readonly oldestTransactionMs: number;
-  /**
-   * Refuses work while the database can store nothing durably.
-   * @throws {@link StoreUnavailableError} while the database is read-only or has no synchronous standby that it needs.
-   */
-  assertWritable(): void;
-  /** Records a trouble that a query met. @returns the trouble to name: a known one explains a silent database. */
-  report(trouble: StoreTrouble, error: Error): StoreTrouble;
-  /** Reads the state for the first time, and watches from then on. @throws the database's error. */
-  start(requirements: StoreRequirements): Promise<void>;
-  close(): Promise<void>;
-}
-
 export interface StoreMonitorOptions {
   readonly db: Queryable;
   readonly log: Logger;
@@ -53,11 +30,11 @@ const QUIET_MS = 30_000;
 /** Troubles that only a poll of the server's state finds and ends. */
 const STATE_TROUBLES: ReadonlySet<TroubleKind> = new Set(["readOnly", "noStandby", "notSynchronous"]);
 
-export function createStoreMonitor(options: StoreMonitorOptions): StoreMonitor {
-  return new Monitor(options);
-}
-
-class Monitor implements StoreMonitor {
+/**
+ * Watches the database: polls its state, and gets a report of each trouble that a query meets. It logs
+ * a trouble when it begins and when it is over, not for each query.
+ */
+export class StoreMonitor {
   readonly #options: StoreMonitorOptions;
   readonly #timer = createWakeableTimer();
   readonly #loggedAt = new Map<TroubleKind, number>();
@@ -75,23 +52,31 @@ class Monitor implements StoreMonitor {
     this.#options = options;
   }
 
-  get trouble() {
+  /** The present trouble; undefined while the database works. */
+  get trouble(): StoreTrouble | undefined {
     return this.#trouble;
   }
 
-  get weaknesses() {
+  /** The ways in which the database may lose what it has committed, for the operator. */
+  get weaknesses(): readonly string[] {
     return this.#weaknesses;
   }
 
-  get oldestTransactionMs() {
+  /** The age of the oldest open transaction at the last poll, in ms; 0 without one. */
+  get oldestTransactionMs(): number {
     return this.#oldestTransactionMs;
   }
 
+  /**
+   * Refuses work while the database can store nothing durably.
+   * @throws {@link StoreUnavailableError} while the database is read-only or has no synchronous standby that it needs.
+   */
   assertWritable(): void {
     if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind))
       throw new StoreUnavailableError(this.#trouble);
   }
 
+  /** Records a trouble that a query met. @returns the trouble to name: a known one explains a silent database. */
   report(trouble: StoreTrouble, error: Error): StoreTrouble {
     // A database that waits for its standby looks silent to a query.
     if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind) && trouble.kind === "silent")
@@ -102,6 +87,7 @@ class Monitor implements StoreMonitor {
     return trouble;
   }
 
+  /** Reads the state for the first time, and watches from then on. @throws the database's error. */
   async start(requirements: StoreRequirements): Promise<void> {
     const facts = await readServerFacts(this.#options.db);
     const trouble = troubleIn(facts, requirements);
