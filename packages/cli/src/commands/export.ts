@@ -2,9 +2,8 @@ import { type OutcomeExport, openOutcomeExport } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
 import { completedExport, ExportFile, type ExportManifest, type ExportPlan } from "../export/exportFile.js";
-import { EXPORT_FORMATS, type ExportFormat } from "../export/exportFormat.js";
-import { exportProgress } from "../export/exportProgress.js";
-import { ExportTally } from "../export/exportTally.js";
+import { EXPORT_FORMATS } from "../export/exportFormat.js";
+import { ExportTally, exportProgress } from "../export/exportTally.js";
 import { day, oneOf, switchedOn, text } from "../settings/parsers.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS, withStore } from "../store/withStore.js";
 
@@ -115,48 +114,49 @@ async function exportToFile(
   plan: ExportPlan,
   path: string,
   resume: boolean,
-  { progress, signal }: Context,
+  context: Context,
 ): Promise<ExportManifest> {
   await store.assertComplete(plan);
   const file = await ExportFile.open(path, plan, { resume });
-  const { tally } = file;
-  const shown = exportProgress(progress, tally);
-  const format: ExportFormat = EXPORT_FORMATS[plan.format];
   try {
-    for await (const outcomes of store.pages(plan, tally.lastId)) {
-      if (signal.aborted) {
-        throw new IncompleteError(`interrupted after ${tally.rows} outcome(s): --resume goes on`);
-      }
-      await file.write(
-        outcomes.map(({ id }) => id),
-        outcomes.map(format.record).join(""),
-      );
-      shown.update();
-    }
+    await writePages(store, plan, file, ": --resume goes on", context);
     return await file.complete();
   } finally {
-    shown.end();
     await file.close();
   }
 }
 
-async function exportToOutput(
-  store: OutcomeExport,
-  plan: ExportPlan,
-  { write, progress, signal }: Context,
-): Promise<void> {
+async function exportToOutput(store: OutcomeExport, plan: ExportPlan, context: Context): Promise<void> {
   await store.assertComplete(plan);
   const tally = new ExportTally();
+  const output = {
+    tally,
+    async write(ids: readonly string[], text: string) {
+      await context.write(text);
+      for (const id of ids) tally.addRow(id);
+      tally.addBytes(Buffer.from(text));
+    },
+  };
+  await context.write(EXPORT_FORMATS[plan.format].header);
+  await writePages(store, plan, output, "", context);
+}
+
+/** Writes the outcomes behind the last one of the tally. @param remedy ends the sentence of an interruption. */
+async function writePages(
+  store: OutcomeExport,
+  plan: ExportPlan,
+  output: Pick<ExportFile, "tally" | "write">,
+  remedy: string,
+  { progress, signal }: Context,
+): Promise<void> {
+  const { tally } = output;
+  const { record } = EXPORT_FORMATS[plan.format];
   const shown = exportProgress(progress, tally);
-  const format: ExportFormat = EXPORT_FORMATS[plan.format];
   try {
-    await write(format.header);
-    for await (const outcomes of store.pages(plan)) {
-      if (signal.aborted) throw new IncompleteError(`interrupted after ${tally.rows} outcome(s)`);
-      const records = outcomes.map(format.record).join("");
-      await write(records);
-      for (const { id } of outcomes) tally.addRow(id);
-      tally.addBytes(Buffer.from(records));
+    for await (const outcomes of store.pages(plan, tally.lastId)) {
+      if (signal.aborted) throw new IncompleteError(`interrupted after ${tally.rows} outcome(s)${remedy}`);
+      const ids = outcomes.map(({ id }) => id);
+      await output.write(ids, outcomes.map((outcome) => record(outcome)).join(""));
       shown.update();
     }
   } finally {
