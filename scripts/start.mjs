@@ -10,6 +10,8 @@ process.on("SIGTERM", interrupt);
 let main;
 try {
   await setUpToStart({ signal: interrupted.signal });
+  // A stack trace then names the lines of the sources.
+  process.setSourceMapsEnabled(true);
   ({ main } = await import("../packages/cli/dist/index.js"));
   interrupted.signal.throwIfAborted();
 } catch (error) {
