@@ -85,7 +85,7 @@ describe("the service on a chain that knows no waivers", () => {
     });
     const stopped = { waivers: { ok: false, message: expect.stringContaining("is stopped") } };
     await vi.waitFor(async () => expect((await readyOf(url)).parts).toMatchObject(stopped), {
-      timeout: 20_000,
+      timeout: 200_000,
       interval: 100,
     });
     const stops = service.stderr.split("\n").filter((entry) => entry.includes("does not know waivers"));

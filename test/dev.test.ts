@@ -64,7 +64,7 @@ describe("gas-waiver dev", () => {
   it("prints one line of JSON for scripts, with the limits of the service as they are asked for", async () => {
     const flags = ["--json", "--no-demo", "--max-batch-size", "1", "--port", "0", "--rpc-port", "0"];
     const script = gasWaiver(["dev", ...flags, "--data-dir", freshFolder()]);
-    await expect.poll(() => script.stdout, { timeout: 60_000 }).toContain("\n");
+    await expect.poll(() => script.stdout, { timeout: 200_000 }).toContain("\n");
     const { url: service, rpcUrl: node, apiKey, accounts } = JSON.parse(script.stdout);
     expect(accounts).toHaveLength(18);
     expect(await connect(node).getBlockNumber()).toBeGreaterThanOrEqual(0);

@@ -91,7 +91,7 @@ describe("the service behind a chain that a developer takes back", () => {
     expect(await gateway("eth_getTransactionReceipt", sent?.txHash)).toMatchObject({ status: "0x1" });
     await asValidator(0, registry.encodeFunctionData("proposeRevoke", [WAIVER]));
     for (const i of [0, 1, 2]) await asValidator(i, registry.encodeFunctionData("vote", [1, true]));
-    await expect.poll(isReady, { timeout: 30_000 }).toBe(false);
+    await expect.poll(isReady, { timeout: 200_000 }).toBe(false);
     expect(await rpc()("evm_revert", snapshot)).toBe(true);
     expect(await gateway("eth_getTransactionReceipt", sent?.txHash)).toBe(null);
     expect(await send(await transfer(5, 0))).toMatchObject({ success: true });

@@ -99,7 +99,7 @@ async function assertKept(url: string, announced: Announced): Promise<number> {
 
 describe("a chain in a folder", () => {
   it(`killed ${KILLS} times under load, has every block that it announced`, {
-    timeout: 240_000,
+    timeout: 900_000,
   }, async () => {
     const folder = freshFolder();
     const announced = new Announced();
@@ -151,7 +151,7 @@ describe("a chain in a folder", () => {
   });
 
   it("has the service's earlier submissions after a restart of both", {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     const [stateDir, dataDir] = [freshFolder(), freshFolder()];
     const dev = () =>

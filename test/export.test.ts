@@ -213,7 +213,7 @@ describe("gas-waiver export", () => {
     const args = `--from ${day} --to ${day} --out ${file}`;
     const program = Program.gasWaiver(["export", ...args.split(" ")], { DATABASE_URL: databaseUrl });
     const hasRecords = () => (statSync(`${file}.part`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-    await vi.waitUntil(hasRecords, { interval: 1, timeout: 20_000 });
+    await vi.waitUntil(hasRecords, { interval: 1, timeout: 200_000 });
     await program.end("SIGKILL");
     expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
     expect(JSON.parse(readFileSync(`${file}.manifest.json`, "utf8"))).toMatchObject({ complete: false });

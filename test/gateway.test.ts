@@ -107,7 +107,7 @@ describe("ethers over a WebSocket", () => {
     const heard = new Promise((resolve) => {
       void token.once("Transfer", (_from, _to, amount) => resolve(amount));
     });
-    await expect.poll(() => token.listenerCount(), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => token.listenerCount(), { timeout: 200_000 }).toBe(1);
     const sent = await token.transfer?.(RECIPIENT, 5n);
     expect(await heard).toBe(5n);
     expect(await sent.wait()).toMatchObject({ status: 1 });

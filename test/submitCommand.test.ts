@@ -85,14 +85,14 @@ describe("gas-waiver submit", () => {
     const journal = `${file}.journal`;
 
     const killed = Program.gasWaiver(submitOf("/killed", file), KEY);
-    await vi.waitFor(() => expect(outcomesIn(journal)).toBeGreaterThan(0), { timeout: 60_000, interval: 10 });
+    await vi.waitFor(() => expect(outcomesIn(journal)).toBeGreaterThan(0), { timeout: 200_000, interval: 10 });
     expect(await killed.end("SIGKILL")).toMatchObject({ signal: "SIGKILL" });
     const atKill = outcomesIn(journal);
     expect(atKill).toBeLessThan(COUNT);
 
     const interrupted = submit("/interrupted", file);
     await vi.waitFor(() => expect(outcomesIn(journal)).toBeGreaterThan(atKill), {
-      timeout: 60_000,
+      timeout: 200_000,
       interval: 10,
     });
     expect(await interrupted.end("SIGINT")).toMatchObject({ status: 1 });
@@ -105,7 +105,7 @@ describe("gas-waiver submit", () => {
     // Those of the runs before may be in the node's pool only.
     await vi.waitFor(
       async () => expect(await chain.getTransactionCount(ALICE.address)).toBe(first + COUNT),
-      60_000,
+      200_000,
     );
     expect(await tokensOf(chain, RECIPIENT)).toBe(BigInt(COUNT));
 

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import { pino } from "pino";
-import { createPoster } from "../../packages/server/dist/chain/httpPoster.js";
+import { createPoster } from "../../packages/server/dist/chain/rpc/httpPoster.js";
 import { prepared } from "../../packages/server/dist/store/database/statements.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { answerBenchmark } from "./contestant.mjs";

@@ -36,6 +36,6 @@ export async function runFoundry(
   const path = pathOf(program);
   if (path === undefined) throw new Error(`npm has installed no ${program} for this machine`);
   const { PATH = "" } = process.env;
-  const { stdout } = await run(path, args, { cwd, env: { ...env, PATH, HOME: cwd }, timeout: 55_000 });
+  const { stdout } = await run(path, args, { cwd, env: { ...env, PATH, HOME: cwd }, timeout: 200_000 });
   return stdout;
 }
