@@ -4,7 +4,7 @@ import { connect, createWaiverClient } from "@gas-waiver/client";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { startService } from "./support/service.js";
@@ -18,7 +18,7 @@ interface KeyJson {
 }
 
 let devnet: Devnet;
-let postgres: TestPostgres;
+const postgres = useTestPostgres();
 let databaseUrl: string;
 let urls: string[];
 let adminUrl: string;
@@ -26,7 +26,6 @@ const ADMIN_TOKEN = "a-token-of-the-tests-that-is-long-enough";
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const { url: rpcUrl } = await devnet.listen({ port: 0 });
-  postgres = await new TestPostgres().start();
   databaseUrl = await postgres.createEmptyDatabase();
   // The replicas' configuration has no API keys. They start in turn, because the first creates the schema.
   const adminToken = `tests:${ADMIN_TOKEN}`;
@@ -38,7 +37,6 @@ beforeAll(async () => {
   urls = [first.url, second.url];
 });
 afterAll(async () => {
-  await postgres?.end();
   await devnet?.close();
 });
 

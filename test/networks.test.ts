@@ -19,7 +19,7 @@ import { WebSocket } from "ws";
 import { createConnection } from "../packages/server/src/store/database/database.js";
 import { deferred } from "../packages/server/test/support/deferred.js";
 import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
-import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { submit } from "./support/submit.js";
 import { API_KEY, account, CHAIN_ID, TOKEN, transferOf } from "./support/user.js";
 
@@ -36,7 +36,7 @@ interface Replica {
   readonly operatorsUrl: string;
 }
 
-const postgres = new TestPostgres();
+const postgres = useTestPostgres();
 let databaseUrl = "";
 let devnet: Devnet;
 let devnetUrl = "";
@@ -46,7 +46,6 @@ let first: Replica;
 let second: Replica;
 
 beforeAll(async () => {
-  await postgres.start();
   databaseUrl = await postgres.createDatabase();
   await sql("create schema gas_waiver_newer");
   await sql("create table gas_waiver_newer.migrations (number integer primary key, applied_at timestamptz)");
@@ -65,7 +64,6 @@ afterAll(async () => {
   await devnet?.close();
   await other?.close();
   await late?.close();
-  await postgres.end();
 });
 
 async function startReplica(): Promise<Replica> {

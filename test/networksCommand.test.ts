@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createConnection } from "../packages/server/src/store/database/database.js";
 import { ScriptedNode } from "../packages/server/test/support/scriptedNode.js";
-import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { type CommandLine, gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
@@ -18,7 +18,7 @@ const INCLUDED = { query: "?wait=included" };
 const folder = freshFolder();
 const file = join(folder, "gas-waiver.yaml");
 const keyFile = join(folder, "waiver.key");
-const postgres = new TestPostgres();
+const postgres = useTestPostgres();
 let other: ScriptedNode;
 let late: ScriptedNode;
 let databaseUrl = "";
@@ -28,7 +28,7 @@ let url = "";
 
 beforeAll(async () => {
   devnet = gasWaiver(["devnet", "--port", "0", "--block-time", "0"]);
-  const [{ url: devnetUrl }] = await Promise.all([devnet.ready(), postgres.start()]);
+  const { url: devnetUrl } = await devnet.ready();
   databaseUrl = await postgres.createEmptyDatabase();
   [other, late] = [await ScriptedNode.start(), await ScriptedNode.start()];
   other.chain.chainId = OTHER_CHAIN_ID;
@@ -58,7 +58,6 @@ afterAll(async () => {
   await devnet?.end();
   await other?.close();
   await late?.close();
-  await postgres.end();
 });
 
 const pause = () => sleep(50);

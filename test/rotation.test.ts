@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TestPostgres } from "../packages/server/test/support/testPostgres.js";
+import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { type CommandLine, gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { startService } from "./support/service.js";
@@ -16,7 +16,7 @@ const RECIPIENT = "0x00000000000000000000000000000000000b0b42";
 /** The senders of the load, each at its own replica. */
 const SENDERS = [0, 1];
 
-let postgres: TestPostgres;
+const postgres = useTestPostgres();
 let databaseUrl: string;
 let devnet: Devnet;
 let rpcUrl: string;
@@ -26,7 +26,6 @@ let replicas: CommandLine[];
 let urls: string[];
 
 beforeAll(async () => {
-  postgres = await new TestPostgres().start();
   databaseUrl = await postgres.createDatabase();
   devnet = await createDevnet({ blockTimeMs: 100 });
   ({ url: rpcUrl } = await devnet.listen({ port: 0 }));
@@ -46,7 +45,6 @@ afterAll(async () => {
   await Promise.all((replicas ?? []).map((replica) => replica.end()));
   chain?.destroy();
   await devnet?.close();
-  await postgres?.end();
 });
 
 /** Transfers one after the other at each replica until it is ended. */

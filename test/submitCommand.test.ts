@@ -85,7 +85,10 @@ describe("gas-waiver submit", () => {
     const journal = `${file}.journal`;
 
     const killed = Program.gasWaiver(submitOf("/killed", file), KEY);
-    await vi.waitFor(() => expect(outcomesIn(journal)).toBeGreaterThan(0), { timeout: 200_000, interval: 10 });
+    await vi.waitFor(() => expect(outcomesIn(journal)).toBeGreaterThan(0), {
+      timeout: 200_000,
+      interval: 10,
+    });
     expect(await killed.end("SIGKILL")).toMatchObject({ signal: "SIGKILL" });
     const atKill = outcomesIn(journal);
     expect(atKill).toBeLessThan(COUNT);

@@ -5,7 +5,7 @@ import { hexToBytes } from "@gas-waiver/protocol";
 import { createServer, privateKeyWaiver, type ServerOptions } from "@gas-waiver/server";
 import { Interface } from "ethers";
 import { afterAll, beforeAll } from "vitest";
-import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
+import { useTestPostgres } from "../../packages/server/test/support/testStore.js";
 import { API_KEY, account, CHAIN_ID } from "./user.js";
 
 export const REGISTRY = "0x000000000000000000000000000000000000f334";
@@ -88,9 +88,8 @@ function toContractTarget({ address, selectors }: Target) {
 export function registryService(waivers: readonly number[], overrides: Partial<ServerOptions> = {}) {
   let service: RegistryService | undefined;
   const cleanups: (() => Promise<unknown>)[] = [];
+  const postgres = useTestPostgres();
   beforeAll(async () => {
-    const postgres = await new TestPostgres().start();
-    cleanups.push(() => postgres.end());
     const devnet = await createDevnet({ blockTimeMs: 0 });
     cleanups.push(() => devnet.close());
     const { url: rpcUrl } = await devnet.listen({ port: 0 });
