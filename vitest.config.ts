@@ -19,7 +19,7 @@ export default defineConfig({
       },
     ],
     environment: "node",
-    globalSetup: ["./scripts/testRunFolder.mjs"],
+    globalSetup: ["./scripts/testRun.mjs"],
     // The tests use the cryptography of the programs: libsecp256k1, not the slower pure JavaScript.
     setupFiles: ["./scripts/nativeCrypto.mjs", "./test/support/cleanUp.ts"],
     // Two more than the default on two cores: much of the time is waiting for other processes.

@@ -37,7 +37,12 @@ export async function installPackages({ signal, flags }) {
   await installFolder(root, { signal, flags, onBegin });
 }
 
-async function build(projects, signal) {
+/**
+ * Builds what has changed since the last build.
+ * @param {readonly string[]} projects the folders of the packages; all of them if it is empty.
+ * @param {AbortSignal} signal
+ */
+export async function build(projects, signal) {
   console.log("building (tsc -b) …");
   const compiler = join("node_modules", "typescript", "bin", "tsc");
   await runProgram("tsc", process.execPath, [compiler, "-b", ...projects], { cwd: root, signal });

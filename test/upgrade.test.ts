@@ -8,7 +8,7 @@ import { Wallet } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { openPool } from "../packages/server/src/store/database/database.js";
-import { useTestPostgres } from "../packages/server/test/support/testStore.js";
+import { useTestDatabases } from "../packages/server/test/support/testStore.js";
 import { Balancer } from "./support/balancer.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { nextVersion } from "./support/nextVersion.js";
@@ -31,7 +31,7 @@ const SHUTDOWN_DELAY_MS = 300;
 const PAUSE_MS = 40;
 
 const started = proxiedChain();
-const postgres = useTestPostgres();
+const databases = useTestDatabases();
 const balancer = new Balancer();
 beforeAll(() => balancer.open());
 afterAll(() => balancer.close());
@@ -93,7 +93,7 @@ function startClients(url: string, ending: AbortSignal): { clients: Client[]; cl
 describe("two replicas that are replaced one after the other by those of a version with a migration", () => {
   it("lose no line of a client of the SDK, fail no request, and execute each transaction once", async () => {
     const { proxy, chain } = started();
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await databases.createDatabase();
     const keyFile = join(freshFolder(), "waiver.keys");
     writeFileSync(keyFile, [10, 11].map((i) => `${account(i).privateKey}\n`).join(""), { mode: 0o600 });
     const next = nextVersion(MIGRATION);

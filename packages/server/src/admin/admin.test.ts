@@ -12,7 +12,7 @@ const adminTokens = [
   { name: "otto", token: `${TOKEN}-of-otto`, role: "operator" },
   { name: "eve", token: `${TOKEN}-of-eve`, expiresAt: new Date("2020-01-31T00:00:00Z") },
 ] as const;
-const services = testServices();
+const services = testServices("tcp");
 
 /** A service with its admin API open. */
 async function start() {
@@ -203,9 +203,9 @@ describe("the admin API", () => {
   it("answers 503 while the store cannot be reached", async () => {
     const { service, call } = await start();
     await service.until("select from lanes where owner is not null");
-    await services.postgres.halt();
+    await services.databases.halt();
     const answer = await call("GET", "keys");
-    await services.postgres.resume();
+    await services.databases.resume();
     expect([answer.status, answer.body.error.reason]).toEqual([503, "STORE_UNAVAILABLE"]);
     expect((await call("GET", "keys")).status).toBe(200);
   });

@@ -12,10 +12,14 @@ import { createKeyAdmin, type KeyAdmin } from "./keyAdmin.js";
 let store: Store;
 let admin: KeyAdmin;
 const directories: KeyDirectory[] = [];
-const postgres = useTestStore("perTest", (opened) => {
-  store = opened;
-  admin = createKeyAdmin(store);
-});
+const databases = useTestStore(
+  "perTest",
+  (opened) => {
+    store = opened;
+    admin = createKeyAdmin(store);
+  },
+  "tcp",
+);
 afterEach(async () => {
   vi.useRealTimers();
   for (const directory of directories.splice(0)) directory.close();
@@ -226,11 +230,11 @@ describe("a store that is unavailable", () => {
   it("does not change which keys are accepted", async () => {
     const { key } = await admin.create("tests", { label: "k" });
     const keys = await directory();
-    await postgres.halt();
+    await databases.halt();
     await expect(keys.refresh()).rejects.toThrow();
     expect(outcome(keys, key)).toBe("accepted");
     expect(outcome(keys, key.replace(/.{16}_/, `${"0".repeat(16)}_`))).toBe("UNKNOWN_KEY");
-    await postgres.resume();
+    await databases.resume();
     await keys.refresh();
     expect(outcome(keys, key)).toBe("accepted");
   });

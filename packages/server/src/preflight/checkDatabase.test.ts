@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
-import { useTestPostgres } from "../../test/support/testStore.js";
+import { useTestDatabases } from "../../test/support/testStore.js";
 import { openPool } from "../store/database/database.js";
 import { migrate } from "../store/schema/migrate.js";
 import { checkDatabase } from "./checkDatabase.js";
 
-const postgres = useTestPostgres();
+const databases = useTestDatabases();
 
 describe("the check of a database", () => {
   it("finds version, rights, durability and clock as they are, and refuses what a start would refuse", async () => {
-    const databaseUrl = await postgres.createEmptyDatabase();
+    const databaseUrl = await databases.createEmptyDatabase();
     const check = async (requireSynchronousStandby = false) => {
       const findings = await checkDatabase({ databaseUrl }, { requireSynchronousStandby });
       // The first finding of a subject weighs most.

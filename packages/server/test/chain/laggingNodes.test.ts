@@ -90,7 +90,7 @@ describe("a second node that is some blocks behind", () => {
       first.script = ({ methods }) =>
         methods.includes("eth_getTransactionCount") ? { kind: "answer", status: 503, body: "" } : undefined;
     };
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const changes = { rpcUrl: [first.url, second.url], requestTimeoutMs: 20_000 };
     const service = services.closeAfterTest(await TestService.start({ node: first, databaseUrl, changes }));
     await service.submit([innerOf(1), innerOf(2)], INCLUDED);
@@ -149,7 +149,7 @@ describe("a node that changes to another chain while the service runs", () => {
     const node = await ScriptedNode.start();
     const other = await ScriptedNode.start();
     spares.push(node, other);
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const service = services.closeAfterTest(
       await TestService.start({ node, databaseUrl, changes: { rpcUrl: [node.url, other.url] } }),
     );

@@ -27,7 +27,7 @@ async function startWithoutIndex(): Promise<ScriptedNode> {
 describe("the start", () => {
   it("is refused on a node that finds no transaction by its hash, with an error that names the remedy", async () => {
     const node = await startWithoutIndex();
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const options = optionsFor(databaseUrl, node.url);
     await expect(createServer(options)).rejects.toThrow(
       /lookups: eth_getTransactionReceipt.*--skip-node-check/,
@@ -42,7 +42,7 @@ describe("the start", () => {
     nodes.push(first, other);
     other.answers.eth_chainId = () => "0x1";
     const rpcUrl = [first.url, other.url];
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const options = { ...optionsFor(databaseUrl, first.url), rpcUrl };
     await expect(createServer(options)).rejects.toThrow(/chain 1:.*another chain/);
     await other.close();

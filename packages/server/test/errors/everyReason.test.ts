@@ -27,7 +27,7 @@ import {
 import { TestSocket } from "../support/testSocket.js";
 import { APPROVE, hashOf, innerOf, TOKEN, TRANSFER, userAddress, userKey } from "../support/user.js";
 
-const services = testServices();
+const services = testServices("tcp");
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /** The reasons that were seen, each with its place, and the values that the details of each had. */
@@ -340,12 +340,12 @@ describe("every reason of the documentation", () => {
     await seeFrames(full, { id: 1, watch: ["019e3b1c-7d52-7c4e-9a3b-5f0c2d8e6a72"] });
     const stored = await services.start();
     const client = await TestSocket.open(stored);
-    await services.postgres.halt();
+    await services.databases.halt();
     seeReply(await stored.post(bodyOf(innerOf(1))));
     client.send({ id: 1, transactions: [innerOf(1)] });
     see("frame", (await client.next()).error as ErrorBody);
     client.socket.close();
-    await services.postgres.resume();
+    await services.databases.resume();
   });
 
   it("is produced in each of its places, by this file or another test file, and in no other place", () => {

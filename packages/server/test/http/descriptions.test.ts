@@ -232,7 +232,7 @@ async function whileClosing(service: TestService): Promise<Reply> {
   return reply;
 }
 
-const services = testServices();
+const services = testServices("tcp");
 const shared = services.shared(LIMITS);
 let description: Description;
 beforeAll(async () => {
@@ -320,9 +320,9 @@ describe("a service whose store is away", () => {
   beforeAll(async () => {
     // Waits until the lanes have started.
     await service().until("select from lanes where owner is not null");
-    await services.postgres.halt();
+    await services.databases.halt();
   });
-  afterAll(() => services.postgres.resume());
+  afterAll(() => services.databases.resume());
 
   it("answers as described", async () => {
     await expectEach(STORE_AWAY, service());

@@ -125,7 +125,7 @@ describe("two services with the same key and different stores", () => {
   it("stop the lane that loses its nonces twice, with the reason; the other goes on", async () => {
     const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
     const { node } = first;
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const second = services.closeAfterTest(
       await first.startOnOtherStore(databaseUrl, { requestTimeoutMs: 500 }),
     );

@@ -127,7 +127,7 @@ describe("a wrapper that no node takes", () => {
       if (successes === good.length) break;
     }
     expect(successes).toBe(good.length);
-  }, 40_000);
+  });
 
   it("while the node takes no other either, runs once with them as soon as it does", async () => {
     const service = await services.start({ requestTimeoutMs: 30_000 });
@@ -137,7 +137,7 @@ describe("a wrapper that no node takes", () => {
     service.node.script = undefined;
     expect((await lines).map(outcomeOf)).toEqual(Array(30).fill("success"));
     await service.node.until(({ chain }) => chain.executed.length === 30);
-  }, 40_000);
+  });
 
   it("of a stopped lane is closed when the chain shows that another transaction used its nonce", async () => {
     const service = await services.start({ leaseMs: 300, requestTimeoutMs: 400 }, { automine: false });
@@ -162,5 +162,5 @@ describe("a wrapper that no node takes", () => {
       "select from withdrawn having count(*) filter (where waiver = $1 and open_for is not null) = 0",
       [hexToBytes(WAIVER)],
     );
-  }, 40_000);
+  });
 });

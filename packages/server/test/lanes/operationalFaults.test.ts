@@ -24,7 +24,7 @@ describe("two services with the same key and different databases", () => {
   it("stop the lane that loses its nonce for the second time, with the reason; nothing runs twice", async () => {
     const winner = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
     const { node } = winner;
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const changes = { requestTimeoutMs: 100 };
     const loser = services.closeAfterTest(await TestService.start({ node, databaseUrl, changes }));
     await loser.until("select from lanes where owner is not null");

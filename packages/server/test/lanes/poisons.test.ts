@@ -35,7 +35,7 @@ describe("a transaction that a node refused while it was unwell", () => {
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
     await service.until("select from submissions having bool_and(state = 'included')");
     expect(performance.now() - before).toBeLessThan(RECOVERED_MS);
-  }, 40_000);
+  });
 });
 
 describe("transactions whose requests a proxy finds too large", () => {
@@ -55,7 +55,7 @@ describe("transactions whose requests a proxy finds too large", () => {
     const others = Array.from({ length: 40 }, (_, user) => innerOf(10 + user));
     expect((await service.submit(others)).map(outcomeOf)).toEqual(Array(40).fill("success"));
     expect(requestsOfOthers).toBeLessThan(others.length / 2);
-  }, 40_000);
+  });
 });
 
 describe.concurrent.each(["strict", "queued"] as const)(
@@ -71,7 +71,7 @@ describe.concurrent.each(["strict", "queued"] as const)(
       await service.node.until(({ sent }) => sent.length >= 2);
       const lines = await service.submit([innerOf(2), innerOf(3)]);
       expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
-    }, 30_000);
+    });
 
     it("because its pool has no room for that sender, does not hold up others for ever", async (context) => {
       const service = await services.startIn(context, OPTIONS, { pool });
@@ -83,7 +83,7 @@ describe.concurrent.each(["strict", "queued"] as const)(
       await service.node.until(({ sent }) => sent.length >= 2);
       const lines = await service.submit([innerOf(2), innerOf(3)]);
       expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
-    }, 30_000);
+    });
 
     it("because of an unknown error, does not hold up others", async (context) => {
       const service = await services.startIn(context, OPTIONS, { pool });
@@ -95,7 +95,7 @@ describe.concurrent.each(["strict", "queued"] as const)(
       await service.node.until(({ sent }) => sent.length >= 2);
       const lines = await service.submit([innerOf(2), innerOf(3)]);
       expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
-    }, 30_000);
+    });
 
     it("together with three more of them, does not hold up others", async (context) => {
       const service = await services.startIn(context, { ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
@@ -111,7 +111,7 @@ describe.concurrent.each(["strict", "queued"] as const)(
       for (const user of [10, 11, 12]) {
         expect((await service.submit([innerOf(user)])).map(outcomeOf)).toEqual(["success"]);
       }
-    }, 60_000);
+    });
 
     it("together with sixty of the same key and none of another, does not hold up the other keys", async (context) => {
       const service = await services.startIn(context, { ...OPTIONS, requestTimeoutMs: 20_000 }, { pool });
@@ -125,7 +125,7 @@ describe.concurrent.each(["strict", "queued"] as const)(
       // One of them alone would be set aside each second.
       await service.node.until(({ sent }) => sent.length >= 2 * poisons.length);
       expect((await service.submit([innerOf(10)])).map(outcomeOf)).toEqual(["success"]);
-    }, 60_000);
+    });
 
     it("lets others run meanwhile, and runs with its sender's later transaction once the node takes it", async (context) => {
       const service = await services.startIn(context, OPTIONS, { pool });
@@ -141,6 +141,6 @@ describe.concurrent.each(["strict", "queued"] as const)(
       service.node.script = undefined;
       await service.until("select from submissions having bool_and(state = 'included')");
       expect(service.node.chain.executed).toHaveLength(32);
-    }, 60_000);
+    });
   },
 );

@@ -5,8 +5,8 @@ import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MeasuredService } from "../support/measuredService.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
-import { TestPostgres } from "../support/testPostgres.js";
 import { optionsFor } from "../support/testService.js";
+import { useTestDatabases } from "../support/testStore.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
 import { innerOf } from "../support/user.js";
 
@@ -27,13 +27,12 @@ const SETTLED = 20;
 const GATEWAY_KEY = "gwp_test_wallets";
 const KEYS = Array.from({ length: 50 }, (_, i) => `gw_test_${i}_secret-of-one-kind-of-request`);
 
-const postgres = new TestPostgres();
+const databases = useTestDatabases();
 let node: ScriptedNode;
 let service: MeasuredService;
 beforeAll(async () => {
-  await postgres.start();
   node = await ScriptedNode.start({ automine: false });
-  const { waivers, allowedTargets, ...options } = optionsFor(await postgres.createDatabase(), node.url);
+  const { waivers, allowedTargets, ...options } = optionsFor(await databases.createDatabase(), node.url);
   // Connections to the database come and go with the load, and have objects of their own.
   const connections = { laneConnections: 2, acceptConnections: 1, readConnections: 1, adminConnections: 1 };
   service = await MeasuredService.start({
@@ -47,7 +46,6 @@ afterAll(async () => {
   for (const socket of opened) socket.destroy();
   await service?.kill();
   await node?.close();
-  await postgres.end();
 });
 
 /** The sender of one kind of requests: nobody else has its key or address. */

@@ -14,7 +14,6 @@ const BLOCK_MS = 1_000;
  * a busy machine, answers are late, so that heads of nodes grow old and connections are replaced: both cost more for a while.
  */
 const MAX_WINDOWS = 40;
-const TIMEOUT_MS = 180_000;
 
 async function counts(service: TestService) {
   const [row] = await service.query<{ count: string }>(
@@ -56,7 +55,7 @@ async function startWith({ lanes, nodes }: Size): Promise<TestService> {
   const node = await ScriptedNode.start();
   onTestFinished(() => node.close());
   const rpcUrl = Array.from({ length: nodes }, (_, i) => `${node.url}/${i}`);
-  const databaseUrl = await services.postgres.createDatabase();
+  const databaseUrl = await services.databases.createDatabase();
   const changes = { ...INTERVALS, waivers, rpcUrl };
   const service = services.closeAfterTest(await TestService.start({ node, databaseUrl, changes }));
   await service.until("select from lanes having bool_and(owner is not null)");
@@ -68,34 +67,30 @@ async function startWith({ lanes, nodes }: Size): Promise<TestService> {
 }
 
 describe("a replica without work", () => {
-  it(
-    "makes at most 10 transactions and 4 requests to its nodes a second, with 1 lane and with 200, while blocks come",
-    async () => {
-      const few = { lanes: 1, nodes: 1 };
-      const many = { lanes: 200, nodes: 2 };
-      const replicas = await Promise.all([few, many].map(startWith));
-      const blocks = setInterval(() => {
-        for (const { node } of replicas) node.mine();
-      }, BLOCK_MS);
-      onTestFinished(() => clearInterval(blocks));
-      // The costs of each window, up to the first one at rest.
-      const costsUntilRest = async (service: TestService) => {
-        const windows: Cost[] = [];
-        for await (const cost of costs(service)) {
-          windows.push(cost);
-          if (cost.transactions <= 10 && cost.requests <= 4) break;
-        }
-        return windows;
-      };
-      for (const windows of await Promise.all(replicas.map(costsUntilRest))) {
-        const last = windows.at(-1);
-        expect(last?.transactions, JSON.stringify(windows)).toBeLessThanOrEqual(10);
-        expect(last?.requests, JSON.stringify(windows)).toBeLessThanOrEqual(4);
+  it("makes at most 10 transactions and 4 requests to its nodes a second, with 1 lane and with 200, while blocks come", async () => {
+    const few = { lanes: 1, nodes: 1 };
+    const many = { lanes: 200, nodes: 2 };
+    const replicas = await Promise.all([few, many].map(startWith));
+    const blocks = setInterval(() => {
+      for (const { node } of replicas) node.mine();
+    }, BLOCK_MS);
+    onTestFinished(() => clearInterval(blocks));
+    // The costs of each window, up to the first one at rest.
+    const costsUntilRest = async (service: TestService) => {
+      const windows: Cost[] = [];
+      for await (const cost of costs(service)) {
+        windows.push(cost);
+        if (cost.transactions <= 10 && cost.requests <= 4) break;
       }
-      // It takes work as before.
-      const [line] = (await replicas[1]?.submit([innerOf(4)], { query: "?wait=included" })) ?? [];
-      expect(line).toMatchObject({ success: true });
-    },
-    TIMEOUT_MS,
-  );
+      return windows;
+    };
+    for (const windows of await Promise.all(replicas.map(costsUntilRest))) {
+      const last = windows.at(-1);
+      expect(last?.transactions, JSON.stringify(windows)).toBeLessThanOrEqual(10);
+      expect(last?.requests, JSON.stringify(windows)).toBeLessThanOrEqual(4);
+    }
+    // It takes work as before.
+    const [line] = (await replicas[1]?.submit([innerOf(4)], { query: "?wait=included" })) ?? [];
+    expect(line).toMatchObject({ success: true });
+  });
 });

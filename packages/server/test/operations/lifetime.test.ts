@@ -6,7 +6,7 @@ import { startServiceProcess } from "../support/serviceProcess.js";
 import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
-const services = testServices();
+const services = testServices("tcp");
 
 describe("a client that leaves", () => {
   it("cancels no submission (D19)", async () => {
@@ -88,13 +88,13 @@ describe("a database that is unavailable", () => {
   it("makes requests fail with 503 UNAVAILABLE and Retry-After until it is back", async () => {
     const service = await services.start();
     expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
-    await services.postgres.halt();
+    await services.databases.halt();
     const reply = await service.post(JSON.stringify({ transactions: [innerOf(2)] }));
     expect(reply.status).toBe(503);
     expect(reply.headers["retry-after"]).toBe("1");
     expect(JSON.parse(reply.text).error).toMatchObject({ code: "UNAVAILABLE", reason: "STORE_UNAVAILABLE" });
     expect((await service.call("GET", "/v1/health")).status).toBe(200);
-    await services.postgres.resume();
+    await services.databases.resume();
     expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
   });
 
@@ -103,8 +103,8 @@ describe("a database that is unavailable", () => {
     service.node.once({ kind: "silence", carriedOut: false });
     const lines = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length === 1);
-    await services.postgres.halt();
-    await services.postgres.resume();
+    await services.databases.halt();
+    await services.databases.resume();
     expect((await lines).map(outcomeOf)).toEqual(["success"]);
   });
 });
@@ -113,7 +113,7 @@ describe("a service that is killed", () => {
   it("between accept and broadcast is replaced by one that executes the transaction exactly once", async () => {
     const node = await ScriptedNode.start();
     node.onSends({ kind: "silence", carriedOut: false });
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const child = await startServiceProcess(databaseUrl, node.url);
     const batch = [innerOf(1), innerOf(1, 1), innerOf(2)];
     const answer = child.post(batch).catch(() => "no answer");

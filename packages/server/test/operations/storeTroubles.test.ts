@@ -6,19 +6,19 @@ import { openStore } from "../../src/store/store.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 
-const services = testServices();
+const services = testServices("tcp");
 
 /** Creates an empty database with a role of its own, whose connections a test can limit. A superuser's cannot be limited. */
 async function databaseWithRole(): Promise<{ url: string; limit(connections: number): Promise<void> }> {
-  const url = new URL(await services.postgres.createEmptyDatabase());
+  const url = new URL(await services.databases.createEmptyDatabase());
   const name = url.pathname.slice(1);
-  const { primary } = services.postgres;
+  const { databases } = services;
   url.username = `user_${name}`;
-  await primary.query(`create role user_${name} login`, `alter database ${name} owner to user_${name}`);
+  await databases.query(`create role user_${name} login`, `alter database ${name} owner to user_${name}`);
   return {
     url: url.href,
     async limit(connections) {
-      await primary.query(
+      await databases.query(
         `alter role user_${name} connection limit ${connections}`,
         `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'user_${name}'`,
       );
@@ -52,15 +52,15 @@ describe("the log", () => {
   it("has one record when a trouble begins and one when it is over, however many queries fail", async () => {
     const records: { level: number; trouble?: string; msg: string }[] = [];
     const log = pino({ base: null }, { write: (line: string) => void records.push(JSON.parse(line)) });
-    const store = await openStore({ databaseUrl: await services.postgres.createDatabase() }, log);
+    const store = await openStore({ databaseUrl: await services.databases.createDatabase() }, log);
     records.length = 0;
-    await services.postgres.halt();
+    await services.databases.halt();
     const failures = await Promise.allSettled(
       Array.from({ length: 50 }, () => store.forRole("reading").pool.query("select 1")),
     );
     for (const failure of failures)
       expect(failure).toMatchObject({ status: "rejected", reason: expect.any(StoreUnavailableError) });
-    await services.postgres.resume();
+    await services.databases.resume();
     while (store.monitor.trouble !== undefined) await new Promise((resolve) => setTimeout(resolve, 20));
     await store.close();
     const kinds = records.map(({ trouble, msg }) => (msg === "the store works again" ? "over" : trouble));
@@ -72,7 +72,7 @@ describe("the log", () => {
 
 describe("the connections of a role", () => {
   it("leave those of other roles alone, however many queries of the role wait", async () => {
-    const databaseUrl = await services.postgres.createDatabase();
+    const databaseUrl = await services.databases.createDatabase();
     const store = await openStore({ databaseUrl }, pino({ level: "silent" }));
     const reading = store.forRole("reading").pool;
     const flood = Array.from({ length: 50 }, () => reading.query("select pg_sleep(0.2)"));

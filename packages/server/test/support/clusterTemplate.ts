@@ -17,7 +17,7 @@ export const TABLES_TEMPLATE = "template_of_tests";
  * first test of a run makes one, and the others copy it.
  */
 export async function prepareCluster(folder: string): Promise<void> {
-  // scripts/testRunFolder.mjs sets it; programs other than the tests make each cluster.
+  // scripts/testRun.mjs sets it; programs other than the tests make each cluster.
   const runFolder = process.env.GAS_WAIVER_TEST_RUN;
   if (runFolder === undefined) return makeCluster(folder);
   const template = join(runFolder, "cluster");

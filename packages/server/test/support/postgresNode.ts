@@ -23,10 +23,13 @@ const OPEN_LOGINS = "local all all trust\nlocal replication all trust\n";
 /** One PostgreSQL server of a test, with its files in a folder. */
 export class PostgresNode {
   readonly #folder: string;
+  readonly #stores: number;
   #server: EmbeddedPostgres | undefined;
 
-  constructor(folder: string) {
+  /** @param stores the number of stores that it has connections for. */
+  constructor(folder: string, stores = 1) {
     this.#folder = folder;
+    this.#stores = stores;
   }
 
   /** The path of the server's Unix socket; undefined while it does not run. */
@@ -36,7 +39,7 @@ export class PostgresNode {
 
   async start(): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
-    this.#server = await startEmbeddedPostgres(this.#folder, silent);
+    this.#server = await startEmbeddedPostgres(this.#folder, silent, undefined, this.#stores);
     await this.#openToTests();
   }
 

@@ -8,7 +8,8 @@ import { theDescription } from "./description.js";
 import { CHAIN_ID, type PoolKind } from "./modelChain.js";
 import { ScriptedNode } from "./scriptedNode.js";
 import { storeUntil } from "./storeUntil.js";
-import { TestPostgres } from "./testPostgres.js";
+import type { Reach } from "./testDatabases.js";
+import { useTestDatabases } from "./testStore.js";
 import { APPROVE, accountsOf, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
 
 export const API_KEY = "gw_test_first_secret-of-the-first";
@@ -219,9 +220,9 @@ interface NodeOptions {
   readonly prepare?: (node: ScriptedNode) => void;
 }
 
-/** Runs one PostgreSQL for the file. Services and nodes end with their test. */
-export function testServices() {
-  let postgres: TestPostgres | undefined;
+/** Starts services with a database each. Services and nodes end with their test, the databases with the file. */
+export function testServices(reach?: Reach) {
+  const databases = useTestDatabases(reach);
   const opened: Closeable[] = [];
   const start = async (
     changes: Partial<ServerOptions>,
@@ -231,28 +232,16 @@ export function testServices() {
     const node = await ScriptedNode.start(nodeOptions);
     add(node);
     prepare?.(node);
-    const databaseUrl = await database().createDatabase();
+    const databaseUrl = await databases.createDatabase();
     const service = await TestService.start({ node, databaseUrl, changes });
     add({ close: () => service.end() });
     return service;
   };
-  const database = () => {
-    if (postgres === undefined) throw new Error("PostgreSQL has not been started");
-    return postgres;
-  };
-  beforeAll(async () => {
-    postgres = await new TestPostgres().start();
-  });
   afterEach(async () => {
     for (const serviceOrNode of opened.splice(0).reverse()) await serviceOrNode.close();
   });
-  afterAll(async () => {
-    await postgres?.end();
-  });
   return {
-    get postgres() {
-      return database();
-    },
+    databases,
     /** Closes the service after the test. */
     closeAfterTest<T extends TestService>(service: T): T {
       opened.push({ close: () => service.end() });
@@ -264,7 +253,7 @@ export function testServices() {
       let service: TestService | undefined;
       beforeAll(async () => {
         node = await ScriptedNode.start();
-        service = await TestService.start({ node, databaseUrl: await database().createDatabase(), changes });
+        service = await TestService.start({ node, databaseUrl: await databases.createDatabase(), changes });
       });
       afterAll(async () => {
         await service?.end();

@@ -1,5 +1,6 @@
 // The leases of a replica while the database locks rows, or a connection to it is dead.
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createHeldLane } from "../../../test/support/submissions.js";
 import { TcpForwarder } from "../../../test/support/tcpForwarder.js";
@@ -28,10 +29,10 @@ useTestStore("shared", async (shared, databaseUrl) => {
   await registerLanes(store, chain, [...LOCKED, FREE]);
 });
 beforeEach(async () => {
-  const target = Number(url.port);
+  const target = join(url.searchParams.get("host") ?? "", ".s.PGSQL.5432");
   forwarder = new TcpForwarder(() => target);
   await forwarder.open();
-  proxiedUrl = Object.assign(new URL(url), { port: String(forwarder.port) }).href;
+  proxiedUrl = Object.assign(new URL(url), { host: `127.0.0.1:${forwarder.port}`, search: "" }).href;
 });
 afterEach(async () => {
   // A goodbye on a frozen connection would wait for its time-out.

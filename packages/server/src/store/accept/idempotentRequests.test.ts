@@ -16,9 +16,13 @@ const ID = "01890a5d-ac96-774b-bcce-b302099a8057";
 const OTHER_ID = "01890a5d-ac96-774b-bcce-b302099a8058";
 
 let store: Store;
-const postgres = useTestStore("shared", (opened) => {
-  store = opened;
-});
+const databases = useTestStore(
+  "shared",
+  (opened) => {
+    store = opened;
+  },
+  "tcp",
+);
 
 const requestOf = (name: number, keyId = "key") => ({
   ...{ chain: 1, keyId, idempotencyKeyHash: bytes(32, name), bodyHash: bytes(32, 0) },
@@ -60,10 +64,10 @@ describe("a request with an idempotency key", () => {
   it("fails with its transaction when the store goes away in between", async () => {
     const cut = inTransaction(store, async (db) => {
       await lockIdempotentRequest(db, requestOf(4), [ID], RETENTION_MS);
-      await postgres.halt();
+      await databases.halt();
     });
     const error = await cut.catch((thrown: unknown) => thrown);
-    await postgres.resume();
+    await databases.resume();
     expect(isStoreUnavailable(error)).toBe(true);
     expect(await findIdempotentRequest(store.pool, requestOf(4), RETENTION_MS)).toBeUndefined();
   });

@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestPostgres } from "../../../test/support/testStore.js";
+import { useTestDatabases } from "../../../test/support/testStore.js";
 import { openAudit } from "../../admin/openAudit.js";
 import { createConnection } from "../database/database.js";
 import { inTransaction } from "../database/transaction.js";
 import { openStore, type Store } from "../store.js";
 import { auditEntries, auditEntriesAfter, recordEvent } from "./audit.js";
 
-const postgres = useTestPostgres();
+const databases = useTestDatabases();
 let databaseUrl = "";
 let store: Store;
 beforeAll(async () => {
-  databaseUrl = await postgres.createDatabase();
+  databaseUrl = await databases.createDatabase();
   store = await openStore({ databaseUrl, adminConnections: 10 }, silent);
 });
 afterAll(() => store.close());
@@ -64,7 +64,7 @@ describe("the audit with an owner of its own, as the hardening guide sets it up"
   const [, statements = ""] = /```sql\n([^`]*gas_waiver_audit[^`]*)```/.exec(guide) ?? [];
 
   it("takes entries from the service, whose role can change, remove or replace nothing", async () => {
-    const url = await postgres.createEmptyDatabase();
+    const url = await databases.createEmptyDatabase();
     const superuser = createConnection({ connectionString: url });
     await superuser.connect();
     // The guide's role of the service has the name of this server's superuser.

@@ -1,19 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { useTestPostgres } from "../../../test/support/testStore.js";
-import { openPool, type Pool, setAnswerTimeout } from "./database.js";
+import { useTestDatabases } from "../../../test/support/testStore.js";
+import { openPool, type Pool, type PoolOptions, setAnswerTimeout } from "./database.js";
 import { isStoreUnavailable } from "./storeTrouble.js";
 
-const postgres = useTestPostgres();
+const databases = useTestDatabases();
 let pool: Pool;
-beforeEach(async () => {
-  const connectionString = await postgres.createEmptyDatabase();
-  pool = openPool({ connectionString, maxConnections: 1, answerTimeoutMs: 50 });
-});
-afterEach(() => pool.end());
+const usePool = (options: Pick<PoolOptions, "answerTimeoutMs"> = {}) => {
+  beforeEach(async () => {
+    const connectionString = await databases.createEmptyDatabase();
+    pool = openPool({ connectionString, maxConnections: 1, ...options });
+  });
+  afterEach(() => pool.end());
+};
 
 const backend = async () => (await pool.query("select pg_backend_pid() as pid")).rows[0]?.pid;
 
 describe("a connection whose statement fails", () => {
+  usePool();
   const raise = (sqlState: string) =>
     pool.query(`do $$ begin raise exception 'refused' using errcode = '${sqlState}'; end $$`);
 
@@ -52,16 +55,17 @@ describe("a connection whose statement fails", () => {
 });
 
 describe("a connection on which no byte comes", () => {
+  usePool({ answerTimeoutMs: 500 });
   it("is cut while it is in use: its query fails as if the database could not be reached, and the next query runs on a new connection", async () => {
     const failure = await pool.query("select pg_sleep(60)").catch((error: unknown) => error);
-    expect(failure).toMatchObject({ message: "the database gave no answer in time: timeout of 50 ms" });
+    expect(failure).toMatchObject({ message: "the database gave no answer in time: timeout of 500 ms" });
     expect(isStoreUnavailable(failure)).toBe(true);
     expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
   });
 
   it("stays open while it is idle, and is cut when the next query gets no answer", async () => {
     const first = await backend();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 700));
     expect(await backend()).toBe(first);
     await expect(pool.query("select pg_sleep(60)")).rejects.toThrow("no answer in time");
   });
@@ -69,7 +73,7 @@ describe("a connection on which no byte comes", () => {
   it("may stay silent for longer where its answer timeout is longer", async () => {
     const client = await pool.connect();
     setAnswerTimeout(client, 60_000);
-    expect((await client.query("select pg_sleep(0.3)")).rowCount).toBe(1);
+    expect((await client.query("select pg_sleep(0.7)")).rowCount).toBe(1);
     setAnswerTimeout(client, 50);
     await expect(client.query("select pg_sleep(60)")).rejects.toThrow("no answer in time");
     client.release(true);

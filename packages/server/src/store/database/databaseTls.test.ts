@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../../test/support/certificate.js";
-import { silent, TestPostgres } from "../../../test/support/testPostgres.js";
+import { silent } from "../../../test/support/testPostgres.js";
+import { useTestDatabases } from "../../../test/support/testStore.js";
 import { openStore } from "../store.js";
 import { databaseRoute } from "./database.js";
 import { databaseTlsWarning } from "./databaseTls.js";
@@ -46,7 +47,7 @@ describe("a database URL", () => {
 });
 
 describe("a database off loopback", () => {
-  const postgres = new TestPostgres();
+  const databases = useTestDatabases("tcp");
   const { cert, key } = makeCertificate({ names: [OFF_LOOPBACK] });
   const foreign = makeCertificate({ names: ["db.example"] });
   const opened: Socket[] = [];
@@ -67,8 +68,7 @@ describe("a database off loopback", () => {
   let isForeign = false;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "gas-waiver-tls-"));
-    await postgres.start();
-    database = await postgres.createEmptyDatabase();
+    database = await databases.createEmptyDatabase();
     await writeFile(join(folder, "ca.pem"), cert);
     await writeFile(join(folder, "foreign.pem"), foreign.cert);
     await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
@@ -76,7 +76,6 @@ describe("a database off loopback", () => {
   afterAll(async () => {
     for (const socket of opened) socket.destroy();
     front.close();
-    await postgres.end();
     await rm(folder, { recursive: true });
   });
 

@@ -1,17 +1,17 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestPostgres } from "../../../test/support/testStore.js";
+import { useTestDatabases } from "../../../test/support/testStore.js";
 import { createConnection, type Queryable } from "../database/database.js";
 import { openStore } from "../store.js";
 import { createStoreMoves } from "./moves.js";
 
-const postgres = useTestPostgres();
+const databases = useTestDatabases();
 const warnings: string[] = [];
 const log = pino({ level: "warn" }, { write: (line: string) => warnings.push(JSON.parse(line).msg) });
 let db: ReturnType<typeof createConnection>;
 beforeEach(async () => {
-  const databaseUrl = await postgres.createDatabase();
+  const databaseUrl = await databases.createDatabase();
   await (await openStore({ databaseUrl }, silent)).close();
   db = createConnection({ connectionString: databaseUrl });
   await db.connect();

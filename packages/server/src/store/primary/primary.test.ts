@@ -1,13 +1,13 @@
 // The demands of the service on its database at the start.
 import { afterEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestPostgres } from "../../../test/support/testStore.js";
+import { useTestDatabases } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
 import { createConnection } from "../database/database.js";
 import { type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
 
-const postgres = useTestPostgres();
+const databases = useTestDatabases("tcp");
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -26,25 +26,25 @@ describe("the session of a connection", () => {
   it.each(["off", "local", "remote_write"])(
     "waits for the disk and the synchronous standbys where the database's default is %s",
     async (value) => {
-      const databaseUrl = await postgres.createDatabase();
+      const databaseUrl = await databases.createDatabase();
       const name = new URL(databaseUrl).pathname.slice(1);
-      await postgres.primary.query(`alter database ${name} set synchronous_commit = ${value}`);
+      await databases.query(`alter database ${name} set synchronous_commit = ${value}`);
       expect(await setting(await open({ databaseUrl }), "synchronous_commit")).toBe("on");
     },
   );
 
   it("keeps a default that waits for more", async () => {
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await databases.createDatabase();
     const name = new URL(databaseUrl).pathname.slice(1);
-    await postgres.primary.query(`alter database ${name} set synchronous_commit = remote_apply`);
+    await databases.query(`alter database ${name} set synchronous_commit = remote_apply`);
     expect(await setting(await open({ databaseUrl }), "synchronous_commit")).toBe("remote_apply");
   });
 
   it("serves no reader on a server that is read-only", async () => {
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await databases.createDatabase();
     const store = await open({ databaseUrl });
     const name = new URL(databaseUrl).pathname.slice(1);
-    await postgres.primary.query(`alter database ${name} set default_transaction_read_only = on`);
+    await databases.query(`alter database ${name} set default_transaction_read_only = on`);
     // This role has no connection yet.
     await expect(store.forRole("reading").pool.query("select")).rejects.toThrow("the store is read-only");
   });
@@ -52,7 +52,7 @@ describe("the session of a connection", () => {
 
 describe("an open transaction", () => {
   it("of any session has its age read by the monitor, and one of ours ends after a minute without a statement", async () => {
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await databases.createDatabase();
     const store = await open({ databaseUrl });
     expect(await setting(store, "idle_in_transaction_session_timeout")).toBe("1min");
     const forgotten = createConnection({ connectionString: databaseUrl });
@@ -67,21 +67,21 @@ describe("an open transaction", () => {
 
 describe("a start", () => {
   it("is refused behind a pooler in transaction mode, by name and with what to do", async () => {
-    const pooler = await TransactionPooler.inFrontOf(await postgres.createDatabase());
+    const pooler = await TransactionPooler.inFrontOf(await databases.createDatabase());
     closers.push(() => pooler.close());
     await expect(open({ databaseUrl: pooler.url })).rejects.toThrow(/pooler.*pool_mode = session/);
   });
 
   it("is refused on a database that is read-only", async () => {
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await databases.createDatabase();
     await (await openStore({ databaseUrl }, silent)).close();
     const name = new URL(databaseUrl).pathname.slice(1);
-    await postgres.primary.query(`alter database ${name} set default_transaction_read_only = on`);
+    await databases.query(`alter database ${name} set default_transaction_read_only = on`);
     await expect(open({ databaseUrl })).rejects.toThrow(/the store is read-only.*lead to the primary/);
   });
 
   it("is refused without a synchronous standby where one is required", async () => {
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await databases.createDatabase();
     await expect(open({ databaseUrl, requireSynchronousStandby: true })).rejects.toThrow(
       /no synchronous standby.*--require-synchronous-standby/,
     );

@@ -1,11 +1,13 @@
-import { expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { nextSchema } from "../../../test/support/nextSchema.js";
-import { silent } from "../../../test/support/testPostgres.js";
-import { useTestPostgres } from "../../../test/support/testStore.js";
+import { silent, TestPostgres } from "../../../test/support/testPostgres.js";
 import { openPool } from "../database/database.js";
 import { migrate } from "./migrate.js";
 
-const postgres = useTestPostgres();
+// Its autovacuum has settings of its own.
+const postgres = new TestPostgres();
+beforeAll(() => postgres.start());
+afterAll(() => postgres.end());
 
 it("upgrades a store while PostgreSQL vacuums its outcomes by itself", async () => {
   await postgres.primary.query(

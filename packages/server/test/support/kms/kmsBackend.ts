@@ -72,6 +72,8 @@ export async function serveLocally(
   certificate?: { readonly cert: string; readonly key: string },
 ): Promise<LocalServer> {
   const server = certificate ? createTlsServer(certificate, listener) : createServer(listener);
+  // A busy machine may take longer from call to call than Node keeps a connection open.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
