@@ -4,7 +4,7 @@ import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll } from "vitest";
 import { CloseStack } from "../../packages/cli/src/closeStack.js";
 import { devServiceOptions, followDevnet } from "../../packages/cli/src/startup/devService.js";
-import { useTestPostgres } from "../../packages/server/test/support/testStore.js";
+import { useTestDatabases } from "../../packages/server/test/support/testStore.js";
 import { connect } from "./user.js";
 
 /** The service and the chain of `gas-waiver dev`. */
@@ -22,13 +22,13 @@ export interface DevService {
  * them. The returned function gives the service once it runs.
  */
 export function useDevService(): () => DevService {
-  const postgres = useTestPostgres();
+  const databases = useTestDatabases();
   const closeStack = new CloseStack();
   let service: DevService | undefined;
   beforeAll(async () => {
     const [waiver] = accountsOf("waiver");
     if (waiver === undefined) throw new Error("the devnet has no waiver");
-    const databaseUrl = await postgres.createDatabase();
+    const databaseUrl = await databases.createDatabase();
     const devnet = closeStack.add(await createDevnet({ blockTimeMs: 100 }));
     const { url: rpcUrl } = await devnet.listen({ port: 0 });
     const options = { ...devServiceOptions(rpcUrl, waiver), databaseUrl, logLevel: "silent" as const };
