@@ -8,7 +8,7 @@ import { Wallet } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { openPool } from "../packages/server/src/store/database/database.js";
-import { useTestDatabases } from "../packages/server/test/support/testStore.js";
+import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { Balancer } from "./support/balancer.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { nextVersion } from "./support/nextVersion.js";
@@ -31,7 +31,7 @@ const SHUTDOWN_DELAY_MS = 300;
 const PAUSE_MS = 40;
 
 const started = proxiedChain();
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 const balancer = new Balancer();
 beforeAll(() => balancer.open());
 afterAll(() => balancer.close());

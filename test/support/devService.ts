@@ -4,7 +4,7 @@ import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll } from "vitest";
 import { CloseStack } from "../../packages/cli/src/closeStack.js";
 import { devServiceOptions, followDevnet } from "../../packages/cli/src/startup/devService.js";
-import { useTestDatabases } from "../../packages/server/test/support/testStore.js";
+import { useTestPostgres } from "../../packages/server/test/support/testStore.js";
 import { connect } from "./user.js";
 
 /** The service and the chain of `gas-waiver dev`. */
@@ -22,7 +22,7 @@ export interface DevService {
  * them. The returned function gives the service once it runs.
  */
 export function useDevService(): () => DevService {
-  const databases = useTestDatabases();
+  const databases = useTestPostgres();
   const closeStack = new CloseStack();
   let service: DevService | undefined;
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { useTestDatabases } from "../../../packages/server/test/support/testStore.js";
+import { useTestPostgres } from "../../../packages/server/test/support/testStore.js";
 import { type CommandLine, gasWaiver } from "../../support/commandLine.js";
 import { freshFolder } from "../../support/freshFolder.js";
 import { root } from "../../support/program.js";
@@ -102,7 +102,7 @@ async function startService(reader: Reader, rpcUrl: string, databaseUrl: string)
 export function describePrograms(pattern: RegExp): void {
   const programs = programsOf(allBlocks()).filter(({ file }) => pattern.test(file));
   const files = [...new Set(programs.map(({ file }) => file))];
-  const databases = useTestDatabases();
+  const databases = useTestPostgres();
   let chain: Devnet;
   let service: CommandLine;
   let reader: Reader;

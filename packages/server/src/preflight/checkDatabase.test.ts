@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../test/support/testStore.js";
+import { useTestPostgres } from "../../test/support/testStore.js";
 import { openPool } from "../store/database/database.js";
 import { migrate } from "../store/schema/migrate.js";
 import { checkDatabase } from "./checkDatabase.js";
 
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 
 describe("the check of a database", () => {
   it("finds version, rights, durability and clock as they are, and refuses what a start would refuse", async () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MeasuredService } from "../support/measuredService.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { optionsFor } from "../support/testService.js";
-import { useTestDatabases } from "../support/testStore.js";
+import { useTestPostgres } from "../support/testStore.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
 import { innerOf } from "../support/user.js";
 
@@ -27,7 +27,7 @@ const SETTLED = 20;
 const GATEWAY_KEY = "gwp_test_wallets";
 const KEYS = Array.from({ length: 50 }, (_, i) => `gw_test_${i}_secret-of-one-kind-of-request`);
 
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 let node: ScriptedNode;
 let service: MeasuredService;
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { CHAIN_ID, type PoolKind } from "./modelChain.js";
 import { ScriptedNode } from "./scriptedNode.js";
 import { storeUntil } from "./storeUntil.js";
 import type { Reach } from "./testDatabases.js";
-import { useTestDatabases } from "./testStore.js";
+import { useTestPostgres } from "./testStore.js";
 import { APPROVE, accountsOf, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
 
 export const API_KEY = "gw_test_first_secret-of-the-first";
@@ -222,7 +222,7 @@ interface NodeOptions {
 
 /** Starts services with a database each. Services and nodes end with their test, the databases with the file. */
 export function testServices(reach?: Reach) {
-  const databases = useTestDatabases(reach);
+  const databases = useTestPostgres(reach);
   const opened: Closeable[] = [];
   const start = async (
     changes: Partial<ServerOptions>,

@@ -3,8 +3,8 @@ import { openStore, type Store } from "../../src/store/store.js";
 import { silent } from "./postgresNode.js";
 import { type Reach, TestDatabases } from "./testDatabases.js";
 
-/** Gives the file or block that calls it databases of its own, and drops them after its tests. */
-export function useTestDatabases(reach?: Reach): TestDatabases {
+/** Gives the file or block that calls it databases of its own in the PostgreSQL of the run, and drops them after its tests. */
+export function useTestPostgres(reach?: Reach): TestDatabases {
   const databases = new TestDatabases(reach);
   afterAll(() => databases.end());
   return databases;
@@ -20,7 +20,7 @@ export function useTestStore(
   prepare: (store: Store, databaseUrl: string) => unknown,
   reach?: Reach,
 ): TestDatabases {
-  const databases = useTestDatabases(reach);
+  const databases = useTestPostgres(reach);
   let store: Store | undefined;
   const open = async () => {
     const databaseUrl = await databases.createDatabase();

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { openAudit } from "../../admin/openAudit.js";
 import { createConnection } from "../database/database.js";
 import { inTransaction } from "../database/transaction.js";
 import { openStore, type Store } from "../store.js";
 import { auditEntries, auditEntriesAfter, recordEvent } from "./audit.js";
 
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 let databaseUrl = "";
 let store: Store;
 beforeAll(async () => {

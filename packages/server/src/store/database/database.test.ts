@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { openPool, type Pool, type PoolOptions, setAnswerTimeout } from "./database.js";
 import { isStoreUnavailable } from "./storeTrouble.js";
 
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 let pool: Pool;
 const usePool = (options: Pick<PoolOptions, "answerTimeoutMs"> = {}) => {
   beforeEach(async () => {

@@ -7,7 +7,7 @@ import { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../../test/support/certificate.js";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { openStore } from "../store.js";
 import { databaseRoute } from "./database.js";
 import { databaseTlsWarning } from "./databaseTls.js";
@@ -47,7 +47,7 @@ describe("a database URL", () => {
 });
 
 describe("a database off loopback", () => {
-  const databases = useTestDatabases("tcp");
+  const databases = useTestPostgres("tcp");
   const { cert, key } = makeCertificate({ names: [OFF_LOOPBACK] });
   const foreign = makeCertificate({ names: ["db.example"] });
   const opened: Socket[] = [];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { deferred } from "../../../test/support/deferred.js";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { auditEntries, recordEvent } from "../audit/audit.js";
 import { adoptChain, lastChain } from "../chains.js";
 import { inKeyTransaction, keysChannel } from "../keys/apiKeys.js";
@@ -16,7 +16,7 @@ import { listen } from "./notifications.js";
 import { advisoryLock } from "./sharedDatabase.js";
 import { inTransaction } from "./transaction.js";
 
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 const SCHEMAS = ["gas_waiver_first", "gas_waiver_second"];
 let databaseUrl = "";
 let stores: OpenStore[] = [];

@@ -1,12 +1,12 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { createConnection, type Queryable } from "../database/database.js";
 import { openStore } from "../store.js";
 import { createStoreMoves } from "./moves.js";
 
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 const warnings: string[] = [];
 const log = pino({ level: "warn" }, { write: (line: string) => warnings.push(JSON.parse(line).msg) });
 let db: ReturnType<typeof createConnection>;

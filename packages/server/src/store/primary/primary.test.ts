@@ -1,13 +1,13 @@
 // The demands of the service on its database at the start.
 import { afterEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
 import { createConnection } from "../database/database.js";
 import { type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
 
-const databases = useTestDatabases("tcp");
+const databases = useTestPostgres("tcp");
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();

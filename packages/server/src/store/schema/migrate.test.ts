@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { StartError } from "../../model/errors.js";
 import { openPool, type Pool } from "../database/database.js";
 import { openStore } from "../store.js";
 import { migrate } from "./migrate.js";
 import { readSchemaFiles } from "./schemaFiles.js";
 
-const databases = useTestDatabases();
+const databases = useTestPostgres();
 
 async function onNewDatabase(run: (pool: Pool, databaseUrl: string) => Promise<void>): Promise<void> {
   const databaseUrl = await databases.createEmptyDatabase();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { describeSchema } from "../../../test/support/describeSchema.js";
 import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
-import { useTestDatabases } from "../../../test/support/testStore.js";
+import { useTestPostgres } from "../../../test/support/testStore.js";
 import { openPool } from "../database/database.js";
 import { migrate } from "./migrate.js";
 import { readSchemaFiles, type SchemaFiles } from "./schemaFiles.js";
@@ -66,7 +66,7 @@ const CHANGES = [
 ];
 
 describe("an upgraded store", () => {
-  const databases = useTestDatabases();
+  const databases = useTestPostgres();
 
   /** Describes a store that was made by the first of these, and then upgraded by the others. */
   async function storeOf(...versions: SchemaFiles[]) {
