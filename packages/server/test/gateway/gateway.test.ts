@@ -10,7 +10,7 @@ import { innerOf, TOKEN, TRANSFER, userAddress } from "../support/user.js";
 const services = testServices();
 const publicApiKeys = [GATEWAY_KEY];
 /** A busy machine takes its time. */
-const PATIENT = { timeout: 30_000 };
+const PATIENT = { timeout: 60_000 };
 const hashOf = (raw: Hex) => bytesToHex(crypto.keccak256(hexToBytes(raw)));
 
 describe("JSON-RPC", () => {

@@ -47,7 +47,7 @@ describe("subscriptions", () => {
     };
     node.mine();
     const first = await nextResult(heads);
-    await expect.poll(() => failed, { timeout: 30_000 }).toContain(first.hash);
+    await expect.poll(() => failed, { timeout: 60_000 }).toContain(first.hash);
     node.mine();
     const second = await nextResult(heads);
     expect(await nextLogs(socket, 4)).toEqual([

@@ -66,9 +66,9 @@ describe("GET /v1/ready", () => {
     await setLaneState(service, WAIVER, "draining");
     await service.until("select from lanes where state = 'retired'");
     // An answer may be a second old.
-    await expect.poll(async () => (await readyOf(service)).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await readyOf(service)).status, { timeout: 60_000 }).toBe(503);
     await service.query("update lanes set state = 'open'");
-    await expect.poll(async () => (await readyOf(service)).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await readyOf(service)).status, { timeout: 60_000 }).toBe(200);
     expect(await service.query("select from lanes where owner is not null and not watch_only")).toHaveLength(
       1,
     );
@@ -120,7 +120,7 @@ describe("the probes of the operators' port", () => {
     expect(await probe("/livez")).toEqual({ status: 200, body: JSON.parse(health.text) });
     expect(await probe("/readyz")).toEqual(await readyOf(service));
     await service.query("update lanes set state = 'draining'");
-    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 60_000 }).toBe(503);
     expect((await probe("/livez")).status).toBe(200);
     for (const path of ["/livez", "/readyz"]) expect((await service.call("GET", path)).status).toBe(404);
   });

@@ -6,7 +6,7 @@ import { TestSocket } from "../support/testSocket.js";
 import { hashOf, innerOf, TOKEN, TRANSFER, userAddress } from "../support/user.js";
 
 const services = testServices();
-const PATIENT = { timeout: 30_000, interval: 50 };
+const PATIENT = { timeout: 60_000, interval: 50 };
 const OTHER_HEADERS = { ...GOOD_HEADERS, authorization: `Bearer ${OTHER_API_KEY}` };
 
 async function recordOf(service: TestService, name: string, headers: Record<string, string> = GOOD_HEADERS) {

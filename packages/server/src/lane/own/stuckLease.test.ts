@@ -12,7 +12,7 @@ import { createLeaseKeeper, type LaneLease } from "./lease.js";
 
 const LOCKED = Array.from({ length: 8 }, (_, i) => new Uint8Array(20).fill(i + 1));
 const FREE = new Uint8Array(20).fill(0xaa);
-const PATIENCE = { timeout: 8_000, interval: 20 };
+const PATIENCE = { timeout: 60_000, interval: 20 };
 
 let store: Store;
 let chain: number;

@@ -190,7 +190,7 @@ describe("outcomes of summarized days", () => {
     const summarizing = summarizeAll(stop);
     const isWaiting = async () =>
       (await store.pool.query("select from pg_locks where not granted")).rowCount !== 0;
-    await vi.waitUntil(isWaiting, { interval: 5, timeout: 5_000 });
+    await vi.waitUntil(isWaiting, { interval: 5, timeout: 60_000 });
     await stopping.query("commit");
     stopping.release();
     expect(await summarizing).toEqual([dayBefore(12)]);
@@ -341,7 +341,7 @@ describe("the days of a service", () => {
     const options = { retentionMs: 3 * DAY_MS, dropExportedOnly: false };
     const now = () => Date.now() - 30 * DAY_MS;
     const wrong = startOutcomeDays({ store, options, log: silent, now });
-    await vi.waitUntil(() => wrong.oldestDay() !== undefined, { interval: 5, timeout: 10_000 });
+    await vi.waitUntil(() => wrong.oldestDay() !== undefined, { interval: 5, timeout: 60_000 });
     await wrong.close();
     expect(await partitions()).toEqual(before);
     const { rows } = await store.pool.query("select from finished_days where closed_at is not null");
@@ -350,7 +350,7 @@ describe("the days of a service", () => {
 
   it("are made ahead and summarized by itself, and it tells the oldest one", async () => {
     days = startOutcomeDays({ store, options: { retentionMs: 0, dropExportedOnly: false }, log: silent });
-    await vi.waitUntil(() => days.oldestDay() !== undefined, { interval: 5, timeout: 10_000 });
+    await vi.waitUntil(() => days.oldestDay() !== undefined, { interval: 5, timeout: 60_000 });
     expect(days.oldestDay()).toBe(
       (await partitions())[0]?.partition.replace(/finished_(....)(..)(..)/, "$1-$2-$3"),
     );

@@ -31,7 +31,7 @@ it("upgrades a store while PostgreSQL vacuums its outcomes by itself", async () 
         "select from pg_locks where relation = (select max(tableoid) from finished) and mode ~ '^ShareUpdate'",
       )
     ).rowCount !== 0;
-  await vi.waitUntil(isVacuumed, { interval: 10, timeout: 30_000 });
+  await vi.waitUntil(isVacuumed, { interval: 10, timeout: 60_000 });
   const startedAt = performance.now();
   await migrate(pool, silent, { files: await nextSchema("alter table finished add column remark text") });
   // The vacuum alone would take a minute.

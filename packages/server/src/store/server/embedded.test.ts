@@ -64,7 +64,7 @@ async function query(server: DatabaseAddress, sql: string): Promise<unknown[]> {
 const KEEP_RUNNING = `
   const { createConnection } = await import("./dist/store/database/database.js");
   const { startEmbeddedPostgres } = await import("./dist/store/server/embedded.js");
-  const { createLog } = await import("./dist/model/log.js");
+  const { createLog } = await import("./dist/model/telemetry/log.js");
   const { connection } = await startEmbeddedPostgres(input.folder, createLog("silent"));
   const client = createConnection(connection);
   await client.connect();
@@ -249,7 +249,7 @@ describe("a data folder whose password was lost", () => {
     await server.stop();
 
     const program = await runProgram(`console.log("starting");${KEEP_RUNNING}`, { folder });
-    await expect.poll(() => readdir(folder), { timeout: 20_000 }).toContain("postgres-password");
+    await expect.poll(() => readdir(folder), { timeout: 60_000 }).toContain("postgres-password");
     await program.kill();
     const again = await start(folder);
     expect(again.connection.password).not.toBe(server.connection.password);

@@ -8,7 +8,7 @@ import {
 import { useTestStore } from "../../../../test/support/testStore.js";
 import type { NewSubmission } from "../../accept/newSubmission.js";
 import { queueLengths } from "../../accept/queueLengths.js";
-import type { Queryable, Store } from "../../store.js";
+import type { Store } from "../../store.js";
 import { findUnfinalized } from "../blocks/unfinalized.js";
 import type { HeldLane } from "../heldLane.js";
 import { findLaneStatuses } from "../laneStatus.js";
@@ -33,14 +33,16 @@ async function blocksRead(work: (on: Store) => Promise<unknown>): Promise<number
     ...store,
     pool: { ...store.pool, query: connection.query.bind(connection) } as Store["pool"],
   };
+  // Of this connection and its open transaction alone: others report theirs at any time.
   const counter = async () => {
-    await connection.query("select pg_stat_force_next_flush()");
     const { rows } = await connection.query<{ blocks: string }>(
-      `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as blocks
-       from pg_statio_user_tables where relname = 'unfinished'`,
+      `select sum(pg_stat_get_xact_blocks_fetched(relation)) as blocks from (
+         select 'unfinished'::regclass::oid union all
+         select indexrelid from pg_index where indrelid = 'unfinished'::regclass) of_table (relation)`,
     );
     return Number(rows[0]?.blocks);
   };
+  await connection.query("begin");
   const before = await counter();
   await work(onConnection);
   const after = await counter();
@@ -62,16 +64,8 @@ async function openTransaction(): Promise<() => Promise<void>> {
   return endOnce;
 }
 
-/** The connection's own statistics are counted at once, and not during what is measured later. */
-async function onOwnConnection(work: (db: Queryable) => Promise<unknown>): Promise<void> {
-  const connection = await store.pool.connect();
-  await work(connection);
-  await connection.query("select pg_stat_force_next_flush()");
-  connection.release(true);
-}
-
-const insertRows = (db: Queryable, columns: string, values: string, from: number, to: number) =>
-  db.query(
+const insertRows = (columns: string, values: string, from: number, to: number) =>
+  store.pool.query(
     `insert into unfinished (id, chain, key_id, origin, inner_hash, inner_raw, sender, sender_nonce, target, waiver, look_at, ${columns})
      select gen_random_uuid(), $1, 'key', gen_random_uuid(), sha256(n::text::bytea), '', $2, n, $2, $2, now() - interval '1 hour', ${values}
      from generate_series($3::integer, $4) n`,
@@ -79,12 +73,11 @@ const insertRows = (db: Queryable, columns: string, values: string, from: number
   );
 
 /** Inserts and deletes rows. Their entries in the indexes stay, because an open transaction may still see them. */
-const leaveDeadRows = (columns: string, values: string) =>
-  onOwnConnection(async (db) => {
-    await insertRows(db, columns, values, 0, 4_999);
-    await db.query("delete from unfinished");
-    await db.query("vacuum unfinished");
-  });
+async function leaveDeadRows(columns: string, values: string): Promise<void> {
+  await insertRows(columns, values, 0, 4_999);
+  await store.pool.query("delete from unfinished");
+  await store.pool.query("vacuum unfinished");
+}
 
 it("lets a lane pass over the dead entries that an open transaction keeps, and never over a live one", async () => {
   const endTransaction = await openTransaction();
@@ -112,7 +105,7 @@ it("lets the lanes pass over the dead entries of their queues and blocks, and ne
   const endTransaction = await openTransaction();
   await leaveDeadRows("signings", "0");
   await leaveDeadRows("state, block_number", "'included', n");
-  await onOwnConnection((db) => insertRows(db, "state, block_number", "'included', n", 6_000, 6_000));
+  await insertRows("state, block_number", "'included', n", 6_000, 6_000);
   const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
   await store.pool.query("update unfinished set look_at = now() - interval '1 minute' where id = $1", [id]);
   const snapshotFrom = (queueFloor?: Date) => (on: Store) =>
@@ -154,7 +147,7 @@ describe("the floor, while a submission gets a nonce below it", () => {
     };
     await first(onConnection);
     const waiting = second(store);
-    await vi.waitUntil(isWaiting, { interval: 5, timeout: 5_000 });
+    await vi.waitUntil(isWaiting, { interval: 5, timeout: 60_000 });
     await connection.query("commit");
     connection.release();
     await waiting;
@@ -183,7 +176,7 @@ describe("the floor, while a submission gets a nonce below it", () => {
     await connection.query("begin");
     await connection.query("select from lanes for share");
     const signing = sign(store);
-    await vi.waitUntil(isWaiting, { interval: 5, timeout: 5_000 });
+    await vi.waitUntil(isWaiting, { interval: 5, timeout: 60_000 });
     // Another write of the lane, as `saveSigned` has begun: it would wait for the row of the submission.
     await connection.query("update unfinished set look_at = now() where id = $1", [late.id]);
     await connection.query("commit");
