@@ -89,6 +89,22 @@ describe("a policy (D4)", () => {
     expect(check([{ address: "*" }, { address: TOKEN, selectors: [] }])).toBe("allowed");
   });
 
+  it("lists the selectors of a target: its own and those of *, in order, and undefined for any calldata", () => {
+    const listed = (...targets: AllowedTarget[]) => compilePolicy(targets).selectorsFor(TOKEN);
+    const [own, other] = [bytesToHex(SELECTOR), bytesToHex(OTHER_SELECTOR)];
+    expect(listed()).toEqual([]);
+    expect(listed({ address: USER })).toEqual([]);
+    expect(listed({ address: TOKEN, selectors: [SELECTOR] })).toEqual([own]);
+    expect(listed({ address: "*", selectors: [SELECTOR] })).toEqual([own]);
+    const both: AllowedTarget[] = [
+      { address: TOKEN, selectors: [SELECTOR] },
+      { address: "*", selectors: [OTHER_SELECTOR] },
+    ];
+    expect(listed(...both)).toEqual([other, own]);
+    expect(listed(...both, { address: TOKEN })).toBeUndefined();
+    expect(listed(...both, { address: "*" })).toBeUndefined();
+  });
+
   it("compiles 20,000 entries for one target without copying them again and again", () => {
     const entry = (i: number): AllowedTarget => ({
       address: TOKEN,
@@ -124,6 +140,17 @@ describe("assertVerdict", () => {
       selector: null,
     });
     expect(() => assertVerdict("allowed", TOKEN, TRANSFER, "X")).not.toThrow();
+  });
+});
+
+describe("the details of a refused selector", () => {
+  const refusedWith = (...allowed: (() => readonly string[] | undefined)[]) =>
+    refusal(() => assertVerdict("selector not allowed", TOKEN, TRANSFER, "the policy", ...allowed)).values;
+
+  it("list the methods that are permitted, where they are known", () => {
+    const known = { target: bytesToHex(TOKEN), selector: bytesToHex(SELECTOR) };
+    expect(refusedWith(() => ["0x01020304"])).toEqual({ ...known, allowedSelectors: ["0x01020304"] });
+    expect(Object.keys(refusedWith())).toEqual(["target", "selector"]);
   });
 });
 
@@ -163,5 +190,10 @@ describe("parseAllowedTargets", () => {
     const parse = () => parseAllowedTargets(input);
     expect(parse).toThrow(InvalidAllowedTargetError);
     expect(parse).toThrow(message);
+  });
+
+  it("takes no list for an address, though its text is one", () => {
+    const targets = [{ address: [bytesToHex(TOKEN)] }] as never;
+    expect(() => parseAllowedTargets(targets)).toThrow(InvalidAllowedTargetError);
   });
 });

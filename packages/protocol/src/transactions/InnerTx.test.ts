@@ -15,6 +15,7 @@ import { bytesToHex } from "../encoding/hex.js";
 import { encodeRlp } from "../encoding/rlp.js";
 import { MARKER_ADDRESS } from "../network.js";
 import { compilePolicy } from "../policy/AllowedTarget.js";
+import { decodeTransaction } from "./decodeTransaction.js";
 import {
   assertInnerTx,
   DEFAULT_MAX_DATA_LENGTH,
@@ -28,6 +29,7 @@ import {
 } from "./InnerTx.js";
 import { intrinsicGas } from "./intrinsicGas.js";
 import { hashTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
+import { maxWrapperLength } from "./wrapperLength.js";
 
 const rules: InnerTxRules = {
   chainId: CHAIN_ID,
@@ -65,7 +67,44 @@ describe("encodeInnerTx (D1)", () => {
   });
 });
 
+describe("decodeInnerTx", () => {
+  const NO_TYPED_TRANSACTION = {
+    reason: "MALFORMED_RLP",
+    message: "the RLP string holds no typed transaction",
+    values: { offset: 0 },
+  };
+  const typed = byUser(eip1559()).raw;
+  const decoding = (raw: Uint8Array) => refusal(() => decodeInnerTx(raw));
+
+  it.each([
+    ["nothing", Uint8Array.of(0x80)],
+    ["a legacy transaction, which RLP writes as a list", encodeRlp(byUser(legacy()).raw)],
+    ["bytes that begin with no type", encodeRlp(Uint8Array.of(0x80, 1))],
+  ])("refuses an RLP string that holds %s", (_, raw) => {
+    expect(decoding(raw)).toMatchObject(NO_TYPED_TRANSACTION);
+  });
+
+  it("refuses bytes behind the string", () => {
+    expect(decodeInnerTx(encodeRlp(typed)).raw).toEqual(typed);
+    expect(decoding(Uint8Array.of(...encodeRlp(typed), 0)).reason).toBe("MALFORMED_RLP");
+  });
+
+  it("takes a list for a legacy transaction, the empty list too", () => {
+    const list = Uint8Array.of(0xc0);
+    expect(decoding(list).message).toBe(refusal(() => decodeTransaction(list)).message);
+  });
+});
+
 describe("parseInnerTx", () => {
+  it("names the character that is not hex, and none of an empty string", () => {
+    expect(refusal(() => parseInnerTx("0x0g"))).toMatchObject({
+      reason: "INVALID_HEX",
+      values: { character: 3 },
+    });
+    expect(refusal(() => parseInnerTx(""))).toMatchObject({ reason: "EMPTY_TRANSACTION", values: {} });
+    expect(refusal(() => parseInnerTx("")).values).toEqual({});
+  });
+
   it("reads 0x-prefixed hex in upper and lower case", () => {
     const { raw } = byUser(legacy());
     const text = bytesToHex(raw);
@@ -148,6 +187,13 @@ describe("assertInnerTx", () => {
     const longer = new Uint8Array([...TRANSFER, 0]);
     const error = refused(inner(legacy({ data: longer })), limits);
     expect(error).toMatchObject({ reason: "DATA_TOO_LONG", values: { bytes: 69, maxDataLength: 68 } });
+  });
+
+  it("accepts a wrapper of exactly the most bytes", () => {
+    const tx = inner(legacy());
+    const maxWrapperBytes = maxWrapperLength(tx.raw.length);
+    expect(assertInnerTx(tx, { ...rules, maxWrapperBytes }).tx).toBe(tx);
+    expect(refused(tx, { maxWrapperBytes: maxWrapperBytes - 1 }).reason).toBe("TRANSACTION_TOO_LARGE");
   });
 
   it("accepts the intrinsic gas and the limit themselves", () => {

@@ -40,7 +40,13 @@ const SIMULATED_FAILURE = {
 } as const satisfies Members;
 
 /** The result of running the call on the state of the latest block. */
-export type Simulation = TypeOf<typeof SIMULATED_SUCCESS> | TypeOf<typeof SIMULATED_FAILURE>;
+export type Simulation = SimulatedSuccess | SimulatedFailure;
+
+/** The call succeeds. */
+interface SimulatedSuccess extends TypeOf<typeof SIMULATED_SUCCESS> {}
+
+/** The call fails, for the reason that `kind` and `message` tell. */
+interface SimulatedFailure extends TypeOf<typeof SIMULATED_FAILURE> {}
 
 const ACCEPTABLE = {
   /** The position in the request's `transactions`. */

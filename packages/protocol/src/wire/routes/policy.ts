@@ -29,7 +29,9 @@ const WAIVER = {
 } as const satisfies Members;
 
 /** The targets that one waiver carries for this key. */
-export interface WaiverPolicy extends TypeOf<typeof WAIVER> {}
+export interface WaiverPolicy extends TypeOf<typeof WAIVER> {
+  readonly allowedTargets: readonly PermittedTarget[];
+}
 
 const LIMITS = {
   /** Transactions a second. */
@@ -69,16 +71,22 @@ const KEY_POLICY = {
   /** The address that marks wrappers (D5). No InnerTx may call it. */
   marker: "address",
   waits: ["list", ["enum", WAITS]],
-  /** The targets that at least one waiver carries for this key. */
   allowedTargets: ["list", TARGET],
   waivers: ["list", WAIVER],
   limits: LIMITS,
-  /** Absent if the key has no caps. */
   caps: ["optional", CAPS],
 } as const satisfies Members;
 
 /** The body of the response: the transactions that this key may send. */
-export interface KeyPolicy extends TypeOf<typeof KEY_POLICY> {}
+export interface KeyPolicy extends TypeOf<typeof KEY_POLICY> {
+  // An editor shows these by their names.
+  /** The targets that at least one waiver carries for this key. */
+  readonly allowedTargets: readonly PermittedTarget[];
+  readonly waivers: readonly WaiverPolicy[];
+  readonly limits: PolicyLimits;
+  /** Absent if the key has no caps. */
+  readonly caps?: PolicyCaps;
+}
 
 /**
  * Reads the body of a response of `GET /v1/policy`. Members that this library does not know are kept.
