@@ -42,6 +42,11 @@ describe("hex", () => {
     expect(read).toThrow(expect.objectContaining({ at }));
   });
 
+  it.each(["/", ":", "@", "G", "`", "g"])("refuses %s, which stands beside the digits", (character) => {
+    expect(() => hexToBytes(`0x0${character}`)).toThrow(InvalidHexError);
+    expect(() => hexToBytes(`0x${character}0`)).toThrow(InvalidHexError);
+  });
+
   it("takes time in proportion to the length: 16 MB of hex within 5 seconds", () => {
     const bytes = new Uint8Array(8_000_000).fill(0xa5);
     const started = performance.now();

@@ -87,6 +87,46 @@ describe("RlpReader", () => {
     expect(error.message).toContain("x");
   });
 
+  describe("past a list of any depth", () => {
+    const skip = (bytes: string) => {
+      const input = reader(bytes);
+      input.skipList("x");
+      return input;
+    };
+
+    it.each([
+      ["an empty list", "0xc0"],
+      ["single bytes, the largest of them too", "0xc3007f01"],
+      ["texts and lists in turn", "0xcac0820400c4c08180c080"],
+      ["a list at the end of lists", "0xc3c2c1c0"],
+    ])("reads %s, and then the next item", (_, list) => {
+      const input = skip(`${list}8203e8`);
+      expect(input.integer("next", 8)).toBe(1000n);
+      expect(input.done).toBe(true);
+    });
+
+    it.each([
+      ["a text", "0x820400", "MALFORMED_RLP"],
+      ["a list that is cut off inside", "0xc2c201", "MALFORMED_RLP"],
+      ["a prefix on a byte, in an inner list", "0xc3c28101", "NON_CANONICAL_RLP"],
+      ["a text that runs past its list into the next item", "0xc4c183010203", "MALFORMED_RLP"],
+    ])("refuses %s", (_, bytes, reason) => {
+      expect(refusal(() => skip(bytes)).reason).toBe(reason);
+    });
+  });
+
+  it("takes the byte 0x80 behind its prefix, and a list of one small byte", () => {
+    expect(reader("0x8180").bytes("x")).toEqual(Uint8Array.of(0x80));
+    expect(reader("0xc101").list("x").bytes("x")).toEqual(Uint8Array.of(1));
+  });
+
+  it("takes integers of the most bytes, and counts the bytes that follow", () => {
+    expect(reader("0x88ffffffffffffffff").integer("x", 8)).toBe(2n ** 64n - 1n);
+    const input = reader("0x01020304");
+    input.bytes("x");
+    expect(refusal(() => input.finish("x"))).toMatchObject({ values: { offset: 1, extra: 3 } });
+  });
+
   it("refuses bytes after the last item", () => {
     const list = reader("0xc20f0f");
     const inside = list.list("list");
