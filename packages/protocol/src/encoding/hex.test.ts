@@ -69,6 +69,15 @@ describe("integers as bytes", () => {
     expect(bytesToBigInt(Uint8Array.of(0, 1, 0))).toBe(256n);
   });
 
+  it("are read and written back alike at any length, and whatever word was read before", () => {
+    for (let length = 40; length >= 1; length--) {
+      const bytes = Uint8Array.from({ length }, (_, i) => 255 - 3 * i);
+      const expected = bytes.reduce((value, byte) => 256n * value + BigInt(byte), 0n);
+      expect(bytesToBigInt(bytes)).toBe(expected);
+      expect(bigIntToBytes(expected)).toEqual(bytes);
+    }
+  });
+
   it("refuses a negative integer", () => {
     expect(() => bigIntToBytes(-1n)).toThrow(RangeError);
   });
@@ -78,6 +87,7 @@ describe("bytes", () => {
   it("are equal by content and length", () => {
     expect(bytesEqual(Uint8Array.of(1, 2), Uint8Array.of(1, 2))).toBe(true);
     expect(bytesEqual(Uint8Array.of(1, 2), Uint8Array.of(1, 3))).toBe(false);
+    expect(bytesEqual(Uint8Array.of(1, 2), Uint8Array.of(3, 2))).toBe(false);
     expect(bytesEqual(Uint8Array.of(1, 2), Uint8Array.of(1, 2, 0))).toBe(false);
   });
 
