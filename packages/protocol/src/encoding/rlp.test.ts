@@ -109,10 +109,16 @@ describe("RlpReader", () => {
       ["a text", "0x820400", "MALFORMED_RLP"],
       ["a list that is cut off inside", "0xc2c201", "MALFORMED_RLP"],
       ["a prefix on a byte, in an inner list", "0xc3c28101", "NON_CANONICAL_RLP"],
+      ["a prefix on a byte, behind an inner list", "0xc3c08101", "NON_CANONICAL_RLP"],
       ["a text that runs past its list into the next item", "0xc4c183010203", "MALFORMED_RLP"],
     ])("refuses %s", (_, bytes, reason) => {
       expect(refusal(() => skip(bytes)).reason).toBe(reason);
     });
+  });
+
+  it("takes 0x80 for no bytes, and for the integer 0", () => {
+    expect(reader("0x80").bytes("x")).toEqual(new Uint8Array(0));
+    expect(reader("0x80").integer("x", 8)).toBe(0n);
   });
 
   it("takes the byte 0x80 behind its prefix, and a list of one small byte", () => {
