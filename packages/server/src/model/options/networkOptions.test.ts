@@ -40,6 +40,16 @@ describe("the place of a network", () => {
     expect(third).toMatchObject({ path: "/", hosts: ["c.example"], options: { schema: "public" } });
   });
 
+  it("is every path for a network without a name, which can only be alone and has no other place", () => {
+    const { name: _, ...nameless } = network("a");
+    const [alone] = resolve(nameless);
+    expect(alone).toMatchObject({ name: "", isAlone: true, path: "/", hosts: [] });
+    expect(alone?.options).not.toHaveProperty("schema");
+    expect(problemsOf({ ...nameless, path: "/a" })).toEqual(["path and hosts are of networks with names"]);
+    expect(problemsOf({ ...nameless, rpcUrl: "x" })).toEqual(["rpcUrl is not an http:// or https:// URL"]);
+    expect(problemsOf(nameless, network("b"))).toEqual([expect.stringMatching(/name has other characters/)]);
+  });
+
   it.each<[string, Partial<NetworkOptions>, RegExp]>([
     ["Main", {}, /name has other characters/],
     ["a-", {}, /name has other characters/],

@@ -86,10 +86,7 @@ export function resolveNetworks({
   ...shared
 }: NetworksOptions): readonly [ResolvedNetwork, ...ResolvedNetwork[]] {
   const [only] = networks;
-  if (only && networks.length === 1 && only.name === undefined)
-    return [
-      { name: "", isAlone: true, path: "/", hosts: [], options: resolveOptions({ ...shared, ...only }) },
-    ];
+  if (only && networks.length === 1 && only.name === undefined) return [resolveAlone({ ...shared, ...only })];
   const problems = networks.length === 0 ? ["networks is empty"] : [];
   const resolved = networks.map(({ name = "", path, hosts: givenHosts = [], ...options }) => {
     const hosts = givenHosts.map((host) => host.toLowerCase());
@@ -103,6 +100,15 @@ export function resolveNetworks({
   problems.push(...sharedProblems(resolved));
   if (problems.length > 0) throw new InvalidOptionsError(problems);
   return resolved as ResolvedNetwork[] as [ResolvedNetwork, ...ResolvedNetwork[]];
+}
+
+/** @throws {@link InvalidOptionsError} */
+function resolveAlone({ path, hosts, ...options }: NetworkOptions & ServerOptions): ResolvedNetwork {
+  const { options: resolved, problems } = tryToResolve(options);
+  const ofPlace =
+    path === undefined && hosts === undefined ? [] : ["path and hosts are of networks with names"];
+  if (resolved === undefined || ofPlace.length > 0) throw new InvalidOptionsError([...ofPlace, ...problems]);
+  return { name: "", isAlone: true, path: "/", hosts: [], options: resolved };
 }
 
 function tryToResolve(options: ServerOptions): { options?: ResolvedOptions; problems: readonly string[] } {
