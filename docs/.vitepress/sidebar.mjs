@@ -95,7 +95,7 @@ export const sidebar = [
     collapsed: true,
     items: [
       { text: "Performance", link: "/performance" },
-      { text: "What made it fast", link: "/design/speed" },
+      { text: "Speed: what was tried", link: "/design/speed" },
       { text: "What attacks cost", link: "/design/abuse" },
       { text: "Slow and remote custodies", link: "/design/custody" },
       { text: "Configuration", link: "/design/configuration" },
