@@ -73,7 +73,7 @@ function settingOf(name: string, row: Option<unknown>): Setting<unknown> {
     ...(defaultText !== undefined && { defaultText: withNames(defaultText, flagOfOption) }),
     ...(required && { required }),
     ...(reload && { reload }),
-    ...((OWN_FORMS as Readonly<Record<string, OwnForm>>)[name] ?? { parse: parserOf(form) }),
+    ...((OWN_FORMS as Readonly<Record<string, OwnForm>>)[name] ?? { parse: parserOf(name, form) }),
   };
 }
 
@@ -82,7 +82,7 @@ function unitOf(name: string): string {
   return name.endsWith("Bytes") ? "BYTES" : "N";
 }
 
-function parserOf(form: Option<unknown>["form"]): Parser<unknown> {
+function parserOf(name: string, form: Option<unknown>["form"]): Parser<unknown> {
   switch (form.kind) {
     case "limit":
       return wholeNumber(form.least);
@@ -93,7 +93,6 @@ function parserOf(form: Option<unknown>["form"]): Parser<unknown> {
     case "choice":
       return oneOf(...form.choices);
     case "other":
-      // A row of this form is one of OWN_FORMS, or no setting.
-      return (value) => value;
+      throw new Error(`OWN_FORMS lacks ${name}, whose form says nothing of its text`);
   }
 }
