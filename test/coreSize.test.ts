@@ -1,4 +1,4 @@
-// What `npm start` installs: its packages by the lock file, and their size in this checkout's node_modules.
+// The weight of `npm start`: its packages by the lock file, and their size in the node_modules of this checkout.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

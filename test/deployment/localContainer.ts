@@ -100,7 +100,7 @@ export class LocalImage {
   #copy(path: string, target: string): void {
     const source = join(root, path);
     const place = resolve("/app", target.endsWith("/") ? join(target, basename(path)) : target);
-    // What a stage only installs from is outside.
+    // A stage installs from folders outside of /app, which the image does not keep.
     if (!place.startsWith("/app/")) return;
     if (statSync(source).isDirectory()) this.#mount(source, place);
     else cpSync(source, join(this.#root, place));
