@@ -1,8 +1,14 @@
 import { defineConfig } from "vitest/config";
 
-const ALL = ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"];
-/** Tests beside the code that replace no module, and change nothing of their process that they do not restore. */
-const SHARED = ["packages/{protocol,client,devnet,server}/src/**/*.test.ts", "test/**/*.test.ts"];
+/** Tests that change nothing of their process that they do not restore, and replace no module. */
+const SHARED = ["packages/{protocol,client,devnet,server}/{src,test}/**/*.test.ts", "test/**/*.test.ts"];
+/** The others; one moves the process's clocks by hours. */
+const OWN = [
+  "packages/{cli,crypto-native}/src/**/*.test.ts",
+  "packages/server/test/lanes/halt.test.ts",
+  "packages/server/test/custody/*.test.ts",
+];
+const NEVER = ["**/node_modules/**"];
 
 export default defineConfig({
   // Tests run against the sources: every package exports them under the "source" condition.
@@ -12,11 +18,11 @@ export default defineConfig({
   test: {
     projects: [
       // A process of its own for each file costs a third of a second, for loading the same modules again.
-      { extends: true, test: { name: "shared process", include: SHARED, isolate: false } },
       {
         extends: true,
-        test: { name: "own process", include: ALL, exclude: [...SHARED, "**/node_modules/**"] },
+        test: { name: "shared process", include: SHARED, exclude: [...OWN, ...NEVER], isolate: false },
       },
+      { extends: true, test: { name: "own process", include: OWN, exclude: NEVER } },
     ],
     environment: "node",
     globalSetup: ["./scripts/testRun.mjs"],

@@ -1,6 +1,7 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { ServerOptions } from "./model/options/options.js";
 import type { ReloadableOptions } from "./model/options/reloadableOptions.js";
+import type { Patience } from "./model/patience.js";
 import type { ServicePorts } from "./service.js";
 
 /** The running service with one network. */
@@ -40,6 +41,7 @@ export interface Server extends ServicePorts {
  * Builds the submission service, each part once, in this order: store, keys, chain, relay (lanes and intake), HTTP. The
  * lanes work from then on; `listen` opens the port.
  * @param signal aborts the start at the next point where that is safe.
+ * @param patience for tests.
  * @throws {@link InvalidOptionsError} with every problem, or {@link StartError} with one sentence.
  * @example
  * ```ts
@@ -55,11 +57,11 @@ export interface Server extends ServicePorts {
  */
 export async function createServer(
   given: ServerOptions,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  { signal, patience }: { readonly signal?: AbortSignal; readonly patience?: Patience } = {},
 ): Promise<Server> {
   // A command that starts no service would take twice as long with HTTP, the lanes and the metrics.
   const { openService } = await import("./service.js");
-  const { server, slots } = await openService({ networks: [given] }, signal);
+  const { server, slots } = await openService({ networks: [given] }, signal, patience);
   const network = slots[0]?.running?.network;
   if (network === undefined) throw new Error("the only network of a service that has started does not run");
   const { listen, listenMetrics, listenAdmin, setCertificate, close } = server;

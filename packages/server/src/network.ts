@@ -26,6 +26,7 @@ import {
   resolveAgain,
   withReloaded,
 } from "./model/options/reloadableOptions.js";
+import type { Patience } from "./model/patience.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { addNodeGauges } from "./model/telemetry/metrics.js";
 import { createRegistry } from "./policy/registry.js";
@@ -51,6 +52,7 @@ export interface NetworkFoundations {
   readonly metricsRegistry: Registry;
   /** Called when an operator asks the replicas of the network to read its waivers' keys again. */
   readonly onReloadRequested: () => void;
+  readonly patience: Patience;
 }
 
 /** The parts that are built before the first call to a node. */

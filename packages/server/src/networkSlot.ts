@@ -4,6 +4,7 @@ import { createHttpApps, type HttpApps, type PortsOfApps } from "./httpApps.js";
 import type { ResolvedNetwork } from "./model/options/networkOptions.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { type ReloadableOptions, resolveAgain, withReloaded } from "./model/options/reloadableOptions.js";
+import type { Patience } from "./model/patience.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { type Network, openNetwork, type PreparedOptions } from "./network.js";
 import { connectStore, type Database } from "./store/store.js";
@@ -23,6 +24,7 @@ export interface NetworkSlotOptions {
   readonly registry: Registry;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
+  readonly patience: Patience;
   /** Called when an operator asks the replicas of the network to read its waivers again. */
   readonly onReloadRequested: (network: string) => void;
 }
@@ -202,13 +204,16 @@ export class NetworkSlot {
   }
 
   async #open(ports: PortsOfApps): Promise<RunningNetwork> {
-    const { network, database, version, leaving } = this.#options;
+    const { network, database, version, leaving, patience } = this.#options;
     const [log, metricsRegistry] = [this.#log, this.#createRegistry()];
     const onReloadRequested = () => this.#options.onReloadRequested(network.name);
     const ofStart = { ...network.options, waivers: this.#waivers };
     const options = this.#changed ? withReloaded(ofStart, this.#changed) : ofStart;
     const store = await connectStore(database.address, options, log);
-    const opened = await openNetwork({ options, store, log, metricsRegistry, leaving, onReloadRequested });
+    const opened = await openNetwork({
+      ...{ options, store, log, metricsRegistry, leaving, patience },
+      onReloadRequested,
+    });
     const apps = createHttpApps(opened.parts, version, ports);
     await Promise.all(appsOf(apps).map((app) => app.ready()));
     return { network: opened, apps };

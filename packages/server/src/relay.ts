@@ -24,6 +24,7 @@ import { createWorkSignal, type WorkKind } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { ResolvedOptions } from "./model/options/options.js";
+import type { Patience } from "./model/patience.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { createMetrics, type Metrics } from "./model/telemetry/metrics.js";
 import { addRetentionGauge, addStoreGauges } from "./model/telemetry/storeMetrics.js";
@@ -56,6 +57,7 @@ export interface RelayParts {
   readonly metricsRegistry: MetricsRegistry;
   /** Called when an operator asks the replicas to read their waivers' keys again. */
   readonly onReloadRequested: () => void;
+  readonly patience: Patience;
   /** Aborts the calls that leave this process. */
   readonly signal: AbortSignal;
 }
@@ -280,7 +282,7 @@ function createLanes(
   const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica });
   const routing = createRouting({ policies, directory, announceWork });
   const { laneFloors } = statuses;
-  const revertCauses = createRevertCauses({ store: base.store, rpc: base.replayRpc, log });
+  const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {
     ...{ results, metrics, routing, acceptedWork, laneOffers },
     ...{ signer, broadcastBuffer, laneFloors, revertCauses },

@@ -12,6 +12,7 @@ import { type NetworksOptions, resolveNetworks } from "./model/options/networkOp
 import type { ResolvedOptions } from "./model/options/options.js";
 import type { ReloadableOptions } from "./model/options/reloadableOptions.js";
 import type { TlsCertificate } from "./model/options/tlsCertificate.js";
+import { PATIENCE, type Patience } from "./model/patience.js";
 import { createLog, type Logger } from "./model/telemetry/log.js";
 import { NetworkSlot } from "./networkSlot.js";
 import { createPorts, type Ports } from "./ports.js";
@@ -101,7 +102,11 @@ interface Service {
  * Builds a service as `createServer` and `createNetworks` describe: the database, the ports, and a slot for each network, in
  * which the network starts.
  */
-export async function openService(given: NetworksOptions, signal: AbortSignal | undefined) {
+export async function openService(
+  given: NetworksOptions,
+  signal: AbortSignal | undefined,
+  patience: Patience = PATIENCE,
+) {
   const networks = resolveNetworks(given);
   const [{ options, isAlone }] = networks;
   const log = createLog(options.logLevel);
@@ -111,7 +116,7 @@ export async function openService(given: NetworksOptions, signal: AbortSignal | 
   const database = await openDatabase(options, log, signal, networks.length);
   const leaving = new AbortController();
   const reloadRequests = new EventEmitter<{ request: [network: string] }>().setMaxListeners(0);
-  const shared = { database, version, log, registry: new Registry(), leaving: leaving.signal };
+  const shared = { database, version, log, registry: new Registry(), leaving: leaving.signal, patience };
   const onReloadRequested = (network: string) => void reloadRequests.emit("request", network);
   const slots = networks.map((network) => new NetworkSlot({ ...shared, network, onReloadRequested }));
   const ports = createPorts({ ...shared, options, slots });

@@ -12,7 +12,7 @@ const adminTokens = [
   { name: "otto", token: `${TOKEN}-of-otto`, role: "operator" },
   { name: "eve", token: `${TOKEN}-of-eve`, expiresAt: new Date("2020-01-31T00:00:00Z") },
 ] as const;
-const services = testServices("tcp");
+const services = testServices({ reach: "tcp" });
 
 /** A service with its admin API open. */
 async function start() {

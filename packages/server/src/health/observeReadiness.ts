@@ -1,6 +1,7 @@
 import { nodeStatuses, troubleOf } from "../chain/heads/nodeStatus.js";
 import type { EndpointHeads } from "../chain/rpc/endpointHeads.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import type { Patience } from "../model/patience.js";
 import type { OpenStore } from "../store/store.js";
 import { PATIENCE_MS } from "./lastingState.js";
 import { createReadiness, type ReadinessProbe, type WaiverHealth } from "./readiness.js";
@@ -15,6 +16,7 @@ const TAKEOVER_MS = 2_000;
 
 export interface ObservedService {
   readonly options: ResolvedOptions;
+  readonly patience: Pick<Patience, "speed">;
   readonly store: Pick<OpenStore, "monitor">;
   readonly relay: {
     refreshLanes(): Promise<void>;
@@ -28,7 +30,14 @@ export interface ObservedService {
 }
 
 /** Observes what the running service knows of its parts. */
-export function observeReadiness({ options, store, relay, heads, leaving }: ObservedService): ReadinessProbe {
+export function observeReadiness({
+  options,
+  patience,
+  store,
+  relay,
+  heads,
+  leaving,
+}: ObservedService): ReadinessProbe {
   const storeTrouble = () => {
     const isSilent = performance.now() - relay.lanesReadAt() > SILENCE_MS;
     return store.monitor.trouble?.message ?? (isSilent ? "the store cannot be used" : undefined);
@@ -42,6 +51,6 @@ export function observeReadiness({ options, store, relay, heads, leaving }: Obse
     }),
     refreshLanes: relay.refreshLanes,
     isShuttingDown: () => leaving.aborted,
-    patienceMs: Math.max(PATIENCE_MS, options.leaseMs + TAKEOVER_MS),
+    patienceMs: Math.max(PATIENCE_MS, options.leaseMs + TAKEOVER_MS) / patience.speed,
   });
 }

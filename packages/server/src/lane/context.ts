@@ -2,6 +2,7 @@ import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/client/nodeClient.js";
 import type { NonceProofs } from "../chain/nonceProof.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import type { Patience } from "../model/patience.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import type { Results } from "../results/results.js";
@@ -25,6 +26,7 @@ export interface LaneDependencies {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly options: ResolvedOptions;
+  readonly patience: Patience;
   readonly routing: Routing;
   readonly acceptedWork: Pick<AcceptedWork, "take" | "has" | "setReady">;
   readonly laneOffers: Omit<LaneOffers, "offer">;

@@ -1,5 +1,6 @@
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import { createNonceProofs } from "../chain/nonceProof.js";
+import { patienceClock } from "../model/patience.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
@@ -74,7 +75,11 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   };
   const { chain, options } = dependencies;
   const memory = {
-    ...{ confirmations: createConfirmations(), laneMemory, laneSigner: dependencies.signer.of(account) },
+    ...{
+      confirmations: createConfirmations(patienceClock(dependencies.patience)),
+      laneMemory,
+      laneSigner: dependencies.signer.of(account),
+    },
     nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
   };
   const hooks = { onLaneStopped: recheck, onNoncesFreed: laneMemory.forget };

@@ -1,11 +1,10 @@
 // Several nodes of one chain: the service uses the next node when one fails, and never gives a wrapper another nonce.
-import "../support/fastConfirmations.js";
 import { afterEach, describe, expect, it } from "vitest";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { speed: 10 } });
 const INCLUDED = { query: "?wait=included" };
 const batch = (count: number, from = 1) => Array.from({ length: count }, (_, i) => innerOf(from + i));
 

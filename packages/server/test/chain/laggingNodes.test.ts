@@ -1,5 +1,4 @@
 // A node that is behind the other one, has pruned its first blocks, or changes to another chain.
-import "../support/fastConfirmations.js";
 import { parseReadiness } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { ModelChain } from "../support/modelChain.js";
@@ -7,7 +6,8 @@ import { ScriptedNode } from "../support/scriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
 import { innerOf, WAIVER } from "../support/user.js";
 
-const services = testServices();
+const patience = { speed: 10 };
+const services = testServices({ patience });
 const INCLUDED = { query: "?wait=included" };
 const HOURS_MS = 2 * 3_600_000;
 
@@ -92,7 +92,9 @@ describe("a second node that is some blocks behind", () => {
     };
     const databaseUrl = await services.databases.createDatabase();
     const changes = { rpcUrl: [first.url, second.url], requestTimeoutMs: 20_000 };
-    const service = services.closeAfterTest(await TestService.start({ node: first, databaseUrl, changes }));
+    const service = services.closeAfterTest(
+      await TestService.start({ node: first, databaseUrl, changes, patience }),
+    );
     await service.submit([innerOf(1), innerOf(2)], INCLUDED);
 
     first.automine = false;
@@ -151,7 +153,7 @@ describe("a node that changes to another chain while the service runs", () => {
     spares.push(node, other);
     const databaseUrl = await services.databases.createDatabase();
     const service = services.closeAfterTest(
-      await TestService.start({ node, databaseUrl, changes: { rpcUrl: [node.url, other.url] } }),
+      await TestService.start({ node, databaseUrl, changes: { rpcUrl: [node.url, other.url] }, patience }),
     );
     await service.submit([innerOf(1)], INCLUDED);
     await other.close();

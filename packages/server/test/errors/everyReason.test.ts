@@ -27,7 +27,7 @@ import {
 import { TestSocket } from "../support/testSocket.js";
 import { APPROVE, hashOf, innerOf, TOKEN, TRANSFER, userAddress, userKey } from "../support/user.js";
 
-const services = testServices("tcp");
+const services = testServices({ reach: "tcp" });
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /** The reasons that were seen, each with its place, and the values that the details of each had. */

@@ -232,7 +232,7 @@ async function whileClosing(service: TestService): Promise<Reply> {
   return reply;
 }
 
-const services = testServices("tcp");
+const services = testServices({ reach: "tcp" });
 const shared = services.shared(LIMITS);
 let description: Description;
 beforeAll(async () => {

@@ -1,5 +1,4 @@
 // Another program sends with a waiver's key: the lane counts the foreign uses of its nonces, and stops at the second one.
-import "../support/fastConfirmations.js";
 import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
@@ -14,7 +13,7 @@ import {
   WAIVER_KEY,
 } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { speed: 10 } });
 const INCLUDED = { query: "?wait=included" };
 
 const foreignWrapper = (inner: Hex, nonce: bigint) =>

@@ -1,19 +1,11 @@
 // A chain without blocks that were final: it was restored from a backup, or the service was given the wrong node.
 import { hexToBytes } from "@gas-waiver/protocol";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { GOOD_HEADERS, outcomeOf, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
-vi.mock(import("../../src/lane/watch/lostBlocks.js"), async (load) => {
-  const real = await load();
-  // The service's clock for these checks goes thirty times as fast.
-  const fast = (context: Parameters<typeof real.createLostBlocksCheck>[0]) =>
-    real.createLostBlocksCheck(context, () => 30 * performance.now());
-  return { ...real, createLostBlocksCheck: fast };
-});
-
-const services = testServices();
+const services = testServices({ patience: { speed: 30 } });
 const INCLUDED = { query: "?wait=included" };
 const STOPPED = "select reason from lanes where state = 'stopped'";
 

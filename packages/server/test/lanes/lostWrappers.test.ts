@@ -1,5 +1,4 @@
 // A failover lost the last commits: the chain has wrappers of this service that its store does not know.
-import "../support/fastConfirmations.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { TestPostgres } from "../support/testPostgres.js";
@@ -13,7 +12,12 @@ beforeEach(async () => {
   postgres = await new TestPostgres().start();
   node = await ScriptedNode.start();
   const databaseUrl = await postgres.createDatabase();
-  service = await TestService.start({ node, databaseUrl, changes: { requestTimeoutMs: 20_000 } });
+  service = await TestService.start({
+    node,
+    databaseUrl,
+    changes: { requestTimeoutMs: 20_000 },
+    patience: { speed: 10 },
+  });
   await postgres.addStandby("asynchronous");
 });
 afterEach(async () => {

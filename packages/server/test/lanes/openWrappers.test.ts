@@ -1,5 +1,4 @@
 // Wrappers that may still land are closed as soon as the chain shows that they cannot.
-import "../support/fastConfirmations.js";
 import {
   decodeInnerTx,
   decodeTransaction,
@@ -110,7 +109,7 @@ describe("the search for what became of open wrappers", () => {
 });
 
 describe("a wrapper that no node takes", () => {
-  const services = testServices();
+  const services = testServices({ patience: { speed: 10 } });
   const POISON = innerOf(1);
   const carries = (raw: Hex, inner: Hex) => raw.includes(inner.slice(2));
 

@@ -1,5 +1,4 @@
 // Operational faults: a key in two services, clocks that jump, a waiver without a registration, a full disk.
-import "../support/fastConfirmations.js";
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
@@ -14,7 +13,8 @@ import {
   WAIVER_KEY,
 } from "../support/user.js";
 
-const services = testServices();
+const patience = { speed: 10 };
+const services = testServices({ patience });
 const INCLUDED = { query: "?wait=included" };
 afterEach(() => {
   vi.useRealTimers();
@@ -26,7 +26,7 @@ describe("two services with the same key and different databases", () => {
     const { node } = winner;
     const databaseUrl = await services.databases.createDatabase();
     const changes = { requestTimeoutMs: 100 };
-    const loser = services.closeAfterTest(await TestService.start({ node, databaseUrl, changes }));
+    const loser = services.closeAfterTest(await TestService.start({ node, databaseUrl, changes, patience }));
     await loser.until("select from lanes where owner is not null");
     for (const conflict of [1, 2]) {
       // The loser does not know that the winner's wrapper has the nonce, and signs another one under it.

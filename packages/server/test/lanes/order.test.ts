@@ -1,5 +1,4 @@
 // The order of nonces: those of a user (D20), and those of a waiver, of which none is ever skipped.
-import "../support/fastConfirmations.js";
 import {
   bytesToHex,
   decodeInnerTx,
@@ -14,7 +13,7 @@ import type { PoolKind } from "../support/modelChain.js";
 import { outcomeOf, testServices, txHashOf } from "../support/testService.js";
 import { hashOf, innerOf, userAddress, WAIVER, WAIVER_KEY } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { speed: 10 } });
 const POOLS: PoolKind[] = ["strict", "queued"];
 
 /** A fixed order that is neither that of the nonces nor its reverse. */

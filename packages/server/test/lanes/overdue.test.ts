@@ -1,11 +1,10 @@
 // Wrappers that can land no more where they stand. The sweep would find them too, a minute later.
-import "../support/fastConfirmations.js";
 import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, SECOND_KEY, userAddress, WAIVER, WAIVER_KEY } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { speed: 10 } });
 const INCLUDED = { query: "?wait=included" };
 
 const wrapperOf = (inner: Hex, key: Uint8Array, nonce: bigint) =>

@@ -1,10 +1,9 @@
 // Nodes and proxies that limit the calls or bytes of a request, behind the whole service.
-import "../support/fastConfirmations.js";
 import { describe, expect, it } from "vitest";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { hashOf, innerOf, TRANSFER } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { speed: 10 } });
 const OPTIONS = { requestTimeoutMs: 60_000, maxGasLimit: 20_000_000n };
 const INCLUDED = { query: "?wait=included" };
 const large = (nonce: number) =>

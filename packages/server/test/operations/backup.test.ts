@@ -1,6 +1,5 @@
 // The database is lost, and restored to a moment in the middle of load: from a base backup and the archived log, with the
 // settings that docs/guides/backup.md shows.
-import "../support/fastConfirmations.js";
 import { readFileSync } from "node:fs";
 import type { Hex, ResultLine } from "@gas-waiver/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -30,6 +29,7 @@ beforeEach(async () => {
   await postgres.startArchive((archive) => settingsOfGuide("archive_command", archive));
   node = await ScriptedNode.start({ pool: "queued" });
   service = await TestService.start({
+    patience: { speed: 10 },
     node,
     databaseUrl: await postgres.createDatabase(),
     changes: {

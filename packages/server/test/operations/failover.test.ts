@@ -1,5 +1,4 @@
 // The database's primary fails, is replaced, or loses its standby, while the service runs.
-import "../support/briefPatience.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPool } from "../../src/store/database/database.js";
 import type { StoreUnavailableError } from "../../src/store/database/storeTrouble.js";
@@ -15,7 +14,12 @@ let service: TestService;
 beforeEach(async () => {
   postgres = await new TestPostgres().start();
   node = await ScriptedNode.start();
-  service = await TestService.start({ node, databaseUrl: await postgres.createDatabase(), changes: {} });
+  service = await TestService.start({
+    node,
+    databaseUrl: await postgres.createDatabase(),
+    changes: {},
+    patience: { speed: 10 },
+  });
 });
 afterEach(async () => {
   await service.server.close();

@@ -6,7 +6,7 @@ import { startServiceProcess } from "../support/serviceProcess.js";
 import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
-const services = testServices("tcp");
+const services = testServices({ reach: "tcp" });
 
 describe("a client that leaves", () => {
   it("cancels no submission (D19)", async () => {

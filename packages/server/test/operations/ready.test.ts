@@ -1,5 +1,4 @@
 // GET /v1/ready, and the probes /livez and /readyz of the operators' port (D24).
-import "../support/briefPatience.js";
 import { parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
@@ -7,7 +6,7 @@ import { setLaneState, untilOwned } from "../support/laneStates.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf, TOKEN, WAIVER } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { speed: 10 } });
 
 async function readyOf(service: TestService) {
   const { status, text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);

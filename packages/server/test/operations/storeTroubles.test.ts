@@ -6,7 +6,7 @@ import { openStore } from "../../src/store/store.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 
-const services = testServices("tcp");
+const services = testServices({ reach: "tcp" });
 
 /** Creates an empty database with a role of its own, whose connections a test can limit. A superuser's cannot be limited. */
 async function databaseWithRole(): Promise<{ url: string; limit(connections: number): Promise<void> }> {

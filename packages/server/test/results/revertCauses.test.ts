@@ -1,13 +1,13 @@
 // The causes of reverts (D13, D16): taken once by the service, told in the line and in the record.
 import { detailsOf, type Hex, type ResultLine, type SubmissionRecord } from "@gas-waiver/protocol";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { causePatience } from "../support/causePatience.js";
+import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { RefusedByNode } from "../support/modelChain.js";
 import { GOOD_HEADERS, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, TOKEN, userAddress } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { causeMs: 60_000 } });
+const hasty = testServices({ patience: { causeMs: 1 } });
 
 const INCLUDED = { query: "?wait=included" };
 /** Error("no tokens left"). */
@@ -123,13 +123,9 @@ describe("the cause of a revert", () => {
   });
 
   it("delays neither the outcome nor another's, and no line for good, while a node gives no answer", async () => {
-    const service = await services.start();
+    const service = await hasty.start();
     const { node } = service;
     const answer = deferred();
-    causePatience.ms = 1;
-    onTestFinished(() => {
-      causePatience.ms = 60_000;
-    });
     node.script = ({ methods }) =>
       methods.includes("eth_call") ? { kind: "later", after: answer.promise } : undefined;
     node.answers.eth_call = () => revertedWith(TEXT_DATA);

@@ -21,6 +21,7 @@ import { sweep } from "../../src/lane/watch/sweep.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch/watch.js";
 import type { ResolvedOptions } from "../../src/model/options/options.js";
 import { resolveOptions } from "../../src/model/options/resolveOptions.js";
+import { PATIENCE } from "../../src/model/patience.js";
 import { createMetrics } from "../../src/model/telemetry/metrics.js";
 import type { Results } from "../../src/results/results.js";
 import type { LaneSigner } from "../../src/signing/laneSigner.js";
@@ -351,6 +352,7 @@ export class LaneModel {
       metrics: METRICS,
       log: silent,
       options: this.#options,
+      patience: PATIENCE,
       routing: ROUTING,
       laneMemory: createLaneMemory(() => this.#nowMs),
       laneSigner: this.#gapWatch.watch(account, this.#signerOf(account)),

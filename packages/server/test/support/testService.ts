@@ -3,6 +3,7 @@ import { type Hex, parseResultLine, type ResultLine } from "@gas-waiver/protocol
 import { afterAll, afterEach, beforeAll, type TestContext } from "vitest";
 import { createServer, type Server } from "../../src/createServer.js";
 import type { ServerOptions } from "../../src/model/options/options.js";
+import { PATIENCE, type Patience } from "../../src/model/patience.js";
 import { createConnection } from "../../src/store/database/database.js";
 import { theDescription } from "./description.js";
 import { CHAIN_ID, type PoolKind } from "./modelChain.js";
@@ -68,6 +69,8 @@ interface Environment {
   readonly databaseUrl: string;
   /** The options that differ from those of {@link optionsFor}. */
   readonly changes: Partial<ServerOptions>;
+  /** That of a service in production by default. */
+  readonly patience?: Partial<Patience>;
 }
 
 /** A running service on a port, and its client. */
@@ -76,7 +79,7 @@ export class TestService {
   readonly databaseUrl: string;
   readonly url: string;
   readonly server: Server;
-  readonly #changes: Partial<ServerOptions>;
+  readonly #environment: Environment;
   readonly #clients = new Set<{ destroy(): unknown }>();
   #isOver = false;
 
@@ -85,12 +88,13 @@ export class TestService {
     this.url = url;
     this.node = environment.node;
     this.databaseUrl = environment.databaseUrl;
-    this.#changes = environment.changes;
+    this.#environment = environment;
   }
 
   static async start(environment: Environment): Promise<TestService> {
     const { node, databaseUrl, changes } = environment;
-    const server = await createServer(optionsFor(databaseUrl, node.url, changes));
+    const patience = { ...PATIENCE, ...environment.patience };
+    const server = await createServer(optionsFor(databaseUrl, node.url, changes), { patience });
     const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
     return new TestService(server, url, environment);
   }
@@ -109,13 +113,17 @@ export class TestService {
 
   /** Starts another service on the same store and node, instead of this one or beside it. */
   startReplica(changes: Partial<ServerOptions> = {}): Promise<TestService> {
-    const { node, databaseUrl } = this;
-    return TestService.start({ node, databaseUrl, changes: { ...this.#changes, ...changes } });
+    return this.startOnOtherStore(this.databaseUrl, changes);
   }
 
   /** Starts another service on the same node, with a store of its own. */
   startOnOtherStore(databaseUrl: string, changes: Partial<ServerOptions> = {}): Promise<TestService> {
-    return TestService.start({ node: this.node, databaseUrl, changes: { ...this.#changes, ...changes } });
+    const environment = this.#environment;
+    return TestService.start({
+      ...environment,
+      databaseUrl,
+      changes: { ...environment.changes, ...changes },
+    });
   }
 
   /** Sends any request. Resolves with the response when its head has arrived. */
@@ -220,8 +228,13 @@ interface NodeOptions {
   readonly prepare?: (node: ScriptedNode) => void;
 }
 
+interface ServicesOptions {
+  readonly reach?: Reach;
+  readonly patience?: Partial<Patience>;
+}
+
 /** Starts services with a database each. Services and nodes end with their test, the databases with the file. */
-export function testServices(reach?: Reach) {
+export function testServices({ reach, patience = {} }: ServicesOptions = {}) {
   const databases = useTestPostgres(reach);
   const opened: Closeable[] = [];
   const start = async (
@@ -233,7 +246,7 @@ export function testServices(reach?: Reach) {
     add(node);
     prepare?.(node);
     const databaseUrl = await databases.createDatabase();
-    const service = await TestService.start({ node, databaseUrl, changes });
+    const service = await TestService.start({ node, databaseUrl, changes, patience });
     add({ close: () => service.end() });
     return service;
   };
@@ -253,7 +266,12 @@ export function testServices(reach?: Reach) {
       let service: TestService | undefined;
       beforeAll(async () => {
         node = await ScriptedNode.start();
-        service = await TestService.start({ node, databaseUrl: await databases.createDatabase(), changes });
+        service = await TestService.start({
+          node,
+          databaseUrl: await databases.createDatabase(),
+          changes,
+          patience,
+        });
       });
       afterAll(async () => {
         await service?.end();

@@ -34,7 +34,12 @@ describe("the search for causes of reverts", () => {
       },
     };
     const store = { pool: { query: async () => ({ rowCount: 1, rows: [] }) } };
-    const causes = createRevertCauses({ store: store as never, rpc, log: silent, patienceMs: () => 60_000 });
+    const causes = createRevertCauses({
+      store: store as never,
+      rpc,
+      log: silent,
+      patience: { causeMs: 60_000 },
+    });
     const ofFlood = Array.from({ length: 30 }, (_, i) => causes.find(revertedOf(i + 1, "flood")));
     const ofOther = causes.find(revertedOf(99, "other"));
     expect(calls).toEqual(["01", "02", "63"]);

@@ -1,6 +1,7 @@
 import { decodeInnerTx, type ErrorValues } from "@gas-waiver/protocol";
 import { type ReplayedFailure, replay } from "../../chain/client/replay.js";
 import type { Rpc } from "../../chain/rpc/rpc.js";
+import type { Patience } from "../../model/patience.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Store } from "../../store/store.js";
 import { saveRevertCause } from "../../store/submissions/saveRevertCause.js";
@@ -23,7 +24,7 @@ export interface RevertedSubmission {
  * changes no outcome, and where it does not come in time, lines and records are told without it.
  */
 export interface RevertCauses {
-  /** Finds the cause and stores it. @returns the cause, if it is known within {@link CAUSE_PATIENCE_MS}. Never rejects. */
+  /** Finds the cause and stores it. @returns the cause, if it is known within {@link Patience.causeMs}. Never rejects. */
   find(submission: RevertedSubmission): Promise<ErrorValues | undefined>;
   /**
    * Resolves when the cause of this submission is stored, or is not awaited any more.
@@ -32,9 +33,6 @@ export interface RevertCauses {
   settled(id: string): Promise<boolean>;
   close(): void;
 }
-
-/** The longest time that a reader waits for a cause: the line or the record of that one submission, and nothing else. */
-export const CAUSE_PATIENCE_MS = 250;
 
 /** Replays that run at the same time, in all and for one key. */
 const MAX_REPLAYS = 4;
@@ -52,13 +50,12 @@ export interface RevertCausesDependencies {
   /** The nodes, over connections that no lane uses: a call on which a node hangs makes no node rest for the lanes. */
   readonly rpc: Pick<Rpc, "read">;
   readonly log: Logger;
-  /** The longest wait of a reader, in ms. */
-  readonly patienceMs?: () => number;
+  readonly patience: Pick<Patience, "causeMs">;
 }
 
 export function createRevertCauses({
   log,
-  patienceMs = () => CAUSE_PATIENCE_MS,
+  patience,
   ...dependencies
 }: RevertCausesDependencies): RevertCauses {
   const turns = createTurns();
@@ -74,11 +71,11 @@ export function createRevertCauses({
       });
       inProgress.set(id, finding);
       void finding.finally(() => inProgress.delete(id));
-      return knownInTime(finding, patienceMs());
+      return knownInTime(finding, patience.causeMs);
     },
     async settled(id) {
       const finding = inProgress.get(id);
-      await knownInTime(finding, patienceMs());
+      await knownInTime(finding, patience.causeMs);
       return finding !== undefined;
     },
     close: turns.close,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { createNonceProofs } from "../../chain/nonceProof.js";
+import { patienceClock } from "../../model/patience.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import { type Lease, releaseLease, takeLease } from "../../store/lanes/lease.js";
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
@@ -130,7 +131,7 @@ function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependenci
   const context: WatchContext = {
     ...dependencies,
     log,
-    confirmations: createConfirmations(),
+    confirmations: createConfirmations(patienceClock(dependencies.patience)),
     nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
     onLaneStopped: () => {},
   };

@@ -1,4 +1,5 @@
 import { INTERVALS_WHEN_IDLE } from "../../chain/heads/blockWatch.js";
+import { patienceClock } from "../../model/patience.js";
 import { LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Lease } from "../../store/lanes/lease.js";
@@ -44,7 +45,7 @@ export class LaneWatch {
     this.#watcher = watcher;
     this.#lease = lease;
     this.#context = context;
-    this.#lostBlocks = createLostBlocksCheck(context);
+    this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
     this.#lostWrappers = createLostWrapperSearch(context);
     this.#running = this.#run();
   }
