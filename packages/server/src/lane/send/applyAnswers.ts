@@ -12,7 +12,7 @@ import type { RetryPace } from "../inbox/retryPace.js";
 import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";
-import { findLowestFreeNonce } from "../sign/placement.js";
+import { findLowestFreeNonce } from "../sign/placeInGaps.js";
 import type { SenderGaps } from "./senderGaps.js";
 import { type SetAsideProbe, setAsidePauseMs } from "./setAside.js";
 

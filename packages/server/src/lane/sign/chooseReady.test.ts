@@ -8,8 +8,16 @@ interface Row {
   /** The number of its ready submissions. */
   readonly ready: number;
   readonly inFlight?: number;
-  readonly signings?: number;
+  /** The number of wrappers of all of them, or of each. */
+  readonly signings?: number | readonly number[];
+  /** The id of each; without it, all have the index of the row. */
+  readonly ids?: readonly string[];
+  /** The place of each in the turns; without it, they follow each other. */
+  readonly positions?: readonly number[];
 }
+
+const ofEach = <T>(values: T | readonly T[], i: number) =>
+  Array.isArray(values) ? (values[i] as T) : (values as T);
 
 const UNSHARED = Number.POSITIVE_INFINITY;
 const retriesOf = (mostNow: number, ids: readonly string[]) => ({
@@ -28,19 +36,20 @@ function choose(
   inFlightOfKeys: Record<string, number> = {},
 ) {
   let position = 0;
-  const senders = rows.map(({ key = "key", ready, inFlight = 0, signings = 0 }, i) => ({
+  const senders = rows.map(({ key = "key", ready, inFlight = 0, signings = 0, ids, positions }, i) => ({
     sender: new Uint8Array(20).fill(i),
     queued: Array.from(
       { length: ready },
       (_, nonce): QueuedSubmission => ({
         ...{
-          id: `${i}`,
-          keyId: typeof key === "string" ? key : (key[nonce] ?? ""),
+          id: ids?.[nonce] ?? `${i}`,
+          keyId: ofEach(key, nonce),
           innerRaw: new Uint8Array(),
           innerHash: new Uint8Array(32),
         },
-        ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce), signings },
-        ...{ position: position++, ageMs: 0, isSetAside: false, isWaiting: false },
+        ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce) },
+        ...{ signings: ofEach(signings, nonce), position: positions?.[nonce] ?? position++ },
+        ...{ ageMs: 0, isSetAside: false, isWaiting: false },
       }),
     ),
     inFlightNonces: new Set(Array.from({ length: inFlight }, (_, nonce) => BigInt(nonce))),
@@ -66,6 +75,12 @@ describe("the places in flight", () => {
     expect(choose(rows.slice(1), { all: 30 }, { key: 970 }).counts).toEqual([5]);
   });
 
+  it("of a sender go on to its share, whoever else has none", () => {
+    expect(choose([{ ready: 100, inFlight: 940 }]).counts).toEqual([10]);
+    expect(choose([{ ready: 5, inFlight: 950 }]).counts).toEqual([0]);
+    expect(choose([{ ready: 20, inFlight: 960 }]).counts).toEqual([0]);
+  });
+
   it("that a key lacks are not passed over by the same sender's later nonces under another key", () => {
     const rows = [
       { key: ["full", "free"], ready: 2 },
@@ -85,6 +100,25 @@ describe("the choice of a step", () => {
   it("has submissions that were signed before behind all others", () => {
     const { chosen } = choose([{ ready: 1, signings: 1 }, { ready: 2 }]);
     expect(chosen.map(({ id }) => id)).toEqual(["1", "1", "0"]);
+  });
+
+  it("has the submissions of several senders in their turns", () => {
+    const rows = [
+      { ready: 2, ids: ["a0", "a1"], positions: [1, 4] },
+      { ready: 2, ids: ["b0", "b1"], positions: [2, 3] },
+      { ready: 1, ids: ["c0"], positions: [0] },
+    ];
+    expect(choose(rows).chosen.map(({ id }) => id)).toEqual(["c0", "a0", "b0", "b1", "a1"]);
+  });
+
+  it("has a sender behind the others for one submission that was signed before, or is a retry", () => {
+    const rows = [
+      { ready: 2, ids: ["a0", "a1"] },
+      { ready: 2, ids: ["b0", "b1"], signings: [0, 1] },
+      { ready: 1, ids: ["c0"] },
+    ];
+    const retries = retriesOf(10, ["a1"]);
+    expect(choose(rows, { retries }).chosen.map(({ id }) => id)).toEqual(["c0", "b0", "b1", "a0", "a1"]);
   });
 
   it("has retries last, no more than the lane tries now, and counts the others of them as nothing more", () => {
@@ -115,7 +149,16 @@ describe("the choice of a step", () => {
     const rows = Array.from({ length: 16 }, () => ({ key: "flood", ready: 1 }));
     const shared = { ofKey: 16, ofSender: 16 };
     expect(choose(rows, shared)).toMatchObject({ hasHeavy: true, hasLight: false });
-    expect(choose([...rows, { key: "single", ready: 1 }], shared)).toMatchObject({ hasLight: true });
+    expect(choose([...rows, { key: "single", ready: 1 }], shared)).toMatchObject({
+      hasHeavy: true,
+      hasLight: true,
+    });
     expect(choose(rows)).toMatchObject({ hasHeavy: false, hasLight: true });
+  });
+
+  it("takes a sender without a ready submission for none, and a key without a place for one that uses little", () => {
+    expect(choose([{ ready: 0 }, { ready: 17 }], { ofSender: 16 })).toMatchObject({ hasLight: false });
+    const full = choose([{ key: "full", ready: 1 }], { ofKey: 1 }, { full: 975 });
+    expect(full).toMatchObject({ counts: [0], hasHeavy: false, hasLight: true });
   });
 });

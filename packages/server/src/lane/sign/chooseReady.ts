@@ -62,7 +62,7 @@ export function chooseReady(
     const taken = takenOfKey.get(keyId) ?? 0;
     const isFull = taken + (inFlightOfKeys.get(keyId) ?? 0) >= places.ofKey;
     if (isFull) withoutPlace.add(bytesToHex(sender));
-    if (isFull || (withoutPlace.size > 0 && withoutPlace.has(bytesToHex(sender)))) return false;
+    if (withoutPlace.size > 0 && withoutPlace.has(bytesToHex(sender))) return false;
     takenOfKey.set(keyId, taken + 1);
     return true;
   };

@@ -1,15 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { HeldLane } from "../../store/lanes/heldLane.js";
-import {
-  type AssignedNonce,
-  findAssignedNonces,
-  findFirstUnusedNonce,
-} from "../../store/lanes/nonces/waiverNonces.js";
+import type { AssignedNonce } from "../../store/lanes/nonces/waiverNonces.js";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import type { Store } from "../../store/store.js";
-import type { LaneContext } from "../context.js";
-import { requeueMisplaced } from "../law/requeueMisplaced.js";
-import { freeNonces } from "./plan.js";
 
 // Waiver nonces for submissions that are ready. A nonce that no wrapper takes holds up every nonce above it, so gaps
 // are filled before anything goes above them.
@@ -25,10 +16,10 @@ function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): P
 }
 
 /**
- * Blocks take wrappers in the order of the waiver's nonces, so a nonce of a sender behind a later one would hold up both, and the
- * lane with them.
+ * Blocks take wrappers in the order of the waiver's nonces. A sender's nonce behind a later one of the sender would hold up the
+ * lane.
  * @param placed in the order of the waiver nonces.
- * @throws if that is so.
+ * @throws if a later nonce of a sender comes before an earlier one.
  */
 export function assertSendersInOrder(placed: readonly Placed[]): void {
   const last = new Map<string, bigint>();
@@ -62,59 +53,44 @@ export function placeAbove(
   return place(ready, freeNonces(next, new Set(), ready.length));
 }
 
-/**
- * Places the submissions at the lowest free waiver nonces. Where they are too few to fill the gaps, the highest of the
- * lane go back to the queue, to come again under the missing nonces.
- * @returns undefined if some were queued again: then take another step.
- */
-export async function placeInGaps(
-  held: HeldLane,
-  chainNonce: bigint,
-  ready: readonly QueuedSubmission[],
-  { store, onNoncesFreed }: Pick<LaneContext, "store" | "onNoncesFreed">,
-): Promise<Placed[] | undefined> {
-  const assigned = await findAssignedNonces(store, held);
-  // Read after the assigned nonces: a nonce that a block takes in between counts as assigned and as used, never as free.
-  const first = await findFirstUnusedNonce(store, held, chainNonce);
-  const { fillers, nonFillers } = splitByGap(ready, first, assigned);
-  const unfilled = submissionsToRequeue(first, assigned, fillers.length);
-  const options = { afterMs: 0, store, onNoncesFreed };
-  const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", options);
-  if (requeued.length > 0) return undefined;
-  const nonces = freeNonces(first, new Set(assigned.map(({ waiverNonce }) => waiverNonce)), ready.length);
-  return place([...fillers, ...nonFillers], nonces);
+/** The way in which a step fills the gaps of a lane. */
+export interface GapPlan {
+  /** The submissions that go back to the queue before anything is placed; empty if the ready ones fill all gaps. */
+  readonly unfilled: readonly AssignedNonce[];
+  /** All ready submissions, at the lowest free waiver nonces. */
+  readonly placed: readonly Placed[];
 }
 
 /**
- * Separates the submissions that may fill a gap from those whose sender has one above the gap: there a later nonce of the
- * sender would be sent before an earlier one.
+ * Plans the submissions at the lowest free waiver nonces. Where they are too few to fill the gaps, the highest of the lane
+ * go back to the queue, to come again under the missing nonces.
+ * @param first the lowest waiver nonce that may be free.
+ * @param assigned the waiver nonces of the lane, ascending.
  */
-function splitByGap(
-  ready: readonly QueuedSubmission[],
+export function planGaps(
   first: bigint,
   assigned: readonly AssignedNonce[],
-): { fillers: QueuedSubmission[]; nonFillers: QueuedSubmission[] } {
-  const gap = firstFree(first, assigned);
+  ready: readonly QueuedSubmission[],
+): GapPlan {
+  const gap = lowestFreeNonce(first, assigned);
+  // A filler of a sender with a nonce above the gap would send a later nonce of the sender before an earlier one.
   const above = new Set(assigned.filter(({ waiverNonce }) => waiverNonce > gap).map(({ sender }) => sender));
   const mayFill = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
+  const fillers = ready.filter(mayFill);
+  const inOrder = [...fillers, ...ready.filter((submission) => !mayFill(submission))];
   return {
-    fillers: ready.filter(mayFill),
-    nonFillers: ready.filter((submission) => !mayFill(submission)),
+    unfilled: submissionsToRequeue(first, assigned, fillers.length),
+    placed: place(inOrder, freeNonces(first, noncesOf(assigned), ready.length)),
   };
 }
 
-/**
- * Finds the lowest waiver nonce that neither the chain has used nor a submission of the lane has.
- * @param chainNonce the chain's next nonce of the waiver, read before.
- */
-export async function findLowestFreeNonce(store: Store, held: HeldLane, chainNonce: bigint): Promise<bigint> {
-  const assigned = await findAssignedNonces(store, held);
-  return firstFree(await findFirstUnusedNonce(store, held, chainNonce), assigned);
+/** Returns the lowest waiver nonce from `first` on that no submission of the lane has. */
+export function lowestFreeNonce(first: bigint, assigned: readonly AssignedNonce[]): bigint {
+  return freeNonces(first, noncesOf(assigned), 1)[0] ?? first;
 }
 
-function firstFree(first: bigint, assigned: readonly AssignedNonce[]): bigint {
-  return freeNonces(first, new Set(assigned.map(({ waiverNonce }) => waiverNonce)), 1)[0] ?? first;
-}
+const noncesOf = (assigned: readonly AssignedNonce[]) =>
+  new Set(assigned.map(({ waiverNonce }) => waiverNonce));
 
 /**
  * The submissions that go back to the queue, because so few ready ones cannot fill the gaps: the highest of the lane,
@@ -129,9 +105,16 @@ function submissionsToRequeue(
   const highest = assigned.at(-1)?.waiverNonce ?? first;
   const above = assigned.filter(({ waiverNonce }) => waiverNonce >= first).length;
   const gaps = Number(highest - first) + 1 - above;
-  const missing = Math.min(gaps - fillerCount, above);
-  if (assigned.length === 0 || highest < first || missing <= 0) return [];
-  const gap = firstFree(first, assigned);
+  const missing = gaps - fillerCount;
+  if (missing <= 0) return [];
+  const gap = lowestFreeNonce(first, assigned);
   const senders = new Set(assigned.slice(-missing).map(({ sender }) => sender));
   return assigned.filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(sender));
+}
+
+/** Returns the lowest `count` waiver nonces from `first` on that are not taken, ascending. */
+function freeNonces(first: bigint, taken: ReadonlySet<bigint>, count: number): bigint[] {
+  const free: bigint[] = [];
+  for (let nonce = first; free.length < count; nonce++) if (!taken.has(nonce)) free.push(nonce);
+  return free;
 }

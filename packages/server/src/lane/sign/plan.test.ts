@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import { freeNonces, planSender } from "./plan.js";
+import { planSender } from "./plan.js";
 
 const GAP_MS = 10_000;
 const NONE: ReadonlySet<bigint> = new Set();
@@ -75,25 +75,28 @@ describe("the plan of a sender (D20)", () => {
     expect(failed).toEqual([]);
   });
 
+  it("keeps what is behind a submission in its pause waiting, however long that takes", () => {
+    const paused = { ...submission(4n, GAP_MS), isSetAside: true };
+    const queued = [submission(3n), paused, submission(5n, GAP_MS), submission(7n, GAP_MS)];
+    const { ready, early, failed, late } = planSender(queued, 3n, NONE, GAP_MS);
+    expect(ready.map((s) => s.senderNonce)).toEqual([3n]);
+    expect(early.map((s) => s.senderNonce)).toEqual([5n, 7n]);
+    expect([...failed, ...late]).toEqual([]);
+  });
+
+  it("fails a submission in its pause like any other whose predecessor is missing", () => {
+    const paused = { ...submission(4n, GAP_MS), isSetAside: true };
+    const { failed } = planSender([paused, submission(5n, GAP_MS)], 3n, NONE, GAP_MS);
+    expect(failed.map(({ id, missing }) => [id, missing])).toEqual([
+      ["s4", 3n],
+      ["s5", 3n],
+    ]);
+  });
+
   it("names the nonces in the message of a failure", () => {
     const { failed } = planSender([submission(9n, GAP_MS)], 5n, NONE, GAP_MS);
     expect(failed.map(({ message }) => message)).toEqual([
       "nonce 9 is ahead of the sender's next, 5, which did not come within 10000 ms",
     ]);
-  });
-});
-
-describe("free waiver nonces", () => {
-  it("are as many as asked, different, free, ascending, and the lowest", () => {
-    const nonce = fc.bigInt(0n, 50n);
-    fc.assert(
-      fc.property(nonce, fc.uniqueArray(nonce), fc.nat(30), (first, taken, count) => {
-        const free = freeNonces(first, new Set(taken), count);
-        expect(free).toHaveLength(count);
-        const last = free.at(-1) ?? first;
-        const lowest = Array.from({ length: Number(last - first) + 1 }, (_, i) => first + BigInt(i));
-        if (count > 0) expect(free).toEqual(lowest.filter((n) => !taken.includes(n)));
-      }),
-    );
   });
 });

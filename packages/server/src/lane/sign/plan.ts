@@ -59,10 +59,3 @@ export function planSender(
   }
   return { ready, late, early, failed };
 }
-
-/** Returns the lowest `count` waiver nonces from `first` on that are not taken, ascending. */
-export function freeNonces(first: bigint, taken: ReadonlySet<bigint>, count: number): bigint[] {
-  const free: bigint[] = [];
-  for (let nonce = first; free.length < count; nonce++) if (!taken.has(nonce)) free.push(nonce);
-  return free;
-}

@@ -1,0 +1,48 @@
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import {
+  type AssignedNonce,
+  findAssignedNonces,
+  findFirstUnusedNonce,
+} from "../../store/lanes/nonces/waiverNonces.js";
+import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
+import type { Store } from "../../store/store.js";
+import type { LaneContext } from "../context.js";
+import { requeueMisplaced } from "../law/requeueMisplaced.js";
+import { lowestFreeNonce, type Placed, planGaps } from "./placement.js";
+
+/**
+ * Places the submissions at the lowest free waiver nonces, or queues those of the lane again that stand above a gap which
+ * nothing fills.
+ * @returns undefined if some were queued again: then take another step.
+ */
+export async function placeInGaps(
+  held: HeldLane,
+  chainNonce: bigint,
+  ready: readonly QueuedSubmission[],
+  { store, onNoncesFreed }: Pick<LaneContext, "store" | "onNoncesFreed">,
+): Promise<readonly Placed[] | undefined> {
+  const { first, assigned } = await findNonces(store, held, chainNonce);
+  const { unfilled, placed } = planGaps(first, assigned, ready);
+  const options = { afterMs: 0, store, onNoncesFreed };
+  const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", options);
+  return requeued.length > 0 ? undefined : placed;
+}
+
+/**
+ * Finds the lowest waiver nonce that neither the chain has used nor a submission of the lane has.
+ * @param chainNonce the chain's next nonce of the waiver, read before.
+ */
+export async function findLowestFreeNonce(store: Store, held: HeldLane, chainNonce: bigint): Promise<bigint> {
+  const { first, assigned } = await findNonces(store, held, chainNonce);
+  return lowestFreeNonce(first, assigned);
+}
+
+async function findNonces(
+  store: Store,
+  held: HeldLane,
+  chainNonce: bigint,
+): Promise<{ first: bigint; assigned: readonly AssignedNonce[] }> {
+  const assigned = await findAssignedNonces(store, held);
+  // Read after the assigned nonces: a nonce that a block takes in between counts as assigned and as used, never as free.
+  return { first: await findFirstUnusedNonce(store, held, chainNonce), assigned };
+}
