@@ -1,6 +1,7 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { statfsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,8 @@ import { build } from "./setup.mjs";
 /** A folder in memory: PostgreSQL makes a database there in a tenth of the processor time that a disk costs. */
 const MEMORY = "/dev/shm";
 const ROOM_BYTES = 4 * 2 ** 30;
+/** Removes the folder when this process closes the pipe or dies, also by SIGKILL. PostgreSQL may still write there for a moment. */
+const REMOVER = 'read -r _; for i in 1 2 3 4 5 6 7 8 9; do rm -rf "$1" && exit; sleep 1; done';
 
 /**
  * Prepares what the test files of one run share: the built programs, a folder that their processes know by name, and a
@@ -20,12 +23,17 @@ export async function setup() {
   if (process.env.GAS_WAIVER_TEST_RUN !== undefined) return undefined;
   const folder = await mkdtemp(join(hasRoom(MEMORY) ? MEMORY : tmpdir(), "gas-waiver-test-run-"));
   process.env.GAS_WAIVER_TEST_RUN = folder;
+  const remover = spawn("/bin/sh", ["-c", REMOVER, "remover", folder], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
   // Some tests start the built programs.
   await build([], new AbortController().signal);
   const stopPostgres = await servePostgres(folder);
   return async () => {
     await stopPostgres();
-    await rm(folder, { recursive: true, force: true });
+    remover.stdin.end();
+    await once(remover, "exit");
   };
 }
 
