@@ -73,13 +73,10 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease.recheck();
     wake();
   };
-  const { chain, options } = dependencies;
+  const { chain, options, patience } = dependencies;
   const memory = {
-    ...{
-      confirmations: createConfirmations(patienceClock(dependencies.patience)),
-      laneMemory,
-      laneSigner: dependencies.signer.of(account),
-    },
+    ...{ laneMemory, laneSigner: dependencies.signer.of(account) },
+    confirmations: createConfirmations(patienceClock(patience)),
     nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
   };
   const hooks = { onLaneStopped: recheck, onNoncesFreed: laneMemory.forget };

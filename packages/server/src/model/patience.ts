@@ -1,4 +1,4 @@
-/** How long a service waits before it believes bad news. These are no settings: only tests have others. */
+/** The time that a service waits before it believes bad news. It is no setting: only tests have another. */
 export interface Patience {
   /** The speed of the clock by which a node or a part of the service must be unwell for a while. */
   readonly speed: number;

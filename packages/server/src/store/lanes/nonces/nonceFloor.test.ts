@@ -33,7 +33,7 @@ async function blocksRead(work: (on: Store) => Promise<unknown>): Promise<number
     ...store,
     pool: { ...store.pool, query: connection.query.bind(connection) } as Store["pool"],
   };
-  // Of this connection and its open transaction alone: others report theirs at any time.
+  // Counts this connection and its open transaction alone: others report theirs at any time.
   const counter = async () => {
     const { rows } = await connection.query<{ blocks: string }>(
       `select sum(pg_stat_get_xact_blocks_fetched(relation)) as blocks from (
