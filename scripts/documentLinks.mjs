@@ -58,6 +58,9 @@ const titleOf = (heading) =>
     .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
     .trim();
 
+/** Whether a document is read in the repository only, or first of all: its links then lead to files that git has. */
+const isOfRepository = (file) => !file.startsWith("docs/") || /(^|\/)(README|index)\.md$/.test(file);
+
 function withoutCode(text) {
   return text.replace(/^( *)(```+)[\s\S]*?^\1\2 *$/gm, "");
 }
@@ -78,7 +81,8 @@ export function anchorsOf(text) {
 }
 
 /**
- * Checks the links between documents: the file must be there, and so must the heading.
+ * Checks the links between documents: the file must be there, and so must the heading. Pages that are made from the code
+ * are there on the site alone.
  * @param {string} root of the repository
  * @param {ReadonlyMap<string, string>} made the texts of the files that are made from the code, by their paths
  * @returns {string[]} a sentence for each link that leads nowhere
@@ -92,6 +96,8 @@ export function documentProblems(root, made) {
       const target = path === "" ? file : relative(root, join(root, dirname(file), path));
       if (!made.has(target) && !existsSync(join(root, target)))
         return [`${file} links to ${path}, which is not there`];
+      if (MADE.test(target) && isOfRepository(file))
+        return [`${file} links to ${path}, which git does not have`];
       if (!anchor || !target.endsWith(".md")) return [];
       if (anchorsOf(read(target)).has(anchor)) return [];
       return [`${file} links to ${target}#${anchor}, a heading that is not there`];
