@@ -21,7 +21,7 @@ try {
 
 const args = process.argv.slice(2);
 const ended = new AbortController();
-// The first tests run meanwhile. Those of some files alone install what they need themselves.
+// The first tests run meanwhile. Tests of named files install their projects themselves.
 const installing = args.length > 0 ? undefined : installProjects(ended.signal);
 const vitest = spawn(process.execPath, [join("node_modules", "vitest", "vitest.mjs"), "run", ...args], {
   cwd: root,

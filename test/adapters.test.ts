@@ -226,7 +226,9 @@ describe("everything but the sending", () => {
   });
 });
 
-/** A wallet of a browser: it signs with the price that it is given, or that its RPC URL names, and sends there itself. */
+/**
+ * A wallet of a browser: it signs with the given price or the price of its RPC URL, and sends to that URL itself.
+ */
 class PageWallet {
   #node: JsonRpcProvider;
   readonly #signer = account(7);

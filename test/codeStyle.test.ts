@@ -29,6 +29,18 @@ const comments = [...sources, ...tests].flatMap((source) => source.comments);
 
 const MAX_LINES = 60;
 
+/** Words that stand for something that is named elsewhere. A reader loses track of more than these in one thought. */
+const STAND_INS =
+  /\b(?:it|its|itself|they|them|their|theirs|themselves|whoever|whatever|what|others|those|these)\b/gi;
+const MAX_STAND_INS = 3;
+
+/** The sentences of a comment, and the parts of sentences between colons and semicolons, without code. */
+const thoughtsOf = (comment: string) =>
+  comment
+    .replace(/`[^`]*`|\{@link [^}]*\}/g, "")
+    // A paragraph, an item of a list and a tag begin anew.
+    .split(/(?<=[.!?:;])\s+|\n\s*\n|\n\s*(?=[-@])/);
+
 describe("production code", () => {
   it(`has no function of more than ${MAX_LINES} lines, but for tables`, () => {
     const functions = sources.flatMap((source) => source.functions);
@@ -41,6 +53,15 @@ describe("comments", () => {
   it("never start with What, Who, Of or How long and leave the noun out", () => {
     const riddles = comments.filter(({ text }) => /^(?:What|Who|Of|How long)\b/.test(text));
     expect(riddles.map(({ at, text }) => `${at} ${text}`)).toEqual([]);
+  });
+
+  it(`have at most ${MAX_STAND_INS} words in a sentence that stand for something else, such as it, their or whatever`, () => {
+    const riddles = comments.flatMap(({ at, text }) =>
+      thoughtsOf(text)
+        .filter((thought) => (thought.match(STAND_INS) ?? []).length > MAX_STAND_INS)
+        .map((thought) => `${at} ${thought}`),
+    );
+    expect(riddles).toEqual([]);
   });
 
   it("cite the protocol by docs/protocol.md and an anchor, never by the number of a section", () => {

@@ -1,5 +1,5 @@
-// Clients that a test cannot install, on the gateway: their requests as they make them, byte for byte, and the parts of the
-// answers that they need. test/recorded has both, with where each was found.
+// Clients that a test cannot install, on the gateway: their recorded requests, byte for byte, and the parts of the answers
+// that the clients need. test/recorded has both, with where each was found.
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { registryService } from "./support/registryService.js";

@@ -1,4 +1,4 @@
-// The dependencies of the lock files: their licences, their install scripts, and what SECURITY.md says of them.
+// The dependencies of the lock files: licences, install scripts, and the statements of SECURITY.md.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

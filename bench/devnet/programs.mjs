@@ -19,7 +19,9 @@ export async function startNode() {
   return childNode(child, url);
 }
 
-/** A node in a child process: its address, its process id, and a function that kills it and waits for its end. */
+/**
+ * A node in a child process: its address, the process id, and a function that kills the process and waits for the end.
+ */
 export function childNode(child, url) {
   const ended = new Promise((resolve) => child.once("close", resolve));
   return {

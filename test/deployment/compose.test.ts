@@ -1,4 +1,5 @@
-// deploy/compose.yaml: it keeps the Compose specification, all that it names is there, and its replicas run as it says.
+// deploy/compose.yaml: the file keeps the Compose specification, names only what is there, and its replicas run as
+// described.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

@@ -102,7 +102,7 @@ const GIVEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes a module of each example: imports for what it uses of its package, and declarations for the values that it
+ * Makes a module of each example: imports for the names of the package, and declarations for the values that the example
  * assumes.
  * @param entries the names that each entry of the packages exports.
  */

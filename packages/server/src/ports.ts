@@ -34,8 +34,8 @@ export interface Ports {
 }
 
 /**
- * Builds the ports of a service. On the public one a network has its path or hosts; on those of the operators it has its name as
- * its path. A network that is alone has every path of every port.
+ * Builds the ports of a service. On the public port, a network has its path or hosts. On the operators' ports, the
+ * network's name is its path. A network that is alone has every path of every port.
  */
 export function createPorts(portsOptions: PortsOptions): Ports {
   const { options, slots, log, registry, leaving } = portsOptions;

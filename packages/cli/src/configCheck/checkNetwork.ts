@@ -71,7 +71,7 @@ async function checkNodesOf(
 ): Promise<ConfigFinding[]> {
   const { rpcUrl } = values;
   if (rpcUrl === undefined) return [];
-  // Some custodies name their waivers only when they are open, others also when they cannot be opened.
+  // Some custodies name their waivers only when open; for the rest, the settings name the waivers.
   const named = [...opened.map(({ address }) => address), ...waiverAddresses(values as NetworkValues)];
   const waivers = [...new Set(named.map((address) => bytesToHex(address)))].map((address) =>
     hexToBytes(address),

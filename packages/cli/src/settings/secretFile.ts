@@ -8,7 +8,7 @@ type Access = Pick<Stats, "mode" | "uid">;
 
 /**
  * Turns a parser of text into a parser of the path of a file that holds secrets. The file is refused if anybody but its
- * owner can read or write it, or if its folder, or that of a link to it, lets others put another file in its place.
+ * owner can read or write it. So is a file, or a link to one, in a folder that lets other users replace it.
  */
 export function secretFileOf<T>(parse: (content: string) => T): Parser<T> {
   return withForm({ kind: "path" }, (path) => parse(readSecretFile(path)));

@@ -36,8 +36,8 @@ export function devServiceOptions(rpcUrl: string, waiver: DevnetAccount) {
 }
 
 /**
- * Takes the service back with its devnet. It rests meanwhile, and its wrappers leave the pool, so that nothing of what is gone
- * comes again.
+ * Takes the service back with its devnet. Meanwhile the service rests and its wrappers leave the pool, so that no dropped
+ * transaction comes again.
  */
 export function followDevnet(server: Server, devnet: Devnet, { address }: DevnetAccount): void {
   devnet.aroundGoingBack((goBack) =>

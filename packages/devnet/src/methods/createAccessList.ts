@@ -10,7 +10,7 @@ import { failureText } from "./runCall.js";
 /**
  * Serves eth_createAccessList.
  * @returns the accounts and slots that the call accesses, and the gas that it uses with this list; if the call fails, also
- *   the error. Its sender, its target and the contracts that it creates are listed only for their slots.
+ *   the error. The sender, the target and created contracts are listed only for their slots.
  */
 export async function createAccessList(
   chain: Chain,

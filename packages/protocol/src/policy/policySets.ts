@@ -1,7 +1,7 @@
 import { bytesToHex, hexToBytes } from "../encoding/hex.js";
 import type { AllowedTarget, Policy } from "./AllowedTarget.js";
 
-// Combinations of policies: what all of them permit, and what any one of them permits.
+// Combinations of policies: the calls that every policy permits, and the calls that any policy permits.
 
 /**
  * Returns the policy that permits what every given one permits. Otherwise its verdict is that of the first that

@@ -29,7 +29,7 @@ export function detailNamesOf(reason: Reason): readonly DetailName[] {
   return RECORDS[reason].details ?? [];
 }
 
-/** Returns those of the values that the errors of the reason have in their details, if they are of their kinds. */
+/** Returns the values that errors of the reason have in their details, if each value is of its kind. */
 export function detailValuesOf(
   reason: Reason,
   values: Readonly<Record<string, unknown>>,

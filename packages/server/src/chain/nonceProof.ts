@@ -6,7 +6,9 @@ import type { BlockTransaction, BlockWithTransactions, NodeClient } from "./clie
 export interface NonceUse {
   readonly nonce: bigint;
   readonly transaction: BlockTransaction;
-  /** The account sent the transaction, or it signed an authorization in it (EIP-7702), whoever sent it. */
+  /**
+   * The account sent the transaction, or signed an authorization (EIP-7702) in a transaction of any sender.
+   */
   readonly by: "sender" | "authorization";
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;

@@ -44,9 +44,9 @@ export function internalError(): ProtocolError {
 }
 
 /**
- * Answers bytes that are not an HTTP request. They reach no route, so this writes the response (D21) to the socket itself.
- * When earlier requests of the connection still wait for their responses, it writes none, because it would come before
- * theirs or in the middle of one.
+ * Answers bytes that are not an HTTP request. Such bytes reach no route, so the response (D21) is written to the socket
+ * directly. Nothing is written while earlier requests of the connection wait for their responses, because the bytes would
+ * come before or into an earlier response.
  */
 export function answerMalformedRequest(
   error: Error & { code?: string },

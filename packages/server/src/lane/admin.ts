@@ -35,13 +35,13 @@ export interface LaneAdmin {
   replicas(): Promise<ReplicaWaivers[]>;
   /** Asks all replicas to read the waivers' keys from their files again. A new key shows in {@link replicas}. */
   reload(): Promise<void>;
-  /** Records in the audit that another waiver is to take the place of this one. */
+  /** Records in the audit that `successor` is to take the place of the waiver. */
   recordRotation(waiver: Uint8Array, successor: Uint8Array): Promise<void>;
   /** Returns the waiver that was last recorded to take the place of this one. */
   successorOf(waiver: Uint8Array): Promise<Uint8Array | undefined>;
   /**
-   * Compares every lane's unfinished submissions, its nonces and its newest blocks with the chain. With `repair` it brings them to their outcomes there,
-   * in lanes that no service owns; otherwise it changes nothing.
+   * Compares every lane's unfinished submissions, nonces and newest blocks with the chain. With `repair`, the submissions
+   * of lanes without an owner get the outcomes that the chain shows; otherwise nothing changes.
    * @throws {@link StartError} if the node cannot be used, or is on another chain than the store.
    */
   examine(rpcUrl: string, options: { readonly repair: boolean }): Promise<LaneFindings[]>;
@@ -67,7 +67,7 @@ export interface LaneFindings {
   readonly findings: readonly Finding[];
   /** An inclusion in the lane that the node does not show; undefined if there is none. */
   readonly lost: LostInclusion | undefined;
-  /** The waiver nonces that must come before the assigned ones, and that nothing has; undefined if there are none. */
+  /** The waiver nonces below the assigned ones that no wrapper has; undefined if none is missing. */
   readonly missing: { readonly lowest: bigint; readonly highest: bigint } | undefined;
   /** The findings were reconciled with the chain. A lane that a service owns is repaired by that service. */
   readonly repaired: boolean;

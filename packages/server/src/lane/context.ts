@@ -43,8 +43,8 @@ export interface LaneDependencies {
 }
 
 /**
- * The parts that follow a lane's wrappers on the chain, with what they remember between their polls. They sign nothing. `log`
- * names the waiver in each record.
+ * The parts that follow a lane's wrappers on the chain, and their memory between polls. They sign nothing. `log` names the
+ * waiver in each record.
  */
 export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork" | "laneOffers"> {
   readonly confirmations: Confirmations;

@@ -25,7 +25,7 @@ export interface Lane {
   readonly waiver: Uint8Array;
   /**
    * Looks for work at once.
-   * @param work `accepted` if there is nothing but what this replica has accepted.
+   * @param work `accepted` if the only new work was accepted by this replica.
    */
   wake(work?: WorkKind): void;
   /** Whether the lane has something in flight, or in a block that is not final. */
@@ -34,13 +34,13 @@ export interface Lane {
   lease(): Lease | undefined;
   /** Follows what the lane has sent, if it has sent something. */
   onNewBlock(): void;
-  /** Takes note of the lane as the store has it, which wakes a lane that rests although there is something to do. */
+  /** Takes note of the lane's status in the store. A lane that rests although it has work wakes up. */
   onStatus(status: LaneStatus): void;
   /** See {@link LaneWatch.onFinality}. */
   onFinality(finality: "kept" | "doubted"): void;
   /** See {@link LaneWatch.searchLostWrappers}. */
   searchLostWrappers(): void;
-  /** Finishes the step in progress, and gives the lease to another replica if this one has it. */
+  /** Finishes the step in progress, and gives the lease, if held, to another replica. */
   handOver(to: string): void;
   /** Takes nothing new, finishes the step in progress, and releases the lease. */
   stop(): Promise<void>;
@@ -58,8 +58,8 @@ export interface StartLaneDependencies extends LaneDependencies {
 
 /**
  * Starts the lane of a waiver. While this replica holds its lease, two loops run: one takes the steps that sign and
- * broadcast (see `step.ts`), and the watcher reconciles what blocks contain. Both write through transitions that are
- * guarded by the expected state, so neither can undo what the other did. Both rest while the lane has no work.
+ * broadcast (see `step.ts`), and the watcher reconciles what blocks contain. Each transition is guarded by the expected
+ * state, so neither loop can undo a write of the other. Both rest while the lane has no work.
  */
 export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies): Lane {
   const { address: waiver } = account;

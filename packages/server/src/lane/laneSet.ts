@@ -15,8 +15,8 @@ import type { WorkKind } from "./workSignal.js";
 /** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {
   /**
-   * Starts the lanes of new waivers and stops those of waivers that are gone, whose leases go to another replica that
-   * has the account. Calls run one after the other; after `stop` they do nothing.
+   * Starts the lanes of new waivers, and stops the lanes of waivers that are gone. Their leases go to another replica with
+   * the account. Calls run one after the other; after `stop` they do nothing.
    */
   setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
   /**
@@ -81,11 +81,11 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     await Promise.all(removed.map((lane) => lane.stop()));
   };
   const restart = async (between: () => Promise<void>) => {
-    // Meanwhile the stopped ones count as this replica's own, so that no caretaker takes them.
+    // Stopping lanes still count as this replica's own, so that no caretaker takes them.
     await Promise.all(lanes.map((lane) => lane.stop()));
     await between().finally(() => setLanes(stopped ? lanes : lanes.map(({ account }) => start(account))));
   };
-  // Two lanes of one waiver in one process would share its lease, so a change waits for the one before.
+  // Two lanes of one waiver in one process would share its lease, so each change waits for the change before.
   const turns = createTurns();
   return {
     setWaivers: (accounts) => turns.run(() => change(accounts)),

@@ -36,22 +36,22 @@ export const IDLE_MS = 250;
  * The step asks these questions in this order, until one lets the lane rest:
  *
  * - Is the lane `stopped` in the store? It touches nothing and rests.
- * - `mustResend`: may a signed wrapper not have reached a node? That is so after a start, after a takeover (the other
- *   owner may have signed), and after any failure. The same bytes of everything that is signed go out again. Until
- *   they are with a node, nothing new is signed, with one exception: where the node's answers leave open whether it or those
- *   wrappers are at fault, one submission of each API key is signed and sent, if a key has none among them. So the poison
- *   of one key does not stop the others.
+ * - `mustResend`: may a signed wrapper not have reached a node? That is so after a start, after a takeover (the other owner
+ *   may have signed), and after any failure. The same bytes of everything that is signed go out again. Until a node has
+ *   these bytes, nothing new is signed, with one exception. The node's answers may leave open whether the node or the
+ *   wrappers are at fault. Then one submission is signed and sent for each API key that has none among the wrappers, so
+ *   that the poison of one key does not stop the other keys.
  * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
  *   permit something.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
- * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and signs it in
- *   one write, and begins to broadcast it. Two such steps follow each other only while nothing else is to be done.
- * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in
- *   one write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast
- *   its own; a step that has signed nothing does not wait. Of a custody that takes its time, a step stores the first
- *   wrappers that are signed, and the next one asks for the others again.
- * - Where it has left nothing behind but long rows of senders or keys that had their shares, while others use little of the
- *   lane, it rests for a while, so that what comes from those finds the lane free and wakes it.
+ * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and
+ *   signs it in one write, and begins to broadcast it. A second such step follows only if the lane has no other work.
+ * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in one
+ *   write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast its own;
+ *   a step that has signed nothing does not wait. With a slow custody, a step stores the wrappers that are signed so far,
+ *   and the next step asks again for the rest.
+ * - Did senders or keys with a whole share leave the only work, while other parties use little of the lane? The lane rests
+ *   for a while, and a submission of a small party wakes it.
  * - A step that has signed nothing in a `draining` lane retires the lane when nothing is left in it.
  *
  * Nonces and signed bytes are in the store before they are sent. So a step may fail at any point: the next one resends.

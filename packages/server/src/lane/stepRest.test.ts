@@ -47,7 +47,7 @@ async function readyLane() {
   await queue(newSubmissionOf(1), newSubmissionOf(2));
   await next();
   await next();
-  /** Takes a step with an offer, which owes the next one to what is queued, while another offer comes. */
+  /** Takes a step with an offer while another offer comes. The next step is owed to the queue. */
   const owe = async (...queued: NewSubmission[]) => {
     const taken = laneOffers.offer([newSubmissionOf(3)]);
     await queue(...queued);

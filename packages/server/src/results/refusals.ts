@@ -29,9 +29,9 @@ const WRITE_AFTER_MS = 500;
 export const REFUSALS_PER_WRITE = 500;
 
 /**
- * Keeps refused lines for those who look up their ids (D15). No request waits for it: this replica has a refusal in memory
- * from the moment of its line, and writes it with others soon after, from when on every replica finds it. Rates bound how
- * much a flood of bad lines makes the service keep; what is beyond them is told by its line alone.
+ * Keeps refused lines for those who look up their ids (D15). No request waits for the write: this replica has a refusal in
+ * memory from the moment of its line, and soon writes a batch of refusals that every replica then finds. Rates bound the
+ * refusals that a flood of bad lines leaves; beyond the rates, the line alone tells the refusal.
  */
 export class Refusals {
   readonly #dependencies: RefusalsDependencies;

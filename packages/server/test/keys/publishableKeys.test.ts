@@ -1,4 +1,4 @@
-// Publishable keys (D32): who may use them, what they see, and what one address costs the others.
+// Publishable keys (D32): who may use them, what they see, and the effect of one address on the rest.
 import { once } from "node:events";
 import { bytesToHex, SOCKET_PROTOCOL } from "@gas-waiver/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

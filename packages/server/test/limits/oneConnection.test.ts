@@ -161,8 +161,8 @@ const GATEWAY_FRAMES: Readonly<Record<string, BytesOf>> = {
 const FRAME_ANSWER = /\x8a\0|"request":[^,]+,"(?:done|error)"|"jsonrpc":"2.0","id"/g;
 
 /**
- * Requests that a client breaks off when their answer begins, or after which the service closes the connection. Node 22 and newer keep
- * it after an upgrade that they decline, and drop what came behind it.
+ * Requests that a client breaks off when their answer begins, or after which the service closes the connection. Node 22 and
+ * newer keep the connection after a declined upgrade, and drop the bytes behind the upgrade.
  */
 const LAST_REQUESTS: Readonly<Record<string, BytesOf>> = {
   "an upgrade to an unknown protocol": UPGRADE,

@@ -65,8 +65,9 @@ export type Event =
       readonly answers: readonly Answer[];
     } & InLane)
   /**
-   * The owner takes its next step. If it must resend, it sends what is signed first, and the node gives these answers in
-   * turn. Then it signs and stores new wrappers, without sending them yet. With `fromMemory`, it need not read the queue.
+   * The owner takes its next step. An owner that must resend first sends the signed wrappers, and the node gives these
+   * answers in turn. Then it signs and stores new wrappers, without sending them yet. With `fromMemory`, it need not read
+   * the queue.
    */
   | ({
       readonly kind: "assign";

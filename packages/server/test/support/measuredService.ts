@@ -65,7 +65,7 @@ export interface CostReport {
   readonly listeners: number;
 }
 
-/** A service in a process of its own, which tells what its requests cost it. */
+/** A service in a process of its own, which reports the cost of its requests. */
 export class MeasuredService {
   readonly url: string;
   readonly #reportUrl: string;

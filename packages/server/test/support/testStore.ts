@@ -3,7 +3,9 @@ import { openStore, type Store } from "../../src/store/store.js";
 import { silent } from "./postgresNode.js";
 import { type Reach, TestDatabases } from "./testDatabases.js";
 
-/** Gives the file or block that calls it databases of its own in the PostgreSQL of the run, and drops them after its tests. */
+/**
+ * Gives the calling file or block databases of its own in the PostgreSQL of the run, and drops them after the tests.
+ */
 export function useTestPostgres(reach?: Reach): TestDatabases {
   const databases = new TestDatabases(reach);
   afterAll(() => databases.end());

@@ -7,8 +7,8 @@ import type { RouteServices } from "./routeHandler.js";
 
 /**
  * `POST /v1/check`: the dry run of a submit, one NDJSON line for each transaction. All lines leave together, because all
- * become known at the same time. A check costs the node as much as a submit, so it has the same rate limit; it has
- * tokens of its own, because it submits nothing.
+ * become known at the same time. A check costs the node as much as a submit, so both have the same rate limit. Checks
+ * submit nothing, so they have tokens of their own.
  */
 export function serveCheck({ checker, rateLimiter }: Pick<RouteServices, "checker" | "rateLimiter">) {
   return {

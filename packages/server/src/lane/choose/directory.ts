@@ -10,14 +10,17 @@ import type { LaneStatusCache } from "./laneStatusCache.js";
 /** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
 export interface LaneDirectory {
   readonly lanes: readonly LaneStatus[];
-  /** Whether the lane takes work: it is open, a replica owns it, its breaker is closed, and its waiver can be used. */
+  /**
+   * Whether the lane takes work: the lane is open and owned by a replica, its breaker is closed, and its waiver can be
+   * used.
+   */
   isUsable(lane: LaneStatus): boolean;
   /** Whether a lane that takes no work may do so without an operator: nobody owns it, or its breaker is open. */
   mayBecomeUsable(lane: LaneStatus): boolean;
   /**
-   * Chooses the lane for a sender that has nothing in flight: a usable one with the least to do. Where none is usable, one of
-   * this replica's, else the first permitted one.
-   * @param permitted the waivers that may carry it, at least one; all if undefined.
+   * Chooses the lane for a sender with nothing in flight: the usable lane with the least to do. Without a usable lane, it
+   * is a lane of this replica, else the first permitted lane.
+   * @param permitted the waivers that may carry the submission, at least one; all if undefined.
    * @returns its waiver, 20 bytes.
    */
   choose(permitted?: readonly Uint8Array[]): Uint8Array;
@@ -121,7 +124,7 @@ function startRefreshing(refresh: () => Promise<void>, moveWork: () => Promise<v
   };
 }
 
-/** Moves what is queued in lanes that take no work to one that does. */
+/** Moves the queue of each lane that takes no work to a lane that works. */
 async function moveFromUnusable(
   lanes: readonly LaneStatus[],
   isUsable: (lane: LaneStatus) => boolean,

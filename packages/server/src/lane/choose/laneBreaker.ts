@@ -10,7 +10,7 @@ const LIMITS = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
 const MAX_UNANSWERED = 3;
 const AVOIDED_MS = 3_000;
 
-/** The breaker of one lane. It writes its state into the store, where every replica sees it. */
+/** The breaker of one lane. Every replica sees its state in the store. */
 export interface LaneBreaker {
   readonly state: Breaker["state"];
   /** The policies have opened the breaker, and {@link followPolicy} has not closed it since. */
@@ -24,8 +24,8 @@ export interface LaneBreaker {
    */
   fail(severity: "counted" | "decisive", why: string): Promise<void>;
   /**
-   * No node has answered an exchange. After some in a row other lanes get the new work, if there are any that take it. This
-   * lane goes on trying.
+   * No node has answered an exchange. After several such exchanges in a row, new work goes to other lanes if any takes
+   * work. This lane goes on trying.
    */
   noAnswer(why: string): Promise<void>;
   /**
@@ -81,7 +81,7 @@ export function createLaneBreaker(
     async noAnswer(why) {
       unanswered++;
       if (unanswered < MAX_UNANSWERED || breaker.state !== "closed") return;
-      // A node that is away may be away for every lane, and one of them must take what comes.
+      // A node that is away may be away for every lane, and some lane must take new work.
       if (!routing.hasOtherLane(waiver)) return;
       await write(AVOIDED_MS, `no node answers: ${why}`);
       if (!isAvoided) log.warn({ why }, "no node answers this lane, and others get its new work");

@@ -16,10 +16,10 @@ interface Departures {
 }
 
 /**
- * Moves queued submissions that this waiver may not carry and another may: to that waiver's lane, or to later if none
- * takes work. They are here because their sender had unfinished ones here, because this lane took over from another,
- * or because the policy was narrowed since. The sender's nonces stay in order: in the other lane a submission is ahead
- * of its turn until the chain has the one before it.
+ * Moves queued submissions that only another waiver may carry to the other waiver's lane. Without a lane that takes work,
+ * they are put off. A queue has such submissions when their sender had unfinished ones here, when this lane took over from
+ * another, or when the policy was narrowed. The sender's nonces stay in order: in the other lane a submission is ahead of
+ * its turn until the chain has the sender's nonce before.
  * @returns what stays in this lane.
  */
 export async function reroute(

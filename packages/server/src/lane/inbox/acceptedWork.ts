@@ -22,9 +22,9 @@ export interface TakenWork {
 }
 
 /**
- * Hands what this replica accepts to its lanes: the submissions, so that a lane that knows its queue as empty need not read
- * it, and the nonces of the senders, which are fetched beside the accept write. All of it is a hint, which may be wrong or
- * incomplete; the store decides what a lane may sign.
+ * Hands accepted submissions to the lanes of this replica. A lane that knows its queue as empty then need not read the
+ * queue. The senders' nonces come along, fetched beside the accept write. Both are hints and may be wrong or incomplete;
+ * the store decides what a lane may sign.
  */
 export interface AcceptedWork {
   /** Begins to fetch the nonces of these senders for the lanes that know their queue. Called when an accept write begins. */
@@ -41,7 +41,9 @@ export interface AcceptedWork {
 
 /** The most submissions that are kept for one lane. */
 const MAX_KEPT = 100;
-/** The most bytes of their InnerTxs. Nobody takes those of a lane whose steps another replica takes. */
+/**
+ * The most bytes of InnerTxs kept for one lane. If another replica takes the lane's steps, nobody here takes them out.
+ */
 const MAX_KEPT_BYTES = 256 * 1_024;
 /** Nonces are fetched ahead for accept writes of at most so many submissions: larger ones are read from the queue. */
 const MAX_PREPARED = 16;
@@ -106,8 +108,9 @@ interface PreparedNonces {
   /** Fetches the nonces of a waiver and of the senders of its submissions. */
   fetch(waiver: string, submissions: readonly NewSubmission[]): void;
   /**
-   * Returns a function that joins what was fetched for these senders with this waiver, once. It resolves to undefined if a part is
-   * missing: the accept write leaves a sender in the lane that has its earlier submissions, for which nothing was fetched.
+   * Returns a function that joins the nonces fetched for the senders and the waiver, once. The function resolves to
+   * undefined if a nonce is missing: nothing was fetched for a sender that the accept write left in the lane of its earlier
+   * submissions.
    */
   take(waiver: string, senders: readonly Uint8Array[]): () => Promise<ChainNonces | undefined>;
 }

@@ -4,9 +4,9 @@ import type { LaneSnapshot, QueuedSender, QueuedSubmission } from "../../store/l
 import type { AcceptedSubmission, TakenWork } from "./acceptedWork.js";
 
 /**
- * A lane's nonces, and that nothing is queued in it, as its last step left them. With that, the next step takes what this replica
- * has accepted since without reading the queue. It is a hint: the write of the step moves only what is queued in the lane and was
- * never signed, and no two submissions can have a nonce.
+ * Remembers a lane's nonces after its last step, and that the step left the queue empty. The next step then takes newly
+ * accepted submissions without reading the queue. The memory is a hint: the write of the step moves only submissions that
+ * are queued in the lane and were never signed, and the store gives no nonce twice.
  */
 export interface LaneMemory {
   /** Begins a step. What was remembered is forgotten until the step ends well. */
@@ -23,8 +23,8 @@ export interface StepMemory {
   /**
    * Returns the snapshot that the store would show.
    * @param limit the most submissions.
-   * @param places the most submissions in flight of one sender. The snapshot does not count who has those in flight, so there
-   * are no more in all.
+   * @param places the most submissions in flight of one sender. The snapshot does not count the places of each sender, so
+   *   the whole lane has at most as many in flight.
    * @returns undefined if the store has to be read.
    */
   snapshotOf(work: Omit<TakenWork, "nonces">, limit: number, places: number): LaneSnapshot | undefined;

@@ -3,9 +3,9 @@ import type { Acceptance, NewSubmission } from "../../store/accept/newSubmission
 import { PartyQueue } from "../../util/partyQueue.js";
 
 /**
- * Offers new submissions to lanes at rest, which accept and sign them in one write. That is a shorter way for what needs nothing else:
- * a lane that knows its queue as empty takes what fits into its next step, and declines everything that the store or the chain
- * would have to decide. Nothing is stored by an offer: what is declined goes the way of all others.
+ * Offers new submissions to lanes at rest, which accept and sign them in one write. A lane that knows its queue as empty
+ * takes the submissions that fit into its next step, and declines submissions that need a decision by the store or the
+ * chain. An offer stores nothing: declined submissions are accepted into the queue.
  */
 export interface LaneOffers {
   /**
@@ -26,7 +26,9 @@ export interface LaneOffers {
    * @param hasInFlight whether something of a sender is in flight, so that its submissions would be declined.
    */
   setReady(waiver: Uint8Array, isReady: boolean, hasInFlight?: (sender: Uint8Array) => boolean): void;
-  /** Declines all offers to the lane, those that wait and those of a while, which doubles until an offer is accepted. */
+  /**
+   * Declines the lane's waiting offers, and new offers for a while. The while doubles until an offer is accepted.
+   */
   pause(waiver: Uint8Array): void;
 }
 
@@ -64,7 +66,10 @@ interface OffersOfLane {
 
 /** The most new submissions of one step: others wait for its write. */
 const MAX_TAKEN = 150;
-/** Where as many wait as this many steps take, of all or of its key, what comes is in the store sooner without the lane. */
+/**
+ * The most steps that waiting offers may fill, in all or of one API key. Beyond, the queue is the faster way into the
+ * store.
+ */
 const MAX_STEPS = 2;
 /** A lane that took no step for longer reads its queue, or is another replica's by now. */
 const READY_MS = 250;
@@ -174,8 +179,8 @@ function count({ waitingOfKey }: OffersOfLane, keyId: string, submissions: numbe
 }
 
 /**
- * Whether a step can take all of a request soon: it is not too large, nor behind too many, of this lane, and of senders that have
- * nothing else on its way.
+ * Whether a step can take a whole request soon: a small request with one waiver, behind few offers, from senders with
+ * nothing else on the way.
  */
 function mayTake(
   lane: OffersOfLane,

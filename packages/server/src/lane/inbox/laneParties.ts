@@ -13,7 +13,7 @@ export interface LaneParties {
   shareOfKey(limit: number): number;
   /** The most submissions of one sender in a step of `limit`. */
   shareOfSender(limit: number): number;
-  /** Records that a step has placed all ready submissions of somebody who uses no more than a share. */
+  /** Records that a step has placed all ready submissions of a party within its share. */
   noteLight(): void;
   /** Whether somebody who uses no more than a share has used the lane within the last second. */
   readonly hasLight: boolean;

@@ -35,4 +35,19 @@ describe("submissions that were set aside", () => {
     const { pace } = paceAfter(50, 30);
     expect(["29", "30", "another"].map(pace.isRetry)).toEqual([false, true, false]);
   });
+
+  it("find all places before the first exchange, and while half of them are taken", () => {
+    expect(createRetryPace(() => 0).mostNow).toBe(ALL);
+    expect(paceAfter(0, 20).mostAt(0)).toBe(ALL);
+    expect(paceAfter(0, 19).mostAt(0)).toBe(16);
+  });
+
+  it("are remembered up to a number, the latest of them", () => {
+    const pace = createRetryPace(() => 0);
+    for (let i = 0; i < 10_000; i++) pace.onSetAside(`${i}`);
+    pace.onSetAside("0");
+    expect(["0", "1"].map(pace.isRetry)).toEqual([true, true]);
+    pace.onSetAside("another");
+    expect(["0", "1", "2", "another"].map(pace.isRetry)).toEqual([true, false, true, true]);
+  });
 });

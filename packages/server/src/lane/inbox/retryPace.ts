@@ -1,14 +1,14 @@
 /** Tells the submissions that a lane tries again, and how many of them a step may have. */
 export interface Retries {
-  /** The most of them in a step that begins now, with later ones of their senders. */
+  /** The most retries in a step that begins now, later submissions of their senders included. */
   readonly mostNow: number;
   /** The lane has set the submission aside, and no node has taken a wrapper of it since. */
   isRetry(id: string): boolean;
 }
 
 /**
- * Bounds the time that a lane spends on submissions that it has set aside. Where no node takes them, the wrapper of each may
- * cost a request of its own, and what comes meanwhile waits for the exchange. While nodes take them, they are not bounded.
+ * Bounds the time that a lane spends on submissions that it has set aside. While nodes refuse them, each wrapper may cost a
+ * request of its own, and new submissions wait for the exchange. While nodes take them, nothing is bounded.
  */
 export interface RetryPace extends Retries {
   onSetAside(id: string): void;

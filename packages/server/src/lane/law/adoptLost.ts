@@ -16,10 +16,10 @@ import { adoptWrappers, type LostWrapper } from "../../store/lanes/nonces/lostWr
 import type { Store } from "../../store/store.js";
 
 /**
- * After a failover, the store may have lost its last commits, and the chain may show wrappers of this lane that it does not
- * know. A transaction of the waiver to the marker that decodes is such a wrapper, for an hour after the store has moved to
- * another server. It is stored again, so that the same InnerTx sent again gets the same answer (D18), and it is no
- * foreign use of the key.
+ * After a failover, the store may have lost its last commits, and the chain may show wrappers of this lane that the store
+ * does not know. For an hour after the store has moved to another server, a transaction of the waiver to the marker that
+ * decodes counts as a lost wrapper, not as a foreign use of the key. Storing it again gives the same InnerTx the same
+ * answer when it is sent again (D18).
  */
 export async function adoptIfLost(
   held: HeldLane,

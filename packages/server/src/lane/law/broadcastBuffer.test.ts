@@ -142,7 +142,7 @@ describe("buffered broadcasts", () => {
     const nextLease = await takeLease(store, { ...lane, owner: crypto.randomUUID() }, NEVER_MS);
     await broadcastBuffer.flush();
     expect([published, await stateOf(id)]).toEqual([[], "signed"]);
-    // The buffer is empty, so that a lane that comes back writes nothing of its former lease.
+    // The buffer is empty: the lane writes nothing of its former lease when it has the lease again.
     const written = await broadcastBuffer.storeAlongside(nextLease?.lane ?? lane, async (wrappers) => ({
       wrappers,
       broadcast: [],

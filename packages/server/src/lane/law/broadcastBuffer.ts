@@ -21,8 +21,8 @@ export interface BroadcastBuffer {
   /** Adds wrappers that a node has taken, and notifies the result lines on this replica. */
   add(held: HeldLane, wrappers: readonly BufferedBroadcast[]): void;
   /**
-   * Runs a write of the lane that also stores those of the lane's buffered wrappers that should not wait, which saves a write
-   * of their own. If the write fails, they stay in the buffer, unless the lease is lost.
+   * Runs a write of the lane that also stores the buffered wrappers which should not wait, and so saves a separate write.
+   * If the write fails, the wrappers stay in the buffer, unless the lease is lost.
    */
   storeAlongside<T extends { readonly broadcast: readonly ChangedSubmission[] }>(
     held: HeldLane,
@@ -37,8 +37,8 @@ export interface BroadcastBuffer {
     write: (agesMs: ReadonlyMap<string, number>) => Promise<T>,
   ): Promise<T>;
   /**
-   * Returns the submissions whose broadcasts the store may not have yet. It has the others', so that whoever reads it
-   * afterwards finds every broadcast in one of the two.
+   * Returns the submissions whose broadcasts the store may not have yet. A reader who asks the store afterwards misses no
+   * broadcast: each is in the answer or in the store.
    */
   unstored(): ReadonlySet<string>;
   /**
@@ -56,7 +56,9 @@ export interface BroadcastBufferDependencies {
   readonly log: Logger;
   /** The name of this replica. */
   readonly replica: string;
-  /** The longest time in ms that a wrapper of another replica's submission waits for another write of its lane. */
+  /**
+   * The longest wait, in ms, of a wrapper for another write of its lane, if another replica accepted the submission.
+   */
   readonly flushDelayMs?: number;
   /** The time in ms that a wrapper of this replica's submission waits for its block. */
   readonly blockWaitMs?: number;
@@ -267,7 +269,9 @@ function createEntries(dueAt: (entry: BufferedEntry) => number) {
     /** Takes out entries of a lane. */
     takeOutOf: ({ waiver }: HeldLane, isMeant: IsMeant) =>
       takeOut((entry) => bytesEqual(entry.held.waiver, waiver) && isMeant(entry)),
-    /** Returns the latest lease of each lane of these entries, which writes for its earlier ones. */
+    /**
+     * Returns the latest lease of each lane of these entries. The latest lease writes for the earlier ones.
+     */
     leasesOf(isMeant: IsMeant): HeldLane[] {
       const held = entries.filter(isMeant).map((entry) => entry.held);
       const oldestFirst = held.sort((a, b) => Number(a.epoch - b.epoch));

@@ -12,13 +12,13 @@ import type { Candidate } from "./chainOutcomes.js";
 export interface Executed {
   readonly candidate: Candidate;
   readonly receipt: InclusionReceipt;
-  /** The nonces show that another wrapper carried it than the one that is stored. */
+  /** The nonces show that the stored wrapper did not carry the InnerTx. */
   readonly foreign: boolean;
 }
 
 /**
- * The wrapper that carried an InnerTx: the stored one, another one, or one that the block does not tell. The block is `not shown`
- * where the node does not have it, or has another one at its height.
+ * The wrapper that carried an InnerTx: the stored wrapper, another, or `unknown` where the block does not tell. It is `not
+ * shown` where the node lacks the block, or has a different block at that height.
  */
 export type CarriedBy = "own" | Carrier | "unknown" | "not shown";
 

@@ -24,7 +24,7 @@ export interface Candidate {
  * A node's verdict on a candidate, at one moment. Only `included` decides; `nonceUsed` and `replaced` rest on nonces, and
  * are reasons to look for the proof in a block (D28):
  *
- * - `included`: the InnerTx is in a block. `foreign` if another wrapper carried it than the one that is stored.
+ * - `included`: the InnerTx is in a block. `foreign` if the stored wrapper did not carry the InnerTx.
  * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the InnerTx has no receipt.
  * - `replaced`: the waiver's next nonce is above the candidate's, and the InnerTx has no receipt.
  * - `open`: none of these yet, or the node cannot tell whether there is a receipt.

@@ -23,12 +23,12 @@ export interface Confirmations {
   isBlockAwaited(candidate: Pick<Candidate, "id">): boolean;
   /** Returns true at the first call for a submission, so that the operator is told only once. */
   isFirstReport(candidate: Pick<Candidate, "id">): boolean;
-  /** Makes the next report of a submission its first one again, because this one did not get through. */
+  /** Makes the next report of a submission its first again, because the last report did not get through. */
   withdrawReport(candidate: Pick<Candidate, "id">): void;
 }
 
 export const CONFIRM_MS = 2_000;
-/** Behind one address, one node may have a receipt before another one has its block. */
+/** Behind one address, a node may have a receipt before another node has the receipt's block. */
 export const BLOCK_PATIENCE_MS = 5_000;
 /** An outcome that was first seen this long ago belongs to a submission that has ended. */
 const FORGET_MS = 600_000;

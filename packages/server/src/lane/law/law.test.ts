@@ -162,6 +162,56 @@ describe("the law, over every combination of evidence", () => {
   });
 });
 
+describe("the answer to a send", () => {
+  const CLOSED = "requeue L7 closed";
+  const REQUEUED_OPEN = "requeue L7 open";
+  const ASIDE = "requeue L8 open";
+  const [RESEND, STAY, BROADCAST] = ["resend L8", "stay L11", "broadcast L5"];
+  /**
+   * The decisions by the state: signed, to the first send; signed, to a later send, by a node that is well and by one that is
+   * not; broadcast, by the same two.
+   */
+  const DECISIONS: Record<SendVerdictKind, readonly [string, string, string, string, string]> = {
+    accepted: [BROADCAST, BROADCAST, BROADCAST, BROADCAST, BROADCAST],
+    "nonce too low": [RESEND, RESEND, RESEND, STAY, STAY],
+    occupied: [RESEND, RESEND, RESEND, STAY, STAY],
+    "nonce gap": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
+    "inner too early": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
+    "inner too late": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
+    "waiver unusable": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
+    "not now": [ASIDE, ASIDE, RESEND, STAY, STAY],
+    disputed: [ASIDE, ASIDE, RESEND, ASIDE, STAY],
+    ambiguous: [ASIDE, ASIDE, RESEND, ASIDE, STAY],
+    refused: ["fail L6", ASIDE, RESEND, ASIDE, STAY],
+  };
+  const decisionOf = (state: "signed" | "broadcast", answer: SendAnswer, openWrappers = 0) => {
+    const decision = decide({ state, openWrappers, answer });
+    const isOpen = decision.move === "requeue" ? (decision.isOpen ? " open" : " closed") : "";
+    return `${decision.move} ${decision.clause}${isOpen}`;
+  };
+
+  it.each(Object.values(KINDS))("has its decision in each state: $kind", (verdict) => {
+    const again = { verdict, isFirst: false };
+    expect([
+      decisionOf("signed", { verdict, isFirst: true, isNodeWell: true }),
+      decisionOf("signed", { ...again, isNodeWell: true }),
+      decisionOf("signed", { ...again, isNodeWell: false }),
+      decisionOf("broadcast", { ...again, isNodeWell: true }),
+      decisionOf("broadcast", { ...again, isNodeWell: false }),
+    ]).toEqual(DECISIONS[verdict.kind]);
+    for (const isNodeWell of BOOLEANS) {
+      const first = { verdict, isFirst: true, isNodeWell };
+      expect(decisionOf("broadcast", first)).toBe(decisionOf("broadcast", { ...first, isFirst: false }));
+    }
+  });
+
+  it("that refuses the only send while an earlier wrapper may land queues the submission again", () => {
+    const first = { verdict: KINDS.refused, isFirst: true, isNodeWell: true };
+    expect(decisionOf("signed", first, 1)).toBe(CLOSED);
+    expect(decisionOf("signed", { ...first, isFirst: false }, 1)).toBe(ASIDE);
+  });
+});
+
 function bigintAsText(_: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;
 }

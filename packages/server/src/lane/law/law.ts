@@ -24,21 +24,21 @@ import type { Failure } from "../../model/submission/submission.js";
  *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
  *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
  *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
- *   L10 The wrapper cannot land or run where it stands: a nonce of its sender before it is missing, another wrapper has its
- *       nonce in the pool and may wait for ever itself, the lane has too few to fill the nonces below it, or nobody signs in the lane and
- *       another lane may carry the submission. It is queued again, with the wrapper remembered as open.
+ *   L10 The wrapper cannot land or run where it stands, for one of the reasons of `Misplacement`. The submission is queued
+ *       again, with the wrapper remembered as open.
  *   L11 Otherwise the submission stays as it is.
  *
- * A wrapper is open from its first send until the answer to that send, the only one ever made, shows that no node took
- * it, or until a final block shows its nonce used by another transaction (`store/lanes/nonces/withdrawnWrappers.ts`).
+ * A wrapper is open from its first send until a final block shows its nonce used by another transaction
+ * (`store/lanes/nonces/withdrawnWrappers.ts`). An answer that no node took the wrapper closes it too, if the wrapper was
+ * sent only once.
  */
 
 /** An answer to the send of a submission's present wrapper. */
 export interface SendAnswer {
   readonly verdict: SendVerdict;
   /**
-   * The answer to the first send of these bytes, by the process that signed them and under the same lease: nobody else
-   * can have sent them before.
+   * The answer to the first send of these bytes, by the process and under the lease that signed them. So no earlier send
+   * exists.
    */
   readonly isFirst: boolean;
   /** The node seems to work: what is unclear concerns this wrapper alone (`setAside.ts`). */
@@ -134,7 +134,7 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
     return { move: "requeue", clause: "L7", isOpen: false };
   if (state === "signed" && NOT_TAKEN.has(verdict.kind))
     return { move: "requeue", clause: "L7", isOpen: true };
-  // Another node may have what this one has no room for.
+  // Another node may have the wrapper that this node has no room for.
   const isFull = verdict.kind === "not now" && state === "broadcast";
   if (SET_ASIDE.has(verdict.kind) && isNodeWell && !isFull)
     return { move: "requeue", clause: "L8", isOpen: true };

@@ -9,11 +9,11 @@ import type { Confirmations } from "./confirmations.js";
 import type { Evidence } from "./law.js";
 
 /*
- * A chain that knows no waivers takes a wrapper of price 0 as a plain transaction to the marker: the waiver's nonce is used,
- * and the InnerTx never runs. Where a chain knows them, the InnerTx comes in the same block, directly after its wrapper. So a
- * final block with the wrapper and without its InnerTx, on a chain that has not used the sender's nonce either, shows such
- * a chain. That proves no failure (D28), because another wrapper may still carry the InnerTx: the submission stays as it
- * is. But the lane must not attract more work.
+ * A chain that knows no waivers takes a wrapper of price 0 as a plain transaction to the marker: the waiver's nonce is
+ * used, and the InnerTx never runs. A chain that knows waivers runs the InnerTx in the same block, directly after its
+ * wrapper. So a chain knows no waivers if a final block has the wrapper without its InnerTx and the sender's nonce is
+ * unused. No failure is proven (D28), because another wrapper may still carry the InnerTx: the submission stays as it is.
+ * But the lane must not attract more work.
  */
 
 /** A submission that nonces contradict, and the evidence of final blocks about it. */

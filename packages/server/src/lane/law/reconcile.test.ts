@@ -110,7 +110,7 @@ describe("a reconciled submission", () => {
   const setChain = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
     nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
   };
-  /** Adds a final block with a transaction under this nonce: one that is none of ours, or the one with this hash. */
+  /** Adds a final block with a transaction under this nonce: a foreign one, or the wrapper with this hash. */
   const addFinalBlock = (nonce: bigint, hash: Uint8Array = bytes(32, 99), innerHash?: Uint8Array) => {
     const transaction = { hash, from: bytes(20, 1), nonce, to: undefined, input: new Uint8Array() };
     const blockTransactions = [transaction, ...(innerHash ? [{ ...transaction, hash: innerHash }] : [])];

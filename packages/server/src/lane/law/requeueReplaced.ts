@@ -33,7 +33,7 @@ const MAX_FOREIGN_USES = 2;
 /** The pause of a replaced submission, in ms: a lane that is stopped because of it notices that before. */
 const REPLACED_DELAY_MS = 1_500;
 
-/** Queues replaced submissions, which get other nonces, and finds out whose transactions used the old ones. */
+/** Queues replaced submissions for other nonces, and finds out whose transactions used the old nonces. */
 export async function requeueReplaced(
   held: HeldLane,
   replaced: readonly Replaced[],

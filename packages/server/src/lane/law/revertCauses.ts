@@ -20,8 +20,8 @@ export interface RevertedSubmission {
 }
 
 /**
- * Finds why submissions reverted, after their outcomes are stored: a node runs the call again, once. The cause is an extra. It
- * changes no outcome, and where it does not come in time, lines and records are told without it.
+ * Finds why submissions reverted, after their outcomes are stored: a node runs the call again, once. The cause is an extra.
+ * It changes no outcome; lines and records do not wait for a late cause.
  */
 export interface RevertCauses {
   /** Finds the cause and stores it. @returns the cause, if it is known within {@link Patience.causeMs}. Never rejects. */
@@ -34,10 +34,12 @@ export interface RevertCauses {
   close(): void;
 }
 
-/** Replays that run at the same time, in all and for one key. */
+/** Replays that run at the same time, in total and for one key. */
 const MAX_REPLAYS = 4;
 const MAX_REPLAYS_OF_KEY = 2;
-/** A replay that took longer rests for as long as it took, so that expensive ones take at most half of the time. */
+/**
+ * After a replay that took longer, replays rest for as long, so that expensive replays take at most half of the time.
+ */
 const CHEAP_REPLAY_MS = 50;
 /** Reverts that wait for a replay, in all and of one key. The causes of others are left out. */
 const MAX_WAITING = 100;

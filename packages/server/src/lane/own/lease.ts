@@ -37,9 +37,9 @@ export interface LaneLease {
   forget(): void;
   /** Makes the next `acquire` query the store, because the lane's state has changed there. */
   recheck(): void;
-  /** Releases the lease for another replica, which has some time to take it before this one tries again. */
+  /** Releases the lease for the replica `to`. This replica tries again only after a while. */
   handOver(to: string): Promise<void>;
-  /** Stops renewing the lease, and releases it so that another replica can take it at once. */
+  /** Stops renewing the lease, and releases it, so that another replica can take the lane at once. */
   release(): Promise<void>;
 }
 
@@ -103,7 +103,9 @@ export function createLeaseKeeper(dependencies: LeaseQueryDependencies): LeaseKe
 }
 
 interface LaneLeaseDependencies {
-  /** Runs the query for all leases that are due, or waits for the one that runs, or for that of this lane alone. */
+  /**
+   * Runs the query for all leases that are due. Waits instead for a running query, of all leases or of this lane alone.
+   */
   take(): Promise<void>;
   /** Resolves when no query is running that may take the lease. */
   settled(): Promise<void>;

@@ -69,9 +69,9 @@ export interface LeaseQuery {
 }
 
 /**
- * Takes and renews leases. The statement for all lanes passes over locked rows, so however long somebody holds the row of
- * one lane, the leases of the others are renewed in time. A busy lane's own writes lock its row for a moment, again and
- * again, so for a few lanes at a time a statement of its own waits for the row.
+ * Takes and renews leases. The statement for all lanes passes over locked rows. So a row that stays locked delays the
+ * renewal of no other lease. A busy lane's own writes lock its row for a moment, again and again, so for a few lanes at a
+ * time a statement of its own waits for the row.
  */
 export function createLeaseQuery(
   lanes: ReadonlyMap<Hex, KeptLane>,

@@ -33,6 +33,12 @@ describe("the spread of lanes over replicas", () => {
     expect(planHandovers(replicas, lanes)).toEqual([{ waiver: "w03", from: "a", to: "b" }]);
   });
 
+  it("begins with the replicas that are furthest apart, so that few lanes move", () => {
+    const replicas = ["a", "c", "b"].map((id) => replica(id, ...names(4)));
+    const lanes = ["a", "a", "a", "b"].map((owner, i) => lane(`w0${i}`, owner));
+    expect(planHandovers(replicas, lanes)).toEqual([{ waiver: "w00", from: "a", to: "c" }]);
+  });
+
   it("hands nothing to or from a replica that is not alive", () => {
     const lanes = [lane("w00", "dead"), lane("w01", "dead"), lane("w02")];
     expect(planHandovers([replica("a", ...names(3))], lanes)).toEqual([]);

@@ -9,29 +9,30 @@ export interface Handover {
 }
 
 /**
- * Plans which lanes change their owner, so that each replica has its share. A lane goes from a replica to one that has its
- * key and at least two lanes less: never for a difference of one, which would move it back and forth. Every replica that reads
- * the same makes the same plan, and carries out its own part. A lane without an owner is left to whoever takes it first.
+ * Plans the changes of owner that give each replica its share of the lanes. A lane moves to a replica that has its key and
+ * at least two lanes less. For a difference of one, a lane would move back and forth. Replicas that read the same rows make
+ * the same plan, and each carries out its own part. The first replica that takes a lane without an owner keeps it.
  */
 export function planHandovers(
   replicas: readonly LiveReplica[],
   lanes: readonly OwnedLane[],
 ): readonly Handover[] {
   const counts = new Map(replicas.map(({ id }) => [id, 0]));
+  const countOf = (id: string) => counts.get(id) ?? 0;
   const owners = new Map<string, string>();
   for (const { waiver, owner } of lanes) {
     if (owner === undefined || !counts.has(owner)) continue;
     owners.set(waiver, owner);
-    counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    counts.set(owner, countOf(owner) + 1);
   }
   const handovers = new Map<string, Handover>();
   for (;;) {
-    const next = bestHandover(replicas, owners, counts);
+    const next = bestHandover(replicas, owners, countOf);
     if (next === undefined) return [...handovers.values()].filter(({ from, to }) => from !== to);
     const { waiver, from, to } = next;
     owners.set(waiver, to);
-    counts.set(from, (counts.get(from) ?? 0) - 1);
-    counts.set(to, (counts.get(to) ?? 0) + 1);
+    counts.set(from, countOf(from) - 1);
+    counts.set(to, countOf(to) + 1);
     handovers.set(waiver, { waiver, from: handovers.get(waiver)?.from ?? from, to });
   }
 }
@@ -40,13 +41,13 @@ export function planHandovers(
 function bestHandover(
   replicas: readonly LiveReplica[],
   owners: ReadonlyMap<string, string>,
-  counts: ReadonlyMap<string, number>,
+  countOf: (replica: string) => number,
 ): Handover | undefined {
   let best: Handover | undefined;
   let widest = 1;
   for (const [waiver, from] of owners) {
     for (const { id: to, waivers } of replicas) {
-      const difference = (counts.get(from) ?? 0) - (counts.get(to) ?? 0);
+      const difference = countOf(from) - countOf(to);
       if (difference <= widest || !waivers.includes(waiver)) continue;
       best = { waiver, from, to };
       widest = difference;

@@ -7,7 +7,10 @@ import { planHandovers } from "./spread.js";
 
 /** Spreads the lanes over the replicas that are alive and have their keys. */
 export interface Spreading {
-  /** Stops, and records that this replica has ended. Call it before its lanes are released, so that none is handed to it. */
+  /**
+   * Stops, and records that this replica has ended. Call it before the lanes are released, so that this replica is handed
+   * no lane.
+   */
   close(): Promise<void>;
 }
 
@@ -22,7 +25,7 @@ export interface SpreadingDependencies
 /** The longest time between two reads of the other replicas, in ms. */
 const ROUND_MS = 1_000;
 
-/** Starts to record that this replica is alive, and to hand over the lanes that it has above its share. */
+/** Starts to record that this replica is alive, and to hand over its lanes above its share. */
 export function startSpreading(dependencies: SpreadingDependencies): Spreading {
   const { store, chainRef: chain, replica: id, log, options } = dependencies;
   const timer = createWakeableTimer();

@@ -177,8 +177,8 @@ async function openWrappersOf(
 }
 
 /**
- * Finds the wrappers that the node has, and counts them as broadcast. A strict pool that holds a wrapper may answer to
- * the same bytes that their nonce is too low, because it expects the next one.
+ * Finds the wrappers that the node has, and counts them as broadcast. A strict pool that holds a wrapper expects the next
+ * nonce, and may call the nonce of the same bytes too low.
  */
 async function addKnown(
   held: HeldLane,
@@ -187,7 +187,7 @@ async function addKnown(
 ): Promise<ReadonlySet<string>> {
   if (submissions.length === 0) return new Set();
   const known = await chain.knowsTransactions(submissions.map(({ wrapperHash }) => wrapperHash));
-  // A node that has the wrapper has accepted it, whatever it answers to the same bytes.
+  // A node that has the wrapper has accepted it, even if the node answers otherwise to the same bytes.
   const found = submissions.filter(
     (submission, i) => known[i] && isBroadcast({ submission, verdict: { kind: "accepted" }, isFirst: false }),
   );
@@ -196,10 +196,10 @@ async function addKnown(
 }
 
 /**
- * Queues again submissions whose nonce is occupied in the pool, where both wrappers could wait for ever: the one in the pool waits
- * for nonces below it, and the lane signs nothing for those nonces while this submission is not broadcast. That is so for a
- * withdrawn wrapper of the lane, and for any wrapper above a free nonce, such as one that the store has lost in a failover.
- * The others stay: the chain will show whose wrapper it was.
+ * Queues again submissions whose nonce is occupied in the pool, where both wrappers could wait for ever: the pool's wrapper
+ * waits for nonces below, and the lane signs nothing below while this submission is not broadcast. The pool's wrapper is a
+ * withdrawn one of the lane, or stands above a free nonce, such as a wrapper that the store has lost in a failover. Other
+ * submissions stay: the chain will show whose wrapper holds the nonce.
  */
 async function requeueOccupied(
   held: HeldLane,

@@ -25,9 +25,9 @@ export interface Broadcaster {
   /** Tells the submissions that were set aside before, and how many of them the next `send` should have. */
   readonly retries: Retries;
   /**
-   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers. Of new
-   * wrappers, those at the end whose submissions were set aside before go in an exchange of their own, so that the others do not
-   * wait for their answers.
+   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers.
+   * Retries at the end of the new wrappers go in an exchange of their own, so that no other wrapper waits for the answers
+   * to retries.
    * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
    */
   send(held: HeldLane, submissions: readonly InFlightSubmission[], options: SendOptions): Promise<void>;
@@ -94,8 +94,8 @@ interface SendPartOptions extends SendOptions {
 }
 
 /**
- * The place from which on there are only senders of retries; the end if there are some before it too, since a sender's nonces
- * are judged in one exchange.
+ * The place from which on all senders have retries. It is the end if such a sender also has a wrapper before it, since a
+ * sender's nonces are judged in one exchange.
  */
 function firstOfRetries(submissions: readonly InFlightSubmission[], { isRetry }: Retries): number {
   const retried = submissions.filter(({ id }) => isRetry(id));

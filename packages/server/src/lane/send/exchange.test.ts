@@ -6,7 +6,7 @@ const WRAPPERS = [1, 2, 3, 4].map((fill) => new Uint8Array(4).fill(fill));
 const SILENCE: RpcOutcome = { error: new RpcUnavailableError("no answer", "unknown") };
 const ANSWER: RpcOutcome = { error: new NodeRpcError(-32_000, "no") };
 
-/** Exchanges with a node that gives no answer to a request with one of these wrappers, and perhaps none to reads. */
+/** Exchanges with a node that answers no request with a culprit, and reads only if `answersReads`. */
 function exchangeWith(options: { readonly culprits: readonly number[]; readonly answersReads: boolean }) {
   const requests: number[][] = [];
   const exchange = createExchange({

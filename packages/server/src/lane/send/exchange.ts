@@ -21,7 +21,10 @@ export function createExchange(chain: Pick<NodeClient, "sendRawTransactions" | "
   };
 }
 
-/** Sends each wrapper alone. Where a node answers nothing else either, the first one ends that: an outage costs one time-out. */
+/**
+ * Sends each wrapper alone. If the node answers neither a wrapper nor the read beside it, no more are sent: an outage costs
+ * one time-out.
+ */
 async function sendSingly(
   raws: readonly Uint8Array[],
   chain: Pick<NodeClient, "sendRawTransactions" | "blockNumber">,

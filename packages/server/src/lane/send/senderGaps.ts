@@ -3,9 +3,8 @@ import type { NodeClient } from "../../chain/client/nodeClient.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 
 /**
- * The nonces of senders that the node did not take. A pool that holds nonces with gaps accepts a sender's later
- * transaction although it has refused the earlier one, and the later one can never run. Such an acceptance must not be
- * reported as a success.
+ * The nonces of senders that the node did not take. A pool that holds nonces with gaps may refuse a sender's transaction
+ * and still accept the sender's next, which can never run. Such an acceptance must not be reported as a success.
  */
 export interface SenderGaps {
   /**
@@ -98,7 +97,7 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
   };
 }
 
-/** A submission that cannot run where it stands, because an earlier nonce of its sender is missing. */
+/** A submission that cannot run at its waiver nonce, because an earlier nonce of its sender is missing. */
 export interface MissingPredecessor {
   readonly submission: InFlightSubmission;
   /** The sender's nonce that is neither used nor carried by a wrapper in front. */

@@ -1,12 +1,12 @@
 import type { SendVerdictKind } from "@gas-waiver/protocol";
 
 /**
- * Tells an unwell node from a wrapper that no node takes (D28). A node that gives any other wrapper of the same exchange a
- * clear answer is well, and so is one that did within {@link PROBE_MS} before the exchange and answers now, if only with
- * errors that nobody knows. Where all other answers are unclear, one submission is set aside, to let another try. If that one gets no
- * clear answer either, the node seems unwell: then one more is set aside each {@link PROBE_MS}, until it takes something.
- * A clear answer to a wrapper that was sent to find this out shows that the node is well, also for the unclear answers that
- * came before.
+ * Tells an unwell node from a wrapper that no node takes (D28). A node is well if it gives another wrapper of the same
+ * exchange a clear answer. A node is also well if its last clear answer is at most {@link PROBE_MS} older than the exchange
+ * and it answers now, even with unknown errors. Where all answers are unclear, one submission is set aside, to let another
+ * try. If the next submission gets no clear answer either, the node seems unwell: then one more is set aside each {@link
+ * PROBE_MS}, until the node takes a wrapper. A clear answer to a wrapper that was sent as a probe also settles the unclear
+ * answers before.
  */
 export interface SetAsideProbe {
   /** An exchange begins. */
@@ -120,7 +120,9 @@ const MIN_WAKE_MS = 2_000;
 const MIN_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
 
-/** Returns the pause of a submission that is set aside, in ms. It grows with each wrapper that was signed for it. */
+/**
+ * Returns the pause of a submission that is set aside, in ms. The pause grows with each wrapper of the submission.
+ */
 export function setAsidePauseMs(signings: number): number {
   return Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(Math.max(0, signings - 1), 10));
 }

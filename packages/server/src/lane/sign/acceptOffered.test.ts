@@ -121,7 +121,7 @@ describe("offers to a lane that knows its queue as empty", () => {
     const answer = context.laneOffers.offer([newSubmissionOf(1)]);
     expect(await takeOffers(context)).toBeUndefined();
     expect(await answer).toBeUndefined();
-    // A node that is slow for ever would cost each of them that time.
+    // A node that stays slow would cost each of the next tests as much time.
     hangs = false;
     await assign(lane, { limit: 10, due: 0 }, context);
     expect(await context.laneOffers.offer([newSubmissionOf(1)])).toBeUndefined();

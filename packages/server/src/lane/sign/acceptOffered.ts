@@ -18,10 +18,10 @@ import { type SignedPlaced, signPlaced, toInFlight } from "./signPlaced.js";
 const NONCES_MS = 20;
 
 /**
- * Accepts and signs what was offered to the lane, in one write, where the lane remembers that its queue was empty and each
- * submission is its sender's next. What it decides is what `assign` would: the waiver nonces go on above those that are assigned.
- * @returns what is accepted and signed now, in the order of the waiver nonces, and is to be sent; undefined if nothing was offered,
- *   or all of it was declined.
+ * Accepts and signs the lane's offers in one write, if the lane remembers its queue as empty and each submission is its
+ * sender's next. The decisions are those of `assign`: waiver nonces go on above the assigned ones.
+ * @returns the submissions to send now, in the order of the waiver nonces; undefined if no offer came, or every offer was
+ *   declined.
  * @throws if the write fails.
  */
 export async function acceptOffered(
@@ -125,7 +125,7 @@ async function noncesFor(
   return nonces;
 }
 
-/** Whether it is its sender's turn, and this waiver may carry it. */
+/** Whether the submission is its sender's next, and this waiver may carry it. */
 function isNext(
   { sender, senderNonce, innerRaw }: NewSubmission,
   nonces: ChainNonces,

@@ -75,7 +75,7 @@ describe("an assignment", () => {
       last = (await assign(lane, { limit: 20, due: 0 }, context)).signed.length;
       signedLong += last;
     }
-    // As if no block had come for a minute: all that is left has its place before that of whoever comes now.
+    // As if no block had come for a minute: the waiting submissions come before every new one.
     await store.pool.query("update unfinished set look_at = look_at - interval '1 minute'");
     const other = newSubmissionOf(31);
     await accept(store, { chain: lane.chain, origin: randomUUID() }, [other]);

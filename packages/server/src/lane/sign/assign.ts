@@ -53,8 +53,8 @@ export async function assign(
 }
 
 /**
- * Returns the chain's next nonce of the waiver. A node that is a moment behind may not have a block in which something else has used
- * the one that it tells.
+ * Returns the chain's next nonce of the waiver. A node that lags by a block may tell a nonce that a foreign transaction has
+ * used in the block.
  */
 export function nextWaiverNonce(
   { waiver }: HeldLane,
@@ -129,7 +129,7 @@ async function handleNotReady(
 }
 
 /**
- * Fails the submissions that waited too long for their turn, unless one of their wrappers may still land (L9).
+ * Fails the submissions that waited too long for their turn, unless a wrapper of the submission may still land (L9).
  * @returns the ids of those that have failed.
  */
 async function failUnsent(
@@ -192,7 +192,7 @@ async function signAndStore(
   return { signed: inFlight, waits };
 }
 
-/** Leaves out what the custody does not sign at present, and what the sender has behind it. */
+/** Leaves out submissions that the custody does not sign at present, and later ones of the sender. */
 function beforeRefused(plan: SenderPlan, { laneSigner }: LaneContext): SenderPlan {
   const refused = plan.ready.findIndex(({ id }) => laneSigner.isRefused(id));
   return refused < 0 ? plan : { ...plan, ready: plan.ready.slice(0, refused) };

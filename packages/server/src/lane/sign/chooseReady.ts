@@ -29,7 +29,7 @@ export interface ChosenReady {
 }
 
 /**
- * The part of a lane's places in flight that one API key leaves to the others, and one sender of the key to the other
+ * The part of a lane's places in flight that each API key leaves to other keys, and each sender of a key to its other
  * senders. Without it, a single long row would fill the lane, and everybody else would wait for a block.
  */
 export const RESERVED = 1 / 40;
@@ -41,9 +41,9 @@ export function placesIn(maxInFlight: number): { readonly ofSender: number; read
 }
 
 /**
- * Chooses the ready submissions that come first in the turns of the API keys, so many of each sender and each key as their
- * shares allow. Senders with a submission that was signed before come last, and those with a retry behind all: if a node
- * refuses it again, no other wrapper of the step has a nonce above it.
+ * Chooses ready submissions in the turns of the API keys, up to the share of each sender and each key. Senders with a
+ * submission that was signed before come later, and senders with a retry last: if a node refuses the retry again, no other
+ * wrapper of the step has a nonce above it.
  */
 export function chooseReady(
   plans: readonly SenderPlan[],
@@ -56,7 +56,7 @@ export function chooseReady(
     return ready.slice(0, Math.max(0, Math.min(room.ofSender, places.ofSender - inFlight)));
   });
   const takenOfKey = new Map<string, number>();
-  // A sender's later nonces wait for an earlier one that found no place, also those that came under another key.
+  // A sender's nonces wait for an earlier nonce of the sender that found no place, under any key.
   const withoutPlace = new Set<string>();
   const takePlace = ({ keyId, sender }: QueuedSubmission) => {
     const taken = takenOfKey.get(keyId) ?? 0;

@@ -17,7 +17,9 @@ useTestStore("perTest", async (opened) => {
 });
 
 describe("an assignment of a lane that knows its queue as empty", () => {
-  /** The context of a lane after a step that found nothing, with what this replica accepts and the number of readings. */
+  /**
+   * The context of a lane after a step that found nothing, this replica's accepted work, and the number of readings.
+   */
   async function known(nonces?: () => Promise<bigint[]>) {
     const readings: string[] = [];
     const pool = {

@@ -58,8 +58,8 @@ interface Gathered {
 }
 
 /**
- * Gathers what a step decides by. If the lane remembers its nonces and that its queue was empty, what this replica has accepted
- * since is all there is. Otherwise the store is read, and the nonces of the expected senders are fetched beside that.
+ * Gathers the evidence for a step. A lane that remembers its nonces and an empty queue needs only the submissions that this
+ * replica has accepted since. Any other lane reads the store, and fetches the nonces of the expected senders meanwhile.
  */
 export async function gatherEvidence(
   held: HeldLane,
@@ -130,7 +130,7 @@ async function workOf(
     retries,
     maxInFlight,
   };
-  // A full lane signs nothing, but looks for a gap below its nonces, for which it would wait for ever.
+  // A full lane signs nothing, but looks for a gap below its nonces: with a gap, the lane would wait for ever.
   return { snapshot, senders: free > 0 ? senders : [], room, parties };
 }
 

@@ -2,8 +2,8 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import type { Placed } from "./placement.js";
 
 /**
- * Gives the submissions that a custody has begun to sign the nonces under which it did, so that no signature is wasted. The
- * others get the remaining nonces in their order. No later nonce of a sender comes before an earlier one.
+ * Keeps the nonces of submissions that a custody has begun to sign, so that no signature is wasted. The other submissions
+ * get the remaining nonces in their order. No later nonce of a sender comes before an earlier one.
  * @param placed the submissions in the order of their waiver nonces, those of each sender in the order of their nonces.
  * @param begun the waiver nonces by the ids of the submissions.
  * @returns in the order of the waiver nonces; `placed` itself where the order of a sender allows nothing else.

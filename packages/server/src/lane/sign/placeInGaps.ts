@@ -11,8 +11,8 @@ import { requeueMisplaced } from "../law/requeueMisplaced.js";
 import { lowestFreeNonce, type Placed, planGaps } from "./placement.js";
 
 /**
- * Places the submissions at the lowest free waiver nonces, or queues those of the lane again that stand above a gap which
- * nothing fills.
+ * Places the submissions at the lowest free waiver nonces. If they are too few to fill the gaps, the highest submissions of
+ * the lane are queued again instead.
  * @returns undefined if some were queued again: then take another step.
  */
 export async function placeInGaps(

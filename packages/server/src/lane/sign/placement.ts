@@ -93,9 +93,9 @@ const noncesOf = (assigned: readonly AssignedNonce[]) =>
   new Set(assigned.map(({ waiverNonce }) => waiverNonce));
 
 /**
- * The submissions that go back to the queue, because so few ready ones cannot fill the gaps: the highest of the lane,
- * and their senders' others above the gap, so that no later nonce of a user is sent before an earlier one. A user's
- * nonce lets an InnerTx run only once, so a second wrapper of it does no harm.
+ * Returns the submissions that go back to the queue because the ready ones cannot fill the gaps: the highest of the lane.
+ * Every other submission of these senders above the gap goes back too, so that no later nonce of a sender is sent before an
+ * earlier one. A second wrapper does no harm, because the sender's nonce lets an InnerTx run only once.
  */
 function submissionsToRequeue(
   first: bigint,

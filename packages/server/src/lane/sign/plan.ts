@@ -44,7 +44,7 @@ export function planSender(
     if (senderNonce < next) {
       late.push(submission);
     } else if (senderNonce === turn && isSetAside) {
-      // It comes when its pause is over, and the ones behind it wait for it.
+      // The submission is ready again after its pause, and the sender's later ones wait until then.
       waitsForOwn = true;
     } else if (senderNonce === turn) {
       ready.push(submission);

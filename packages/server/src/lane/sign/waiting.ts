@@ -9,9 +9,9 @@ import { postponeQueued } from "../../store/transitions/postponeQueued.js";
 import type { LaneContext } from "../context.js";
 import type { SenderPlan } from "./plan.js";
 
-// Submissions that are ahead of their turn wait beside the queue, so that they take no place in a step. Of each
-// sender only the first is read again after a pause. The others are parked: they are read with it, or with a new
-// submission of their sender. A step that takes submissions out of the queue unparks the next one.
+// Submissions that are ahead of their turn wait beside the queue, so that they take no place in a step. Of each sender only
+// the first is read again after a pause. The rest are parked, and read with the first or with a new submission of the
+// sender. A step that takes submissions out of the queue unparks the next one.
 
 /** The pause before a submission that is ahead of its turn is planned again. */
 const EARLY_MS = 250;

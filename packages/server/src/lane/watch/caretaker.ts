@@ -34,16 +34,16 @@ interface WatchedLane {
 
 const ROUND_MS = 1_000;
 /**
- * A lane that was not seen without an owner for this long is forgotten. It is kept for a while, because another caretaker
- * may hold it between two rounds, and its confirmations would begin to wait anew.
+ * A lane that had an owner for this long is forgotten. Another caretaker may hold the lane between two rounds; forgetting
+ * the lane at once would begin the wait for its confirmations anew.
  */
 const FORGET_MS = 300_000;
 /** Nobody sends new work to such a lane, so it needs no breaker. */
 const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} };
 
 /**
- * Starts to watch the lanes without an owner. In each round it takes the lease of one lane after the other, reconciles it
- * with the chain, and gives the lease back, so that a replica with the key can have it.
+ * Starts to watch the lanes without an owner. In each round it takes the lease of one lane after the other, reconciles the
+ * lane with the chain, and gives the lease back to be free for a replica with the key.
  */
 export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
   const { store, chainRef, options, log, statuses } = dependencies;
@@ -69,7 +69,7 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
     }
   };
   const round = async () => {
-    // The lane of an account that this replica has takes its lease by itself, unless it is retired.
+    // A lane takes its own lease if this replica has its account, unless the lane is retired.
     const waivers = statuses.lanes
       .filter(isUnwatched)
       .filter(({ waiver, state }) => state === "retired" || !dependencies.isOwn(waiver))

@@ -10,10 +10,10 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { WatchContext } from "../context.js";
 
 /*
- * A chain that was restored from a backup, or a node of another chain with the same beginning, does not know blocks that the
- * store knows as final. Such a chain has used nonces once that it will use again, so the lane stops. A node that merely
- * lags says the same for a while. So a low nonce alone proves nothing: the node must show another block at the height of a
- * final one, or a head of just now below that height, and go on doing so.
+ * A chain that was restored from a backup, or a node of another chain with the same beginning, lacks blocks that the store
+ * knows as final. Such a chain would use the same nonces a second time, so the lane stops. A node that merely lags also
+ * lacks blocks for a while, so a low nonce alone proves nothing. Over some time, the node must show another block at the
+ * height of a final one, or a recent head below that height.
  */
 
 /** A node's view of the last final block of a lane. */

@@ -31,8 +31,8 @@ interface WaiverNonce {
 }
 
 /**
- * Compares what the store has in blocks with the node's blocks and nonces: for each waiver the newest inclusion, and the one with
- * the highest nonce. Blocks refer to those before them, so where these are there, the earlier ones are too.
+ * Compares what the store has in blocks with the node's blocks and nonces: for each waiver the newest inclusion, and the
+ * one with the highest nonce. Each block refers to its parent, so a node with these blocks has the earlier ones too.
  * @returns for each waiver an inclusion that the node does not show; undefined if there is none.
  */
 export async function findLostInclusions(

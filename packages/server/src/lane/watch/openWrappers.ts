@@ -11,13 +11,13 @@ import type { WatchContext } from "../context.js";
 import { reconcile } from "../law/reconcile.js";
 
 /**
- * Finds out what became of withdrawn wrappers of a lane that may still land (D28). Until then their submissions cannot fail, and
- * one that waits in the queue does not know that it has run.
+ * Finds the fate of withdrawn wrappers that may still land (D28). While the fate is open, a wrapper's submission cannot
+ * fail, and may wait in the queue although it has run.
  */
 export interface OpenWrapperSearch {
   /**
-   * Looks at the open wrappers whose nonces the chain has used, some of them at a time, and not more often than once a second.
-   * Costs one query of the store where there are none.
+   * Looks at some of the open wrappers whose nonces the chain has used, at most once a second. Without open wrappers, this
+   * costs one query of the store.
    */
   run(held: HeldLane): Promise<void>;
 }
@@ -75,8 +75,9 @@ export function createOpenWrapperSearch(
 }
 
 /**
- * Closes the wrappers under this nonce that can never land, because a final block shows another transaction there. One that
- * landed itself stays open until its submission is included: in another lane, the submission is planned again at once.
+ * Closes the wrappers under this nonce that can never land, because a final block shows another transaction there. A
+ * wrapper that landed stays open until its submission is included. A submission that is by now in another lane is planned
+ * again at once.
  * @returns false if no final block shows who used the nonce.
  */
 async function judge(

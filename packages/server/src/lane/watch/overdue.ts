@@ -12,9 +12,9 @@ import { missingPredecessors, readSenderTurns, type SenderTurns } from "../send/
 /** The wrappers of one lane that wait too long for a block. */
 export interface Overdue {
   /**
-   * Sends them again, the same bytes. A submission whose sender's nonce the chain has used is reconciled instead: its wrapper
-   * can land no more, since another one carried the InnerTx, or another transaction has the nonce. While it kept the waiver's
-   * next nonce, the lane would stand still.
+   * Sends them again, the same bytes. A submission whose sender's nonce the chain has used is reconciled instead: another
+   * wrapper carried the InnerTx, or another transaction has the nonce. Its own wrapper can land no more, and would stop the
+   * lane if it held the waiver's next nonce.
    */
   settle(held: HeldLane, now: OverdueMoment): Promise<void>;
 }
@@ -81,11 +81,10 @@ function createBlockCount() {
 }
 
 /**
- * Queues what cannot run where it stands: the sender's nonce before it is neither used nor carried by a wrapper in
- * front, because that one failed or was queued again itself. While a pool keeps such a wrapper, those behind
- * it wait too. But a wrapper that a pool keeps may still land, so only what the node has dropped is queued, with its
- * sender's others behind it.
- * @returns the ids that are not to be sent again.
+ * Queues submissions that cannot run, because the sender's previous nonce failed or was queued again: no wrapper in front
+ * carries the nonce. While a pool keeps such a wrapper, the wrappers behind it wait too. But a wrapper in a pool may still
+ * land, so a submission is queued only after the node has dropped its wrapper, and with it the sender's later ones.
+ * @returns the ids whose wrappers are not to be sent again.
  */
 async function requeueStuck(
   held: HeldLane,

@@ -10,10 +10,10 @@ const MAX_BLOCKS_WITHOUT = 5n;
 const BATCH = 200;
 
 /**
- * Releases what is in flight in a lane in which nobody signs (L10): a nonce that the pool has lost holds up all wrappers
- * above it, and nobody can fill it. Once the chain has not passed the waiver's next nonce for some blocks and as long as
- * `resendAfterMs`, the submissions that another lane may carry go back to the queue, which the lane directory empties into
- * other lanes. The InnerTx's own nonce lets it run once, however many wrappers carry it.
+ * Releases submissions in flight in a lane in which nobody signs (L10). There, a nonce that the pool has lost stays
+ * unfilled and holds up all wrappers above. The release begins after some blocks and `resendAfterMs` in which the waiver's
+ * next nonce stayed the same. Submissions that another lane may carry then go back to the queue, and the lane directory
+ * moves them to other lanes. The InnerTx's own nonce lets it run once, however many wrappers carry it.
  * @param now a monotonic clock in ms.
  */
 export function createForsakenRelease(

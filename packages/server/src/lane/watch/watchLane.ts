@@ -20,8 +20,8 @@ export interface LaneWatchContext extends WatchContext {
 type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
 /**
- * Follows the chain for a lane that this replica signs for. It rests while nothing is in flight or in a block that is not
- * final, and nothing else calls it.
+ * Follows the chain for a lane that this replica signs for. It rests while the lane has nothing in flight and nothing in a
+ * block that is not final, unless it is called.
  */
 export class LaneWatch {
   readonly #watcher: Watcher;

@@ -21,9 +21,9 @@ export interface SavedSigned {
 }
 
 /**
- * queued → signed: stores the waiver nonces and the signed bytes, before anything is sent. The same statement takes
- * the step signed → broadcast for the wrappers in `broadcast`, as {@link saveBroadcast} does. A submission moves only if it is
- * still in the lane, and nobody has signed it since it was read: whether the next send is its first depends on that.
+ * queued → signed: stores the waiver nonces and the signed bytes, before anything is sent. The same statement takes the
+ * step signed → broadcast for the wrappers in `broadcast`, as {@link saveBroadcast} does. A submission moves only if the
+ * lane still has it and no other wrapper was signed since the read. So the next send is the first one.
  * @throws {@link LeaseLostError}
  */
 export async function saveSigned(

@@ -60,7 +60,7 @@ export async function readShortQueue(
   );
   const nonces = snapshotNonces(rows[0]);
   const queue = rows.filter(({ id }) => id !== null);
-  // Whoever has what is in flight and what is queued, it is within the places of one.
+  // If the lane's submissions in flight and in its queue fit into the places of one sender, no sender has too many.
   if (placesOfSender === undefined || nonces.assigned.count + queue.length > placesOfSender) return undefined;
   if (queue.length > MOST || !isWhole(queue)) return undefined;
   const readyTurns = turnsOf(
