@@ -1,4 +1,4 @@
-import { bytesToHex, ProtocolError, parseInnerTx, recoverSender } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, ProtocolError, parseInnerTx, recoverSender } from "@gas-waiver/protocol";
 
 /** The bounds of one request. */
 export interface PartBounds {
@@ -44,7 +44,7 @@ export function partsOf(
 }
 
 /** Returns the sender; undefined for bytes of which no sender can be told. */
-function senderOf(text: string): string | undefined {
+export function senderOf(text: string): Hex | undefined {
   try {
     return bytesToHex(recoverSender(parseInnerTx(text)));
   } catch (error) {

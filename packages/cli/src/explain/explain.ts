@@ -1,12 +1,30 @@
 import type { WaiverClient } from "@gas-waiver/client";
-import { type ErrorBody, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
-import type { Abi } from "./abi.js";
+import { type ErrorBody, errorBodyOf, type Hex, ProtocolError } from "@gas-waiver/protocol";
+import type { Abi, DecodedData } from "./abi.js";
 import { conclude } from "./conclusion.js";
 import { type DecodedTransaction, decodeRaw } from "./decodedTransaction.js";
-import { type Explanation, revertDataOf } from "./explanation.js";
-import { NodeReader } from "./nodeFacts.js";
-import { ServiceReader } from "./serviceFacts.js";
+import { type NodeFacts, NodeReader } from "./nodeFacts.js";
+import { type ServiceFacts, ServiceReader } from "./serviceFacts.js";
 import type { Subject } from "./subject.js";
+
+/** Everything that service and node tell of one transaction. A part that nobody could tell is undefined. */
+export interface Facts {
+  readonly subject: Subject;
+  readonly transaction: DecodedTransaction | undefined;
+  /** The decoder's refusal, for bytes that are no transaction. */
+  readonly unreadable: ErrorBody | undefined;
+  readonly node: NodeFacts;
+  readonly service: ServiceFacts;
+  /** The call and the contract's own error, as far as the given ABIs know them. */
+  readonly call: DecodedData | undefined;
+  readonly revert: DecodedData | undefined;
+}
+
+/** The facts with the conclusion in a sentence, and the steps to take. */
+export interface Explanation extends Facts {
+  readonly summary: string;
+  readonly next: readonly string[];
+}
 
 export interface ExplainOptions {
   readonly client: WaiverClient;
@@ -22,43 +40,48 @@ export async function explain(
   subject: Subject,
   { client, url, rpcUrl, abi, signal }: ExplainOptions,
 ): Promise<Explanation> {
-  const service = new ServiceReader(url, client, signal);
-  const node = new NodeReader(rpcUrl, signal);
-  const { transaction: decoded, unreadable } = decode(subject);
-  const name = subject.kind === "id" ? subject.id : (decoded?.hash ?? nameOf(subject));
-  const record = name === undefined ? undefined : await service.record(name);
-  const hash = record?.txHash ?? (subject.kind === "id" ? undefined : name);
-  const transaction = decoded ?? (hash === undefined ? undefined : await onNode(node, hash));
-  const wrapperHash = record && "wrapperHash" in record ? record.wrapperHash : undefined;
-  const isDryRun = subject.kind === "raw" && record === undefined && unreadable === undefined;
-  const facts = {
-    subject,
-    ...(transaction && { transaction }),
-    ...(unreadable && { unreadable }),
-    node: await node.facts({ hash, transaction, wrapperHash, sender: transaction?.from ?? record?.sender }),
-    service: await service.facts(record, transaction, isDryRun ? subject.raw : undefined),
+  const serviceReader = new ServiceReader(client, signal);
+  const nodeReader = new NodeReader(rpcUrl, signal);
+  const { decoded, unreadable } = decode(subject);
+  const ownHash = subject.kind === "hash" ? subject.hash : decoded?.hash;
+  const name = subject.kind === "id" ? subject.id : ownHash;
+  const record = name === undefined ? undefined : await serviceReader.record(name);
+  const hash = record?.txHash ?? ownHash;
+  const transaction = decoded ?? (hash === undefined ? undefined : await nodeReader.transaction(hash));
+  const isNew = record === undefined && decoded !== undefined;
+  const node = await nodeReader.facts(hash, transaction, record);
+  const service = {
+    url,
+    ...(await serviceReader.facts(
+      record,
+      transaction,
+      isNew && subject.kind === "raw" ? subject.raw : undefined,
+    )),
   };
-  const data = revertDataOf(facts);
   const call = transaction && abi?.decode("function", transaction.data);
-  const revert = data === undefined ? undefined : abi?.decode("error", data);
-  const all = { ...facts, ...(call && { call }), ...(revert && { revert }) };
-  return { ...all, ...conclude(all) };
+  const data = revertDataOf({ service, node });
+  const revert = data && abi?.decode("error", data);
+  const facts = { subject, transaction, unreadable, node, service, call, revert };
+  return { ...facts, ...conclude(facts) };
 }
 
-/** A node that gives no answer is told of by its facts. */
-async function onNode(node: NodeReader, hash: string): Promise<DecodedTransaction | undefined> {
-  return await node.transaction(hash).catch(() => undefined);
-}
-
-function nameOf(subject: Subject): string | undefined {
-  return subject.kind === "hash" ? subject.hash : undefined;
-}
-
-function decode(subject: Subject): {
-  readonly transaction?: DecodedTransaction;
-  readonly unreadable?: ErrorBody;
-} {
+function decode(subject: Subject): { decoded?: DecodedTransaction; unreadable?: ErrorBody } {
   if (subject.kind !== "raw") return {};
-  const decoded = decodeRaw(subject.raw);
-  return decoded instanceof ProtocolError ? { unreadable: errorBodyOf(decoded) } : { transaction: decoded };
+  try {
+    return { decoded: decodeRaw(subject.raw) };
+  } catch (error) {
+    if (error instanceof ProtocolError) return { unreadable: errorBodyOf(error) };
+    throw error;
+  }
+}
+
+/** Returns the data of a contract's own error: of the record, because nodes forget old states, of the node, or of the dry run. */
+export function revertDataOf({ service, node }: Pick<Facts, "service" | "node">): Hex | undefined {
+  const { record, check } = service;
+  const kept = record?.error?.details?.revertData;
+  if (typeof kept === "string" && kept.startsWith("0x")) return kept as Hex;
+  const simulation = check?.success ? check.simulation : undefined;
+  return (
+    node.failure?.data ?? (simulation?.success === false ? (simulation.data as Hex | undefined) : undefined)
+  );
 }

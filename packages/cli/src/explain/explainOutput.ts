@@ -1,8 +1,12 @@
+import type { AnySubmissionRecord, ErrorBody } from "@gas-waiver/client";
 import { type DecodedData, valueText } from "./abi.js";
 import type { DecodedTransaction } from "./decodedTransaction.js";
-import { type Explanation, revertDataOf } from "./explanation.js";
+import { type Explanation, revertDataOf } from "./explain.js";
 import type { NodeFacts, TraceFrame } from "./nodeFacts.js";
 import type { ServiceFacts } from "./serviceFacts.js";
+
+/** A line with its name. One without a value is left out. */
+type Row = readonly [name: string, value: string | undefined];
 
 /** The explanation as lines for a person: the conclusion first, then the facts. */
 export function explanationLines(explanation: Explanation): string[] {
@@ -10,118 +14,112 @@ export function explanationLines(explanation: Explanation): string[] {
   return [
     summary,
     ...next.map((step) => `  → ${step}`),
-    ...line("revert data", revertDataOf(explanation)),
-    ...argumentLines(revert),
-    ...(transaction ? ["", "transaction", ...transactionLines(transaction), ...argumentLines(call)] : []),
+    ...lines([["revert data", revertDataOf(explanation)], ...argumentRows(revert)]),
+    ...(transaction
+      ? ["", "transaction", ...lines([...transactionRows(transaction), ...argumentRows(call)])]
+      : []),
     "",
     `service ${service.url}`,
-    ...serviceLines(service, transaction),
+    ...lines(serviceRows(service, transaction)),
     "",
     `node ${node.url}`,
-    ...nodeLines(node),
+    ...lines(nodeRows(node)),
+    ...(node.trace ? ["  trace", ...traceLines(node.trace)] : []),
   ];
 }
 
-function line(name: string, value: string | undefined): string[] {
-  return value === undefined ? [] : [`  ${name.padEnd(14)}${value}`];
+function lines(rows: readonly Row[]): string[] {
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : `  ${name.padEnd(14)}${value}`));
 }
 
 /** The decoded call or error: its signature, then a line for each argument. */
-function argumentLines(decoded: DecodedData | undefined): string[] {
+function argumentRows(decoded: DecodedData | undefined): Row[] {
   if (decoded === undefined) return [];
-  const values = decoded.arguments.map(({ name, value }) => `${name}: ${valueText(value)}`);
-  return [...line("decoded", decoded.signature), ...values.flatMap((value) => line("", value))];
+  const values = decoded.arguments.map(({ name, value }): Row => ["", `${name}: ${valueText(value)}`]);
+  return [["decoded", decoded.signature], ...values];
 }
 
-function transactionLines(tx: DecodedTransaction): string[] {
-  const call = tx.selector === undefined ? "without a method" : `method ${tx.selector}`;
+function transactionRows(tx: DecodedTransaction): Row[] {
   return [
-    ...line("hash", tx.hash),
-    ...line("from", tx.from ?? "unknown: the signature is not valid"),
-    ...line("to", tx.to ?? "none: it would create a contract"),
-    ...line("call", `${call}, ${tx.dataBytes} byte(s) of calldata, value ${tx.value} wei`),
-    ...line("nonce", tx.nonce),
-    ...line("gas limit", `${tx.gasLimit}${tx.gasPrice === undefined ? "" : ` at price ${tx.gasPrice}`}`),
-    ...line("chain", tx.chainId),
+    ["hash", tx.hash],
+    ["from", tx.from ?? "unknown: the signature is not valid"],
+    ["to", tx.to ?? "none: it would create a contract"],
+    ["call", `${methodText(tx.selector)}, ${tx.dataBytes} byte(s) of calldata, value ${tx.value} wei`],
+    ["nonce", tx.nonce],
+    ["gas limit", `${tx.gasLimit}${tx.gasPrice === undefined ? "" : ` at price ${tx.gasPrice}`}`],
+    ["chain", tx.chainId],
   ];
 }
 
-function serviceLines(
-  { trouble, record, unfinished, policy, check }: ServiceFacts,
+const methodText = (selector: string | undefined) =>
+  selector === undefined ? "without a method" : `method ${selector}`;
+
+function serviceRows(
+  { trouble, record, unfinished = [], policy, check }: ServiceFacts,
   transaction: DecodedTransaction | undefined,
-): string[] {
+): Row[] {
   return [
-    ...line("trouble", trouble),
-    ...(record ? recordLines(record) : line("record", "this key has none")),
-    // The record alone tells these where neither the caller nor the node has the transaction.
-    ...(record && !transaction ? callLines(record) : []),
-    ...line("error", record?.error && errorText(record.error)),
-    ...line("policy", policy && policyText(policy)),
-    ...(unfinished ?? []).flatMap(({ nonce, id, state }) => line("holds", `nonce ${nonce}, ${state}: ${id}`)),
-    ...line("dry run", check && checkText(check)),
+    ["trouble", trouble],
+    ...(record ? recordRows(record, transaction === undefined) : [["record", "this key has none"] as const]),
+    ["policy", policy && policyText(policy)],
+    ...unfinished.map(({ nonce, id, state }): Row => ["holds", `nonce ${nonce}, ${state}: ${id}`]),
+    ["dry run", check && checkText(check)],
   ];
 }
 
-type RecordFacts = NonNullable<ServiceFacts["record"]>;
-
-function errorText({ reason, code, message }: NonNullable<RecordFacts["error"]>): string {
-  return `${reason ?? code}: ${message}`;
-}
-
-function callLines({ sender, nonce, target, selector }: RecordFacts): string[] {
-  const method = selector === undefined ? "without a method" : `method ${selector}`;
+/** @param isAlone true if neither the caller nor the node has the transaction, of which the record tells parts. */
+function recordRows(record: AnySubmissionRecord, isAlone: boolean): Row[] {
+  const { id, certainty, sender, nonce, target, selector, error } = record;
+  const call: Row[] = [
+    ["sender", sender && `${sender}, nonce ${nonce}`],
+    ["call", target && `${methodText(selector)}, to ${target}`],
+  ];
   return [
-    ...line("sender", sender && `${sender}, nonce ${nonce}`),
-    ...line("call", target && `${method}, to ${target}`),
+    ["record", `${id}, ${"refused" in record ? "refused" : record.state}, certainty ${certainty}`],
+    ...("refused" in record ? [["refused", record.failedAt] as const] : stepRows(record)),
+    ...(isAlone ? call : []),
+    ["error", error && errorText(error)],
   ];
 }
 
-function recordLines(record: RecordFacts): string[] {
-  const { id, state, certainty } = record;
-  if ("refused" in record) {
-    return [...line("record", `${id}, refused, certainty ${certainty}`), ...line("refused", record.failedAt)];
-  }
+function stepRows(record: Exclude<AnySubmissionRecord, { refused: true }>): Row[] {
   const { wrapperHash, waiver, waiverNonce } = record;
-  const steps = [
+  return [
     ["accepted", record.acceptedAt],
     ["signed", record.signedAt],
     ["broadcast", record.broadcastAt],
     ["included", record.includedAt],
     ["final", record.finalAt],
     ["failed", record.failedAt],
-  ] as const;
-  return [
-    ...line("record", `${id}, ${state}, certainty ${certainty}`),
-    ...steps.flatMap(([step, time]) => line(step, time)),
-    ...line("wrapper", wrapperHash && `${wrapperHash}, nonce ${waiverNonce} of waiver ${waiver}`),
+    ["wrapper", wrapperHash && `${wrapperHash}, nonce ${waiverNonce} of waiver ${waiver}`],
   ];
 }
 
+const errorText = ({ reason, code, message }: ErrorBody) => `${reason ?? code}: ${message}`;
+
 function policyText({ verdict, allowedSelectors, waivers }: NonNullable<ServiceFacts["policy"]>): string {
   if (verdict === "allowed") return `allowed; carried by ${waivers.join(", ") || "no waiver at present"}`;
-  const allowed = allowedSelectors?.join(", ") || "nothing";
-  return `${verdict}; allowed for this target: ${allowed}`;
+  return `${verdict}; allowed for this target: ${allowedSelectors?.join(", ") || "nothing"}`;
 }
 
 function checkText(check: NonNullable<ServiceFacts["check"]>): string {
-  if (!check.success) return `refused: ${check.error.reason ?? check.error.code}: ${check.error.message}`;
+  if (!check.success) return `refused: ${errorText(check.error)}`;
   const { simulation } = check;
   if (simulation === undefined) return "would be accepted";
   return `would be accepted; the call ${simulation.success ? "works" : `fails: ${simulation.message}`}`;
 }
 
-function nodeLines(node: NodeFacts): string[] {
-  const { trouble, chainId, head, sender, place, blockNumber, reverted, gasUsed, failure, wrapper } = node;
-  const outcome = reverted ? `reverted: ${failure?.message ?? "the node does not tell why"}` : "worked";
+function nodeRows(node: NodeFacts): Row[] {
+  const { chainId, sender, place, failure } = node;
+  const outcome = node.reverted ? `reverted: ${failure?.message ?? "the node does not tell why"}` : "worked";
   return [
-    ...line("trouble", trouble),
-    ...line("chain", chainId && `${chainId}, block ${head}`),
-    ...line("sender", sender && `next nonce ${sender.nextNonce}, balance ${sender.balance} wei`),
-    ...line("target", node.targetHasCode === false ? "has no code: calls of it do nothing" : undefined),
-    ...line("transaction", place === "in a block" ? `in block ${blockNumber}, ${outcome}` : place),
-    ...line("gas used", gasUsed),
-    ...line("wrapper", wrapper && `${wrapper.place}`),
-    ...(node.trace ? ["  trace", ...traceLines(node.trace)] : []),
+    ["trouble", node.trouble],
+    ["chain", chainId && `${chainId}, block ${node.head}`],
+    ["sender", sender && `next nonce ${sender.nextNonce}, balance ${sender.balance} wei`],
+    ["target", node.targetHasCode === false ? "has no code: calls of it do nothing" : undefined],
+    ["transaction", place === "in a block" ? `in block ${node.blockNumber}, ${outcome}` : place],
+    ["gas used", node.gasUsed],
+    ["wrapper", node.wrapper?.place],
   ];
 }
 

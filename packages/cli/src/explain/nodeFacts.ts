@@ -1,11 +1,7 @@
-import { type CallFailure, callFailureOf, type Hex } from "@gas-waiver/protocol";
+import { type AnySubmissionRecord, type CallFailure, callFailureOf, type Hex } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient, JsonRpcError, type Receipt } from "../jsonRpcClient.js";
-import {
-  type DecodedTransaction,
-  decodeNodeTransaction,
-  type NodeTransaction,
-} from "./decodedTransaction.js";
+import { type DecodedTransaction, describeTransaction, type NodeTransaction } from "./decodedTransaction.js";
 
 /** A call of a trace, as the callTracer of a node gives it. */
 export interface TraceFrame {
@@ -24,34 +20,23 @@ export interface NodeFacts {
   readonly trouble?: string;
   readonly chainId?: string;
   readonly head?: string;
-  readonly sender?: {
-    /** The next nonce by the latest block. */
-    readonly nextNonce: string;
-    /** In wei. */
-    readonly balance: string;
-  };
+  /** The sender's next nonce by the latest block, and balance in wei. */
+  readonly sender?: { readonly nextNonce: string; readonly balance: string };
   /** The contract has code. */
-  readonly targetHasCode?: boolean;
-  /** The transaction's block, or where else the node has it. */
-  readonly place?: "in a block" | "in the pool" | "unknown";
+  readonly targetHasCode?: boolean | undefined;
+  readonly place?: Place;
   readonly blockNumber?: string;
   readonly reverted?: boolean;
   readonly gasUsed?: string;
   /** The calls of a reverted transaction, where the node traces. */
   readonly trace?: TraceFrame;
   /** Why it reverted, by the trace or by a call on the block before. */
-  readonly failure?: CallFailure;
-  readonly wrapper?: { readonly hash: Hex; readonly place: "in a block" | "in the pool" | "unknown" };
+  readonly failure?: CallFailure | undefined;
+  readonly wrapper?: { readonly hash: string; readonly place: Place };
 }
 
-/** The names under which a node may know something of the transaction. */
-export interface NodeQuestion {
-  readonly hash: string | undefined;
-  readonly transaction: DecodedTransaction | undefined;
-  readonly wrapperHash: string | undefined;
-  /** The sender by the transaction or by the service's record: a node does not know what was never sent to it. */
-  readonly sender: string | undefined;
-}
+/** Where the node has a transaction. */
+type Place = "in a block" | "in the pool" | "unknown";
 
 /** Asks the node for all that concerns the transaction. Only reads are sent. */
 export class NodeReader {
@@ -59,54 +44,49 @@ export class NodeReader {
   readonly #rpc: JsonRpcClient;
 
   constructor(url: string, signal: AbortSignal) {
-    this.#url = url;
+    this.#url = new URL(url).host;
     this.#rpc = new JsonRpcClient(url, signal);
   }
 
   /** Returns the transaction; undefined where the node does not know it, or gives no answer. */
   async transaction(hash: string): Promise<DecodedTransaction | undefined> {
-    const found = await this.#optional<NodeTransaction | null>("eth_getTransactionByHash", [hash]);
-    return found ? decodeNodeTransaction(found) : undefined;
+    // The facts tell why there is no answer.
+    const found = await this.#find(hash).catch(() => undefined);
+    return found ? describeTransaction(found) : undefined;
   }
 
-  async facts({ hash, transaction, wrapperHash, sender }: NodeQuestion): Promise<NodeFacts> {
-    const url = new URL(this.#url).host;
+  /** @param record the service's record: a node does not know the sender of what was never sent to it. */
+  async facts(
+    hash: string | undefined,
+    transaction: DecodedTransaction | undefined,
+    record: AnySubmissionRecord | undefined,
+  ): Promise<NodeFacts> {
+    const sender = transaction?.from ?? record?.sender;
+    const wrapper = record && "wrapperHash" in record ? record.wrapperHash : undefined;
     try {
       return {
-        url,
-        chainId: (await this.#rpc.quantity("eth_chainId")).toString(),
-        head: (await this.#rpc.quantity("eth_blockNumber")).toString(),
-        ...(sender !== undefined && { sender: await this.#sender(sender) }),
-        ...(transaction?.to && { targetHasCode: await this.#hasCode(transaction.to) }),
-        ...(hash !== undefined && (await this.#outcome(hash, transaction))),
-        ...(wrapperHash !== undefined && {
-          wrapper: { hash: wrapperHash as Hex, place: await this.#placeOf(wrapperHash) },
+        url: this.#url,
+        chainId: await this.#decimal("eth_chainId"),
+        head: await this.#decimal("eth_blockNumber"),
+        ...(sender !== undefined && {
+          sender: {
+            nextNonce: await this.#decimal("eth_getTransactionCount", sender, "latest"),
+            balance: await this.#decimal("eth_getBalance", sender, "latest"),
+          },
         }),
+        targetHasCode:
+          transaction?.to && (await this.#rpc.request("eth_getCode", [transaction.to, "latest"])) !== "0x",
+        ...(hash !== undefined && (await this.#outcome(hash, transaction))),
+        ...(wrapper && { wrapper: { hash: wrapper, place: await this.#placeOf(wrapper) } }),
       };
     } catch (error) {
       if (!(error instanceof CommandFailedError)) throw error;
-      return { url, trouble: error.message };
+      return { url: this.#url, trouble: error.message };
     }
   }
 
-  async #sender(address: string) {
-    const nextNonce = await this.#rpc.quantity("eth_getTransactionCount", [address, "latest"]);
-    const balance = await this.#rpc.quantity("eth_getBalance", [address, "latest"]);
-    return { nextNonce: nextNonce.toString(), balance: balance.toString() };
-  }
-
-  async #hasCode(address: string): Promise<boolean> {
-    return (await this.#rpc.request<Hex>("eth_getCode", [address, "latest"])) !== "0x";
-  }
-
-  async #placeOf(hash: string): Promise<"in a block" | "in the pool" | "unknown"> {
-    const found = await this.#optional<NodeTransaction | null>("eth_getTransactionByHash", [hash]);
-    if (!found) return "unknown";
-    return found.blockNumber === null ? "in the pool" : "in a block";
-  }
-
   async #outcome(hash: string, transaction: DecodedTransaction | undefined): Promise<Partial<NodeFacts>> {
-    const receipt = await this.#optional<Receipt | null>("eth_getTransactionReceipt", [hash]);
+    const receipt = await this.#optional<Receipt>("eth_getTransactionReceipt", hash);
     if (!receipt) return { place: await this.#placeOf(hash) };
     const reverted = BigInt(receipt.status) === 0n;
     const block = BigInt(receipt.blockNumber);
@@ -120,41 +100,45 @@ export class NodeReader {
   }
 
   /** The trace of a reverted transaction, and why it failed; or the failure alone, by a call on the block before. */
-  async #cause(
-    hash: string,
-    block: bigint,
-    transaction: DecodedTransaction | undefined,
-  ): Promise<Partial<NodeFacts>> {
-    const trace = await this.#optional<TraceFrame>("debug_traceTransaction", [
-      hash,
-      { tracer: "callTracer" },
-    ]);
-    if (trace?.error !== undefined) {
-      const failure = callFailureOf({ message: trace.error, data: trace.output });
-      return { trace, ...(failure && { failure }) };
-    }
-    if (transaction?.to === undefined) return {};
-    const { from, to, data, value, gasLimit } = transaction;
-    const quantity = (decimal: string) => `0x${BigInt(decimal).toString(16)}`;
-    const call = { from, to, data, value: quantity(value), gas: quantity(gasLimit), gasPrice: "0x0" };
-    const failure = await this.#failureOf([call, quantity((block - 1n).toString())]);
-    return failure ? { failure } : {};
-  }
-
-  async #failureOf(params: readonly unknown[]): Promise<CallFailure | undefined> {
+  async #cause(hash: string, block: bigint, tx: DecodedTransaction | undefined): Promise<Partial<NodeFacts>> {
+    const trace = await this.#optional<TraceFrame>("debug_traceTransaction", hash, { tracer: "callTracer" });
+    if (trace?.error !== undefined)
+      return { trace, failure: callFailureOf({ message: trace.error, data: trace.output }) };
+    if (tx?.to === undefined) return {};
+    const { from, to, data } = tx;
+    const [value, gas, before] = [tx.value, tx.gasLimit, block - 1n].map(
+      (n) => `0x${BigInt(n).toString(16)}`,
+    );
     try {
-      await this.#rpc.request("eth_call", params);
-      return undefined;
+      await this.#rpc.request("eth_call", [{ from, to, data, value, gas, gasPrice: "0x0" }, before]);
+      return {};
     } catch (error) {
       if (!(error instanceof JsonRpcError)) throw error;
-      return callFailureOf({ message: error.message, data: error.revert });
+      return { failure: callFailureOf({ message: error.message, data: error.revert }) };
     }
   }
 
-  /** The answer; undefined where the node refuses the call. */
-  async #optional<T>(method: string, params: readonly unknown[]): Promise<T | undefined> {
+  async #placeOf(hash: string): Promise<Place> {
+    const found = await this.#find(hash);
+    if (!found) return "unknown";
+    return found.blockNumber === null ? "in the pool" : "in a block";
+  }
+
+  #find(hash: string) {
+    return this.#optional<NodeTransaction & { readonly blockNumber: Hex | null }>(
+      "eth_getTransactionByHash",
+      hash,
+    );
+  }
+
+  async #decimal(method: string, ...params: readonly unknown[]): Promise<string> {
+    return (await this.#rpc.quantity(method, params)).toString();
+  }
+
+  /** The answer; null or undefined where the node has none, or refuses the call. */
+  async #optional<T>(method: string, ...params: readonly unknown[]): Promise<T | null | undefined> {
     try {
-      return await this.#rpc.request<T>(method, params);
+      return await this.#rpc.request<T | null>(method, params);
     } catch (error) {
       if (error instanceof JsonRpcError) return undefined;
       throw error;

@@ -6,46 +6,44 @@ import {
   type WaiverClient,
   WaiverClientError,
 } from "@gas-waiver/client";
-import { compilePolicy, hexToBytes, parseAllowedTargets } from "@gas-waiver/protocol";
+import { compilePolicy, hexToBytes, parseAllowedTargets, type Verdict } from "@gas-waiver/protocol";
 import type { DecodedTransaction } from "./decodedTransaction.js";
 
 export interface ServiceFacts {
   readonly url: string;
   /** Why the service told nothing, or not everything. */
-  readonly trouble?: string;
-  readonly record?: AnySubmissionRecord;
+  readonly trouble: string | undefined;
+  readonly record: AnySubmissionRecord | undefined;
   /** The submissions of the same sender that are not finished, lowest nonce first. */
-  readonly unfinished?: readonly Pick<SubmissionRecord, "id" | "nonce" | "state">[];
-  readonly policy?: PolicyVerdict;
+  readonly unfinished: readonly Pick<SubmissionRecord, "id" | "nonce" | "state">[] | undefined;
+  /** The answer of the key's policy to the call. */
+  readonly policy:
+    | {
+        readonly verdict: Verdict;
+        /** The methods that may be called on this target; undefined if any may. */
+        readonly allowedSelectors: readonly string[] | undefined;
+        /** The waivers that may carry the call. */
+        readonly waivers: readonly string[];
+      }
+    | undefined;
   /** The dry run of the signed bytes, with a simulation. */
-  readonly check?: CheckLine;
-}
-
-/** The answer of the key's policy to the call. */
-export interface PolicyVerdict {
-  readonly verdict: "allowed" | "target not allowed" | "selector not allowed";
-  /** The methods that may be called on this target; absent if any may. */
-  readonly allowedSelectors?: readonly string[];
-  /** The waivers that may carry the call. */
-  readonly waivers: readonly string[];
+  readonly check: CheckLine | undefined;
 }
 
 /** Asks the service for all that concerns the transaction. Nothing is submitted. */
 export class ServiceReader {
-  readonly #url: string;
   readonly #client: WaiverClient;
   readonly #options: { readonly signal: AbortSignal };
   #trouble: string | undefined;
 
-  constructor(url: string, client: WaiverClient, signal: AbortSignal) {
-    this.#url = url;
+  constructor(client: WaiverClient, signal: AbortSignal) {
     this.#client = client;
     this.#options = { signal };
   }
 
   /** Returns the record of the submission with this id or hash, or of the refused line with this id, if this key has one. */
-  async record(name: string): Promise<AnySubmissionRecord | undefined> {
-    return await this.#attempt(() => this.#client.status(name, this.#options));
+  record(name: string): Promise<AnySubmissionRecord | undefined> {
+    return this.#attempt(() => this.#client.status(name, this.#options));
   }
 
   /** @param raw the signed bytes, for a dry run; undefined if they are not known, or are submitted already. */
@@ -53,51 +51,40 @@ export class ServiceReader {
     record: AnySubmissionRecord | undefined,
     transaction: DecodedTransaction | undefined,
     raw: string | undefined,
-  ): Promise<ServiceFacts> {
+  ): Promise<Omit<ServiceFacts, "url">> {
     const policy = transaction && (await this.#policy(transaction));
     const sender = transaction?.from ?? record?.sender;
-    const unfinished = sender && (await this.#unfinished(sender));
-    const check = raw === undefined ? undefined : await this.#check(raw);
-    return {
-      url: this.#url,
-      ...(this.#trouble !== undefined && { trouble: this.#trouble }),
-      ...(record && { record }),
-      ...(unfinished && { unfinished }),
-      ...(policy && { policy }),
-      ...(check && { check }),
-    };
+    const unfinished = sender ? await this.#unfinished(sender) : undefined;
+    const lines =
+      raw === undefined
+        ? undefined
+        : await this.#attempt(() => this.#client.check([raw], { simulate: true, ...this.#options }));
+    return { trouble: this.#trouble, record, unfinished, policy, check: lines?.[0] };
   }
 
-  async #unfinished(sender: string) {
+  async #unfinished(sender: string): Promise<ServiceFacts["unfinished"]> {
     const states = ["queued", "signed", "broadcast"] as const;
     const page = await this.#attempt(() =>
       this.#client.listPage({ sender, states, pageSize: 50, ...this.#options }),
     );
-    const records = [...(page?.submissions ?? [])].sort((a, b) => Number(BigInt(a.nonce) - BigInt(b.nonce)));
-    return page && records.map(({ id, nonce, state }) => ({ id, nonce, state }));
+    return page?.submissions
+      .map(({ id, nonce, state }) => ({ id, nonce, state }))
+      .sort((a, b) => Number(BigInt(a.nonce) - BigInt(b.nonce)));
   }
 
-  async #policy({ to, data }: DecodedTransaction): Promise<PolicyVerdict | undefined> {
+  async #policy({ to, data }: DecodedTransaction): Promise<ServiceFacts["policy"]> {
     const policy = await this.#attempt(() => this.#client.policy(this.#options));
     if (policy === undefined || to === undefined) return undefined;
-    const target = hexToBytes(to);
-    const calldata = hexToBytes(data);
-    const compiled = compilePolicy(parseAllowedTargets(policy.allowedTargets));
-    const allowedSelectors = compiled.selectorsFor(target);
-    const carriers = policy.waivers.filter(
-      ({ allowedTargets }) =>
-        compilePolicy(parseAllowedTargets(allowedTargets)).check(target, calldata) === "allowed",
-    );
+    const [target, calldata] = [hexToBytes(to), hexToBytes(data)];
+    const policyOf = (targets: typeof policy.allowedTargets) => compilePolicy(parseAllowedTargets(targets));
+    const own = policyOf(policy.allowedTargets);
     return {
-      verdict: compiled.check(target, calldata),
-      ...(allowedSelectors && { allowedSelectors }),
-      waivers: carriers.map(({ address }) => address),
+      verdict: own.check(target, calldata),
+      allowedSelectors: own.selectorsFor(target),
+      waivers: policy.waivers
+        .filter(({ allowedTargets }) => policyOf(allowedTargets).check(target, calldata) === "allowed")
+        .map(({ address }) => address),
     };
-  }
-
-  async #check(raw: string): Promise<CheckLine | undefined> {
-    const lines = await this.#attempt(() => this.#client.check([raw], { simulate: true, ...this.#options }));
-    return lines?.[0];
   }
 
   /** The answer; undefined where the service gives none. The first trouble is kept. */
