@@ -38,17 +38,15 @@ function readOptions(argv) {
   return { ...values, files: files.map((file) => resolve(file)) };
 }
 
-/** The tests in a file's folder that have its name or import it. */
+/** The tests in a file's folder that have its name or import it. An import of types alone tests nothing. */
 function testsBeside(file) {
   const name = basename(file, ".ts");
   const folder = dirname(file);
+  const isImport = new RegExp(`^import (?!type )[^;]*"\\./${name}\\.js"`, "m");
   return readdirSync(folder)
     .filter((test) => test.endsWith(".test.ts"))
     .map((test) => join(folder, test))
-    .filter(
-      (test) =>
-        basename(test).startsWith(`${name}.`) || readFileSync(test, "utf8").includes(`"./${name}.js"`),
-    );
+    .filter((test) => basename(test).startsWith(`${name}.`) || isImport.test(readFileSync(test, "utf8")));
 }
 
 /** The processor time of a run without a change, and of one that may take longer by a change, in ms. */

@@ -123,8 +123,8 @@ export class NetworkSlot {
   }
 
   /**
-   * Checks a change of options. Those of the process, which the options of one network among several do not have, stay as they
-   * are where they are absent.
+   * Checks a change of options. Absent options of the process stay as they are: among several networks, the options of one
+   * network do not have them.
    * @throws {@link InvalidOptionsError} with every problem.
    */
   checkOptions(given: ReloadableOptions): CheckedOptions {

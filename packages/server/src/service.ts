@@ -72,8 +72,9 @@ export interface NetworksServer extends ServicePorts {
    */
   setWaivers(network: string, accounts: readonly WaiverAccount[]): Promise<void>;
   /**
-   * Changes options of a network while it runs, or before it is tried again: those of {@link ReloadableOptions}. Those that are
-   * absent get their defaults, but for those of the process: the admin tokens and the lowest level of the log, which counts for all.
+   * Changes the {@link ReloadableOptions} of a network while it runs, or before its next start. Absent options get their
+   * defaults, but for the options of the process: the admin tokens and the lowest level of the log, which holds for all
+   * networks.
    * @throws {@link InvalidOptionsError} with every problem, or the store's error. Then nothing changes.
    */
   setOptions(network: string, changed: ReloadableOptions): Promise<void>;

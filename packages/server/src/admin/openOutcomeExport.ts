@@ -44,7 +44,9 @@ export interface OutcomeExport {
   close(): Promise<void>;
 }
 
-/** A replica gives a submission its id before it is in the store, by its own clock. */
+/**
+ * The time that a submission's id may be older than its row: a replica gives the id before the write, by its own clock.
+ */
 const LATE_MS = 15 * 60_000;
 const PAGE_SIZE = 5_000;
 

@@ -1,11 +1,11 @@
 import type { LimitedCaller } from "../model/keys/caller.js";
 import { createFairSemaphore, type FairSemaphore } from "../util/fairSemaphore.js";
 
-/** Runs the task of a client when it is the turn of its key among those behind the same address. */
+/** Runs the task of a client in the turn of its key among all keys behind the same address. */
 export type AddressTurns = <T>(caller: LimitedCaller, task: () => Promise<T>) => Promise<T>;
 
 /**
- * Bounds the tasks of one address that run at the same time, whatever publishable keys it uses: anybody can have many. A
+ * Bounds the tasks of one address that run at the same time, over all publishable keys: anybody can have many keys. A
  * caller without an address has a secret key, and its task runs at once.
  * @param maxWaitingOfKey the most tasks of one key that wait behind one address.
  */

@@ -75,7 +75,10 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
   };
 }
 
-/** A request is authenticated twice in a row: for its turn, and at its route, because its key may be revoked in between. */
+/**
+ * A request is authenticated twice in a row: before its turn, and again at its route, because the key may be revoked in
+ * between.
+ */
 function hashOncePerRequest(): (request: object, key: string) => Buffer {
   let last: { readonly request: object; readonly hash: Buffer } | undefined;
   return (request, key) => {

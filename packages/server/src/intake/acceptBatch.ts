@@ -241,7 +241,10 @@ function unassignedSubmissionOf(
   };
 }
 
-/** Gives every new submission a lane. Those of one sender get the same lane as far as its waiver may carry them. */
+/**
+ * Gives every new submission a lane. Submissions of one sender get the same lane, as far as the lane's waiver may carry
+ * them.
+ */
 function assignLanes(
   newSubmissions: readonly UnassignedSubmission[],
   { carriersOf, chooseLane }: Pick<BatchAcceptorDependencies, "carriersOf" | "chooseLane">,

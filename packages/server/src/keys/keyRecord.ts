@@ -2,8 +2,8 @@ import { type KeyTermsJson, termsToJson } from "../model/keys/keyTerms.js";
 import type { StoredKey } from "../store/keys/apiKeys.js";
 
 /**
- * The state of a key by the database's clock. `not-understood`: this version refuses it, because it cannot read its
- * terms.
+ * The state of a key by the database's clock. `not-understood`: this version refuses the key, because it cannot read the
+ * key's terms.
  */
 export type KeyState = "active" | "disabled" | "expired" | "revoked" | "not-understood";
 

@@ -2,11 +2,11 @@ import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
+import type { OwnWaivers } from "./choose/directory.js";
 import type { LaneStatusCache } from "./choose/laneStatusCache.js";
 import type { LaneDependencies } from "./context.js";
 import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
-import type { OwnWaivers } from "./own/ownWaivers.js";
 import { type Spreading, startSpreading } from "./own/spreadLanes.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
 import { startFinalityRounds } from "./watch/finalityRounds.js";

@@ -59,8 +59,8 @@ export function startExpiry(dependencies: ExpiryDependencies): { close(): void }
 
 /**
  * Returns the ids of the submissions that surely were not executed. If the store is a restored backup, it may know too
- * little of submissions that are older than this process. The chain is asked for those, and while it does not answer,
- * none of them ends.
+ * little of submissions that are older than this process. The chain is asked for such submissions, and none ends while the
+ * chain does not answer.
  */
 async function notExecuted(
   overdue: readonly OverdueSubmission[],

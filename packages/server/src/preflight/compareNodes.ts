@@ -5,7 +5,7 @@ import type { NodeState } from "./checkState.js";
 import { type Finding, type NodeFinding, ok, refuses, warning } from "./finding.js";
 import { blockIn, type ProbedNode } from "./probedNode.js";
 
-/** A node with what it said of itself. */
+/** A node with its own report of its state. */
 export interface ReadNode {
   readonly node: ProbedNode;
   readonly state: NodeState;

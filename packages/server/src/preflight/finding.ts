@@ -57,7 +57,7 @@ export type Finding = FindingOf<NodeCheck>;
 
 /** The outcome of one check of a node. */
 export interface NodeFinding extends Finding {
-  /** The node, shown by its place and origin, or "all" for what concerns all of them together. */
+  /** The node, shown by its place and origin, or "all" for a finding that concerns all nodes together. */
   readonly node: string;
 }
 

@@ -50,7 +50,7 @@ export async function resumeLines(
 function errorOf({ error: { reason = "", message, details } }: RefusedRecord): ProtocolError {
   // A newer replica may know reasons that this one does not.
   if (!isReason(reason)) return unknownSubmission();
-  // A replica wrote them, and `errorBodyOf` leaves out what is not of its kind.
+  // A replica wrote the details, and `errorBodyOf` leaves out values of the wrong kind.
   return new ProtocolError(reason, message, details as ErrorValues | undefined);
 }
 

@@ -25,7 +25,8 @@ export function onAbort(signal: AbortSignal, listener: Listener): () => void {
   entries.add(entry);
   return () => {
     entries.delete(entry);
-    // A set that grows leaves its old table behind, which holds what was in it until the next full garbage collection.
+    // A growing set leaves its old table behind. The old table keeps its entries alive until the next full garbage
+    // collection.
     entry.listener = undefined;
   };
 }

@@ -16,7 +16,9 @@ export interface KmsKey {
 
 export interface EncryptedSecret {
   readonly ciphertext: Uint8Array;
-  /** The name of the key that decrypts it, with its version where the service does not find that by itself. */
+  /**
+   * The name of the key that decrypts the ciphertext, with a version where the service does not find the version by itself.
+   */
   readonly key: string;
 }
 

@@ -90,9 +90,9 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 export const STALLED_CLIENT_MS = 90_000;
 
 /**
- * Opens a port for the networks of a service. Connections, their limits and turns are of the port. A request goes to the network
- * of its path's prefix, else to that of its host, else to the one at `/`, and the network's app serves it. The port itself answers
- * what is for no network, or for one that does not run.
+ * Opens a port for the networks of a service. Connections, their limits and turns are of the port. A request goes to the
+ * app of a network: by the prefix of the path, else by the host, else to the network at `/`. The port itself answers
+ * requests for no network, or for a network that does not run.
  */
 export function createPort(options: PortOptions): { app: FastifyInstance; port: Port } {
   const { places, log, metrics, limits, leaving, routes = [] } = options;

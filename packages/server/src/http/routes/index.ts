@@ -28,7 +28,10 @@ const HANDLERS: { readonly [Name in RouteName]: CreateRouteHandler<Name> } = {
   docs: serveDocs,
 };
 
-/** The routes that a publishable key may use (D32). The others show what others have sent, or the state of the service. */
+/**
+ * The routes that a publishable key may use (D32). The other routes show other clients' submissions, or the state of the
+ * service.
+ */
 const PUBLISHABLE_ROUTES: ReadonlySet<RouteName> = new Set([
   "submit",
   "socket",

@@ -10,7 +10,8 @@ import type { RouteServices } from "./routeHandler.js";
 
 /**
  * `GET /v1/submissions/:id`: the record of one submission (D15, D17), by its id or by the hash of its transaction. A key
- * sees only its own, and a publishable key only what it names by hash (D32). A refused line has a record under its id.
+ * sees only its own submissions, and a publishable key only submissions that it names by hash (D32). A refused line has a
+ * record under its id.
  */
 export function serveSubmission({
   store,

@@ -69,12 +69,15 @@ export abstract class SocketConnection {
   }
 
   /**
-   * Answers one frame, with whatever the protocol says, also where it refuses it. Never rejects.
+   * Answers one frame as the protocol says, also a refused frame. Never rejects.
    * @param onStored called once, when nothing of the frame's bytes is needed any more, or when they are in the store.
    */
   protected abstract respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void>;
 
-  /** Ends what the connection sends by itself. Called when it is closed, and before it closes for its key. */
+  /**
+   * Ends the subscriptions and other unasked frames. Called when the connection is closed, and before it closes because its
+   * key ended.
+   */
   protected abstract endStreams(): void;
 
   /** The key's limits and rights as they are now. */

@@ -13,8 +13,7 @@ import { SECOND_WAIVER, WAIVER } from "../../../test/support/user.js";
 import { registerLanes, takeLease } from "../../store/lanes/lease.js";
 import { setBreaker, setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
-import { createOwnWaivers } from "../own/ownWaivers.js";
-import { type LaneDirectory, openLaneDirectory } from "./directory.js";
+import { createOwnWaivers, type LaneDirectory, openLaneDirectory } from "./directory.js";
 import { createLaneStatusCache } from "./laneStatusCache.js";
 
 const FIRST = hexToBytes(WAIVER);

@@ -4,8 +4,26 @@ import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Store } from "../../store/store.js";
 import { moveQueuedWork } from "../../store/transitions/moveQueuedWork.js";
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
-import type { OwnWaivers } from "../own/ownWaivers.js";
 import type { LaneStatusCache } from "./laneStatusCache.js";
+
+/** The addresses of the waivers whose accounts this replica has; at least one. */
+export interface OwnWaivers {
+  /** 20 bytes each. */
+  current(): readonly Uint8Array[];
+  /** Follows the lanes that run. An empty list changes nothing: then none has started yet. */
+  set(waivers: readonly Uint8Array[]): void;
+}
+
+/** @param configured the waivers that count until their lanes have started. */
+export function createOwnWaivers(configured: readonly Uint8Array[]): OwnWaivers {
+  let waivers = configured;
+  return {
+    current: () => waivers,
+    set(running) {
+      if (running.length > 0) waivers = running;
+    },
+  };
+}
 
 /** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
 export interface LaneDirectory {

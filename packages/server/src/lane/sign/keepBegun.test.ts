@@ -34,6 +34,29 @@ describe("what a custody has begun to sign", () => {
     expect(textOf(keepBegun(placed, begun))).toEqual(["10 d 0", "11 b 0", "12 c 0"]);
   });
 
+  it("keeps its nonce alone, and the others come in their order", () => {
+    const placed = placedOf(["x 0", "y 0", "a 0"]);
+    expect(textOf(keepBegun(placed, new Map([["a 0", 10n]])))).toEqual(["10 a 0", "11 x 0", "12 y 0"]);
+  });
+
+  it("keeps the nonces of one sender in the sender's order", () => {
+    const placed = placedOf(["new 0", "a 0", "a 1"]);
+    const begun = new Map([
+      ["a 0", 10n],
+      ["a 1", 11n],
+    ]);
+    expect(textOf(keepBegun(placed, begun))).toEqual(["10 a 0", "11 a 1", "12 new 0"]);
+  });
+
+  it("gets another nonce if its own is not among those of the step", () => {
+    const placed = placedOf(["new 0", "a 0", "b 0"]);
+    const begun = new Map([
+      ["a 0", 10n],
+      ["b 0", 99n],
+    ]);
+    expect(textOf(keepBegun(placed, begun))).toEqual(["10 a 0", "11 new 0", "12 b 0"]);
+  });
+
   it("moves where nothing can fill the nonce below it without changing a sender's order", () => {
     const placed = placedOf(["b 0", "b 1"]);
     expect(textOf(keepBegun(placed, new Map([["b 0", 11n]])))).toEqual(["10 b 0", "11 b 1"]);

@@ -18,9 +18,9 @@ export interface SignedNewSubmission {
 const TAKEN_BACK: ReadonlySet<unknown> = new Set(["GW002", "55P03"]);
 
 /**
- * Accepts new submissions into a held lane together with their wrappers, in one durable write (D19): all of them are `signed` then,
- * or none is accepted. It asks what `accept` asks, but leaves every exception to it: a sender with unfinished submissions, a
- * competitor, a nonce below the floor of the lane, a lock that somebody holds.
+ * Accepts new submissions into a held lane together with their wrappers, in one durable write (D19): all of them are
+ * `signed` then, or none is accepted. The statement checks as `accept` does, but leaves every exception to `accept`: a
+ * sender with unfinished submissions, a competitor, a nonce below the floor of the lane, a lock that somebody holds.
  * @param origin the UUID of the replica, whose clients wait for the results.
  * @param signed of senders that differ.
  * @returns whether they were accepted.

@@ -113,8 +113,8 @@ export interface PoolOptions extends ConnectionOptions {
 }
 
 /**
- * Makes a pool; it connects when it is first used. Its queries reject with a {@link StoreUnavailableError} if the database
- * cannot do its work, and with the driver's error if it refuses the statement.
+ * Makes a pool, which connects when it is first used. Queries reject with a {@link StoreUnavailableError} if the database
+ * cannot work, and with the driver's error if the database refuses the statement.
  */
 export function openPool(options: PoolOptions): Pool {
   return new DriverPool(options);

@@ -18,8 +18,8 @@ const hexOf = (sender: Uint8Array) => Buffer.from(sender).toString("hex");
 
 /**
  * Excludes the queued submissions of these senders above these nonces from the turns. One submission of each sender keeps
- * its turn, and with it a snapshot reads the others. Those whose parking time is over are parked again, because they would
- * take the turns of other senders.
+ * its turn, and a snapshot reads the sender's parked ones together with it. A submission whose parking time is over is
+ * parked again, because it would take the turn of another sender.
  * @throws {@link LeaseLostError}
  */
 export function parkQueued(

@@ -49,7 +49,7 @@ export interface OpenWrapper extends WithdrawnWrapper {
 }
 
 /**
- * Finds open wrappers of the lane whose submissions wait for what becomes of them, those with the lowest nonces first.
+ * Finds open wrappers of the lane whose submissions wait for the wrapper's fate, the lowest nonces first.
  * @param except nonces to pass over.
  */
 export async function findOpenWrappers(

@@ -225,8 +225,8 @@ export interface SnapshotLimits {
   /** The most submissions of one sender, or {@link MIN_READ_PER_SENDER} if that is more. Default: all that find room. */
   readonly ofSender?: number;
   /**
-   * More than half of the lane's places in flight. The ready submissions of a sender with so many are passed over: those of
-   * others behind them could go. Default: nobody's are.
+   * More than half of the lane's places in flight. Ready submissions of a sender with so many are passed over, because
+   * other senders' submissions behind could go. Default: none is passed over.
    */
   readonly placesOfSender?: number;
   /** Nothing in the queue comes before this time, by {@link LaneFloors}. Default: no time. */

@@ -18,7 +18,7 @@ import {
 /** The most submissions of a short queue. A snapshot shows at least as many of each sender. */
 const MOST = MIN_READ_PER_SENDER;
 
-/** The rows of the queue in the order of their places, with what their senders have in the lane. */
+/** The rows of the queue in the order of their places, each with its sender's nonces in flight and number in the queue. */
 const SHORT_QUEUE = `with held_nonces as materialized (${HELD_NONCES}), assigned as (${ASSIGNED}), queue as (
     select s.* from unfinished s
     where s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and s.state = 'queued' and s.look_at >= $3::timestamptz
