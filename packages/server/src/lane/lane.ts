@@ -73,14 +73,10 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease.recheck();
     wake();
   };
-  const { chain, options, patience } = dependencies;
-  const memory = {
-    ...{ laneMemory, laneSigner: dependencies.signer.of(account) },
-    confirmations: createConfirmations(patienceClock(patience)),
-    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
-  };
+  const memory = { laneMemory, ...createWatchMemory(dependencies) };
   const hooks = { onLaneStopped: recheck, onNoncesFreed: laneMemory.forget };
-  const context: LaneContext = { ...dependencies, ...memory, ...hooks, log, account };
+  const laneSigner = dependencies.signer.of(account);
+  const context: LaneContext = { ...dependencies, ...memory, ...hooks, laneSigner, log, account };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
@@ -120,6 +116,14 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       await dependencies.broadcastBuffer.flush(waiver);
       await lease.release();
     },
+  };
+}
+
+/** The lane's memory of what the chain has shown of its wrappers. */
+function createWatchMemory({ chain, options, patience }: StartLaneDependencies) {
+  return {
+    confirmations: createConfirmations(patienceClock(patience)),
+    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
   };
 }
 

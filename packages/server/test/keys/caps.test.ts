@@ -105,7 +105,7 @@ describe("a service that is killed while it accepts", () => {
       { transactions: 1_000_000 },
       { automine: false },
     );
-    const databaseUrl = `${first.databaseUrl}?application_name=killed`;
+    const databaseUrl = `${first.databaseUrl}&application_name=killed`;
     const child = await startServiceProcess(databaseUrl, first.node.url, { apiKeys: [] });
     const connections = () => first.query("select from pg_stat_activity where application_name = 'killed'");
     expect(await connections()).not.toEqual([]);
