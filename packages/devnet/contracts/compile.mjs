@@ -1,10 +1,8 @@
-// Compiles the devnet's contracts and writes src/contracts/artifacts.json.
+// Compiles the devnet's contracts and writes src/contracts/artifacts.ts.
 // The output is committed, so that building and running the devnet needs no compiler. A test compiles the contracts
 // and compares the bytes.
 
-import { execFileSync } from "node:child_process";
 import { readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 const here = new URL(".", import.meta.url);
@@ -52,15 +50,21 @@ export async function compile() {
   return artifacts;
 }
 
+/** Writes an artifact as code, with one part of its ABI a line. From a constant, viem infers the arguments of each method. */
+function toCode(name, { abi, ...rest }) {
+  const parts = abi.map((part) => `    ${JSON.stringify(part)},`).join("\n");
+  const members = Object.entries(rest).map(([member, value]) => `  ${member}: ${JSON.stringify(value)},`);
+  return `export const ${name} = {\n  abi: [\n${parts}\n  ],\n${members.join("\n")}\n} as const;\n`;
+}
+
 async function main() {
   const artifacts = await compile();
-  const target = fileURLToPath(new URL("../src/contracts/artifacts.json", here));
-  writeFileSync(target, JSON.stringify(artifacts));
-  const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
-  execFileSync(process.execPath, [biome, "format", "--write", target], {
-    cwd: fileURLToPath(new URL("../../../", here)),
-    stdio: "ignore",
-  });
+  const code = Object.entries(artifacts).map(
+    ([name, artifact]) =>
+      `/** The devnet's ${name}: its ABI, its code, and the storage slots of its variables. */\n${toCode(name, artifact)}`,
+  );
+  const head = "// Written by contracts/compile.mjs (npm run contracts). Do not edit.\n";
+  writeFileSync(new URL("../src/contracts/artifacts.ts", here), [head, ...code].join("\n"));
   for (const [name, { runtimeBytecode }] of Object.entries(artifacts)) {
     console.log(`${name}: ${(runtimeBytecode.length - 2) / 2} bytes`);
   }

@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import type { ContractFunctionArgs, ContractFunctionName } from "viem";
+import { expect, expectTypeOf, it } from "vitest";
 import { TestToken, WaiverRegistry } from "./artifacts.js";
 
 interface Compiled {
@@ -16,3 +17,10 @@ it("the committed contracts equal what their sources compile to", async () => {
   expect(TestToken).toEqual(compiled.TestToken);
   expect(WaiverRegistry).toEqual(compiled.WaiverRegistry);
 }, 120_000);
+
+it("the types of the ABIs tell viem each method with its arguments", () => {
+  type Transfer = ContractFunctionArgs<typeof TestToken.abi, "nonpayable", "transfer">;
+  expectTypeOf<Transfer>().toEqualTypeOf<readonly [`0x${string}`, bigint]>();
+  expectTypeOf<"getProposal">().toExtend<ContractFunctionName<typeof WaiverRegistry.abi, "view">>();
+  expectTypeOf<"transfer">().not.toExtend<ContractFunctionName<typeof WaiverRegistry.abi>>();
+});
