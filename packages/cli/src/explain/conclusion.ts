@@ -1,7 +1,7 @@
 import { type ErrorBody, isReason } from "@gas-waiver/protocol";
 import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import { decodedText } from "./abi.js";
-import type { Explanation, Facts } from "./explain.js";
+import type { Explanation, Facts } from "./explanation.js";
 
 type Conclusion = Pick<Explanation, "summary" | "next">;
 

@@ -1,7 +1,7 @@
 import type { AnySubmissionRecord, ErrorBody } from "@gas-waiver/client";
 import { type DecodedData, valueText } from "./abi.js";
 import type { DecodedTransaction } from "./decodedTransaction.js";
-import { type Explanation, revertDataOf } from "./explain.js";
+import { type Explanation, revertDataOf } from "./explanation.js";
 import type { NodeFacts, TraceFrame } from "./nodeFacts.js";
 import type { ServiceFacts } from "./serviceFacts.js";
 
