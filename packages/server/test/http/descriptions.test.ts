@@ -321,6 +321,8 @@ describe("a service whose store is away", () => {
     // Waits until the lanes have started.
     await service().until("select from lanes where owner is not null");
     await services.databases.halt();
+    // Readiness tells a trouble of the store once it lasts.
+    while ((await service().call("GET", "/v1/ready", undefined, GOOD_HEADERS)).status !== 503);
   });
   afterAll(() => services.databases.resume());
 
