@@ -1,5 +1,4 @@
-import { constants } from "node:fs";
-import { access, type FileHandle, open, readFile, rename, stat } from "node:fs/promises";
+import { access, type FileHandle, open, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandFailedError } from "../errorMessage.js";
 import { VERSION } from "../version.js";
@@ -55,7 +54,7 @@ export class ExportFile {
     }
     if (hasPart) await readManifest(path, plan);
     else await writeManifest(path, { complete: false, ...plan });
-    const opened = new ExportFile(path, plan, await open(part, hasPart ? "r+" : "wx+", 0o600));
+    const opened = new ExportFile(path, plan, await open(part, hasPart ? "a+" : "ax+", 0o600));
     try {
       await opened.#goToEnd();
       return opened;
@@ -67,10 +66,7 @@ export class ExportFile {
 
   async write(ids: readonly string[], text: string): Promise<void> {
     const bytes = Buffer.from(text);
-    for (let written = 0; written < bytes.length; ) {
-      const at = this.tally.bytes + written;
-      written += (await this.#file.write(bytes, written, bytes.length - written, at)).bytesWritten;
-    }
+    await this.#file.appendFile(bytes);
     for (const id of ids) this.tally.addRow(id);
     this.tally.addBytes(bytes);
   }
@@ -81,7 +77,7 @@ export class ExportFile {
     await this.#file.sync();
     const manifest: ExportManifest = {
       ...{ complete: true, version: VERSION, completedAt: new Date().toISOString(), ...this.#plan },
-      ...{ rows, bytes, sha256: this.tally.sha256(), days: Object.fromEntries(rowsByDay) },
+      ...{ rows, bytes, sha256: this.tally.sha256(), days: rowsByDay },
     };
     await writeManifest(this.#path, manifest);
     await rename(partOf(this.#path), this.#path);
@@ -98,7 +94,7 @@ export class ExportFile {
     const format: ExportFormat = EXPORT_FORMATS[this.#plan.format];
     await readExported(this.#file, format, this.tally, partOf(this.#path));
     await this.#file.truncate(this.tally.bytes);
-    if (this.tally.bytes === 0 && format.header !== "") await this.write([], format.header);
+    if (this.tally.bytes === 0) await this.write([], format.header);
   }
 }
 
@@ -144,20 +140,15 @@ const manifestOf = (path: string) => `${path}.manifest.json`;
 
 async function writeManifest(path: string, manifest: ExportManifest): Promise<void> {
   const file = manifestOf(path);
-  const temporary = await open(`${file}.new`, "w", 0o600);
-  try {
-    await temporary.writeFile(`${JSON.stringify(manifest, undefined, 2)}\n`);
-    await temporary.sync();
-  } finally {
-    await temporary.close();
-  }
+  const content = `${JSON.stringify(manifest, undefined, 2)}\n`;
+  await writeFile(`${file}.new`, content, { mode: 0o600, flush: true });
   await rename(`${file}.new`, file);
   await syncFolderOf(path);
 }
 
 /** Makes the names of the folder's files durable. */
 async function syncFolderOf(path: string): Promise<void> {
-  const folder = await open(dirname(path), constants.O_RDONLY);
+  const folder = await open(dirname(path), "r");
   try {
     await folder.sync();
   } finally {

@@ -4,10 +4,8 @@ import type { OutcomeRecord } from "@gas-waiver/server";
 export interface ExportFormat {
   /** The text before the first record. */
   readonly header: string;
-  /** The text between the start of a record and its id. */
-  readonly beforeId: string;
-  /** True if a line feed inside quotation marks belongs to a record. */
-  readonly quotesLineFeeds: boolean;
+  /** Matches a whole record at the place of `lastIndex`, in bytes that are read as Latin-1. */
+  readonly pattern: RegExp;
   record(outcome: OutcomeRecord): string;
 }
 
@@ -34,14 +32,13 @@ function csvRecord({ error, ...outcome }: OutcomeRecord): string {
 export const EXPORT_FORMATS = {
   ndjson: {
     header: "",
-    beforeId: '{"id":"',
-    quotesLineFeeds: false,
+    pattern: /[^\n]*\n/y,
     record: (outcome) => `${JSON.stringify(outcome)}\n`,
   },
   csv: {
     header: `${CSV_COLUMNS.join(",")}\n`,
-    beforeId: "",
-    quotesLineFeeds: true,
+    // A line feed inside quotation marks belongs to the record.
+    pattern: /[^"\n]*(?:"[^"]*"[^"\n]*)*\n/y,
     record: csvRecord,
   },
 } as const satisfies Record<string, ExportFormat>;

@@ -5,18 +5,17 @@ const DAY_MS = 86_400_000;
 /** The days, size and checksum of the records of an export, whether they are written or read again. */
 export class ExportTally {
   readonly #hash = createHash("sha256");
-  readonly #rowsByDay = new Map<string, number>();
-  #day = "";
-  /** The beginning of the ids of the next day: a UUIDv7 begins with its time in ms. */
-  #nextDay = "";
+  /** By the number of the day since 1970. */
+  readonly #rowsByDay = new Map<number, number>();
   bytes = 0;
   rows = 0;
   lastId: string | undefined;
 
   /** Counts a record. Its bytes are added apart, by {@link addBytes}. */
   addRow(id: string): void {
-    if (id >= this.#nextDay) this.#startDayOf(id);
-    this.#rowsByDay.set(this.#day, (this.#rowsByDay.get(this.#day) ?? 0) + 1);
+    // A UUIDv7 begins with its time in ms.
+    const day = Math.floor(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / DAY_MS);
+    this.#rowsByDay.set(day, (this.#rowsByDay.get(day) ?? 0) + 1);
     this.rows++;
     this.lastId = id;
   }
@@ -26,21 +25,17 @@ export class ExportTally {
     this.bytes += bytes.length;
   }
 
-  get rowsByDay(): ReadonlyMap<string, number> {
-    return this.#rowsByDay;
+  get rowsByDay(): Readonly<Record<string, number>> {
+    const days = [...this.#rowsByDay].map(([day, rows]) => [
+      new Date(day * DAY_MS).toISOString().slice(0, 10),
+      rows,
+    ]);
+    return Object.fromEntries(days);
   }
 
   /** The checksum of all bytes as hex. Nothing can be added after it. */
   sha256(): string {
     return this.#hash.digest("hex");
-  }
-
-  #startDayOf(id: string): void {
-    const time = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-    const day = Math.floor(time / DAY_MS);
-    this.#day = new Date(day * DAY_MS).toISOString().slice(0, 10);
-    const next = ((day + 1) * DAY_MS).toString(16).padStart(12, "0");
-    this.#nextDay = `${next.slice(0, 8)}-${next.slice(8)}`;
   }
 }
 
@@ -58,7 +53,7 @@ export function exportProgress(show: ((line: string) => void) | undefined, tally
       shownAt = now;
       const { rows, bytes, rowsByDay } = tally;
       const perSecond = Math.round(((rows - earlierRows) * 1_000) / Math.max(1, now - startedAt));
-      const day = [...rowsByDay.keys()].at(-1) ?? "";
+      const day = Object.keys(rowsByDay).at(-1) ?? "";
       const size = `${(bytes / 1e6).toFixed(1)} MB`;
       show(
         `${day}  ${rows.toLocaleString("en")} outcomes, ${size}, ${perSecond.toLocaleString("en")} a second`,

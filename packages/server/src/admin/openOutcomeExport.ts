@@ -44,9 +44,7 @@ export interface OutcomeExport {
   close(): Promise<void>;
 }
 
-/**
- * The time that a submission's id may be older than its row: a replica gives the id before the write, by its own clock.
- */
+/** A replica gives a submission its id before it is in the store, by its own clock. */
 const LATE_MS = 15 * 60_000;
 const PAGE_SIZE = 5_000;
 
@@ -101,36 +99,31 @@ async function assertKept(store: Store, { from }: DayRange): Promise<void> {
 const lastDayBefore = (time: Date) => dayAt(new Date(startOf(dayAt(time)).getTime() - 1));
 
 /** Reads the next page while the caller works on the one before. */
-async function* pagesOf(store: Store, range: DayRange, after?: string) {
-  const { from, to } = range;
-  const start = after ?? firstIdAt(startOf(from));
-  let next = readPage(store, { day: dayOfId(start), after: start }, to);
-  for (;;) {
-    const { outcomes, rest } = await next;
-    if (rest) {
-      next = readPage(store, rest, to);
-      // The loop awaits it later; until then, its failure must not end the process.
-      next.catch(() => {});
-    }
+async function* pagesOf(store: Store, range: DayRange, after = firstIdAt(startOf(range.from))) {
+  let next: Promise<Page> | undefined = readPage(store, after, range.to);
+  while (next) {
+    const { outcomes, end }: Page = await next;
+    next = end === undefined ? undefined : readPage(store, end, range.to);
+    // The loop awaits it later; until then, its failure must not end the process.
+    next?.catch(() => {});
     if (outcomes.length > 0) yield outcomes.map(toOutcomeRecord);
-    if (!rest) break;
   }
   await assertKept(store, range);
 }
 
-interface Position {
-  readonly day: string;
-  readonly after: string;
+interface Page {
+  readonly outcomes: readonly Outcome[];
+  /** The id behind which the next page begins; undefined on the last page. */
+  readonly end: string | undefined;
 }
 
-/** Reads a page of one day. @returns with it the position of the next page, if there is one up to the last day. */
-async function readPage(store: Store, { day, after }: Position, lastDay: string) {
+/** Reads a page of one day. */
+async function readPage(store: Store, after: string, lastDay: string): Promise<Page> {
+  const day = dayOfId(after);
   const before = firstIdAt(endOf(day));
   const outcomes = await withStartErrors(() => outcomePage(store, { after, before }, PAGE_SIZE));
-  const last = outcomes.at(-1);
-  if (last && outcomes.length === PAGE_SIZE) return { outcomes, rest: { day, after: last.submission.id } };
-  const rest = day < lastDay ? { day: dayAt(endOf(day)), after: before } : undefined;
-  return { outcomes, rest };
+  if (outcomes.length === PAGE_SIZE) return { outcomes, end: outcomes.at(-1)?.submission.id };
+  return { outcomes, end: day < lastDay ? before : undefined };
 }
 
 function toOutcomeRecord({ submission, chainId, signings }: Outcome): OutcomeRecord {
