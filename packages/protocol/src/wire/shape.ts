@@ -55,12 +55,7 @@ export type TypeOf<M> = Required<M, Exclude<keyof M, OptionalNames<M>>> & Option
 export function fits<const S extends Shape>(shape: S, value: unknown): value is ValueOf<S>;
 export function fits(shape: Shape, value: unknown): boolean {
   if (typeof shape === "function") return true;
-  if (typeof shape === "string") {
-    const kind = shape.replace("?", "");
-    if (kind === "count" || kind === "chainId") return isCount(value) && (kind === "count" || value > 0);
-    const type = kind === "boolean" || kind === "number" ? kind : "string";
-    return typeof value === type || (kind !== shape && value === undefined);
-  }
+  if (typeof shape === "string") return fitsKind(shape, value);
   if (isForm(shape)) {
     const [form, inner] = shape;
     if (form === "const") return value === inner;
@@ -68,7 +63,30 @@ export function fits(shape: Shape, value: unknown): boolean {
     if (form === "optional") return value === undefined || fits(inner, value);
     return Array.isArray(value) && value.every((element) => fits(inner, element));
   }
-  return isObject(value) && Object.entries(shape).every(([name, member]) => fits(member, value[name]));
+  if (!isObject(value)) return false;
+  for (const name in shape) if (!fits(shape[name] as Shape, value[name])) return false;
+  return true;
+}
+
+// Each line of an answer is read here, so a member costs neither a new text nor a function.
+function fitsKind(kind: Kind | `${Kind}?`, value: unknown): boolean {
+  if (value === undefined) return kind.endsWith("?");
+  switch (kind) {
+    case "boolean":
+    case "boolean?":
+      return typeof value === "boolean";
+    case "number":
+    case "number?":
+      return typeof value === "number";
+    case "count":
+    case "count?":
+      return isCount(value);
+    case "chainId":
+    case "chainId?":
+      return isCount(value) && value > 0;
+    default:
+      return typeof value === "string";
+  }
 }
 
 /**
