@@ -139,6 +139,10 @@ describe("gas-waiver", () => {
       JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8")).version;
     expect([versionOf("light-my-request"), versionOf("cookie").split(".")[0]]).toEqual(["6.6.0", "1"]);
     expect(existsSync(join(folder, "node_modules/fastify/node_modules"))).toBe(false);
+    for (const form of ["dist", "dist/cjs"]) {
+      const table = join(folder, "node_modules/@gas-waiver/server", form, "model/options/optionTable.d.ts");
+      expect(readFileSync(table, "utf8")).toContain("/** Most transactions in one request. Default: 100. */");
+    }
     const { stdout } = await run(join(folder, "node_modules/.bin/gas-waiver"), ["serve", "--help"]);
     expect(stdout).toContain("Usage: gas-waiver serve");
     const serve = [

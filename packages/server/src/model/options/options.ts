@@ -7,9 +7,11 @@ type Required = {
 }[keyof Options];
 
 /** The options of the service: the rows of {@link Options}, where each has its sentence. A name that ends in `Ms` is in milliseconds. */
-export type ServerOptions = { readonly [K in Required]: ValueOf<Options[K]> } & {
-  readonly [K in Exclude<keyof Options, Required>]?: ValueOf<Options[K]>;
-};
+export type ServerOptions = Given<Options, Required> &
+  Partial<Given<Options, Exclude<keyof Options, Required>>>;
+
+// Keeps the comments on the rows, for an editor that hovers an option.
+type Given<O, Name extends keyof O> = { readonly [N in Name]: ValueOf<O[N]> };
 
 /** The options with all defaults filled in. Those of `RELOADABLE_OPTIONS` may change while a service runs, and are read at each use. */
 export type ResolvedOptions = Omit<ServerOptions, Defaulted | "rpcUrl" | "policySource"> &
