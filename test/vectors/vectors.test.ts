@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { REASONS } from "@gas-waiver/protocol";
 import { Transaction } from "ethers";
 import { type Hex, keccak256, parseTransaction, recoverTransactionAddress } from "viem";
 import { describe, expect, it } from "vitest";
@@ -40,19 +39,6 @@ describe("the vector file", () => {
     expect([...new Set(cases.flatMap(checkOf))].sort()).toEqual([...checks].sort());
   });
 
-  it("has every reason of the validators and of the rules on an InnerTx, but for sizes and conflicts", () => {
-    const covered = new Set(cases.flatMap(reasonsOf));
-    // The vectors leave out hex, the service's limits of size, and conflicts with other submissions.
-    const leftOut = /^(INVALID_HEX|DATA_TOO_LONG|TRANSACTION_TOO_LARGE|NONCE_CONFLICT)$/;
-    const reasons = Object.entries(REASONS)
-      .filter(
-        ([reason, code]) => /PARSE_ERROR|VALIDATION_FAILED/.test(code) || /^WRAPPER_|^WAIVER_/.test(reason),
-      )
-      .map(([reason]) => reason)
-      .filter((reason) => !leftOut.test(reason));
-    expect(reasons.filter((reason) => !covered.has(reason))).toEqual([]);
-  });
-
   it.each(valid)("$name: viem and ethers agree on hashes, signers and fields", async (one) => {
     const data = parseTransaction(one.wrapper as Hex).data ?? "0x";
     expect(data).toBe(one.service.transaction);
@@ -90,11 +76,4 @@ describe("the vector file", () => {
 
 function checkOf({ expect: expected }: VectorCase): string[] {
   return expected.verdict === "refused" ? [expected.check] : [];
-}
-
-function reasonsOf({ expect: expected, service }: VectorCase): string[] {
-  return [
-    ...(expected.verdict === "refused" ? [expected.reason] : []),
-    ...(service?.verdict === "refused" ? [service.reason] : []),
-  ];
 }

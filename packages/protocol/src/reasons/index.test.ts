@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { ProtocolError } from "../protocolError.js";
 import {
@@ -42,16 +44,36 @@ describe("a reason", () => {
   });
 });
 
-describe("a reason that validators give", () => {
-  const vectors = readFileSync(new URL("../../vectors/wrappers.json", import.meta.url), "utf8");
+const vectors = readFileSync(new URL("../../vectors/wrappers.json", import.meta.url), "utf8");
 
-  // The vectors have no access lists of thousands of entries. The devnet's tests have that reason.
-  it.each(reasons.filter(isValidatorReason).filter((reason) => reason !== "TRANSACTION_TOO_LARGE"))(
+describe("a reason of the validators, or of a rule on an InnerTx", () => {
+  // The vectors leave out hex, the service's limits of size, and conflicts with other submissions.
+  const leftOut = ["INVALID_HEX", "DATA_TOO_LONG", "TRANSACTION_TOO_LARGE", "NONCE_CONFLICT"];
+  const isOfVectors = (reason: Reason) =>
+    isValidatorReason(reason) ||
+    ["PARSE_ERROR", "VALIDATION_FAILED"].includes(codeOf(reason)) ||
+    /^WRAPPER_|^WAIVER_/.test(reason);
+
+  it.each(reasons.filter((reason) => isOfVectors(reason) && !leftOut.includes(reason)))(
     "has a case in the vectors (test/vectors/cases, npm run vectors): %s",
     (reason) => {
       expect(vectors).toContain(`"${reason}"`);
     },
   );
+});
+
+describe("a reason that a service gives", () => {
+  const packages = fileURLToPath(new URL("../../../", import.meta.url));
+  const tests = ["server/src", "server/test", "devnet/src"].flatMap((folder) =>
+    readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".test.ts"))
+      .map((file) => readFileSync(join(packages, folder, file), "utf8")),
+  );
+
+  // everyReason.test.ts wants it from a running service in each of its places, and takes much longer to say so.
+  it.each(reasons)("is named by a test of the server or the devnet, or by the vectors: %s", (reason) => {
+    expect([vectors, ...tests].some((text) => text.includes(reason))).toBe(true);
+  });
 });
 
 describe("isReason", () => {
