@@ -51,13 +51,54 @@ export interface LaneGauges {
 /** Adds the metrics of a network to a registry. `lanes` is called at each scrape. */
 export function createMetrics(registry: Registry, lanes: () => readonly LaneGauges[]): Metrics {
   const registers = [registry];
-  const counter = (name: string, help: string, ...labelNames: string[]) =>
-    new Counter({ name, help, labelNames, registers });
+  const counter = counters(registers);
   const acceptedTotal = counter("gas_waiver_accepted_total", "Accepted submissions.");
   const acceptedSignedTotal = counter(
     "gas_waiver_accepted_signed_total",
     "Accepted submissions that were signed in the write that accepted them, as a lane with nothing queued does.",
   );
+  const sentTotal = counter(
+    "gas_waiver_node_answers_total",
+    "The node's answers to sent wrappers, by their meaning.",
+    "meaning",
+  );
+  const openSockets = new Gauge({ name: "gas_waiver_open_sockets", help: "Open WebSockets.", registers });
+  const custodyAnswered = addCustodyMetrics(registers);
+  addLaneGauges(registry, lanes);
+  const counted = (name: string, help: string) => (count: () => number) =>
+    addCount(registry, name, help, count);
+  return {
+    registry,
+    ...requestMetrics(registers),
+    countSlowedAddresses: counted(
+      "gas_waiver_slowed_addresses",
+      "Addresses that have shown too many unknown keys.",
+    ),
+    accepted(all, signed) {
+      acceptedTotal.inc(all);
+      acceptedSignedTotal.inc(signed);
+    },
+    sent: (kind) => sentTotal.inc({ meaning: kind }),
+    custodyAnswered,
+    sockets: (open) => openSockets.set(open),
+    countWaitingReads: counted(
+      "gas_waiver_waiting_reads",
+      "Reads (records, lists, watch, policy) that wait for their turn.",
+    ),
+  };
+}
+
+/** Makes functions that add a counter. */
+const counters =
+  (registers: Registry[]) =>
+  (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers });
+
+/** The metrics of requests and their lines. */
+function requestMetrics(
+  registers: Registry[],
+): Pick<Metrics, "answered" | "refused" | "authenticationFailed"> {
+  const counter = counters(registers);
   const lineSeconds = new Histogram({
     name: "gas_waiver_line_seconds",
     help: "Time from the request to its result line, by the line's code (OK for success).",
@@ -70,41 +111,15 @@ export function createMetrics(registry: Registry, lanes: () => readonly LaneGaug
     "Requests refused as a whole, by reason.",
     "reason",
   );
-  const sentTotal = counter(
-    "gas_waiver_node_answers_total",
-    "The node's answers to sent wrappers, by their meaning.",
-    "meaning",
-  );
-  const openSockets = new Gauge({ name: "gas_waiver_open_sockets", help: "Open WebSockets.", registers });
-  const custodyAnswered = addCustodyMetrics(registers);
-  addLaneGauges(registry, lanes);
-  const counted = (name: string, help: string) => (count: () => number) =>
-    addCount(registry, name, help, count);
   const failedTotal = counter(
     "gas_waiver_failed_authentications_total",
     "Requests with a key or token that is not valid, by interface (api or admin) and reason.",
     ...["interface", "reason"],
   );
   return {
-    registry,
-    authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
-    countSlowedAddresses: counted(
-      "gas_waiver_slowed_addresses",
-      "Addresses that have shown too many unknown keys.",
-    ),
-    accepted(all, signed) {
-      acceptedTotal.inc(all);
-      acceptedSignedTotal.inc(signed);
-    },
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
     refused: (reason) => refusedTotal.inc({ reason }),
-    sent: (kind) => sentTotal.inc({ meaning: kind }),
-    custodyAnswered,
-    sockets: (open) => openSockets.set(open),
-    countWaitingReads: counted(
-      "gas_waiver_waiting_reads",
-      "Reads (records, lists, watch, policy) that wait for their turn.",
-    ),
+    authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
   };
 }
 
