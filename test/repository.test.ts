@@ -126,14 +126,4 @@ describe("the repository", () => {
       files.filter((file) => /(^|\/)(dist|node_modules|\.gas-waiver)\/|\.tsbuildinfo$/.test(file)),
     ).toEqual([]);
   });
-
-  it("has documents whose links lead somewhere", () => {
-    for (const file of files.filter((name) => name.endsWith(".md"))) {
-      for (const [, target = ""] of read(file).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-        const path = join(dirname(file), target);
-        const found = files.some((name) => name === path || name.startsWith(`${path}/`));
-        expect(found, `${file} links to ${target}`).toBe(true);
-      }
-    }
-  });
 });
