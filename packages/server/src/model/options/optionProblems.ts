@@ -102,7 +102,7 @@ function choiceProblems(options: ResolvedOptions): string[] {
   const ofChoices = rowsWithValues(options).flatMap(([name, { form }, value]) =>
     form.kind !== "choice" || form.choices.some((choice) => choice === value)
       ? []
-      : `${name} is ${typeof value === "string" ? JSON.stringify(value) : value}; it can be ${form.choices.join(" or ")}`,
+      : `${name} is ${typeof value === "bigint" ? value : JSON.stringify(value)}; it can be ${form.choices.join(" or ")}`,
   );
   return [...ofOrigins, ...ofChoices];
 }

@@ -81,6 +81,8 @@ describe("the options of the service", () => {
     ["maxGasLimit", 20_999n, /maxGasLimit/],
     ["verificationGas", -1n, /verificationGas/],
     ["innerEncoding", "list", /innerEncoding is "list"; it can be envelope or rlp/],
+    ["newChain", ["adopt"], /newChain is \["adopt"\]; it can be refuse or adopt/],
+    ["gatewayPaid", 1n, /gatewayPaid is 1; it can be pass or refuse/],
     ["leaseMs", 299, /leaseMs/],
   ] as const)("%s = %s is a problem of its own", (name, value, problem) => {
     const problems = problemsOf({ [name]: value });
