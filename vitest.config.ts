@@ -1,13 +1,9 @@
 import { defineConfig } from "vitest/config";
 
 /** Tests that change nothing of their process that they do not restore, and replace no module. */
-const SHARED = ["packages/{protocol,client,devnet,server}/{src,test}/**/*.test.ts", "test/**/*.test.ts"];
+const SHARED = ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"];
 /** The others; one moves the process's clocks by hours. */
-const OWN = [
-  "packages/{cli,crypto-native}/src/**/*.test.ts",
-  "packages/server/test/lanes/halt.test.ts",
-  "packages/server/test/custody/*.test.ts",
-];
+const OWN = ["packages/server/test/lanes/halt.test.ts", "packages/server/test/custody/*.test.ts"];
 const NEVER = ["**/node_modules/**"];
 
 export default defineConfig({
