@@ -18,7 +18,7 @@ import {
   waitForCallsStatus,
   waitForTransactionReceipt,
 } from "viem/actions";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { createConfig, injected } from "wagmi";
 import { connect, getPublicClient } from "wagmi/actions";
 import { InjectedWallet } from "./support/injectedWallet.js";
@@ -28,6 +28,10 @@ import { account, CHAIN_ID, TOKEN } from "./support/user.js";
 // Without a window, wagmi finds no wallet, and TanStack Query reads nothing again. They look for it when they are loaded.
 vi.hoisted(() => {
   Object.assign(globalThis, { window: new EventTarget() });
+});
+// With it, the SDKs that later tests of this process load would take the process for a browser.
+afterAll(() => {
+  Reflect.deleteProperty(globalThis, "window");
 });
 
 const ABI = parseAbi([
