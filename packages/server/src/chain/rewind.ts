@@ -3,7 +3,7 @@ import { findAccounts, hasLostNonces, rewind } from "../store/rewind.js";
 import type { Store } from "../store/store.js";
 import { chunk } from "../util/chunk.js";
 import type { NodeClient } from "./client/nodeClient.js";
-import { MAX_BATCH_CALLS } from "./rpc/rpc.js";
+import { MAX_BATCH_CALLS, RpcUnavailableError } from "./rpc/rpc.js";
 
 /*
  * A developer takes a devnet back on purpose: to a snapshot, or to an older copy of its folder. There the chain's nonces say what
@@ -27,8 +27,14 @@ export async function rewindToChain(options: RewindOptions): Promise<ChangedSubm
   const { store, chain, chainRef, onlyIfLost } = options;
   const accounts = await findAccounts(store, chainRef);
   const next: bigint[] = [];
-  for (const some of chunk(accounts, MAX_BATCH_CALLS)) next.push(...(await chain.nonces(some)));
+  for (const some of chunk(accounts, MAX_BATCH_CALLS)) next.push(...(await chain.nonces(some)).map(told));
   const nonces = accounts.map((account, i) => ({ account, next: next[i] ?? 0n }));
   if (onlyIfLost && !(await hasLostNonces(store, chainRef, nonces))) return [];
   return await rewind(store, chainRef, nonces);
+}
+
+/** @throws if the node has not told this nonce: the store would lose what the chain has. */
+function told(nonce: bigint | undefined): bigint {
+  if (nonce === undefined) throw new RpcUnavailableError("the node does not tell all nonces", "unknown");
+  return nonce;
 }

@@ -54,8 +54,11 @@ export interface NodeClient {
    * have the state of that block (any more, or yet).
    */
   noncesAt(address: Uint8Array, numbers: readonly bigint[]): Promise<(bigint | undefined)[]>;
-  /** Reads the next nonces by the latest block, in the order of the addresses. */
-  nonces(addresses: readonly Uint8Array[]): Promise<bigint[]>;
+  /**
+   * Reads the next nonces by the latest block, in the order of the addresses; undefined for an address whose nonce is not told,
+   * such as one on a provider's list. Rejects if no nonce is told.
+   */
+  nonces(addresses: readonly Uint8Array[]): Promise<(bigint | undefined)[]>;
   /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
   accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
   /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
@@ -111,7 +114,10 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       return outcomes.map(unlessRefused).map((nonce) => (nonce === null ? undefined : quantity(nonce)));
     },
     async nonces(addresses) {
-      return (await results(addresses.map(nonceCall))).map(quantity);
+      const told = (await read(addresses.map(nonceCall))).map(quantityOrError);
+      const failed = told.find((one) => one instanceof Error);
+      if (failed !== undefined && told.every((one) => one instanceof Error)) throw failed;
+      return told.map((one) => (one instanceof Error ? undefined : one));
     },
     async accounts(addresses) {
       const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
@@ -138,6 +144,15 @@ export function createNodeClient(rpc: Rpc): NodeClient {
  */
 function unlessRefused(outcome: RpcOutcome): unknown {
   return "error" in outcome && outcome.error instanceof NodeRpcError ? null : resultOf(outcome);
+}
+
+/** The quantity of an answer; the error instead of one, or that of a malformed answer. */
+function quantityOrError(outcome: RpcOutcome): bigint | Error {
+  try {
+    return quantity(resultOf(outcome));
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 const PRUNED_CODE = 4_444;

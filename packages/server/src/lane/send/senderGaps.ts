@@ -57,11 +57,11 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
   /** Forgets the gaps that the chain has passed, and returns the submissions whose gap is still there. */
   const stillBlocked = async (submissions: readonly InFlightSubmission[]) => {
     if (submissions.length === 0) return [];
-    const next = await chain.nonces(submissions.map(({ sender }) => sender));
-    return submissions.filter(({ sender }, i) => {
+    const turns = await readSenderTurns(submissions, chain);
+    return submissions.filter(({ sender }) => {
       const senderHex = bytesToHex(sender);
       const gap = gaps.get(senderHex);
-      if (gap !== undefined && gap >= (next[i] ?? 0n)) return true;
+      if (gap !== undefined && gap >= turns.of(sender)) return true;
       gaps.delete(senderHex);
       return false;
     });
@@ -106,20 +106,25 @@ export interface MissingPredecessor {
 
 /** The next nonces of senders on the chain. */
 export interface SenderTurns {
-  /** Returns the next nonce of an account; 0 for one that was not asked for. */
+  /** Returns the next nonce of an account; 0 for one that was not asked for, or is not told. */
   of(sender: Uint8Array): bigint;
-  /** The senders' addresses in hex, with their next nonces. */
+  /** The senders' addresses in hex, with their next nonces, as far as these are told. */
   readonly all: ReadonlyMap<string, bigint>;
 }
 
-/** Reads the next nonces of the owners of some submissions, each once. */
+/** Reads the next nonces of the owners of some submissions, each once. Never rejects: a nonce may be told to nobody. */
 export async function readSenderTurns(
   submissions: readonly Pick<InFlightSubmission, "sender">[],
   chain: Pick<NodeClient, "nonces">,
 ): Promise<SenderTurns> {
   const addresses = new Map(submissions.map(({ sender }) => [bytesToHex(sender), sender]));
-  const nonces = addresses.size === 0 ? [] : await chain.nonces([...addresses.values()]);
-  const all = new Map([...addresses.keys()].map((sender, i) => [sender, nonces[i] ?? 0n]));
+  const nonces = addresses.size === 0 ? [] : await chain.nonces([...addresses.values()]).catch(() => []);
+  const all = new Map(
+    [...addresses.keys()].flatMap((sender, i) => {
+      const next = nonces[i];
+      return next === undefined ? [] : [[sender, next] as const];
+    }),
+  );
   return { all, of: (sender) => all.get(bytesToHex(sender)) ?? 0n };
 }
 

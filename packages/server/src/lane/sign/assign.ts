@@ -17,7 +17,7 @@ import { placeInGaps } from "./placeInGaps.js";
 import { assertSendersInOrder, type Placed, placeAbove } from "./placement.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
 import { signPlaced, toInFlight } from "./signPlaced.js";
-import { postponeWaiting, unparkNextOfSenders } from "./waiting.js";
+import { postponeSilent, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
@@ -87,7 +87,8 @@ async function assignBy(
   const { senders } = evidence;
   const waiverNonce = nextWaiverNonce(held, evidence.waiverNonce, context);
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
-  const { failed, hidden } = await handleNotReady(held, senders, plans, context);
+  const { failed, ...waiting } = await handleNotReady(held, senders, plans, context);
+  const hidden = waiting.hidden + (await postponeSilent(held, evidence.silent, context));
   const signable = plans.map((plan) => beforeRefused(plan, context));
   const { chosen, hasMore, hasHeavy, hasLight } = chooseReady(
     signable,

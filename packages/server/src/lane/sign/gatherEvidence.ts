@@ -45,6 +45,8 @@ export interface Evidence {
   /** The senders whose submissions stay in this lane, and their plans in the same order. */
   readonly senders: readonly QueuedSender[];
   readonly plans: readonly SenderPlan[];
+  /** The senders whose nonces no node tells. Nothing of these can be planned. */
+  readonly silent: readonly QueuedSender[];
   /** The chain's next nonce of the waiver. */
   readonly waiverNonce: bigint;
   readonly room: Room;
@@ -150,10 +152,16 @@ function planAll(
   nonces: ChainNonces,
   { options: { nonceGapTimeoutMs } }: Pick<LaneContext, "options">,
 ): Evidence {
-  const plans = work.senders.map(({ sender, queued, inFlightNonces }) =>
-    planSender(queued, nonces.of(sender) ?? 0n, inFlightNonces, nonceGapTimeoutMs),
+  const told = work.senders.flatMap((one) => {
+    const next = nonces.of(one.sender);
+    return next === undefined ? [] : [{ one, next }];
+  });
+  const plans = told.map(({ one: { queued, inFlightNonces }, next }) =>
+    planSender(queued, next, inFlightNonces, nonceGapTimeoutMs),
   );
-  return { ...work, plans, waiverNonce: nonces.waiver };
+  const silent = work.senders.filter(({ sender }) => nonces.of(sender) === undefined);
+  const senders = told.map(({ one }) => one);
+  return { ...work, senders, plans, silent, waiverNonce: nonces.waiver };
 }
 
 /**

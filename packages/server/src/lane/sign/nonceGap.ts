@@ -54,7 +54,8 @@ function excuseUsedNonces(
   return plans.map((plan, i) => {
     const sender = senders[i];
     const next = sender && nonces.of(sender.sender);
-    if (sender === undefined || next === undefined) return plan;
+    if (sender === undefined || plan.failed.length === 0) return plan;
+    if (next === undefined) return excuse(plan, sender.queued, () => true);
     const { failed } = planSender(sender.queued, next, sender.inFlightNonces, nonceGapTimeoutMs);
     const missing = new Set(failed.map(({ id }) => id));
     return excuse(plan, sender.queued, ({ id }) => !missing.has(id));

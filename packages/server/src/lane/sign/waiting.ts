@@ -16,6 +16,9 @@ import type { SenderPlan } from "./plan.js";
 /** The pause before a submission that is ahead of its turn is planned again. */
 const EARLY_MS = 250;
 
+/** The pause of what a sender has queued while no node tells the sender's nonce. */
+const SILENT_MS = 1_000;
+
 /** A snapshot may have left out higher nonces of this sender. */
 const mayHaveUnread = ({ queued }: QueuedSender) => queued.length >= MIN_READ_PER_SENDER;
 
@@ -47,6 +50,19 @@ export async function postponeWaiting(
   });
   const changed = await postponeQueued(store, held, postponed, EARLY_MS);
   return changed.length + (await parkQueued(store, held, parked)).length;
+}
+
+/**
+ * Postpones what senders have queued whose nonces no node tells, so that it takes nobody's place in a step.
+ * @returns the number of submissions that the lane does not see for a while.
+ */
+export async function postponeSilent(
+  held: HeldLane,
+  senders: readonly QueuedSender[],
+  { store }: Pick<LaneContext, "store">,
+): Promise<number> {
+  const ids = senders.flatMap(({ queued }) => queued.map(({ id }) => id));
+  return (await postponeQueued(store, held, ids, SILENT_MS)).length;
 }
 
 /**

@@ -60,7 +60,11 @@ export async function findDoubtedLanes(
     return inclusion ? [{ lane, used: inclusion.waiverNonce }] : [];
   });
   const next = await chain.nonces(known.map(({ lane }) => lane.waiver));
-  return new Set(known.flatMap(({ lane, used }, i) => ((next[i] ?? 0n) > used ? [] : [lane])));
+  const isDoubted = (used: bigint, i: number) => {
+    const told = next[i];
+    return told !== undefined && told <= used;
+  };
+  return new Set(known.flatMap(({ lane, used }, i) => (isDoubted(used, i) ? [lane] : [])));
 }
 
 /** Compares a doubted lane's final blocks with the chain, and stops the lane when the chain has lost them. */
