@@ -1,0 +1,33 @@
+import type { ClientRequest, RequestOptions } from "node:http";
+import type { Activity } from "./activity.js";
+import type { VirtualClock } from "./clock.js";
+import type { NotificationInbox } from "./driver.js";
+import type { Journal } from "./journal.js";
+import type { Random } from "./random.js";
+import type { SqlGate } from "./sqlGate.js";
+
+/** The moment at which virtual time begins. It lies in the past, where no session of PostgreSQL began. */
+export const EPOCH = Date.UTC(2020, 0, 1);
+
+/** The world behind the replaced functions of the process. */
+export interface Realm {
+  readonly clock: VirtualClock;
+  readonly activity: Activity;
+  /** The source of ids and of all other randomness that the service draws. */
+  readonly entropy: Random;
+  readonly gate: SqlGate;
+  readonly inbox: NotificationInbox;
+  readonly journal: Journal;
+  /** Sets the clock that the database shows to the virtual moment. */
+  showTime(): void;
+  request(options: RequestOptions): ClientRequest;
+}
+
+let current: Realm | undefined;
+
+export const currentRealm = (): Realm | undefined => current;
+
+/** Puts a world behind the replaced functions; undefined lets them work as before. */
+export function enter(realm: Realm | undefined): void {
+  current = realm;
+}

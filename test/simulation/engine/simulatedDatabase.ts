@@ -1,0 +1,127 @@
+import { chownSync, closeSync, ftruncateSync, lstatSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import type pg from "pg";
+import { openStore } from "../../../packages/server/src/store/store.js";
+import { silent } from "../../../packages/server/test/support/postgresNode.js";
+import { connectNow, endNow, queryNow } from "./driver.js";
+import { EPOCH } from "./realm.js";
+
+/** A PostgreSQL server for simulations. */
+export interface DatabaseServer {
+  /** The folder of its socket. */
+  readonly host: string;
+  readonly user: string;
+  /** The folder of its files. */
+  readonly folder: string;
+}
+
+const TEMPLATE = "simulation_template";
+/** The folder of the files whose sizes are the clocks of the databases, in ms since {@link CLOCKS_BEGIN}. */
+const CLOCKS = "simulation_clocks";
+/** A file's size is never negative: a clock that steps back has room for this long. */
+const STEP_BACK_MS = 30 * 86_400_000;
+const CLOCKS_BEGIN = EPOCH - STEP_BACK_MS;
+
+/** The functions that ask for the time. Tables and functions bind to those in `public`, as it comes first in the search path. */
+const TIME_FUNCTIONS = ["now", "clock_timestamp", "statement_timestamp", "transaction_timestamp"];
+const NOW = `pg_catalog.to_timestamp((${CLOCKS_BEGIN} +
+  (pg_catalog.pg_stat_file('${CLOCKS}/' || pg_catalog.current_database())).size)::float8 / 1000)`;
+
+const SEARCH_PATH = "public,pg_catalog";
+
+const urlOf = ({ host, user }: DatabaseServer, name: string) =>
+  `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&options=${encodeURIComponent(`-c search_path=${SEARCH_PATH}`)}`;
+
+/** Makes the database that those of all worlds are copies of: the store's tables, in which PostgreSQL's time is virtual. */
+export async function makeTemplate(server: DatabaseServer): Promise<void> {
+  const { uid, gid } = lstatSync(server.folder);
+  mkdirSync(join(server.folder, CLOCKS));
+  chownSync(join(server.folder, CLOCKS), uid, gid);
+  closeSync(openClock(server, TEMPLATE));
+  const admin = await connectNow({ ...server, database: "postgres" });
+  await queryNow(admin, `create database ${TEMPLATE}`);
+  await endNow(admin);
+  const template = await connectNow({ ...server, database: TEMPLATE });
+  for (const name of TIME_FUNCTIONS) {
+    const head = `create function public.${name}() returns timestamptz language sql stable parallel safe`;
+    await queryNow(template, `${head} as $f$ select ${NOW} $f$`);
+  }
+  await endNow(template);
+  await (await openStore({ databaseUrl: urlOf(server, TEMPLATE) }, silent)).close();
+}
+
+function openClock({ folder }: DatabaseServer, name: string): number {
+  return openSync(join(folder, CLOCKS, name), "w+");
+}
+
+/** The database of a process that runs one world after the other. */
+export class SimulatedDatabase {
+  readonly #server: DatabaseServer;
+  readonly name: string;
+  readonly #clock: number;
+  readonly #admin: pg.Client;
+  #control: pg.Client | undefined;
+  #shownMs = -1;
+  /** The database's clock is ahead by this many ms. */
+  stepMs = 0;
+
+  private constructor(server: DatabaseServer, name: string, admin: pg.Client) {
+    this.#server = server;
+    this.name = name;
+    this.#admin = admin;
+    this.#clock = openClock(server, name);
+  }
+
+  static async open(server: DatabaseServer, name: string): Promise<SimulatedDatabase> {
+    return new SimulatedDatabase(server, name, await connectNow({ ...server, database: "postgres" }));
+  }
+
+  get url(): string {
+    return urlOf(this.#server, this.name);
+  }
+
+  /** A connection of the simulation itself, which no statement of the service goes through. */
+  get control(): pg.Client {
+    if (this.#control === undefined) throw new Error("the database has not been made");
+    return this.#control;
+  }
+
+  /** Makes the database anew, without anything of the last world. */
+  async renew(): Promise<void> {
+    if (this.#control !== undefined) await endNow(this.#control);
+    await queryNow(this.#admin, `drop database if exists ${this.name} with (force)`);
+    await queryNow(this.#admin, `create database ${this.name} template ${TEMPLATE} strategy file_copy`);
+    this.#control = await connectNow({ ...this.#server, database: this.name });
+    this.stepMs = 0;
+    this.show(0);
+  }
+
+  /** Sets the clock that the database shows. */
+  show(nowMs: number): void {
+    const ms = STEP_BACK_MS + Math.floor(nowMs + this.stepMs);
+    if (ms === this.#shownMs) return;
+    ftruncateSync(this.#clock, ms);
+    this.#shownMs = ms;
+  }
+
+  /** Whether a session waits for a lock that another one holds. */
+  async isBlocked({ processID }: { processID?: number | null }): Promise<boolean> {
+    const rows = await queryNow<{ blocked: boolean }>(
+      this.control,
+      "select cardinality(pg_blocking_pids($1)) > 0 as blocked",
+      [processID ?? 0],
+    );
+    return rows[0]?.blocked ?? false;
+  }
+
+  /** Ends sessions, and resolves when the server has forgotten them and released their locks. */
+  async endSessions(pids: readonly number[]): Promise<void> {
+    await queryNow(this.control, "select pg_terminate_backend(pid, 5000) from unnest($1::int[]) pid", [pids]);
+  }
+
+  async close(): Promise<void> {
+    if (this.#control !== undefined) await endNow(this.#control);
+    await endNow(this.#admin);
+    closeSync(this.#clock);
+  }
+}

@@ -1,0 +1,120 @@
+import { Registry } from "prom-client";
+import { limitsOfService } from "../../packages/server/src/model/keys/caller.js";
+import type { ResolvedOptions } from "../../packages/server/src/model/options/options.js";
+import { PATIENCE } from "../../packages/server/src/model/patience.js";
+import type { Logger } from "../../packages/server/src/model/telemetry/log.js";
+import { type Network, openNetwork } from "../../packages/server/src/network.js";
+import { openStore } from "../../packages/server/src/store/store.js";
+import { Owner, runAs } from "./engine/owner.js";
+import type { Realm } from "./engine/realm.js";
+
+/** The longest that a replica takes to start, in virtual ms. */
+export const START_MS = 60_000;
+
+/** The parts of a world that all replicas share. */
+export interface ReplicaParts {
+  readonly realm: Realm;
+  readonly options: ResolvedOptions;
+  readonly log: Logger;
+  /** Ends sessions of the database, at once and for good. */
+  endSessions(pids: readonly number[]): Promise<void>;
+}
+
+/** One replica of the service: a process that can be killed, started again and frozen, and whose clock can step. */
+export class Replica {
+  readonly name: string;
+  readonly #parts: ReplicaParts;
+  #owner: Owner;
+  #network: Network | undefined;
+  #starts = 0;
+
+  constructor(name: string, parts: ReplicaParts) {
+    this.name = name;
+    this.#parts = parts;
+    this.#owner = new Owner(name);
+  }
+
+  /** The running network; undefined before the start has ended and after a kill. */
+  get network(): Network | undefined {
+    return this.#network;
+  }
+
+  /** Whether it serves requests. A frozen replica takes them, and answers later. */
+  get isRunning(): boolean {
+    return this.#network !== undefined;
+  }
+
+  get isFrozen(): boolean {
+    return this.#owner.isFrozen;
+  }
+
+  /** The terms of the one API key of the world. */
+  get caller() {
+    const limits = limitsOfService(this.#parts.options);
+    return { keyId: "key", limits, allowedTargets: undefined, caps: undefined };
+  }
+
+  /** Runs code as this replica's process. */
+  run<T>(code: () => T): T {
+    return runAs(this.#owner, code);
+  }
+
+  /** Starts it, and tries again after a second while the start fails, as a supervisor does. Resolves once it runs. */
+  async start(): Promise<void> {
+    const owner = new Owner(this.#starts++ === 0 ? this.name : `${this.name}.${this.#starts}`);
+    owner.clockStepMs = this.#owner.clockStepMs;
+    this.#owner = owner;
+    const { realm, options, log } = this.#parts;
+    const opening = this.run(async () => {
+      const store = await openStore(options, log);
+      return await openNetwork({
+        ...{ options, store, log, metricsRegistry: new Registry(), patience: PATIENCE },
+        leaving: new AbortController().signal,
+        onReloadRequested: () => {},
+      });
+    });
+    const network = await opening.catch((error: Error) => {
+      realm.journal.note(`${realm.clock.now} ${owner.name} does not start: ${error.message}`);
+      return undefined;
+    });
+    if (owner.isDead) return;
+    if (network !== undefined) {
+      this.#network = network;
+      return;
+    }
+    await new Promise<void>((resolve) => void realm.clock.schedule(1_000, resolve, undefined));
+    if (!owner.isDead && this.#owner === owner) await this.start();
+  }
+
+  /** Ends it as SIGKILL does: nothing of it happens any more, and the database ends its sessions. */
+  kill(): void {
+    const { realm, endSessions } = this.#parts;
+    const owner = this.#owner;
+    owner.isDead = true;
+    owner.isFrozen = false;
+    owner.held.length = 0;
+    this.#network = undefined;
+    realm.journal.note(`${realm.clock.now} ${owner.name} is killed`);
+    const sessions = [...owner.clients];
+    const pids = sessions.flatMap((client) => (client as { processID?: number | null }).processID ?? []);
+    void realm.gate.exclusively(async () => {
+      await endSessions(pids);
+      for (const client of sessions)
+        (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    });
+  }
+
+  /** Stops it as SIGSTOP does. */
+  freeze(): void {
+    this.#owner.isFrozen = true;
+  }
+
+  thaw(): void {
+    this.#parts.realm.clock.thaw(this.#owner);
+  }
+
+  /** Sets its machine's clock ahead, or back where `ms` is negative, by more than before. */
+  stepClock(ms: number): void {
+    this.#owner.clockStepMs += ms;
+  }
+}

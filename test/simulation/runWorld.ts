@@ -1,0 +1,166 @@
+import type { ResolvedOptions } from "../../packages/server/src/model/options/options.js";
+import { resolveOptions } from "../../packages/server/src/model/options/resolveOptions.js";
+import { createLog } from "../../packages/server/src/model/telemetry/log.js";
+import { CHAIN_ID } from "../../packages/server/test/support/modelChain.js";
+import { APPROVE, accountsOf, TOKEN, TRANSFER } from "../../packages/server/test/support/user.js";
+import { Activity } from "./engine/activity.js";
+import { VirtualClock } from "./engine/clock.js";
+import { NotificationInbox, queryNow } from "./engine/driver.js";
+import { Journal } from "./engine/journal.js";
+import { stream } from "./engine/random.js";
+import { EPOCH, enter, type Realm } from "./engine/realm.js";
+import { real } from "./engine/realTime.js";
+import type { SimulatedDatabase } from "./engine/simulatedDatabase.js";
+import { SqlGate } from "./engine/sqlGate.js";
+import { SimulatedNetwork } from "./net.js";
+import { Replica, START_MS } from "./replica.js";
+import type { DatabaseControls, ScenarioSetUp, Violation, World, WorldPlan } from "./world.js";
+
+/** How often a world asks whether it is over, in virtual ms. */
+const STEP_MS = 500;
+
+/** The outcome of a world. */
+export interface WorldResult {
+  readonly plan: WorldPlan;
+  /** A digest of everything that happened, which is equal in each repetition. */
+  readonly digest: string;
+  readonly violations: readonly Violation[];
+  readonly counts: Readonly<Record<string, number>>;
+  readonly virtualMs: number;
+  readonly realMs: number;
+  /** The lines of the record, if they were asked for. */
+  readonly lines: readonly string[];
+}
+
+export interface RunWorldOptions {
+  readonly database: SimulatedDatabase;
+  readonly setUp: ScenarioSetUp;
+  /** Keeps the record of all that happens. */
+  readonly isRecorded?: boolean;
+  /** The level of the replicas' logs, which go to standard output. */
+  readonly logLevel?: string;
+}
+
+/** Runs one world to its end, in virtual time. The process needs the replaced globals and driver. */
+export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promise<WorldResult> {
+  const begun = real.now();
+  const { database, setUp } = options;
+  await database.renew();
+  const realm = createRealm(plan, options);
+  enter(realm);
+  try {
+    const { world, replicas, start } = createWorld(plan, realm, options);
+    const scenario = setUp(world);
+    await start();
+    scenario.begin();
+    await runUntilOver(realm, world, () => scenario.isOver());
+    const { violations, counts } = scenario.judge();
+    const { statements, lockWaits } = realm.gate;
+    const virtualMs = realm.clock.now;
+    const digest = realm.journal.digest();
+    for (const replica of replicas) replica.kill();
+    await realm.activity.settled();
+    return {
+      ...{ plan, digest, violations, virtualMs, lines: realm.journal.lines },
+      counts: { ...counts, statements, lockWaits, requests: realm.network.requests },
+      realMs: real.now() - begun,
+    };
+  } finally {
+    enter(undefined);
+  }
+}
+
+function createRealm({ seed }: WorldPlan, { database, isRecorded = false }: RunWorldOptions) {
+  const activity = new Activity();
+  const clock = new VirtualClock(activity);
+  const journal = new Journal(isRecorded);
+  const network = new SimulatedNetwork({ clock, journal, random: stream(seed, "network") });
+  const gate = new SqlGate({
+    ...{ clock, activity, random: stream(seed, "database") },
+    isBlocked: (client) => database.isBlocked(client as { processID?: number | null }),
+  });
+  return {
+    ...{ activity, clock, journal, network, gate, inbox: new NotificationInbox() },
+    entropy: stream(seed, "entropy"),
+    showTime: () => database.show(clock.now),
+    request: (options) => network.request(options),
+  } satisfies Realm & { network: SimulatedNetwork };
+}
+
+type WorldRealm = ReturnType<typeof createRealm>;
+
+function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = "silent" }: RunWorldOptions) {
+  const { clock, journal, network } = realm;
+  const log = createLog(logLevel as Parameters<typeof createLog>[0]);
+  const parts = {
+    ...{ realm, log, options: optionsOf(plan, database.url) },
+    endSessions: (pids: readonly number[]) => database.endSessions(pids),
+  };
+  const replicas = Array.from({ length: plan.replicas }, (_, i) => new Replica(`r${i}`, parts));
+  let startedAt = Number.POSITIVE_INFINITY;
+  const world: World = {
+    ...{ plan, network, replicas, database: databaseControls(realm, database) },
+    now: () => clock.now - startedAt,
+    date: () => EPOCH + Math.floor(clock.now),
+    random: (purpose) => stream(plan.seed, purpose),
+    at: (ms, run) => void clock.schedule(Math.max(0, startedAt + ms - clock.now), run, undefined),
+    every(ms, run) {
+      const again = () => {
+        clock.schedule(ms, again, undefined);
+        run();
+      };
+      clock.schedule(ms, again, undefined);
+    },
+    note: (line) => journal.note(`${clock.now.toFixed(3)} ${line}`),
+  };
+  const start = async () => {
+    for (const replica of replicas)
+      await clock.runToEnd(replica.start(), START_MS, `the start of ${replica.name}`);
+    startedAt = clock.now;
+  };
+  return { world, replicas, start };
+}
+
+function optionsOf({ keys, endpoints, settings }: WorldPlan, databaseUrl: string): ResolvedOptions {
+  const waiverKeys = Array.from({ length: keys }, (_, i) => new Uint8Array(32).fill(0x77 + i));
+  return resolveOptions({
+    ...{ chainId: CHAIN_ID, databaseUrl, skipNodeCheck: true },
+    rpcUrl: Array.from({ length: endpoints }, (_, i) => `http://node${i}:8545`),
+    waivers: accountsOf(...waiverKeys),
+    apiKeys: ["gw_test_first_secret-of-the-first"],
+    allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],
+    ...settings,
+  });
+}
+
+/** Runs the world to the end of its time, or until nothing can change any more. */
+async function runUntilOver({ clock }: WorldRealm, world: World, isOver: () => boolean): Promise<void> {
+  let beats = 0;
+  world.every(STEP_MS, () => {
+    beats++;
+  });
+  const begun = clock.now;
+  while (world.now() < world.plan.lengthMs && !isOver()) await clock.runUntil(clock.now + STEP_MS);
+  const due = Math.floor((clock.now - begun) / STEP_MS);
+  if (Math.abs(beats - due) > 1) throw new Error(`the clock is wrong: ${beats} beats, and ${due} were due`);
+}
+
+function databaseControls({ gate }: WorldRealm, database: SimulatedDatabase): DatabaseControls {
+  const run = (...statements: string[]) =>
+    void gate.exclusively(async () => {
+      for (const statement of statements) await queryNow(database.control, statement);
+    });
+  const endAll =
+    "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+  return {
+    endSessions: () => run(endAll),
+    setReadOnly: (isReadOnly) =>
+      run(`alter database ${database.name} set default_transaction_read_only = ${isReadOnly}`, endAll),
+    setSlowness(ms) {
+      gate.slownessMs = ms;
+    },
+    stepClock(ms) {
+      database.stepMs += ms;
+    },
+  };
+}

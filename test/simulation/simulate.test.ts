@@ -1,0 +1,32 @@
+// Short runs of `npm run simulate`, as processes of their own: a simulation replaces the globals of its process.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { freshFolder } from "../support/freshFolder.js";
+import { root } from "../support/sourceCode.js";
+import type { WorldResult } from "./runWorld.js";
+
+function simulate(...args: string[]) {
+  const json = join(freshFolder(), "outcome.json");
+  const { status, stderr } = spawnSync(process.execPath, ["scripts/simulate.mjs", ...args, "--json", json], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return { status, stderr, read: () => JSON.parse(readFileSync(json, "utf8")) as WorldResult[] };
+}
+
+describe("npm run simulate", () => {
+  it("gives the same world for the same seed, also in a process that ran others", () => {
+    const [one, other] = [
+      simulate("--runs", "3", "--processes", "1"),
+      simulate("--runs", "3", "--processes", "2"),
+    ];
+    expect(one.stderr).toBe("");
+    expect(one.status).toBe(0);
+    const digests = (results: WorldResult[]) =>
+      Object.fromEntries(results.map(({ plan, digest }) => [plan.seed, digest]));
+    expect(digests(other.read())).toEqual(digests(one.read()));
+    expect(new Set(Object.values(digests(one.read()))).size).toBe(3);
+  });
+});

@@ -1,0 +1,16 @@
+// A process that runs worlds for `npm run simulate`: each message brings a plan, and each answer a result.
+import { register } from "node:module";
+import { pathToFileURL } from "node:url";
+
+process.setSourceMapsEnabled(true);
+register(new URL("./uuidHook.mjs", import.meta.url));
+const [program, server, name] = process.argv.slice(2);
+const { openWorker } = await import(pathToFileURL(program).href);
+const worker = await openWorker(JSON.parse(server), name);
+process.on("message", async ({ plan, options }) => {
+  const answer = await worker.run(plan, options).catch((error) => ({ plan, error: error.stack }));
+  process.send(answer);
+});
+// The parent has ended.
+process.on("disconnect", () => process.exit());
+process.send("ready");

@@ -1,0 +1,91 @@
+import type { ServerOptions } from "../../packages/server/src/index.js";
+import type { Random } from "./engine/random.js";
+import type { SimulatedNetwork } from "./net.js";
+import type { Replica } from "./replica.js";
+
+/** A world, as data: the same plan gives the same world. */
+export interface WorldPlan {
+  readonly seed: number;
+  readonly replicas: number;
+  /** Waiver keys, each with a lane. */
+  readonly keys: number;
+  /** Nodes, each behind one host name. */
+  readonly endpoints: number;
+  readonly senders: number;
+  /** Submissions of each sender. */
+  readonly submissions: number;
+  /** The longest time that it runs after the start of its replicas, in virtual ms. */
+  readonly lengthMs: number;
+  /** Settings of the service that are not its defaults. */
+  readonly settings?: Partial<ServerOptions>;
+  readonly behaviours: readonly BehaviourPlan[];
+}
+
+/** Something that goes wrong, from a moment on, for a while or for good. */
+export interface BehaviourPlan {
+  /** The purpose of its stream of draws, which it keeps when other behaviours are left out: "behaviour 3". */
+  readonly stream: string;
+  readonly kind: string;
+  /** Virtual ms after the start of the replicas. */
+  readonly startMs: number;
+  /** Absent: for good. */
+  readonly endMs?: number;
+  readonly [detail: string]: unknown;
+}
+
+/** A running world, as its parts see it. */
+export interface World {
+  readonly plan: WorldPlan;
+  readonly network: SimulatedNetwork;
+  readonly replicas: readonly Replica[];
+  readonly database: DatabaseControls;
+  /** Virtual ms since the replicas have started; negative before. */
+  now(): number;
+  /** The time that `Date.now()` gives where no clock has stepped. */
+  date(): number;
+  /** Opens the stream of a purpose. */
+  random(purpose: string): Random;
+  /** Runs code at a moment: ms after the start of the replicas. A moment that is over means now. */
+  at(ms: number, run: () => void): void;
+  /** Runs code again and again, first after `ms`. */
+  every(ms: number, run: () => void): void;
+  /** Adds a line to the record of the world, which each repetition must equal. */
+  note(line: string): void;
+}
+
+/** The faults of the database. */
+export interface DatabaseControls {
+  /** Ends all sessions, as a restart does. */
+  endSessions(): void;
+  setReadOnly(isReadOnly: boolean): void;
+  /** Delays each answer. */
+  setSlowness(ms: number): void;
+  /** Sets its clock ahead, or back where `ms` is negative, by more than before. */
+  stepClock(ms: number): void;
+}
+
+/** The parts of a world besides the engine: chain, nodes, users, behaviours, laws. */
+export interface Scenario {
+  /** The replicas run: users and behaviours begin. */
+  begin(): void;
+  /** Whether nothing can change any more, so that the world may end before its time. Asked each half second. */
+  isOver(): boolean;
+  /** Called once, at the end. */
+  judge(): Judgement;
+}
+
+export interface Judgement {
+  readonly violations: readonly Violation[];
+  /** Figures for the summary. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** A law that was broken. */
+export interface Violation {
+  readonly law: string;
+  /** A sentence with the facts. */
+  readonly text: string;
+}
+
+/** Sets up a scenario, before the replicas start: it puts its endpoints into the network, and lets blocks come. */
+export type ScenarioSetUp = (world: World) => Scenario;
