@@ -207,8 +207,8 @@ function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
 
 /** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */
 const MONITOR_ANSWER_MS = 3_000;
-/** One for the statement that renews all leases, and two for those that wait for one row each (`lane/own/lease.ts`). */
-const LEASE_CONNECTIONS = 3;
+/** For the one statement that takes and renews all leases. */
+const LEASE_CONNECTIONS = 1;
 /** The shortest time limit of a renewal, in ms. A busy database may need some hundred. */
 const MIN_LEASE_ANSWER_MS = 1_000;
 /** A lane's write waits at most this long for a row, so that lanes whose rows are locked leave connections to the others. */

@@ -1,5 +1,6 @@
 -- One lane for each waiver key. The replica that holds the lease may write the lane's rows. The epoch goes up each time the owner
--- changes, and guards every write of the lane. All times are by the database's clock.
+-- changes, and guards every write of the lane: it is a key of the row, so a change of owner waits for the writes that hold the
+-- row "for key share", and a renewal of the lease does not. All times are by the database's clock.
 create table lanes (
   chain            integer     not null references chains,
   waiver           bytea       not null check (octet_length(waiver) = 20),
@@ -27,7 +28,8 @@ create table lanes (
   -- No unfinished submission of the lane has a waiver nonce below this one (raise_nonce_floor). All that reads the nonces of a
   -- lane begins here: below may be the dead entries of all that the lane has finished since the oldest transaction began.
   nonce_floor      bigint      not null default 0,
-  primary key (chain, waiver)
+  primary key (chain, waiver),
+  unique (chain, waiver, epoch)
 );
 
 -- The replicas that are alive, each with the waivers whose accounts it has, so that the lanes can be spread over them.

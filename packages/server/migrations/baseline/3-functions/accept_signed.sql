@@ -7,7 +7,7 @@ create function accept_signed(the_chain integer, the_waiver bytea, the_owner uui
                               targets bytea[], selectors bytea[], waiver_nonces bigint[], wrapper_hashes bytea[],
                               wrapper_raws bytea[])
 returns text language plpgsql
--- Whoever holds a row or a nonce of a sender in an open transaction delays its own submissions alone: not the lane, nor its lease.
+-- Whoever holds a row or a nonce of a sender in an open transaction delays its own submissions alone, not the lane.
 set lock_timeout = '20ms' as $$
 #variable_conflict use_column
 declare
@@ -15,7 +15,7 @@ declare
   inserted integer;
 begin
   select l.nonce_floor into floor from lanes l
-  where l.chain = the_chain and l.waiver = the_waiver and l.owner = the_owner and l.epoch = the_epoch for share;
+  where l.chain = the_chain and l.waiver = the_waiver and l.owner = the_owner and l.epoch = the_epoch for key share;
   if not found then
     return 'lost';
   end if;

@@ -1,15 +1,20 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
-import { type Lease, releaseLease } from "../../store/lanes/lease.js";
+import { isStoreUnavailable } from "../../store/database/storeTrouble.js";
+import { type Lease, releaseLease, type TakenLeases, takeLeases } from "../../store/lanes/lease.js";
 import type { Store } from "../../store/store.js";
 import { logFailure } from "../logFailure.js";
-import {
-  createLeaseQuery,
-  type KeptLane,
-  type LeaseQueryDependencies,
-  pauseOf,
-  renewalOf,
-} from "./leaseQuery.js";
+
+export interface LeaseDependencies {
+  /** The store with the connection of the leases. */
+  readonly store: Store;
+  readonly log: Logger;
+  readonly options: { readonly leaseMs: number };
+  /** The chain's number in the store. */
+  readonly chain: number;
+  /** The name of this process among the replicas. */
+  readonly owner: string;
+}
 
 /** Keeps the leases of all lanes of this replica: one statement takes and renews those that are due. */
 export interface LeaseKeeper {
@@ -26,8 +31,8 @@ export interface LeaseKeeper {
 /** The lease of one lane, as the lane sees it. */
 export interface LaneLease {
   /**
-   * The lease as last known, without asking the store; undefined if another replica has it, or if somebody has kept the
-   * lane's row locked for most of the lease: each write of the lane would wait for the row, on a connection that other
+   * The lease as last known, without asking the store; undefined if another replica has it, or if it ran out before it could be
+   * renewed. Somebody may have locked the lane's row: each write of the lane would wait for the row, on a connection that other
    * lanes need.
    */
   current(): Lease | undefined;
@@ -45,20 +50,41 @@ export interface LaneLease {
 
 /** The longest time for which a lane waits for the replica to which it was handed. */
 const HANDOVER_MS = 2_000;
+/** The pause between two attempts to take a lane that another replica has: a released lane is soon taken. */
+const TAKE_MS = 500;
+
+/** Returns the time after which a lease is renewed. */
+const renewalOf = ({ leaseMs }: LeaseDependencies["options"]) => leaseMs / 3;
+/** Returns the time between two attempts to take or renew a lease. */
+const pauseOf = (options: LeaseDependencies["options"]) => Math.min(TAKE_MS, renewalOf(options));
+
+/** A lane whose lease this replica takes and renews. Times are in ms of the monotonic clock. */
+interface KeptLane {
+  readonly waiver: Uint8Array;
+  readonly onTaken: () => void;
+  held: Lease | undefined;
+  /** The end of the lease that is held. */
+  heldUntil: number;
+  /** The time of the next query. */
+  nextQueryAt: number;
+  rechecks: number;
+}
+
+const currentOf = ({ held, heldUntil }: KeptLane) => (performance.now() < heldUntil ? held : undefined);
 
 /**
  * Renews leases by a timer, also while a step waits for a slow node. Every write of a lane is also guarded by its lease's
  * epoch.
  */
-export function createLeaseKeeper(dependencies: LeaseQueryDependencies): LeaseKeeper {
-  const { store, log, options } = dependencies;
+export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper {
+  const { log, options } = dependencies;
   const lanes = new Map<Hex, KeptLane>();
   const pauseMs = pauseOf(options);
-  const { query, isDue } = createLeaseQuery(lanes, dependencies);
   let pendingQuery: Promise<void> | undefined;
   // One query at a time: a late answer must not undo a later one, nor take a lease again after its release.
   const take = (before: number) => {
-    pendingQuery ??= query(before).finally(() => {
+    const due = [...lanes.values()].filter(({ nextQueryAt }) => nextQueryAt <= before);
+    pendingQuery ??= takeDue(due, dependencies).finally(() => {
       pendingQuery = undefined;
     });
     return pendingQuery;
@@ -67,69 +93,85 @@ export function createLeaseKeeper(dependencies: LeaseQueryDependencies): LeaseKe
   const settled = async () => void (await pendingQuery?.catch(() => {}));
   const timer = setInterval(() => {
     const now = performance.now();
-    if (![...lanes.values()].some((lane) => isDue(lane, now + pauseMs / 4))) return;
+    if (![...lanes.values()].some(({ nextQueryAt }) => nextQueryAt <= now + pauseMs / 4)) return;
     // Leases that are due soon are renewed in the same statement, and from then on with the others.
     take(now + renewalOf(options) / 2).catch((error: unknown) => logFailure(log, error, "lease"));
   }, pauseMs / 2);
   return {
     keep(waiver, onTaken) {
-      const never = {
-        held: undefined,
-        nextQueryAt: Number.NEGATIVE_INFINITY,
-        rechecks: 0,
-        renewedAt: Number.NEGATIVE_INFINITY,
-        waitedAt: Number.NEGATIVE_INFINITY,
-        isLocked: false,
-        pending: undefined,
-      };
-      const lane: KeptLane = { waiver, onTaken, ...never };
+      const never = Number.NEGATIVE_INFINITY;
+      const lane = { waiver, onTaken, held: undefined, heldUntil: never, nextQueryAt: never, rechecks: 0 };
       const key = bytesToHex(waiver);
       lanes.set(key, lane);
-      return laneLease(lane, {
-        take: () => lane.pending ?? take(performance.now()),
-        async settled() {
-          await settled();
-          await lane.pending?.catch(() => {});
-        },
-        drop: () => void lanes.delete(key),
-        store,
-        log,
-        ...options,
-      });
+      const drop = () => void lanes.delete(key);
+      return laneLease(lane, { ...dependencies, take: () => take(performance.now()), settled, drop });
     },
     settled,
     close: () => clearInterval(timer),
   };
 }
 
-interface LaneLeaseDependencies {
-  /**
-   * Runs the query for all leases that are due. Waits instead for a running query, of all leases or of this lane alone.
-   */
+/** Takes and renews these leases in one statement, and notes what became of each. */
+async function takeDue(
+  due: readonly KeptLane[],
+  { store, options, chain, owner }: LeaseDependencies,
+): Promise<void> {
+  // A lease runs from here on, however late the answer is seen.
+  const askedAt = performance.now();
+  const rechecks = due.map((lane) => lane.rechecks);
+  const waivers = due.map(({ waiver }) => waiver);
+  const { leases, locked } = await reconnecting(
+    store,
+    takeLeases(store, { chain, owner }, waivers, options.leaseMs),
+  );
+  const taken = new Map(leases.map((lease) => [bytesToHex(lease.lane.waiver), lease]));
+  const lockedWaivers = new Set(locked.map(bytesToHex));
+  for (const [i, lane] of due.entries()) {
+    const waiver = bytesToHex(lane.waiver);
+    const lease = taken.get(waiver);
+    const before = currentOf(lane);
+    // A lease whose row is locked stays until it runs out.
+    if (!lockedWaivers.has(waiver)) lane.held = lease;
+    if (lease) lane.heldUntil = askedAt + options.leaseMs;
+    // An answer that may be older than a recheck does not postpone the next request.
+    if (rechecks[i] === lane.rechecks)
+      lane.nextQueryAt = askedAt + (lease ? renewalOf(options) : pauseOf(options));
+    if (lease && (lease.lane.epoch !== before?.lane.epoch || lease.state !== before.state)) lane.onTaken();
+  }
+}
+
+/** A connection that gives no answer may be dead: after a failure, the next attempt gets a new one. */
+async function reconnecting({ pool }: Store, query: Promise<TakenLeases>): Promise<TakenLeases> {
+  try {
+    return await query;
+  } catch (error) {
+    if (isStoreUnavailable(error)) pool.renew();
+    throw error;
+  }
+}
+
+interface LaneLeaseDependencies extends LeaseDependencies {
+  /** Runs the query for all leases that are due, or waits for a running one. */
   take(): Promise<void>;
   /** Resolves when no query is running that may take the lease. */
   settled(): Promise<void>;
   /** Ends the renewal. */
   drop(): void;
-  readonly store: Store;
-  readonly log: Logger;
-  readonly leaseMs: number;
 }
 
 function laneLease(
   lane: KeptLane,
-  { take, settled, drop, store, log, leaseMs }: LaneLeaseDependencies,
+  { take, settled, drop, store, log, options }: LaneLeaseDependencies,
 ): LaneLease {
-  const current = () => (lane.isLocked ? undefined : lane.held);
   const recheck = () => {
     lane.rechecks++;
     lane.nextQueryAt = Number.NEGATIVE_INFINITY;
   };
   return {
-    current,
+    current: () => currentOf(lane),
     async acquire() {
       while (lane.nextQueryAt === Number.NEGATIVE_INFINITY) await take();
-      return current();
+      return currentOf(lane);
     },
     forget() {
       lane.held = undefined;
@@ -140,8 +182,8 @@ function laneLease(
       await settled();
       const given = lane.held?.lane;
       lane.held = undefined;
-      lane.nextQueryAt = performance.now() + pauseOf({ leaseMs });
-      const forMs = Math.min(leaseMs, HANDOVER_MS);
+      lane.nextQueryAt = performance.now() + pauseOf(options);
+      const forMs = Math.min(options.leaseMs, HANDOVER_MS);
       if (given) await releaseLease(store, given, { replica: to, forMs });
     },
     async release() {

@@ -26,10 +26,10 @@ export const IS_HELD_LANE = "chain = $1 and waiver = $2 and owner = $3 and epoch
 
 /**
  * The common table expression that guards each write of a lane, on the parameters $1 to $4. It has a row while the lane
- * has this owner and epoch, and locks that row until the statement ends.
+ * has this owner and epoch, and keeps both until the statement ends. A renewal of the lease changes neither, and goes on.
  */
 export const HELD_LEASE = `held as (
-  select nonce_floor from lanes where ${IS_HELD_LANE} for share
+  select nonce_floor from lanes where ${IS_HELD_LANE} for key share
 )`;
 
 /** Parameters $1 to $4 of {@link HELD_LEASE}. */

@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createHeldLane } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { WAIVER } from "../../../test/support/user.js";
 import type { Store } from "../store.js";
-import type { HeldLane } from "./heldLane.js";
+import { HELD_LEASE, type HeldLane, LeaseLostError, leaseParameters } from "./heldLane.js";
 import { releaseLease, takeLease } from "./lease.js";
+import { lowerNonceFloor, raiseNonceFloor } from "./nonces/nonceFloor.js";
+import { stopWorkingLane } from "./setLaneState.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -46,5 +48,68 @@ describe("the lease of a lane", () => {
     await takeLease(store, other(), 60_000);
     await releaseLease(store, lane);
     expect(await takeLease(store, other(), 60_000)).toBeUndefined();
+  });
+});
+
+describe("a write of the lane that is still open", () => {
+  const other = () => ({ chain: lane.chain, waiver: hexToBytes(WAIVER), owner: randomUUID() });
+  /** Begins a transaction, and a guarded write of the lane in it. */
+  async function openWrite() {
+    const writer = await store.pool.connect();
+    await writer.query("begin");
+    const write = () => writer.query(`with ${HELD_LEASE} select * from held`, leaseParameters(lane));
+    expect((await write()).rowCount).toBe(1);
+    return {
+      write,
+      async commit() {
+        await writer.query("commit");
+        writer.release();
+      },
+    };
+  }
+  const end = () => store.pool.query("update lanes set lease_until = now() - interval '1 minute'");
+  const WAITING =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  const isWaiting = async () => (await store.pool.query(WAITING)).rowCount === 1;
+
+  it("lets the renewal of the lease pass", async () => {
+    const { commit } = await openWrite();
+    await end();
+    expect((await takeLease(store, lane, 60_000))?.lane.epoch).toBe(lane.epoch);
+    await commit();
+  });
+
+  it("keeps a takeover back until it has ended; afterwards the former owner, frozen meanwhile, writes nothing", async () => {
+    const { write, commit } = await openWrite();
+    await end();
+    expect(await takeLease(store, other(), 60_000)).toBeUndefined();
+    expect((await write()).rowCount).toBe(1);
+    await commit();
+    expect(await takeLease(store, other(), 60_000)).toMatchObject({ lane: { epoch: lane.epoch + 1n } });
+    await expect(stopWorkingLane(store, lane, "late")).rejects.toThrow(LeaseLostError);
+  });
+
+  it("keeps the floor of the nonces back, which would hide what it stores", async () => {
+    const { commit } = await openWrite();
+    const raising = raiseNonceFloor(store, lane, 5_000n);
+    await vi.waitUntil(isWaiting);
+    await commit();
+    await raising;
+    expect((await store.pool.query("select nonce_floor from lanes")).rows).toEqual([{ nonce_floor: "4900" }]);
+  });
+
+  it("sees the floor that was raised while it waited for it", async () => {
+    const raiser = await store.pool.connect();
+    await raiser.query("begin");
+    await raiseNonceFloor({ pool: { ...store.pool, query: raiser.query.bind(raiser) } }, lane, 5_000n);
+    const floors = store.pool.query<{ nonce_floor: string }>(
+      `with ${HELD_LEASE} select nonce_floor from held`,
+      leaseParameters(lane),
+    );
+    await vi.waitUntil(isWaiting);
+    await raiser.query("commit");
+    raiser.release();
+    expect((await floors).rows).toEqual([{ nonce_floor: "4900" }]);
+    expect(await lowerNonceFloor(store, lane, 10n)).toBe(true);
   });
 });

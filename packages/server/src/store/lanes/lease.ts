@@ -34,64 +34,30 @@ export interface LeaseOptions {
   readonly watchOnly?: boolean;
 }
 
-const LEASE = `lease_until = now() + $4 * interval '1 millisecond',
-         epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3, watch_only = $6,
-         reserved_for = null, reserved_until = '-infinity'`;
-
-/** The condition on a lane whose lease the owner $3 may take or renew. */
-const MAY_BE_TAKEN = `(state <> 'retired' or $6)
-       -- A lease that ends later than any lease can was taken before the database's clock was set back.
-       and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
-       and (reserved_for is null or reserved_for = $3 or reserved_until < now()
-            or reserved_until > now() + $5 * interval '1 millisecond')`;
-
-/**
- * Takes or renews the lease of a lane for `leaseMs` by the database's clock. The epoch goes up when the owner changes.
- * @returns undefined if another replica holds the lease or is being given it, or if the lane is retired.
- */
-export async function takeLease(
-  { pool }: Store,
-  lane: Omit<HeldLane, "epoch">,
-  leaseMs: number,
-  { watchOnly = false }: LeaseOptions = {},
-): Promise<Lease | undefined> {
-  const { rows } = await pool.query<{ epoch: string; state: LaneState }>(
-    `update lanes set ${LEASE} where chain = $1 and waiver = $2 and ${MAY_BE_TAKEN}
-     returning epoch, state`,
-    [
-      lane.chain,
-      toBuffer(lane.waiver),
-      lane.owner,
-      leaseMs,
-      Math.max(LONGEST_LEASE_MS, 2 * leaseMs),
-      watchOnly,
-    ],
-  );
-  return rows[0] && { lane: { ...lane, epoch: BigInt(rows[0].epoch) }, state: rows[0].state };
-}
-
 /** The leases that one statement took. */
 export interface TakenLeases {
   /** Lanes that another replica holds, and retired ones, have none. */
   readonly leases: readonly Lease[];
-  /** The waivers of the lanes that may be taken, and whose rows others held at the moment. Ask for each with {@link takeLease}. */
+  /** The waivers of the lanes that may be taken, and that somebody writes or has locked at the moment. */
   readonly locked: readonly Uint8Array[];
 }
 
 /**
- * Takes or renews the leases of several lanes in one statement. Each write of a lane holds its row for a moment, so the
- * statement passes over the rows that others hold: a lane that is stuck delays no other.
+ * Takes or renews the leases of several lanes for `leaseMs` by the database's clock, in one statement that waits for nobody.
+ * The epoch is a key of the row, and goes up when the owner changes. So a renewal passes beside the open writes of the lane
+ * ({@link HELD_LEASE}), and a takeover comes after them.
  */
 export async function takeLeases(
   { pool }: Store,
   { chain, owner }: Pick<HeldLane, "chain" | "owner">,
   waivers: readonly Uint8Array[],
   leaseMs: number,
+  { watchOnly = false }: LeaseOptions = {},
 ): Promise<TakenLeases> {
   if (waivers.length === 0) return { leases: [], locked: [] };
   const longest = Math.max(LONGEST_LEASE_MS, 2 * leaseMs);
   const { rows } = await pool.query<{ waiver: Buffer; epoch: string | null; state: LaneState }>(
-    prepared(TAKE_ALL, [chain, byteaArray(waivers), owner, leaseMs, longest, false]),
+    prepared(TAKE_ALL, [chain, byteaArray(waivers), owner, leaseMs, longest, watchOnly]),
   );
   return {
     leases: rows.flatMap(({ waiver, epoch, state }) =>
@@ -101,19 +67,44 @@ export async function takeLeases(
   };
 }
 
-const IS_WANTED = `chain = $1 and waiver = any(array(select unnest($2::bytea[]))) and ${MAY_BE_TAKEN}`;
+/**
+ * Takes or renews the lease of one lane.
+ * @returns undefined if another replica holds the lease or is being given it, if the lane is retired, or if somebody writes or
+ *   has locked the lane at the moment.
+ */
+export async function takeLease(
+  store: Store,
+  { waiver, ...rest }: Omit<HeldLane, "epoch">,
+  leaseMs: number,
+  options?: LeaseOptions,
+): Promise<Lease | undefined> {
+  return (await takeLeases(store, rest, [waiver], leaseMs, options)).leases[0];
+}
+
+/** The condition on the lanes $2 whose leases the owner $3 may take or renew. */
+const IS_WANTED = `chain = $1 and waiver = any(array(select unnest($2::bytea[]))) and (state <> 'retired' or $6)
+  -- A lease that ends later than any lease can was taken before the database's clock was set back.
+  and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
+  and (reserved_for is null or reserved_for = $3 or reserved_until < now()
+       or reserved_until > now() + $5 * interval '1 millisecond')`;
 
 const TAKE_ALL = `with wanted as (
     select waiver, state from lanes where ${IS_WANTED}
-  ), free as materialized (
-    select waiver from lanes where ${IS_WANTED} for no key update skip locked
+  ), renewed as materialized (
+    select waiver from lanes where ${IS_WANTED} and owner = $3 for no key update skip locked
+  ), changed as materialized (
+    select waiver from lanes where ${IS_WANTED} and owner is distinct from $3 for update skip locked
   ), taken as (
-    update lanes set ${LEASE} from free where lanes.chain = $1 and lanes.waiver = free.waiver
+    update lanes set lease_until = now() + $4 * interval '1 millisecond',
+      epoch = epoch + case when owner = $3 then 0 else 1 end, owner = $3, watch_only = $6,
+      reserved_for = null, reserved_until = '-infinity'
+    from (select waiver from renewed union all select waiver from changed) free
+    where lanes.chain = $1 and lanes.waiver = free.waiver
     returning lanes.waiver, lanes.epoch, lanes.state
   )
   select waiver, epoch, state from taken
   union all
-  select waiver, null, state from wanted where waiver not in (select waiver from free)`;
+  select waiver, null, state from wanted where waiver not in (select waiver from taken)`;
 
 /** The replica that is to have a lane, and the time for which nobody else may take it. */
 export interface Successor {

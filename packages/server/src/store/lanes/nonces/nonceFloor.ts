@@ -36,7 +36,7 @@ export async function raiseNonceFloor(
 /**
  * The condition that no nonce is below the floor of the row that {@link HELD_LEASE} has locked. A write under a lower nonce would
  * hide its submission, so it lowers the floor first ({@link lowerNonceFloor}), in a statement of its own: in one that has
- * already locked the row for share, and submissions, it could wait for a write that waits for those.
+ * already locked the row, and submissions, it could wait for a write that waits for those.
  * @param nonces the number of the parameter with the nonces.
  */
 export const isAboveFloor = (nonces: number) =>
