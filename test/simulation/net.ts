@@ -34,7 +34,7 @@ export type EndpointReply =
       readonly delayMs?: number;
     }
   /** Nobody listens: no connection was made, or the kept one is closed. */
-  | { readonly is: "refused" }
+  | { readonly is: "refused"; readonly code?: string }
   | { readonly is: "reset"; readonly delayMs?: number }
   /** Nothing ever comes. */
   | { readonly is: "hung" };
@@ -153,7 +153,8 @@ class SimulatedRequest extends EventEmitter {
   /** @returns whether the answer was complete, so that the connection can be kept. */
   receive(reply: Exclude<EndpointReply, { readonly is: "hung" }>): boolean {
     if (this.#isClosed) return false;
-    if (reply.is === "refused" && !this.reusedSocket) this.#fail("connect ECONNREFUSED", "ECONNREFUSED");
+    if (reply.is === "refused" && !this.reusedSocket)
+      this.#fail(`connect ${reply.code ?? "ECONNREFUSED"}`, reply.code ?? "ECONNREFUSED");
     else if (reply.is === "refused" || reply.is === "reset") this.#fail("read ECONNRESET", "ECONNRESET");
     else {
       const response = Object.assign(new EventEmitter(), {

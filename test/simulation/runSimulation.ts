@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresNode } from "../../packages/server/test/support/postgresNode.js";
 import { makeTemplate } from "./engine/simulatedDatabase.js";
-import { planWorld } from "./planWorld.js";
+import { drawWorld } from "./outside/drawWorld.js";
 import type { WorldResult } from "./runWorld.js";
 
 export interface SimulationOptions {
@@ -56,7 +56,7 @@ export async function runSimulation({
         });
       await message();
       for (let { value, done } = waiting.next(); !done; { value, done } = waiting.next()) {
-        child.send({ plan: planWorld(value), options: { isRecorded, logLevel } });
+        child.send({ plan: drawWorld(value), options: { isRecorded, logLevel } });
         const answer = (await message()) as WorldResult & { error?: string };
         if (answer.error !== undefined) throw new Error(answer.error);
         onResult(answer);

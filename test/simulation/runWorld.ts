@@ -12,8 +12,10 @@ import { EPOCH, enter, type Realm } from "./engine/realm.js";
 import { real } from "./engine/realTime.js";
 import type { SimulatedDatabase } from "./engine/simulatedDatabase.js";
 import { SqlGate } from "./engine/sqlGate.js";
+import { readStore } from "./laws/readStore.js";
 import { SimulatedNetwork } from "./net.js";
 import { Replica, START_MS } from "./replica.js";
+import { waiverKeys } from "./waiverKeys.js";
 import type { DatabaseControls, ScenarioSetUp, Violation, World, WorldPlan } from "./world.js";
 
 /** How often a world asks whether it is over, in virtual ms. */
@@ -54,7 +56,7 @@ export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promi
     await start();
     scenario.begin();
     await runUntilOver(realm, world, () => scenario.isOver());
-    const { violations, counts } = scenario.judge();
+    const { violations, counts } = await scenario.judge();
     const { statements, lockWaits } = realm.gate;
     const virtualMs = realm.clock.now;
     const digest = realm.journal.digest();
@@ -104,6 +106,8 @@ function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = 
     date: () => EPOCH + Math.floor(clock.now),
     random: (purpose) => stream(plan.seed, purpose),
     at: (ms, run) => void clock.schedule(Math.max(0, startedAt + ms - clock.now), run, undefined),
+    after: (ms, run) => void clock.schedule(ms, run, undefined),
+    readStore: () => realm.activity.count(readStore(database)),
     every(ms, run) {
       const again = () => {
         clock.schedule(ms, again, undefined);
@@ -122,11 +126,10 @@ function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = 
 }
 
 function optionsOf({ keys, endpoints, settings }: WorldPlan, databaseUrl: string): ResolvedOptions {
-  const waiverKeys = Array.from({ length: keys }, (_, i) => new Uint8Array(32).fill(0x77 + i));
   return resolveOptions({
     ...{ chainId: CHAIN_ID, databaseUrl, skipNodeCheck: true },
     rpcUrl: Array.from({ length: endpoints }, (_, i) => `http://node${i}:8545`),
-    waivers: accountsOf(...waiverKeys),
+    waivers: accountsOf(...waiverKeys(keys)),
     apiKeys: ["gw_test_first_secret-of-the-first"],
     allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],
     ...settings,

@@ -2,7 +2,7 @@ import { useNativeCrypto } from "@gas-waiver/crypto-native";
 import { installDriver } from "./engine/driver.js";
 import { installGlobals } from "./engine/globals.js";
 import { type DatabaseServer, SimulatedDatabase } from "./engine/simulatedDatabase.js";
-import { setUpHonest } from "./honestScenario.js";
+import { setUpOutside } from "./outside/outsideWorld.js";
 import { type RunWorldOptions, runWorld, type WorldResult } from "./runWorld.js";
 import type { WorldPlan } from "./world.js";
 
@@ -15,7 +15,7 @@ export async function openWorker(server: DatabaseServer, name: string) {
   type Options = Pick<RunWorldOptions, "isRecorded" | "logLevel">;
   return {
     run: (plan: WorldPlan, options: Options): Promise<WorldResult> =>
-      runWorld(plan, { ...options, database, setUp: setUpHonest }),
+      runWorld(plan, { ...options, database, setUp: setUpOutside }),
     close: () => database.close(),
   };
 }

@@ -1,7 +1,18 @@
 import type { ServerOptions } from "../../packages/server/src/index.js";
+import type { Behaviour } from "./behaviours/behaviour.js";
 import type { Random } from "./engine/random.js";
+import type { StoredState } from "./laws/record.js";
 import type { SimulatedNetwork } from "./net.js";
+import type { PoolKind } from "./nodes/pool.js";
 import type { Replica } from "./replica.js";
+
+/** The chain of a world. */
+export interface ChainPlan {
+  readonly pool: PoolKind;
+  readonly blockMs: number;
+  /** The kind of each endpoint's node, by its name in `test/nodeZoo`. */
+  readonly personalities: readonly string[];
+}
 
 /** A world, as data: the same plan gives the same world. */
 export interface WorldPlan {
@@ -18,19 +29,8 @@ export interface WorldPlan {
   readonly lengthMs: number;
   /** Settings of the service that are not its defaults. */
   readonly settings?: Partial<ServerOptions>;
-  readonly behaviours: readonly BehaviourPlan[];
-}
-
-/** Something that goes wrong, from a moment on, for a while or for good. */
-export interface BehaviourPlan {
-  /** The purpose of its stream of draws, which it keeps when other behaviours are left out: "behaviour 3". */
-  readonly stream: string;
-  readonly kind: string;
-  /** Virtual ms after the start of the replicas. */
-  readonly startMs: number;
-  /** Absent: for good. */
-  readonly endMs?: number;
-  readonly [detail: string]: unknown;
+  readonly chain: ChainPlan;
+  readonly behaviours: readonly Behaviour[];
 }
 
 /** A running world, as its parts see it. */
@@ -47,6 +47,10 @@ export interface World {
   random(purpose: string): Random;
   /** Runs code at a moment: ms after the start of the replicas. A moment that is over means now. */
   at(ms: number, run: () => void): void;
+  /** Runs code after this time, also before the start of the replicas. */
+  after(ms: number, run: () => void): void;
+  /** Reads what the service has stored by now. */
+  readStore(): Promise<StoredState>;
   /** Runs code again and again, first after `ms`. */
   every(ms: number, run: () => void): void;
   /** Adds a line to the record of the world, which each repetition must equal. */
@@ -71,7 +75,7 @@ export interface Scenario {
   /** Whether nothing can change any more, so that the world may end before its time. Asked each half second. */
   isOver(): boolean;
   /** Called once, at the end. */
-  judge(): Judgement;
+  judge(): Judgement | Promise<Judgement>;
 }
 
 export interface Judgement {

@@ -1,0 +1,99 @@
+import { SeededRandom } from "../../support/seededRandom.js";
+import { type Behaviour, type Deed, isHost, type Subject } from "./behaviour.js";
+import { drawCall, drawChainDeed, drawHostDeed, drawSendersDeed, drawTransport } from "./drawDeeds.js";
+import { drawEndpoint, drawSender, drawSubject } from "./drawSubject.js";
+import { CALM_MS, type Frame } from "./frame.js";
+
+const FAMILIES = ["transport", "call", "sender", "chain", "host"] as const;
+type Family = (typeof FAMILIES)[number];
+
+/** How often each family is drawn, by the part of the world that stays honest. */
+const WEIGHTS: Readonly<Record<Frame["honest"], Readonly<Record<Family, number>>>> = {
+  "most senders": { transport: 3, call: 3, sender: 4, chain: 0, host: 0 },
+  "an endpoint": { transport: 4, call: 5, sender: 2, chain: 0, host: 1 },
+  "the end": { transport: 3, call: 3, sender: 1, chain: 2, host: 3 },
+  nothing: { transport: 4, call: 4, sender: 1, chain: 1, host: 2 },
+};
+
+/** Draws the behaviours of a world. Each has streams of its own, by its name. */
+export function drawBehaviours(seed: number, frame: Frame): Behaviour[] {
+  const random = new SeededRandom(seed, "number of behaviours");
+  const count = random.pick([1, 1, 1, 2, 2, 2, 3, 3, 4, 6]);
+  return Array.from({ length: count }, (_, i) => drawBehaviour(seed, `behaviour ${i + 1}`, frame)).flat();
+}
+
+function drawBehaviour(seed: number, name: string, frame: Frame): Behaviour[] {
+  const random = new SeededRandom(seed, `plan of ${name}`);
+  const { subject, does } = drawDeed(random, frame);
+  const from = random.between(0, 12_000);
+  const to = drawEnd(random, from, does, frame);
+  const behaviour: Behaviour = {
+    name,
+    from,
+    to,
+    share: random.chance(0.6) ? 1 : 0.1 + 0.8 * random.next(),
+    subject,
+    does,
+  };
+  return [behaviour, ...drawFarewell(random, behaviour, frame)];
+}
+
+function drawDeed(random: SeededRandom, frame: Frame): { readonly subject: Subject; readonly does: Deed } {
+  switch (drawFamily(random, frame)) {
+    case "transport": {
+      const subject = drawSubject(random, frame);
+      return { subject, does: drawTransport(random, subject) };
+    }
+    case "call": {
+      const subject = drawSubject(random, frame);
+      // A node's calls know nothing of the list that they come in.
+      const isOfList = subject.moreThan !== undefined;
+      return { subject, does: isOfList ? drawTransport(random, subject) : drawCall(random, subject) };
+    }
+    case "sender":
+      return { subject: drawSender(random, frame), does: drawSendersDeed(random) };
+    case "chain": {
+      const does = drawChainDeed(random, frame);
+      const endpoint =
+        does.deed === "forget" || does.deed === "evict" ? drawEndpoint(random, frame) : undefined;
+      return { subject: endpoint === undefined ? {} : { endpoint }, does };
+    }
+    case "host":
+      return { subject: {}, does: drawHostDeed(random, frame) };
+  }
+}
+
+function drawFamily(random: SeededRandom, { honest }: Frame): Family {
+  const weights = WEIGHTS[honest];
+  return random.pick(FAMILIES.flatMap((family) => Array<Family>(weights[family]).fill(family)));
+}
+
+/** The end of a behaviour: after a moment, after a while, or never. */
+function drawEnd(random: SeededRandom, from: number, does: Deed, { honest, replicas }: Frame): number | null {
+  const lasts = random.next();
+  const end =
+    lasts < 0.25 ? from + random.between(50, 1_500) : Math.min(CALM_MS, from + random.between(2_000, 18_000));
+  const mayLast = !isHost(does) || does.deed.includes("clock step") || (does.deed === "kill" && replicas > 1);
+  return lasts > 0.5 && honest !== "the end" && mayLast && does.deed !== "halt" ? null : end;
+}
+
+/** An endpoint that misbehaved may be gone for good afterwards. */
+function drawFarewell(
+  random: SeededRandom,
+  { name, to, subject }: Behaviour,
+  { endpoints, honest }: Frame,
+): Behaviour[] {
+  if (to === null || subject.endpoint === undefined || endpoints < 2 || honest === "the end") return [];
+  if (!random.chance(0.3)) return [];
+  const does = { deed: "no connection", code: "ECONNREFUSED" } as const;
+  return [
+    {
+      name: `${name}, farewell`,
+      from: to,
+      to: null,
+      share: 1,
+      subject: { endpoint: subject.endpoint },
+      does,
+    },
+  ];
+}

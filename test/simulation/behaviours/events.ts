@@ -1,0 +1,168 @@
+import type { Hex } from "@gas-waiver/protocol";
+import type { Wrapper } from "../chain/wrapper.js";
+import type { SimulatedChain } from "../nodes/simulatedChain.js";
+import type { WorldClock } from "../worldClock.js";
+import { type Behaviour, type Deed, isActive } from "./behaviour.js";
+import { concernsWrapper, type Directory } from "./matcher.js";
+import { type Running, strikes } from "./running.js";
+
+/** A replica, as far as its machine can fail. */
+export interface Machine {
+  kill(): void;
+  /** Starts it again after a kill. */
+  start(): void;
+  freeze(): void;
+  thaw(): void;
+  stepClock(ms: number): void;
+}
+
+export interface Database {
+  endSessions(): void;
+  setReadOnly(isReadOnly: boolean): void;
+  setSlowness(ms: number): void;
+  stepClock(ms: number): void;
+}
+
+export interface Stage {
+  readonly clock: WorldClock;
+  readonly chain: SimulatedChain;
+  readonly directory: Directory;
+  readonly machines: readonly Machine[];
+  readonly database: Database;
+  readonly waivers: readonly Hex[];
+  note(line: string): void;
+}
+
+/** A waiver's key that others use takes a nonce at intervals of up to this, in ms. */
+const FOREIGN_USE_MS = 2_500;
+
+/** Lets the behaviours that strike chain, pools, replicas and database happen at their times. */
+export function stageEvents(running: readonly Running[], stage: Stage): void {
+  for (const one of running) {
+    const { from, to, does } = one.behaviour;
+    const end = beginnings(one, stage, does);
+    if (end === undefined) continue;
+    stage.clock.after(from, () => {
+      stage.note(`${one.behaviour.name} begins: ${does.deed}`);
+      const undo = end();
+      if (to === null || undo === undefined) return;
+      stage.clock.after(to - from, undo);
+    });
+  }
+}
+
+type Beginning = () => (() => void) | undefined;
+
+/** Returns the start of a behaviour, whose result is its end; undefined for a behaviour that strikes requests. */
+function beginnings(running: Running, stage: Stage, does: Deed): Beginning | undefined {
+  const { chain, database, machines, clock } = stage;
+  const once =
+    (run: () => void): Beginning =>
+    () => {
+      run();
+      return undefined;
+    };
+  const between =
+    (begin: () => void, end: () => void): Beginning =>
+    () => {
+      begin();
+      return end;
+    };
+  switch (does.deed) {
+    case "never include":
+      chain.exclude(
+        (wrapper) => isSubject(running, wrapper, stage) && isActive(running.behaviour, clock.now()),
+      );
+      return undefined;
+    case "evict":
+      return once(() => evict(running, stage, does.everyMs));
+    case "reorg":
+      return once(() => chain.reorg(does.depth, does.keepsPools));
+    case "halt":
+      return once(() => chain.halt(lengthOf(running.behaviour)));
+    case "chain times":
+      return between(
+        () => chain.shiftTimes(does.seconds * 1_000),
+        () => chain.shiftTimes(0),
+      );
+    case "foreign use":
+      return once(() => useForeign(running, stage, stage.waivers[does.waiver % stage.waivers.length] as Hex));
+    case "kill":
+      return between(
+        () => machines[does.replica]?.kill(),
+        () => machines[does.replica]?.start(),
+      );
+    case "freeze":
+      return between(
+        () => machines[does.replica]?.freeze(),
+        () => machines[does.replica]?.thaw(),
+      );
+    case "clock step":
+      return between(
+        () => machines[does.replica]?.stepClock(does.ms),
+        () => machines[does.replica]?.stepClock(-does.ms),
+      );
+    case "end sessions":
+      return once(() => database.endSessions());
+    case "read-only":
+      return between(
+        () => database.setReadOnly(true),
+        () => database.setReadOnly(false),
+      );
+    case "slow database":
+      return between(
+        () => database.setSlowness(does.ms),
+        () => database.setSlowness(0),
+      );
+    case "database clock step":
+      return between(
+        () => database.stepClock(does.ms),
+        () => database.stepClock(-does.ms),
+      );
+    default:
+      return undefined;
+  }
+}
+
+function lengthOf({ from, to }: Behaviour): number {
+  return to === null ? Number.MAX_SAFE_INTEGER : to - from;
+}
+
+function isSubject({ behaviour }: Running, wrapper: Wrapper, { directory }: Stage): boolean {
+  return concernsWrapper(behaviour.subject, wrapper, directory);
+}
+
+/** Pools drop the subject's wrappers, again and again. */
+function evict(running: Running, stage: Stage, everyMs: number): void {
+  const { chain, clock } = stage;
+  if (!isActive(running.behaviour, clock.now())) return;
+  const { endpoint } = running.behaviour.subject;
+  chain.nodes.forEach((node, i) => {
+    if (endpoint !== undefined && endpoint !== i) return;
+    for (const wrapper of node.pool.wrappers)
+      if (isSubject(running, wrapper, stage) && strikes(running, clock.now())) node.pool.remove(wrapper.hash);
+  });
+  clock.after(everyMs, () => evict(running, stage, everyMs));
+}
+
+/** Other software uses the waiver's key. */
+function useForeign(running: Running, stage: Stage, waiver: Hex): void {
+  const { chain, clock } = stage;
+  if (!isActive(running.behaviour, clock.now())) return;
+  chain.sendPaid(waiver);
+  clock.after(running.random.between(200, FOREIGN_USE_MS), () => useForeign(running, stage, waiver));
+}
+
+/** Users who pay for a transaction of their own with the nonce of an InnerTx that they have just submitted. */
+export function payThemselves(
+  running: readonly Running[],
+  stage: Pick<Stage, "clock" | "chain">,
+  { user, nonce, sender }: { readonly user: number; readonly nonce: number; readonly sender: Hex },
+): void {
+  const { clock, chain } = stage;
+  for (const one of running) {
+    const { does, subject } = one.behaviour;
+    if (does.deed !== "pays itself" || subject.sender !== user || !strikes(one, clock.now())) continue;
+    clock.after(does.afterMs, () => chain.sendPaid(sender, BigInt(nonce)));
+  }
+}

@@ -1,0 +1,26 @@
+/** The world that behaviours are drawn for. */
+export interface Frame {
+  readonly replicas: number;
+  readonly endpoints: number;
+  readonly keys: number;
+  readonly senders: number;
+  readonly submissions: number;
+  readonly reorgDepth: number;
+  readonly honest: HonestPart;
+  /** The place of the endpoint that stays honest, where one does. */
+  readonly honestEndpoint: number;
+}
+
+/**
+ * The part of a world that stays honest.
+ *
+ * - `most senders`: behaviours name senders, or what every client must be able to live with.
+ * - `an endpoint`: one endpoint works for everybody, always.
+ * - `the end`: everything may go wrong, for a while; then all is well.
+ * - `nothing`: no promise but safety.
+ */
+export const HONEST_PARTS = ["most senders", "an endpoint", "the end", "nothing"] as const;
+export type HonestPart = (typeof HONEST_PARTS)[number];
+
+/** Behaviours that do not last for good end by this time, in ms. */
+export const CALM_MS = 22_000;

@@ -1,0 +1,80 @@
+import { classifySendError } from "@gas-waiver/protocol";
+import type { SimulatedChain } from "../nodes/simulatedChain.js";
+import type { UserSubmission } from "../users/submission.js";
+import type { EvidenceLedger } from "./evidenceLedger.js";
+
+export interface ProofSources {
+  readonly chain: SimulatedChain;
+  readonly ledger: EvidenceLedger;
+  readonly submissions: () => readonly UserSubmission[];
+  readonly maxQueueMs: number;
+  readonly nonceGapMs: number;
+}
+
+/** A failure of a submission, as a line or a record tells it. */
+export interface ToldFailure {
+  readonly at: number;
+  readonly reason: string | undefined;
+  readonly message: string | undefined;
+}
+
+/** The times of lines and records are some ms later than the decision. */
+const SLACK_MS = 1_500;
+
+/** Returns what is wrong with a failure: undefined if there was proof for it (S1, S3). */
+export function unproven(
+  submission: UserSubmission,
+  failure: ToldFailure,
+  sources: ProofSources,
+): { readonly law: "S1" | "S3"; readonly why: string } | undefined {
+  const { chain, ledger } = sources;
+  if (isUsedByAnother(submission, chain)) return undefined;
+  const wrappers = ledger.wrappersOf(submission.innerHash);
+  const delivered = wrappers.filter(({ hash }) => ledger.deliveriesOf(hash) > 0);
+  if (wasRefused(submission, delivered.length, ledger)) return undefined;
+  const age = failure.at - submission.triedAt;
+  const { reason = "no reason", message = "" } = failure;
+  if (delivered.length > 0) {
+    const open = delivered.filter(({ waiver, nonce }) => chain.nonceOf(waiver) <= nonce).length;
+    if (open === 0 && reason === "NOT_BROADCAST" && age + SLACK_MS >= sources.maxQueueMs) return undefined;
+    const why = `failed (${reason}: ${message}) although ${delivered.length} wrapper(s) were sent, ${open} of them under unused nonces`;
+    return { law: "S1", why };
+  }
+  if (reason === "NOT_BROADCAST")
+    return age + SLACK_MS >= sources.maxQueueMs
+      ? undefined
+      : { law: "S3", why: `failed for its age after ${Math.round(age)} ms: ${message}` };
+  if (reason === "NONCE_GAP") return unprovenGap(submission, age, sources);
+  return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it was ever sent` };
+}
+
+/** The sender's nonce belongs to another transaction. */
+function isUsedByAnother({ sender, nonce, innerHash }: UserSubmission, chain: SimulatedChain): boolean {
+  return chain.nonceOf(sender) > BigInt(nonce) && chain.blockOf(innerHash) === undefined;
+}
+
+/** A rule of the closed list was the answer to the only request that ever carried a wrapper of it. */
+function wasRefused({ innerHash }: UserSubmission, delivered: number, ledger: EvidenceLedger): boolean {
+  if (delivered > 1) return false;
+  return ledger
+    .refusalsOf(innerHash)
+    .some(({ error, deliveries }) => deliveries <= 1 && classifySendError(error).kind === "refused");
+}
+
+function unprovenGap(
+  { user, nonce, sender }: UserSubmission,
+  age: number,
+  { chain, submissions, nonceGapMs, ledger }: ProofSources,
+) {
+  const law = "S1" as const;
+  if (chain.nonceOf(sender) >= BigInt(nonce))
+    return { law, why: "NONCE_GAP although no nonce before it is missing" };
+  if (age + SLACK_MS < nonceGapMs)
+    return { law: "S3" as const, why: `NONCE_GAP after ${Math.round(age)} ms` };
+  const missing = Number(chain.nonceOf(sender));
+  const holder = submissions().find((one) => one.user === user && one.nonce === missing);
+  const isUnderWay = holder?.acceptedAt !== undefined && ledger.wrappersOf(holder.innerHash).length > 0;
+  return isUnderWay && !holder?.lines.some(({ success }) => !success)
+    ? { law, why: `NONCE_GAP although nonce ${missing} before it is under way` }
+    : undefined;
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import type { Behaviour } from "../behaviours/behaviour.js";
+import { Honesty } from "./honesty.js";
+
+const SHAPE = { endpoints: 2, replicas: 2, reorgDepth: 0 };
+const at = (changes: Partial<Behaviour>): Behaviour => ({
+  ...{
+    name: "a behaviour",
+    from: 1_000,
+    to: null,
+    share: 1,
+    subject: {},
+    does: { deed: "hang", when: "before" },
+  },
+  ...changes,
+});
+const honestyOf = (...behaviours: Behaviour[]) => new Honesty(behaviours, SHAPE);
+
+describe("the honest part of a world", () => {
+  it("is everybody but the sender whom a behaviour names, at every endpoint and for good", () => {
+    const honesty = honestyOf(at({ subject: { sender: 2 } }));
+    expect([honesty.isHonest(1), honesty.isHonest(2)]).toEqual([true, false]);
+    expect(honesty.isUndisturbed).toBe(true);
+  });
+
+  it("is there while one endpoint is free", () => {
+    expect(honestyOf(at({ subject: { endpoint: 0 } })).isUndisturbed).toBe(true);
+  });
+
+  it("ends while each endpoint has a trouble of its own, and begins when the first of them is over", () => {
+    const honesty = honestyOf(
+      at({ subject: { endpoint: 0 } }),
+      at({ subject: { endpoint: 1 }, from: 2_000, to: 5_000 }),
+    );
+    expect([1_500, 3_000, 6_000].map((now) => honesty.honestSince(now))).toEqual([
+      -Infinity,
+      undefined,
+      5_000,
+    ]);
+  });
+
+  it("does not mind lists that are too long, and look-ups of what no node has", () => {
+    const error = { deed: "error", when: "after", error: { code: -32_000, message: "no" } } as const;
+    const unknown = { method: "eth_getTransactionByHash", unknown: true };
+    expect(
+      honestyOf(
+        at({ subject: { moreThan: 5 }, does: { deed: "cut", share: 0.5 } }),
+        at({ subject: unknown, does: error }),
+      ).isUndisturbed,
+    ).toBe(true);
+  });
+
+  it("counts a clock that is wrong for good as trouble of a moment", () => {
+    const step = at({ does: { deed: "clock step", replica: 0, ms: 60_000 } });
+    expect(honestyOf(step).honestSince(1_001)).toBe(1_000);
+  });
+});

@@ -1,0 +1,141 @@
+import type { Hex } from "@gas-waiver/protocol";
+import { type Block, nonceIn } from "../chain/block.js";
+import type { SimulatedChain } from "../nodes/simulatedChain.js";
+import { nameOf, type UserSubmission } from "../users/submission.js";
+import type { WorldClock } from "../worldClock.js";
+import type { EvidenceLedger } from "./evidenceLedger.js";
+import type { Honesty } from "./honesty.js";
+import type { Violations } from "./violations.js";
+
+/*
+ * The promise of liveness, as this file checks it.
+ *
+ * L1  A submission whose own part of the world is honest (`honesty.ts`) is in a block within 30 s of virtual time and ten
+ *     blocks, counted from the first request with it, or from the moment at which the world became honest if that is later.
+ *     In a world where behaviours name senders and nothing else, the limit is 2 s and 13 blocks: an honest chain takes up to three.
+ * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while blocks came and
+ *     another wrapper of the lane waited under that nonce.
+ * told  The line comes within the same time after the block.
+ *
+ * Excused from L1 is, besides what `honesty.ts` names, a world in which pools keep wrappers that no block includes while the
+ * service has no lane to turn to: one key, and pools that refuse a second transaction under a nonce they hold. There the
+ * service has to say so: L4 holds.
+ */
+
+export interface LivenessOptions {
+  readonly clock: WorldClock;
+  readonly chain: SimulatedChain;
+  readonly ledger: EvidenceLedger;
+  readonly honesty: Honesty;
+  readonly violations: Violations;
+  readonly blockMs: number;
+  /** Nothing at a price of 0 can free a nonce, and the service has no other key. */
+  readonly isWithoutRemedy: boolean;
+}
+
+const PATIENCE_MS = 30_000;
+const PROMPT_MS = 2_000;
+const STILL_MS = 10_000;
+/** A line that was on its way when the nonce began to count as still. */
+const LINE_SLACK_MS = 1_000;
+
+export class Liveness {
+  readonly #options: LivenessOptions;
+  readonly #limitMs: number;
+  readonly #executedAt = new Map<Hex, number>();
+  /** Since when each waiver has its next nonce. */
+  readonly #nonceSince = new Map<Hex, { readonly nonce: bigint; readonly since: number; blocks: number }>();
+
+  constructor(options: LivenessOptions) {
+    this.#options = options;
+    const { honesty, blockMs } = options;
+    this.#limitMs = honesty.isUndisturbed ? PROMPT_MS + 13 * blockMs : PATIENCE_MS + 10 * blockMs;
+  }
+
+  get limitMs(): number {
+    return this.#limitMs;
+  }
+
+  executedAt(innerHash: Hex): number | undefined {
+    return this.#executedAt.get(innerHash);
+  }
+
+  onBlock(block: Block): void {
+    const now = this.#options.clock.now();
+    for (const { innerHash } of block.wrappers)
+      if (!this.#executedAt.has(innerHash)) this.#executedAt.set(innerHash, now);
+    for (const waiver of new Set([...this.#options.chain.known.values()].map((one) => one.waiver))) {
+      const nonce = nonceIn(block, waiver);
+      const known = this.#nonceSince.get(waiver);
+      if (known?.nonce === nonce) known.blocks++;
+      else this.#nonceSince.set(waiver, { nonce, since: now, blocks: 0 });
+    }
+  }
+
+  /** Judges a line that says success. */
+  onSuccess(submission: UserSubmission): void {
+    const { ledger, clock, violations, chain } = this.#options;
+    const now = clock.now();
+    if (chain.blockOf(submission.innerHash) !== undefined) return;
+    const wrapper = ledger.wrappersOf(submission.innerHash).at(-1);
+    if (wrapper === undefined) return;
+    const still = this.#nonceSince.get(wrapper.waiver);
+    if (still === undefined || still.blocks < 3 || wrapper.nonce <= still.nonce) return;
+    const head = this.#headOf(wrapper.waiver, still.nonce);
+    const waitsSince = Math.max(still.since, head ?? Number.POSITIVE_INFINITY);
+    if (now - waitsSince < STILL_MS + LINE_SLACK_MS) return;
+    const seconds = ((now - waitsSince) / 1_000).toFixed(0);
+    violations.add(
+      "L4",
+      submission,
+      `${nameOf(submission)} was told success under nonce ${wrapper.nonce}, and nonce ${still.nonce} of its waiver had stood still for ${seconds} s`,
+    );
+  }
+
+  /** The time since which a wrapper waits under the lane's next nonce. */
+  #headOf(waiver: Hex, nonce: bigint): number | undefined {
+    const { chain, ledger } = this.#options;
+    const times = [...chain.known.values()]
+      .filter((one) => one.waiver === waiver && one.nonce === nonce)
+      .map(({ hash }) => ledger.sentAt(hash) ?? Number.POSITIVE_INFINITY);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Judges what is late by now. */
+  onTick(submissions: readonly UserSubmission[]): void {
+    const { clock, honesty, violations, isWithoutRemedy } = this.#options;
+    const now = clock.now();
+    const since = honesty.honestSince(now);
+    if (since === undefined) return;
+    for (const submission of submissions) {
+      if (!honesty.isHonest(submission.user)) continue;
+      const executed = this.#executedAt.get(submission.innerHash);
+      const begin = Math.max(submission.triedAt, since);
+      const late = `${((now - begin) / 1_000).toFixed(1)} s after ${since > submission.triedAt ? "the world was honest again" : "its first request"}`;
+      if (executed === undefined && now - begin > this.#limitMs && !isWithoutRemedy)
+        violations.add(
+          "L1",
+          submission,
+          `${nameOf(submission)} is in no block ${late}; lines: ${linesOf(submission)}`,
+        );
+      else if (
+        executed !== undefined &&
+        submission.lines.length === 0 &&
+        now - Math.max(begin, executed) > this.#limitMs
+      )
+        violations.add(
+          "told",
+          submission,
+          `${nameOf(submission)} is in a block, and its user has no line ${late}`,
+        );
+    }
+  }
+}
+
+function linesOf({ lines, refusals, triedAt }: UserSubmission): string {
+  const told = lines.map(
+    ({ at, success, reason }) => `${success ? "success" : reason} after ${Math.round(at - triedAt)} ms`,
+  );
+  const refused = refusals.slice(-1).map(({ message }) => `refused ${refusals.length} times: ${message}`);
+  return [...told, ...refused].join("; ") || "none";
+}

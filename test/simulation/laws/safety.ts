@@ -1,0 +1,85 @@
+import type { Hex } from "@gas-waiver/protocol";
+import { isFailure, nameOf, type UserSubmission } from "../users/submission.js";
+import { type ProofSources, unproven } from "./failureProof.js";
+import type { StoredState } from "./record.js";
+import type { Violations } from "./violations.js";
+
+export interface SafetyOptions extends ProofSources {
+  readonly violations: Violations;
+  /** Something in this world stops a lane with right. */
+  readonly mayStop: boolean;
+}
+
+/** Judges what the service says and keeps, at any time, in any world. */
+export class Safety {
+  readonly #options: SafetyOptions;
+  /** The InnerTxs that were failed with what counts as proof. */
+  readonly #excused = new Set<Hex>();
+
+  constructor(options: SafetyOptions) {
+    this.#options = options;
+  }
+
+  /** Judges the last line of a submission. */
+  onLine(submission: UserSubmission): void {
+    const line = submission.lines.at(-1);
+    if (line === undefined) return;
+    const { ledger, violations, chain } = this.#options;
+    if (isFailure(line)) this.#judgeFailure(submission, line);
+    if (!line.success) return;
+    if (ledger.shownAt(submission.innerHash) === undefined)
+      violations.add("S2", submission, `a line says success, and no node ever had ${nameOf(submission)}`);
+    else if (submission.wait === "included" && chain.blockOf(submission.innerHash) === undefined)
+      violations.add("S2", submission, `a line says included, and no block has ${nameOf(submission)}`);
+  }
+
+  #judgeFailure(
+    submission: UserSubmission,
+    failure: {
+      readonly at: number;
+      readonly reason: string | undefined;
+      readonly message: string | undefined;
+    },
+  ): void {
+    const wrong = unproven(submission, failure, this.#options);
+    if (wrong === undefined) this.#excused.add(submission.innerHash);
+    else this.#options.violations.add(wrong.law, submission, `${nameOf(submission)}: ${wrong.why}`);
+  }
+
+  /** Judges the store, which may know of failures that no line told. @param isAtEnd nothing moves any more. */
+  onStored({ submissions, lanes }: StoredState, now: number, isAtEnd: boolean): void {
+    const { violations, chain } = this.#options;
+    const byHash = new Map(this.#options.submissions().map((one) => [one.innerHash, one]));
+    const latest = new Map(submissions.map((one) => [one.innerHash, one]));
+    for (const [hash, { state, reason, message }] of latest) {
+      const submission = byHash.get(hash);
+      if (submission === undefined) continue;
+      const block = chain.blockOf(hash);
+      if (state === "failed" && !this.#excused.has(hash))
+        this.#judgeFailure(submission, { at: now, reason, message });
+      if (state === "failed" && block !== undefined && !this.#excused.has(hash))
+        violations.add(
+          "S1",
+          submission,
+          `${nameOf(submission)} is kept as failed (${reason}), and block ${block.number} executed it`,
+        );
+      if (isAtEnd && state === "included" && block === undefined)
+        violations.add("S2", submission, `${nameOf(submission)} is kept as included, and no block has it`);
+    }
+    if (isAtEnd)
+      for (const submission of byHash.values())
+        if (
+          submission.acceptedAt !== undefined &&
+          !latest.has(submission.innerHash) &&
+          !submission.lines.some(isFailure)
+        )
+          violations.add(
+            "D19",
+            submission,
+            `${nameOf(submission)} was accepted, and the store does not have it`,
+          );
+    for (const { state, reason, waiver } of lanes)
+      if (state === "stopped" && !this.#options.mayStop)
+        violations.add("S4", undefined, `the lane of ${waiver} has stopped: ${reason}`);
+  }
+}

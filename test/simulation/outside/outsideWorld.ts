@@ -1,0 +1,183 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import { CHAIN_ID } from "../../../packages/server/test/support/modelChain.js";
+import { accountsOf } from "../../../packages/server/test/support/user.js";
+import { PERSONALITIES } from "../../nodeZoo/personalities.js";
+import { Endpoint } from "../behaviours/endpoint.js";
+import { payThemselves, stageEvents } from "../behaviours/events.js";
+import { type Running, startBehaviours } from "../behaviours/running.js";
+import { EvidenceLedger } from "../laws/evidenceLedger.js";
+import { Honesty } from "../laws/honesty.js";
+import { isWithoutRemedy } from "../laws/isWithoutRemedy.js";
+import { Liveness } from "../laws/liveness.js";
+import { Safety } from "../laws/safety.js";
+import { Violations } from "../laws/violations.js";
+import { SimulatedChain } from "../nodes/simulatedChain.js";
+import type { Replica } from "../replica.js";
+import type { UserSubmission } from "../users/submission.js";
+import { type Service, Users } from "../users/users.js";
+import { waiverKeys } from "../waiverKeys.js";
+import type { Scenario, World, WorldPlan } from "../world.js";
+import type { WorldClock } from "../worldClock.js";
+import { createDirectory } from "./directory.js";
+import { replyOf } from "./replyOf.js";
+
+const TICK_MS = 1_000;
+/** The store is read this often, in ms. */
+const STORE_MS = 5_000;
+/** Part of a world's length over which users spread their submissions. */
+const BUSY_MS = 24_000;
+
+/** Sets up everything outside of the service: the chain with its nodes, behaviours, users, and the laws that judge the service. */
+export function setUpOutside(world: World): Scenario {
+  const { plan } = world;
+  const clock: WorldClock = { now: world.now, wallMs: world.date, after: world.after };
+  const directory = createDirectory(plan.senders);
+  const ledger = new EvidenceLedger(clock, directory.read);
+  const running = startBehaviours(plan.seed, plan.behaviours);
+  const chain = createChain(plan, clock);
+  chain.nodes.forEach((node, place) => {
+    const endpoint = new Endpoint({ place, node, clock, directory, ledger, behaviours: running });
+    world.network.endpoints.set(`node${place}`, {
+      answer: ({ body, isReusedConnection }) => replyOf(endpoint.request(body, isReusedConnection)),
+    });
+  });
+  const violations = new Violations(clock);
+  const judged = createLaws(world, { clock, chain, ledger, violations });
+  const users = createUsers(world, clock, running, chain, judged);
+  return {
+    begin: () => beginAll(world, { clock, chain, directory, running, users, judged }),
+    isOver: () => judged.isOver(users),
+    async judge() {
+      await judged.readStore(users.submissions, true);
+      const executed = users.submissions.filter(
+        ({ innerHash }) => chain.blockOf(innerHash) !== undefined,
+      ).length;
+      const counts = { executed, submissions: users.submissions.length, height: chain.head.number };
+      return { violations: violations.list, counts };
+    },
+  };
+}
+
+function createChain(
+  { seed, chain: { pool, blockMs, personalities } }: WorldPlan,
+  clock: WorldClock,
+): SimulatedChain {
+  const nodes = personalities.map((name) => {
+    const personality = PERSONALITIES.find((one) => one.name === name);
+    if (personality === undefined) throw new Error(`no personality ${name}`);
+    return { pool, personality };
+  });
+  return new SimulatedChain({ seed, clock, chainId: CHAIN_ID, blockMs, nodes });
+}
+
+interface Parts {
+  readonly clock: WorldClock;
+  readonly chain: SimulatedChain;
+  readonly ledger: EvidenceLedger;
+  readonly violations: Violations;
+}
+
+type Laws = ReturnType<typeof createLaws>;
+
+function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
+  const { plan } = world;
+  const { behaviours, keys, endpoints, replicas } = plan;
+  const {
+    maxQueueMs = 600_000,
+    reorgDepth = 0,
+    nonceGapTimeoutMs: nonceGapMs = 10_000,
+  } = plan.settings ?? {};
+  const honesty = new Honesty(behaviours, { endpoints, replicas, reorgDepth });
+  const liveness = new Liveness({
+    ...{ clock, chain, ledger, honesty, violations, blockMs: plan.chain.blockMs },
+    isWithoutRemedy: isWithoutRemedy(behaviours, { keys, pool: plan.chain.pool }),
+  });
+  let submissions: readonly UserSubmission[] = [];
+  const safety = new Safety({
+    ...{ chain, ledger, violations, maxQueueMs, nonceGapMs, mayStop: mayStop(plan, reorgDepth) },
+    submissions: () => submissions,
+  });
+  chain.onTaken((wrapper) => ledger.onTaken(wrapper));
+  chain.onBlock((block) => liveness.onBlock(block));
+  return {
+    liveness,
+    onLine(submission: UserSubmission) {
+      safety.onLine(submission);
+      if (submission.lines.at(-1)?.success === true) liveness.onSuccess(submission);
+    },
+    onTick(all: readonly UserSubmission[]) {
+      submissions = all;
+      liveness.onTick(all);
+    },
+    async readStore(all: readonly UserSubmission[], isAtEnd: boolean) {
+      submissions = all;
+      safety.onStored(await world.readStore(), clock.now(), isAtEnd);
+    },
+    /** Everything is executed, every user has a line, and no behaviour comes any more. */
+    isOver: (users: Users) =>
+      users.areDone &&
+      behaviours.every(({ from, to }) => clock.now() > (to ?? from) + 3_000) &&
+      users.submissions.every(
+        ({ innerHash, lines }) => lines.length > 0 && chain.blockOf(innerHash) !== undefined,
+      ),
+  };
+}
+
+/** A lane stops for good where its chain has lost final blocks, and where others use its key. */
+function mayStop({ behaviours }: WorldPlan, reorgDepth: number): boolean {
+  return behaviours.some(
+    ({ does }) => does.deed === "foreign use" || (does.deed === "reorg" && does.depth > reorgDepth),
+  );
+}
+
+function createUsers(
+  world: World,
+  clock: WorldClock,
+  running: readonly Running[],
+  chain: SimulatedChain,
+  laws: Laws,
+): Users {
+  const { seed, senders, submissions } = world.plan;
+  return new Users({
+    ...{ seed, clock, users: senders, submissions, spreadMs: BUSY_MS, note: world.note },
+    services: world.replicas.map(serviceOf),
+    onSubmitted: (submission) => payThemselves(running, { clock, chain }, submission),
+    onLine: laws.onLine,
+  });
+}
+
+function serviceOf(replica: Replica): Service {
+  return {
+    name: replica.name,
+    isServing: () => replica.isRunning && !replica.isFrozen,
+    submit(user, raw, wait) {
+      const { network, caller } = replica;
+      if (network === undefined) return Promise.reject(new Error("the replica does not run"));
+      const keyed = { ...caller, keyId: `key ${user % 3}` };
+      return replica.run(() => network.parts.relay.intake.submit(keyed, [raw], wait));
+    },
+  };
+}
+
+interface Begun extends Pick<Parts, "clock" | "chain"> {
+  readonly directory: ReturnType<typeof createDirectory>;
+  readonly running: readonly Running[];
+  readonly users: Users;
+  readonly judged: Laws;
+}
+
+function beginAll(world: World, { clock, chain, directory, running, users, judged }: Begun): void {
+  const waivers = accountsOf(...waiverKeys(world.plan.keys)).map(({ address }) => bytesToHex(address));
+  const { database, note } = world;
+  const machines = world.replicas.map((replica) => ({
+    kill: () => replica.kill(),
+    start: () => void replica.start(),
+    freeze: () => replica.freeze(),
+    thaw: () => replica.thaw(),
+    stepClock: (ms: number) => replica.stepClock(ms),
+  }));
+  stageEvents(running, { clock, chain, directory, machines, database, waivers, note });
+  users.begin();
+  world.every(TICK_MS, () => judged.onTick(users.submissions));
+  world.every(STORE_MS, () => void judged.readStore(users.submissions, false));
+}
