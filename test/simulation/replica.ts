@@ -7,6 +7,7 @@ import { type Network, openNetwork } from "../../packages/server/src/network.js"
 import { openStore } from "../../packages/server/src/store/store.js";
 import { Owner, runAs } from "./engine/owner.js";
 import type { Realm } from "./engine/realm.js";
+import type { Session } from "./engine/session.js";
 
 /** The longest that a replica takes to start, in virtual ms. */
 export const START_MS = 60_000;
@@ -16,8 +17,8 @@ export interface ReplicaParts {
   readonly realm: Realm;
   readonly options: ResolvedOptions;
   readonly log: Logger;
-  /** Ends sessions of the database, at once and for good. */
-  endSessions(pids: readonly number[]): Promise<void>;
+  /** Ends sessions at the server, and resolves when their locks are released. */
+  endSessions(sessions: readonly Session[]): Promise<void>;
 }
 
 /** One replica of the service: a process that can be killed, started again and frozen, and whose clock can step. */
@@ -95,13 +96,9 @@ export class Replica {
     owner.held.length = 0;
     this.#network = undefined;
     realm.journal.note(`${realm.clock.now} ${owner.name} is killed`);
-    const sessions = [...owner.clients];
-    const pids = sessions.flatMap((client) => (client as { processID?: number | null }).processID ?? []);
-    void realm.gate.exclusively(async () => {
-      await endSessions(pids);
-      for (const client of sessions)
-        (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-    });
+    const sessions = realm.sessions.ofOwner(owner);
+    for (const session of sessions) session.cut();
+    void realm.gate.exclusively(() => endSessions(sessions));
   }
 
   /** Stops it as SIGSTOP does. */

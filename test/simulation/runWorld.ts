@@ -5,18 +5,21 @@ import { CHAIN_ID } from "../../packages/server/test/support/modelChain.js";
 import { APPROVE, accountsOf, TOKEN, TRANSFER } from "../../packages/server/test/support/user.js";
 import { Activity } from "./engine/activity.js";
 import { VirtualClock } from "./engine/clock.js";
-import { NotificationInbox, queryNow } from "./engine/driver.js";
+import { DatabaseFaults, endSessions } from "./engine/databaseFaults.js";
 import { Journal } from "./engine/journal.js";
+import { NotificationInbox } from "./engine/notificationInbox.js";
 import { stream } from "./engine/random.js";
 import { EPOCH, enter, type Realm } from "./engine/realm.js";
 import { real } from "./engine/realTime.js";
+import type { Session } from "./engine/session.js";
+import { Sessions } from "./engine/sessions.js";
 import type { SimulatedDatabase } from "./engine/simulatedDatabase.js";
 import { SqlGate } from "./engine/sqlGate.js";
 import { readStore } from "./laws/readStore.js";
 import { SimulatedNetwork } from "./net.js";
 import { Replica, START_MS } from "./replica.js";
 import { waiverKeys } from "./waiverKeys.js";
-import type { DatabaseControls, ScenarioSetUp, Violation, World, WorldPlan } from "./world.js";
+import type { ScenarioSetUp, Violation, World, WorldPlan } from "./world.js";
 
 /** How often a world asks whether it is over, in virtual ms. */
 const STEP_MS = 500;
@@ -30,6 +33,8 @@ export interface WorldResult {
   readonly counts: Readonly<Record<string, number>>;
   readonly virtualMs: number;
   readonly realMs: number;
+  /** The processor time of this process, without PostgreSQL's. */
+  readonly cpuMs: number;
   /** The lines of the record, if they were asked for. */
   readonly lines: readonly string[];
 }
@@ -46,10 +51,14 @@ export interface RunWorldOptions {
 /** Runs one world to its end, in virtual time. The process needs the replaced globals and driver. */
 export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promise<WorldResult> {
   const begun = real.now();
+  const cpu = process.cpuUsage();
   const { database, setUp } = options;
   await database.renew();
   const realm = createRealm(plan, options);
   enter(realm);
+  const crashes: Violation[] = [];
+  const onCrash = ({ stack = "" }: Error) => crashes.push({ law: "crash", text: stack });
+  process.on("uncaughtException", onCrash);
   try {
     const { world, replicas, start } = createWorld(plan, realm, options);
     const scenario = setUp(world);
@@ -63,11 +72,13 @@ export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promi
     for (const replica of replicas) replica.kill();
     await realm.activity.settled();
     return {
-      ...{ plan, digest, violations, virtualMs, lines: realm.journal.lines },
+      ...{ plan, digest, violations: [...violations, ...crashes], virtualMs, lines: realm.journal.lines },
       counts: { ...counts, statements, lockWaits, requests: realm.network.requests },
       realMs: real.now() - begun,
+      cpuMs: cpuMsSince(cpu),
     };
   } finally {
+    process.off("uncaughtException", onCrash);
     enter(undefined);
   }
 }
@@ -79,14 +90,23 @@ function createRealm({ seed }: WorldPlan, { database, isRecorded = false }: RunW
   const network = new SimulatedNetwork({ clock, journal, random: stream(seed, "network") });
   const gate = new SqlGate({
     ...{ clock, activity, random: stream(seed, "database") },
-    isBlocked: (client) => database.isBlocked(client as { processID?: number | null }),
+    isBlocked: ({ pid }) => database.isBlocked(pid),
+  });
+  const sessions = new Sessions(clock, {
+    cancel: ({ pid }) => void gate.exclusively(() => database.cancelStatement(pid)),
+    end: (session) => void gate.exclusively(() => endSessions(database, [session])),
   });
   return {
-    ...{ activity, clock, journal, network, gate, inbox: new NotificationInbox() },
+    ...{ activity, clock, journal, network, gate, sessions, inbox: new NotificationInbox() },
     entropy: stream(seed, "entropy"),
     showTime: () => database.show(clock.now),
     request: (options) => network.request(options),
   } satisfies Realm & { network: SimulatedNetwork };
+}
+
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
 }
 
 type WorldRealm = ReturnType<typeof createRealm>;
@@ -96,12 +116,12 @@ function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = 
   const log = createLog(logLevel as Parameters<typeof createLog>[0]);
   const parts = {
     ...{ realm, log, options: optionsOf(plan, database.url) },
-    endSessions: (pids: readonly number[]) => database.endSessions(pids),
+    endSessions: (sessions: readonly Session[]) => endSessions(database, sessions),
   };
   const replicas = Array.from({ length: plan.replicas }, (_, i) => new Replica(`r${i}`, parts));
   let startedAt = Number.POSITIVE_INFINITY;
   const world: World = {
-    ...{ plan, network, replicas, database: databaseControls(realm, database) },
+    ...{ plan, network, replicas, database: new DatabaseFaults(realm, database) },
     now: () => clock.now - startedAt,
     date: () => EPOCH + Math.floor(clock.now),
     random: (purpose) => stream(plan.seed, purpose),
@@ -146,24 +166,4 @@ async function runUntilOver({ clock }: WorldRealm, world: World, isOver: () => b
   while (world.now() < world.plan.lengthMs && !isOver()) await clock.runUntil(clock.now + STEP_MS);
   const due = Math.floor((clock.now - begun) / STEP_MS);
   if (Math.abs(beats - due) > 1) throw new Error(`the clock is wrong: ${beats} beats, and ${due} were due`);
-}
-
-function databaseControls({ gate }: WorldRealm, database: SimulatedDatabase): DatabaseControls {
-  const run = (...statements: string[]) =>
-    void gate.exclusively(async () => {
-      for (const statement of statements) await queryNow(database.control, statement);
-    });
-  const endAll =
-    "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
-  return {
-    endSessions: () => run(endAll),
-    setReadOnly: (isReadOnly) =>
-      run(`alter database ${database.name} set default_transaction_read_only = ${isReadOnly}`, endAll),
-    setSlowness(ms) {
-      gate.slownessMs = ms;
-    },
-    stepClock(ms) {
-      database.stepMs += ms;
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import type { ServerOptions } from "../../packages/server/src/index.js";
 import type { Behaviour } from "./behaviours/behaviour.js";
+import type { DatabaseFaults } from "./engine/databaseFaults.js";
 import type { Random } from "./engine/random.js";
 import type { StoredState } from "./laws/record.js";
 import type { SimulatedNetwork } from "./net.js";
@@ -38,7 +39,7 @@ export interface World {
   readonly plan: WorldPlan;
   readonly network: SimulatedNetwork;
   readonly replicas: readonly Replica[];
-  readonly database: DatabaseControls;
+  readonly database: DatabaseFaults;
   /** Virtual ms since the replicas have started; negative before. */
   now(): number;
   /** The time that `Date.now()` gives where no clock has stepped. */
@@ -55,17 +56,6 @@ export interface World {
   every(ms: number, run: () => void): void;
   /** Adds a line to the record of the world, which each repetition must equal. */
   note(line: string): void;
-}
-
-/** The faults of the database. */
-export interface DatabaseControls {
-  /** Ends all sessions, as a restart does. */
-  endSessions(): void;
-  setReadOnly(isReadOnly: boolean): void;
-  /** Delays each answer. */
-  setSlowness(ms: number): void;
-  /** Sets its clock ahead, or back where `ms` is negative, by more than before. */
-  stepClock(ms: number): void;
 }
 
 /** The parts of a world besides the engine: chain, nodes, users, behaviours, laws. */

@@ -1,6 +1,11 @@
 import pg from "pg";
-import { currentOwner, type Owner } from "./owner.js";
 import { currentRealm, type Realm } from "./realm.js";
+import type { Session } from "./session.js";
+
+/** A statement that fails as one does on a full disk. Within a transaction, the server's own failure has to end it. */
+const DISK_FULL = `do $$ begin
+  raise exception 'could not extend file: No space left on device' using errcode = '53100';
+end $$`;
 
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 type Callback = (error: unknown, result?: unknown) => void;
@@ -30,34 +35,6 @@ export async function endNow(client: pg.Client): Promise<void> {
   await original.end.call(client);
 }
 
-/** The sessions that listen to channels, and the notifications that have come and are not told yet. */
-export class NotificationInbox {
-  readonly #listeners = new Map<pg.Client, Owner | undefined>();
-  #come: { readonly client: pg.Client; readonly message: unknown }[] = [];
-
-  listen(client: pg.Client): void {
-    this.#listeners.set(client, currentOwner());
-    client.once("end", () => this.#listeners.delete(client));
-  }
-
-  take(client: pg.Client, message: unknown): void {
-    this.#come.push({ client, message });
-  }
-
-  /** After a round trip of each listener, all notifications of the last statement have come. */
-  async collect(): Promise<void> {
-    for (const client of this.#listeners.keys()) await queryNow(client, "select").catch(() => {});
-  }
-
-  /** Tells each listener, one after the other, some ms later. */
-  deliver({ clock, entropy }: Realm): void {
-    const come = this.#come.splice(0);
-    for (const [client, owner] of this.#listeners)
-      for (const { message } of come.filter((one) => one.client === client))
-        clock.schedule(entropy.between(0.5, 2), () => client.emit("notification", message), owner);
-  }
-}
-
 /**
  * Leads everything that the service does on connections to PostgreSQL through the gate of the world that runs. The change holds for
  * the whole process.
@@ -66,20 +43,25 @@ export function installDriver(): void {
   prototype.query = function (this: pg.Client, ...args: unknown[]) {
     const realm = currentRealm();
     if (realm === undefined) return original.query.apply(this, args);
-    const last = args.at(-1);
-    const callback = typeof last === "function" ? (args.pop() as Callback) : undefined;
+    const callback = typeof args.at(-1) === "function" ? (args.pop() as Callback) : undefined;
+    const session = realm.sessions.of(this);
     return settle(
-      realm.gate.run(this, () => runStatement(realm, this, args)),
+      realm.gate.run(session, () => runStatement(realm, session, args)),
       callback,
     );
   } as AnyFunction;
   prototype.connect = function (this: pg.Client, callback?: Callback) {
     const realm = currentRealm();
     if (realm === undefined) return original.connect.call(this, callback);
-    const owner = currentOwner();
-    owner?.clients.add(this);
-    this.once("end", () => owner?.clients.delete(this));
-    const connecting = realm.gate.run(this, () => original.connect.call(this) as Promise<void>);
+    const connecting = realm.gate.run(realm.sessions.open(this), async () => {
+      realm.sessions.assertReachable();
+      await original.connect.call(this);
+    });
+    // While the answer is on its way, a lost connection is the error of this call and no event of the client.
+    const ignore = () => {};
+    this.on("error", ignore);
+    const stopIgnoring = () => void this.off("error", ignore);
+    connecting.then(stopIgnoring, stopIgnoring);
     return settle(connecting, callback && ((error) => callback(error, this)));
   } as AnyFunction;
   prototype.end = function (this: pg.Client, callback?: Callback) {
@@ -117,26 +99,29 @@ function settle<T>(promise: Promise<T>, callback: Callback | undefined): Promise
   return undefined;
 }
 
-async function runStatement(realm: Realm, client: pg.Client, args: unknown[]): Promise<unknown> {
+async function runStatement(realm: Realm, session: Session, args: unknown[]): Promise<unknown> {
   const [config, values] = args as [string | pg.QueryConfig, unknown[] | undefined];
   const text = typeof config === "string" ? config : config.text;
   // The server's statistics of dead rows follow real time.
   if (text.includes("n_dead_tup")) return { rows: [{ dead: 0 }], rowCount: 1 };
   realm.showTime();
   const given = values ?? (typeof config === "string" ? [] : config.values) ?? [];
-  const about = `${realm.clock.now.toFixed(3)} ${currentOwner()?.name} sql ${text.trim().slice(0, 80)} ${show(given)}`;
-  let result: pg.QueryResult;
+  const owner = session.owner?.name;
+  const about = `${realm.clock.now.toFixed(3)} ${owner} sql ${text.trim().slice(0, 80)} ${show(given)}`;
   try {
-    result = (await original.query.apply(client, args)) as pg.QueryResult;
+    const isRefused = realm.sessions.refuses(text);
+    const asked = isRefused ? [DISK_FULL] : [session.adapt(config), values];
+    const result = (await original.query.apply(session.client, asked)) as pg.QueryResult;
+    realm.journal.note(`${about} ${result.rowCount}`);
+    if (/^\s*listen /.test(text)) realm.inbox.listen(session);
+    if (text.includes("pg_notify")) await realm.inbox.collect();
+    return result;
   } catch (error) {
     realm.journal.note(`${about} failed ${(error as { code?: string }).code}`);
     throw error;
+  } finally {
+    realm.inbox.deliver(realm);
   }
-  realm.journal.note(`${about} ${result.rowCount}`);
-  if (/^\s*listen /.test(text)) realm.inbox.listen(client);
-  if (text.includes("pg_notify")) await realm.inbox.collect();
-  realm.inbox.deliver(realm);
-  return result;
 }
 
 /** Writes the values of a statement for the journal. */

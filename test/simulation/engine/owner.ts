@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Client } from "pg";
 import type { ScheduledEvent } from "./clock.js";
 
 /**
@@ -14,8 +13,6 @@ export class Owner {
   isDead = false;
   /** The events that came while it was frozen, in order. */
   readonly held: ScheduledEvent[] = [];
-  /** Its connections to the database. */
-  readonly clients = new Set<Client>();
 
   constructor(name: string) {
     this.name = name;

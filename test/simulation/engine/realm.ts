@@ -1,9 +1,10 @@
 import type { ClientRequest, RequestOptions } from "node:http";
 import type { Activity } from "./activity.js";
 import type { VirtualClock } from "./clock.js";
-import type { NotificationInbox } from "./driver.js";
 import type { Journal } from "./journal.js";
+import type { NotificationInbox } from "./notificationInbox.js";
 import type { Random } from "./random.js";
+import type { Sessions } from "./sessions.js";
 import type { SqlGate } from "./sqlGate.js";
 
 /** The moment at which virtual time begins. It lies in the past, where no session of PostgreSQL began. */
@@ -16,6 +17,7 @@ export interface Realm {
   /** The source of ids and of all other randomness that the service draws. */
   readonly entropy: Random;
   readonly gate: SqlGate;
+  readonly sessions: Sessions;
   readonly inbox: NotificationInbox;
   readonly journal: Journal;
   /** Sets the clock that the database shows to the virtual moment. */

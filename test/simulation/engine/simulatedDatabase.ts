@@ -46,6 +46,7 @@ export async function makeTemplate(server: DatabaseServer): Promise<void> {
     const head = `create function public.${name}() returns timestamptz language sql stable parallel safe`;
     await queryNow(template, `${head} as $f$ select ${NOW} $f$`);
   }
+  await queryNow(template, timelineFunction(1));
   await endNow(template);
   await (await openStore({ databaseUrl: urlOf(server, TEMPLATE) }, silent)).close();
 }
@@ -53,6 +54,47 @@ export async function makeTemplate(server: DatabaseServer): Promise<void> {
 function openClock({ folder }: DatabaseServer, name: string): number {
   return openSync(join(folder, CLOCKS, name), "w+");
 }
+
+const BLOCKED = `
+  with recursive blocker (pid) as (
+    select unnest(pg_blocking_pids($1))
+    union select unnest(pg_blocking_pids(pid)) from blocker
+  )
+  select count(*) > 0 and not bool_or(pid = $1) as blocked from blocker`;
+
+/** Replaces the name of the current file of the write-ahead log, whose first eight digits are the timeline. */
+const timelineFunction = (timeline: number) => `
+  create or replace function public.pg_walfile_name(pg_lsn) returns text language sql stable
+  as $f$ select '${timeline.toString(16).padStart(8, "0")}0000000000000000' $f$`;
+
+/** The tables with rows of their own: partitions are part of theirs. */
+const TABLES =
+  "select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition";
+
+const KEEP_STATE = `
+  do $$ declare name text; begin
+    drop schema if exists kept cascade;
+    create schema kept;
+    for name in ${TABLES} loop
+      execute format('create table kept.%1$I as table public.%1$I', name);
+    end loop;
+    create table kept.sequence_values as
+      select sequencename as name, last_value from pg_sequences where schemaname = 'public';
+  end $$`;
+
+const RESTORE_STATE = `
+  do $$ declare name text; columns text; value bigint; begin
+    set local session_replication_role = replica;
+    execute (select 'truncate ' || string_agg(format('public.%I', t.name), ', ') from (${TABLES}) t);
+    for name in ${TABLES} loop
+      select string_agg(format('%I', a.attname), ', ') into columns from pg_attribute a
+        where a.attrelid = format('public.%I', name)::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '';
+      execute format('insert into public.%1$I (%2$s) overriding system value select %2$s from kept.%1$I', name, columns);
+    end loop;
+    for name, value in select s.name, s.last_value from kept.sequence_values s loop
+      perform setval(format('public.%I', name)::regclass, coalesce(value, 1), value is not null);
+    end loop;
+  end $$`;
 
 /** The database of a process that runs one world after the other. */
 export class SimulatedDatabase {
@@ -104,19 +146,37 @@ export class SimulatedDatabase {
     this.#shownMs = ms;
   }
 
-  /** Whether a session waits for a lock that another one holds. */
-  async isBlocked({ processID }: { processID?: number | null }): Promise<boolean> {
-    const rows = await queryNow<{ blocked: boolean }>(
-      this.control,
-      "select cardinality(pg_blocking_pids($1)) > 0 as blocked",
-      [processID ?? 0],
-    );
+  /**
+   * Whether a session waits for a lock that another one holds. It does not where both wait for each other: the server ends such a
+   * deadlock after some ms.
+   */
+  async isBlocked(pid: number): Promise<boolean> {
+    const rows = await queryNow<{ blocked: boolean }>(this.control, BLOCKED, [pid]);
     return rows[0]?.blocked ?? false;
   }
 
   /** Ends sessions, and resolves when the server has forgotten them and released their locks. */
   async endSessions(pids: readonly number[]): Promise<void> {
     await queryNow(this.control, "select pg_terminate_backend(pid, 5000) from unnest($1::int[]) pid", [pids]);
+  }
+
+  async cancelStatement(pid: number): Promise<void> {
+    await queryNow(this.control, "select pg_cancel_backend($1)", [pid]);
+  }
+
+  /** Keeps a copy of all rows, for {@link restoreState}. */
+  async keepState(): Promise<void> {
+    await queryNow(this.control, KEEP_STATE);
+  }
+
+  /** Brings back the rows that {@link keepState} has kept. No other session may be open. */
+  async restoreState(): Promise<void> {
+    await queryNow(this.control, RESTORE_STATE);
+  }
+
+  /** Lets the server be on another timeline, as after the promotion of a standby. */
+  async setTimeline(timeline: number): Promise<void> {
+    await queryNow(this.control, timelineFunction(timeline));
   }
 
   async close(): Promise<void> {

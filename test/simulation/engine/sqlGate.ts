@@ -1,23 +1,26 @@
-import type { Client } from "pg";
 import type { Activity } from "./activity.js";
-import type { VirtualClock } from "./clock.js";
-import { currentOwner, type Owner } from "./owner.js";
+import type { ScheduledEvent, VirtualClock } from "./clock.js";
 import type { Random } from "./random.js";
 import { real } from "./realTime.js";
+import type { PendingAnswer, Session } from "./session.js";
 
 /** A statement that has had no answer for this long, in real ms, may wait for a lock: the database is asked. */
 const PATIENCE_MS = 30;
 
-/** Asks the database whether a session waits for a lock that another one holds. */
-export type BlockedCheck = (client: Client) => Promise<boolean>;
-
 interface Job {
   /** Undefined for work on the database that belongs to no session of the service. */
-  readonly client: Client | undefined;
-  readonly owner: Owner | undefined;
-  /** Begins the statement. The promise never rejects, and resolves when the answer has come. */
+  readonly session: Session | undefined;
+  /** Begins the statement. The promise never rejects, and resolves when the server is done. */
   readonly begin: () => Promise<void>;
   done: Promise<void>;
+}
+
+interface SqlGateParts {
+  readonly clock: VirtualClock;
+  readonly activity: Activity;
+  readonly random: Random;
+  /** Asks the database whether a session waits for a lock that another one holds. */
+  readonly isBlocked: (session: Session) => Promise<boolean>;
 }
 
 /**
@@ -25,10 +28,7 @@ interface Job {
  * waits for a lock is set aside until its blocker is gone, and the others go on.
  */
 export class SqlGate {
-  readonly #clock: VirtualClock;
-  readonly #activity: Activity;
-  readonly #random: Random;
-  readonly #isBlocked: BlockedCheck;
+  readonly #parts: SqlGateParts;
   readonly #queue: Job[] = [];
   #blocked: Job[] = [];
   #isWorking = false;
@@ -38,48 +38,57 @@ export class SqlGate {
   /** Delays each answer of the database, in virtual ms. */
   slownessMs = 0;
 
-  constructor(parts: { clock: VirtualClock; activity: Activity; random: Random; isBlocked: BlockedCheck }) {
-    this.#clock = parts.clock;
-    this.#activity = parts.activity;
-    this.#random = parts.random;
-    this.#isBlocked = parts.isBlocked;
+  constructor(parts: SqlGateParts) {
+    this.#parts = parts;
   }
 
-  /** Runs a statement of a session. The answer comes to its process in virtual time: held while it is frozen, never once it is dead. */
-  run<T>(client: Client, statement: () => Promise<T>): Promise<T> {
-    const owner = currentOwner();
+  /**
+   * Runs a statement of a session. The answer comes to the session's process in virtual time: later while the process is frozen, and
+   * never once it is dead.
+   */
+  run<T>(session: Session, statement: () => Promise<T>): Promise<T> {
+    const { clock, random } = this.#parts;
+    const { owner } = session;
     this.statements++;
     return new Promise<T>((resolve, reject) => {
-      const answer = (give: () => void) => {
-        const delayMs = this.#random.between(0.1, 0.9) + this.slownessMs;
-        this.#clock.schedule(delayMs, give, owner);
+      let coming: ScheduledEvent | undefined;
+      const giveAfter = (delayMs: number, give: () => void) => {
+        if (coming !== undefined) coming.isCancelled = true;
+        coming = clock.schedule(delayMs, give, owner);
       };
+      const answer: PendingAnswer = { lose: (error) => giveAfter(0, () => reject(error)) };
+      const arrive = (give: () => void) =>
+        giveAfter(random.between(0.1, 0.9) + this.slownessMs, () => {
+          session.answered(answer);
+          give();
+        });
       const begin = async () => {
         if (owner?.isDead) return;
+        session.issued(answer);
         try {
           const result = await statement();
-          answer(() => resolve(result));
+          arrive(() => resolve(result));
         } catch (error) {
-          answer(() => reject(error));
+          arrive(() => reject(error));
         }
+        session.done();
       };
-      this.#enqueue({ client, owner, begin, done: Promise.resolve() });
+      this.#enqueue(session, begin);
     });
   }
 
   /** Runs work on the database that is no statement of the service, such as a fault, when its turn comes. */
   exclusively(work: () => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
-      const begin = () => work().then(resolve, reject);
-      this.#enqueue({ client: undefined, owner: undefined, begin, done: Promise.resolve() });
+      this.#enqueue(undefined, () => work().then(resolve, reject));
     });
   }
 
-  #enqueue(job: Job): void {
-    this.#queue.push(job);
+  #enqueue(session: Session | undefined, begin: () => Promise<void>): void {
+    this.#queue.push({ session, begin, done: Promise.resolve() });
     if (this.#isWorking) return;
     this.#isWorking = true;
-    void this.#activity.count(this.#work());
+    void this.#parts.activity.count(this.#work());
   }
 
   async #work(): Promise<void> {
@@ -91,29 +100,30 @@ export class SqlGate {
     this.#isWorking = false;
   }
 
-  /** Waits until a statement has its answer, or is set aside. */
-  async #endOrBlock(job: Job): Promise<void> {
-    const { client } = job;
-    if (client === undefined) return await job.done;
+  /** Waits until the server is done with a statement, or lets it wait for a lock. @returns whether the statement waits. */
+  async #endOrBlock(job: Job): Promise<boolean> {
+    const { session } = job;
     for (;;) {
-      if (await endsWithin(job.done, PATIENCE_MS)) return;
-      if (!(await this.#isBlocked(client))) continue;
+      if (session === undefined) await job.done;
+      if (session === undefined || (await endsWithin(job.done, PATIENCE_MS))) return false;
+      if (!(await this.#parts.isBlocked(session))) continue;
       this.lockWaits++;
       this.#blocked.push(job);
-      return;
+      session.blocked();
+      return true;
     }
   }
 
   /** The last statement may have released locks: lets those that waited for them end, in their order. */
   async #continueBlocked(): Promise<void> {
-    for (let hasMoved = true; hasMoved; ) {
-      hasMoved = false;
+    for (let hasEnded = true; hasEnded; ) {
+      hasEnded = false;
       for (const job of this.#blocked) {
-        if (job.client !== undefined && (await this.#isBlocked(job.client))) continue;
+        const isBlocked = job.session !== undefined && (await this.#parts.isBlocked(job.session));
+        if (isBlocked) continue;
         this.#blocked = this.#blocked.filter((other) => other !== job);
-        hasMoved = true;
-        await this.#endOrBlock(job);
-        break;
+        hasEnded = !(await this.#endOrBlock(job));
+        if (hasEnded) break;
       }
     }
   }

@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PostgresNode } from "../../packages/server/test/support/postgresNode.js";
+import { type DatabaseServer, makeTemplate } from "./engine/simulatedDatabase.js";
+
+/** Connections for as many processes as there are. */
+const STORES = 20;
+/** Nothing has to survive a crash, and nothing may happen in the background at moments of its own. */
+const SETTINGS = `
+fsync = off
+full_page_writes = off
+autovacuum = off
+max_parallel_workers_per_gather = 0
+deadlock_timeout = 10ms
+`;
+
+/** Starts a PostgreSQL for simulations, with its files in memory where the machine has a folder for that. */
+export async function openServer(): Promise<{ server: DatabaseServer; close(): Promise<void> }> {
+  const folder = await mkdtemp(
+    join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "gas-waiver-simulation-"),
+  );
+  const node = new PostgresNode(folder, STORES);
+  const close = async () => {
+    await node.stop();
+    await node.remove();
+  };
+  try {
+    // The first start makes the files, and the settings hold from the second one on.
+    await node.start();
+    await node.stop();
+    await node.configure(SETTINGS);
+    await node.start();
+    const { host, user } = node.superuser;
+    const server = { host, user, folder: join(folder, "postgres") };
+    await makeTemplate(server);
+    return { server, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
