@@ -1,5 +1,6 @@
 import { defineConfig } from "vitepress";
 import { decisionLinks } from "./decisionLinks.mjs";
+import { highlightOnce } from "./highlightOnce.mjs";
 import { repositoryFiles } from "./repositoryFiles.mjs";
 import { sidebar } from "./sidebar.mjs";
 
@@ -14,7 +15,7 @@ export default defineConfig({
   srcExclude: ["**/README.md"],
   markdown: {
     theme: { light: "github-light", dark: "github-dark" },
-    config: (md) => md.use(repositoryFiles).use(decisionLinks),
+    config: (md) => md.use(repositoryFiles).use(decisionLinks).use(highlightOnce),
   },
   vite: { server: { host: "127.0.0.1" }, preview: { host: "127.0.0.1" } },
   themeConfig: {
