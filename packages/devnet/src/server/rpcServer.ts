@@ -44,7 +44,13 @@ export function createRpcServer(
   allowed: AllowedCallers,
 ): RpcServer {
   const deliver = deliveryOf(methods, afterRequest, faults);
-  const app = fastify({ bodyLimit: BODY_LIMIT, forceCloseConnections: true });
+  // Without these, Fastify loads its compilers of schemas, and no request here has one.
+  const compilersFactory = { buildValidator: noSchemas, buildSerializer: noSchemas };
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    forceCloseConnections: true,
+    schemaController: { compilersFactory },
+  });
   refuseForeignCallers(app, allowed);
   allowBrowsers(app);
   servePosts(app, deliver);
@@ -66,6 +72,10 @@ export function createRpcServer(
     },
   };
 }
+
+const noSchemas = (): never => {
+  throw new Error("no request has a schema");
+};
 
 /** Answers the text of a request or batch, or strikes it with a fault. */
 type Deliver = (text: string, connection?: Connection) => Promise<Delivery>;

@@ -38,9 +38,12 @@ function serveJson(textAt: (basePath: string) => string, readLimiter: RouteServi
   };
 }
 
-/** Keeps a text for each prefix of the paths. A network has one at most, beside the requests that come without. */
+/**
+ * Makes a text when it is first asked for, and keeps it for each prefix of the paths. A network has one at most, beside the
+ * requests that come without.
+ */
 function onceForEachPrefix(textAt: (basePath: string) => string): (request: IncomingMessage) => string {
-  const texts = new Map([["", textAt("")]]);
+  const texts = new Map<string, string>();
   return (request) => {
     const prefix = prefixOf(request);
     const text = texts.get(prefix) ?? textAt(prefix);
