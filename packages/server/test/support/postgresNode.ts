@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import {
   appendFile,
   chown,
@@ -9,11 +10,14 @@ import {
   rm,
   writeFile,
 } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { createLog } from "../../src/model/telemetry/log.js";
 import { createConnection } from "../../src/store/database/database.js";
 import { SUPERUSER } from "../../src/store/server/clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/store/server/embedded.js";
+
+const run = promisify(execFile);
 
 /** A log that writes nothing. */
 export const silent = createLog("silent");
@@ -130,7 +134,7 @@ export class PostgresNode {
     await backup.connect();
     // The backup lasts as long as its connection.
     await backup.query("select pg_backup_start('backup', true)");
-    await copyFolder(this.#cluster, copy.#cluster);
+    await copyCluster(this.#cluster, copy.#cluster);
     await copyFile(join(this.#folder, "postgres-password"), join(folder, "postgres-password"));
     const { rows } = await backup.query<{ labelfile: string }>(
       "select labelfile from pg_backup_stop(wait_for_archive => false)",
@@ -181,24 +185,20 @@ export class PostgresNode {
 }
 
 /** Files that belong only to the running primary. Of its write-ahead log, only the folders are copied; replication sends the log. */
-const NOT_COPIED = new Set(["postmaster.pid", "postmaster.opts"]);
+const NOT_COPIED = ["postmaster.pid", "postmaster.opts"];
 
-/** Copies the files of a running server. Files that the server removes meanwhile are not part of the backup. */
-async function copyFolder(from: string, to: string): Promise<void> {
-  const { uid, gid } = await lstat(from);
-  await mkdir(to, { recursive: true, mode: 0o700 });
-  await chown(to, uid, gid);
-  const isLog = from.endsWith("pg_wal");
-  for (const entry of await readdir(from, { withFileTypes: true })) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) await copyFolder(source, target);
-    else if (!isLog && !NOT_COPIED.has(entry.name)) {
-      try {
-        await copyFile(source, target);
-        await chown(target, uid, gid);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      }
-    }
-  }
+/** Copies the files of a running server: thousands, for which Node takes ten times as long as `cp`. */
+async function copyCluster(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  await run("cp", ["-a", from, to], { env: { ...process.env, LC_ALL: "C" } }).catch(assertOnlyMissing);
+  const log = await readdir(join(to, "pg_wal"), { recursive: true, withFileTypes: true });
+  const files = log.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const notCopied = NOT_COPIED.map((name) => join(to, name));
+  for (const file of [...files, ...notCopied]) await rm(file, { force: true });
+}
+
+/** Files that the server removes meanwhile are not part of the backup. */
+function assertOnlyMissing(error: Error & { readonly stderr?: string }): void {
+  const lines = (error.stderr ?? "").trim().split("\n");
+  if (!lines.every((line) => line.endsWith("No such file or directory"))) throw error;
 }
