@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { statfsSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,8 +21,10 @@ const REMOVER = 'read -r _; for i in 1 2 3 4 5 6 7 8 9; do rm -rf "$1" && exit; 
 export async function setup() {
   // Each project of the configuration calls this.
   if (process.env.GAS_WAIVER_TEST_RUN !== undefined) return undefined;
-  const folder = await mkdtemp(join(hasRoom(MEMORY) ? MEMORY : tmpdir(), "gas-waiver-test-run-"));
+  const inMemory = hasRoom(MEMORY);
+  const folder = await mkdtemp(join(inMemory ? MEMORY : tmpdir(), "gas-waiver-test-run-"));
   process.env.GAS_WAIVER_TEST_RUN = folder;
+  if (inMemory) process.env.TMPDIR = await makeTemporary(folder);
   const remover = spawn("/bin/sh", ["-c", REMOVER, "remover", folder], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
@@ -35,6 +37,15 @@ export async function setup() {
     remover.stdin.end();
     await once(remover, "exit");
   };
+}
+
+/** Makes a folder for the temporary files of all tests and their programs, of which some run as other users. */
+async function makeTemporary(folder) {
+  const temporary = join(folder, "tmp");
+  await mkdir(temporary);
+  await chmod(temporary, 0o1777);
+  await chmod(folder, 0o711);
+  return temporary;
 }
 
 function hasRoom(folder) {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Ending, RunningProgram } from "./runningProgram.js";
 
@@ -6,7 +7,7 @@ export const root = join(import.meta.dirname, "..", "..");
 export const GAS_WAIVER = join(root, "packages", "cli", "bin", "gas-waiver.mjs");
 
 export interface ChildOptions {
-  /** The child's environment, besides PATH. */
+  /** The child's environment, besides PATH and TMPDIR. */
   readonly env?: Readonly<Record<string, string>>;
   /** The repository's root by default. */
   readonly cwd?: string;
@@ -21,9 +22,9 @@ export class ChildProgram extends RunningProgram {
   /** @param args for Node: a script and its arguments; or the arguments of another command. */
   constructor(args: readonly string[], { env = {}, cwd = root, command }: ChildOptions = {}) {
     super();
-    const { PATH = "" } = process.env;
+    const { PATH = "", TMPDIR = tmpdir() } = process.env;
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-    this.#child = spawn(command ?? process.execPath, args, { cwd, stdio, env: { PATH, ...env } });
+    this.#child = spawn(command ?? process.execPath, args, { cwd, stdio, env: { PATH, TMPDIR, ...env } });
     for (const stream of ["stdout", "stderr"] as const) {
       this.#child[stream]?.setEncoding("utf8").on("data", (text: string) => this.collect(stream, text));
     }

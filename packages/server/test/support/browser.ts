@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rename, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -40,13 +39,14 @@ const UNPACK = `await (await import("${PACKAGE}")).default.executablePath()`;
  * moves its folder into place.
  */
 async function unpacked(): Promise<string> {
-  const { version } = JSON.parse(
-    readFileSync(join(root, PROJECT, "node_modules", PACKAGE, "package.json"), "utf8"),
-  ) as { readonly version: string };
-  const folder = join(tmpdir(), `gas-waiver-chromium-${version}`);
+  const modules = join(root, PROJECT, "node_modules");
+  const { version } = JSON.parse(readFileSync(join(modules, PACKAGE, "package.json"), "utf8")) as {
+    readonly version: string;
+  };
+  const folder = join(modules, `.chromium-${version}`);
   const binary = join(folder, "chromium");
   if (existsSync(binary)) return binary;
-  const own = await mkdtemp(join(tmpdir(), "gas-waiver-chromium."));
+  const own = await mkdtemp(`${folder}.`);
   await run(process.execPath, ["--input-type=module", "-e", UNPACK], {
     cwd: join(root, PROJECT),
     env: { TMPDIR: own },
