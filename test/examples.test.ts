@@ -206,6 +206,7 @@ describe("the browser example", () => {
     const browser = await launchBrowser();
     try {
       const tab = await browser.newPage();
+      tab.setDefaultTimeout(0);
       await tab.goto(page);
       const gain = await gainOf(ALICE, async () => {
         await tab.click("#send");
@@ -238,8 +239,7 @@ describe("the wagmi example", () => {
     const browser = await launchBrowser();
     try {
       const page = await browser.newPage({ viewport: { width: 640, height: 720 } });
-      page.on("pageerror", (e) => console.log("PAGEERR", e.stack));
-      page.setDefaultTimeout(8000);
+      page.setDefaultTimeout(0);
       await injectWallet(page, wallet);
       await openBuiltPage(page, folder);
       const button = (name: string) => page.getByRole("button", { name, exact: true }).click();
