@@ -270,7 +270,7 @@ function createLanes(
   base: RelayBase,
   { results }: Messaging,
   coordination: Coordination,
-  { hurry: onFollowing }: BlockWatch,
+  { hurry: onFollowing, height: head }: BlockWatch,
 ) {
   const { options, log, signal, replica } = base;
   const store = base.store.forRole("lanes");
@@ -284,7 +284,7 @@ function createLanes(
   const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {
     ...{ results, metrics, routing, acceptedWork, laneOffers },
-    ...{ signer, broadcastBuffer, laneFloors, revertCauses },
+    ...{ signer, broadcastBuffer, laneFloors, revertCauses, head },
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });

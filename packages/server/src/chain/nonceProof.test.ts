@@ -13,7 +13,8 @@ import { ModelChain, RefusedByNode } from "../../test/support/modelChain.js";
 import { userAddress } from "../../test/support/user.js";
 import type { Authorization } from "./client/authorizations.js";
 import { type BlockTransaction, createNodeClient } from "./client/nodeClient.js";
-import { createNonceProofs, type NonceProofs } from "./nonceProof.js";
+import { createNonceProofs, type NonceProofs, type SearchedNonce } from "./nonceProof.js";
+import type { NonceUse } from "./nonceUse.js";
 import { NodeRpcError, type RpcCall, type RpcOutcome } from "./rpc/rpc.js";
 
 const account = userAddress(1);
@@ -56,26 +57,64 @@ function chainOf(blocks: number, uses: readonly number[]): ModelChain {
 
 const accountNonce = (nonce: bigint) => ({ account: hexToBytes(account), nonce });
 
+/** Searches until the use is found, or there is nothing more to read. */
+async function prove(proofs: NonceProofs, wanted: SearchedNonce): Promise<NonceUse | undefined> {
+  while ((await proofs.find(wanted)) === undefined && (await proofs.search()) !== "rest");
+  return await proofs.find(wanted);
+}
+
 describe("the proof of who used a nonce", () => {
-  it("of another nonce in a block that was read in the last seconds costs no call", async () => {
-    let nowMs = 0;
-    const model = chainOf(4, []);
-    model.mine();
-    model.setNonce(account, 3n);
-    model.mine();
-    const { proofs, calls } = proofsOver(model, 0, () => nowMs);
-    await proofs.find(accountNonce(2n));
-    calls.length = 0;
-    expect(await proofs.find(accountNonce(0n))).toMatchObject({ nonce: 0n, blockNumber: 5n });
-    expect(calls).toEqual([]);
-    nowMs = 60_000;
-    await proofs.find(accountNonce(0n));
-    expect(calls).not.toEqual([]);
+  it("of many nonces costs as many requests as of one", async () => {
+    const uses = Array.from({ length: 40 }, (_, i) => 2 * i + 3);
+    const [one, all] = [1, 40].map((count) => ({ ...proofsOver(chainOf(100, uses)), count }));
+    for (const { proofs, count } of [one, all].filter((side) => side !== undefined)) {
+      for (let i = 0; i < count; i++) await proofs.find(accountNonce(39n - BigInt(i)));
+      while ((await proofs.search()) !== "rest");
+      const found = await Promise.all(uses.map((_, i) => proofs.find(accountNonce(BigInt(i)))));
+      expect(found.filter((use) => use !== undefined)).toHaveLength(count);
+    }
+    expect(all?.calls.length).toBeLessThanOrEqual(2 * (one?.calls.length ?? 0));
+  });
+
+  it("begins with the block in which the nonce may have been used first", async () => {
+    const { proofs, calls } = proofsOver(chainOf(100, [97]));
+    expect((await prove(proofs, { ...accountNonce(0n), sinceBlock: 95n }))?.blockNumber).toBe(97n);
+    const read = calls.filter(({ method }) => method === "eth_getBlockByNumber");
+    expect(read.map(({ params }) => Number(params[0]))).toEqual([95, 96, 97, 98, 99, 100]);
+  });
+
+  it("passes over the blocks that were pruned in few requests, and tells that the nonce is unproven after a while", async () => {
+    let now = 0;
+    const model = chainOf(900, [3, 895]);
+    model.statesFrom = 1_000_000;
+    const pruned = ({ method, params: [height] }: RpcCall) =>
+      method === "eth_getBlockByNumber" && Number(height) < 890 ? { result: null } : undefined;
+    const { proofs, calls } = proofsOver(model, 0, () => now, pruned);
+    await proofs.find({ ...accountNonce(0n), sinceBlock: 1n });
+    expect((await prove(proofs, { ...accountNonce(1n), sinceBlock: 1n }))?.blockNumber).toBe(895n);
+    while ((await proofs.search()) !== "rest");
+    expect(calls.length).toBeLessThan(100);
+    expect(proofs.unproven()).toEqual([]);
+    now = 30_000;
+    expect(proofs.unproven()).toMatchObject([accountNonce(0n)]);
+  });
+
+  it("waits for the blocks of a node that is behind the one that told the head", async () => {
+    const model = chainOf(20, [19]);
+    let shown = 15;
+    const behind = ({ method, params: [height] }: RpcCall) =>
+      method === "eth_getBlockByNumber" && Number(height) > shown ? { result: null } : undefined;
+    const { proofs } = proofsOver(model, 0, () => 0, behind);
+    const wanted = { ...accountNonce(0n), sinceBlock: 14n };
+    model.statesFrom = 1_000_000;
+    expect(await prove(proofs, wanted)).toBeUndefined();
+    shown = 20;
+    expect((await prove(proofs, wanted))?.blockNumber).toBe(19n);
   });
 
   it("names transaction and block", async () => {
     const { proofs } = proofsOver(chainOf(40, [3, 21, 22, 40]));
-    const found = await Promise.all([0n, 1n, 2n, 3n].map((nonce) => proofs.find(accountNonce(nonce))));
+    const found = await Promise.all([0n, 1n, 2n, 3n].map((nonce) => prove(proofs, accountNonce(nonce))));
     expect(found.map((use) => use?.blockNumber)).toEqual([3n, 21n, 22n, 40n]);
     expect(found.map((use) => use?.transaction.nonce)).toEqual([0n, 1n, 2n, 3n]);
     expect(found.map((use) => use && bytesToHex(use.transaction.from))).toEqual(Array(4).fill(account));
@@ -85,9 +124,9 @@ describe("the proof of who used a nonce", () => {
     let now = 0;
     const { proofs } = proofsOver(chainOf(40, [3, 21, 22, 40]), 0, () => now);
     expect(proofs.usedBelow(hexToBytes(account))).toBe(0n);
-    await proofs.find(accountNonce(2n));
-    await proofs.find(accountNonce(1n));
-    await proofs.find(accountNonce(9n));
+    await prove(proofs, accountNonce(2n));
+    await prove(proofs, accountNonce(1n));
+    await prove(proofs, accountNonce(9n));
     expect(proofs.usedBelow(hexToBytes(account))).toBe(3n);
     expect(proofs.usedBelow(new Uint8Array(20))).toBe(0n);
     now = 60_000;
@@ -96,34 +135,34 @@ describe("the proof of who used a nonce", () => {
 
   it("is undefined while the nonce is free", async () => {
     const { proofs } = proofsOver(chainOf(10, [4]));
-    expect(await proofs.find(accountNonce(1n))).toBeUndefined();
+    expect(await prove(proofs, accountNonce(1n))).toBeUndefined();
   });
 
   it("is undefined before the block is final", async () => {
     const model = chainOf(10, [9]);
     const { proofs } = proofsOver(model, 3);
-    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
+    expect(await prove(proofs, accountNonce(0n))).toBeUndefined();
     model.mine();
-    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
+    expect(await prove(proofs, accountNonce(0n))).toBeUndefined();
     model.mine();
-    expect((await proofs.find(accountNonce(0n)))?.blockNumber).toBe(9n);
+    expect((await prove(proofs, accountNonce(0n)))?.blockNumber).toBe(9n);
   });
 
   it("is undefined on a chain that is shorter than the depth of a final block", async () => {
     const { proofs } = proofsOver(chainOf(2, [1]), 3);
-    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
+    expect(await prove(proofs, accountNonce(0n))).toBeUndefined();
   });
 
   it("finds a nonce that the genesis block used", async () => {
     const model = new ModelChain("strict");
     model.setNonce(account, 2n);
     model.mine();
-    expect((await proofsOver(model).proofs.find(accountNonce(1n)))?.blockNumber).toBe(0n);
+    expect((await prove(proofsOver(model).proofs, accountNonce(1n)))?.blockNumber).toBe(0n);
   });
 
   it("asks for few states, and for one block", async () => {
     const { proofs, calls } = proofsOver(chainOf(1_000, [777]));
-    await proofs.find(accountNonce(0n));
+    await prove(proofs, accountNonce(0n));
     const methods = calls.map(({ method }) => method);
     expect(methods.filter((method) => method === "eth_getBlockByNumber")).toHaveLength(1);
     expect(methods.length).toBeLessThan(24);
@@ -133,9 +172,11 @@ describe("the proof of who used a nonce", () => {
     const model = chainOf(300, [40]);
     model.statesFrom = 1_000_000;
     const { proofs } = proofsOver(model);
-    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
-    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
-    expect((await proofs.find(accountNonce(0n)))?.blockNumber).toBe(40n);
+    for (let calls = 0; calls < 3; calls++) {
+      expect(await proofs.find(accountNonce(0n))).toBeUndefined();
+      await proofs.search();
+    }
+    expect((await prove(proofs, accountNonce(0n)))?.blockNumber).toBe(40n);
   });
 
   it("reads block after block where the node has 0 as the nonce after a block whose state it has no more, as Besu does", async () => {
@@ -149,18 +190,18 @@ describe("the proof of who used a nonce", () => {
         return isOld ? { result: "0x0" } : undefined;
       },
     );
-    expect((await proofs.find(accountNonce(1n)))?.blockNumber).toBe(21n);
+    expect((await prove(proofs, accountNonce(1n)))?.blockNumber).toBe(21n);
   });
 
   it("reads the blocks that came since, where the node has no old states", async () => {
     const model = chainOf(30, []);
     model.statesFrom = 1_000_000;
     const { proofs } = proofsOver(model);
-    expect(await proofs.find(accountNonce(0n))).toBeUndefined();
+    expect(await prove(proofs, accountNonce(0n))).toBeUndefined();
     model.mine();
     model.setNonce(account, 1n);
     model.mine();
-    expect((await proofs.find(accountNonce(0n)))?.blockNumber).toBe(31n);
+    expect((await prove(proofs, accountNonce(0n)))?.blockNumber).toBe(31n);
   });
 
   it("is undefined where a node's states and blocks contradict each other", async () => {
@@ -169,10 +210,11 @@ describe("the proof of who used a nonce", () => {
     const chain = {
       blockNumber: async () => 20n,
       noncesAt: async () => [1n],
+      blockHashes: async () => [],
       blocks: async (numbers: readonly bigint[]) =>
         numbers.map(() => ({ hash: new Uint8Array(32), transactions: [] })),
     };
-    expect(await createNonceProofs({ chain, reorgDepth: 0 }).find(accountNonce(0n))).toBeUndefined();
+    expect(await prove(createNonceProofs({ chain, reorgDepth: 0 }), accountNonce(0n))).toBeUndefined();
     expect(calls).toEqual([]);
   });
 
@@ -199,6 +241,7 @@ describe("the proof of who used a nonce", () => {
           blockNumber: async () => 9n,
           noncesAt: async (_, heights) =>
             heights.map((height) => (hasStates ? (height >= 5n ? 2n : 1n) : undefined)),
+          blockHashes: async () => [],
           blocks: async (heights) =>
             heights.map((height) => ({
               hash: new Uint8Array(32).fill(Number(height)),
@@ -206,7 +249,7 @@ describe("the proof of who used a nonce", () => {
             })),
         },
       });
-    const found = (proofs: NonceProofs) => proofs.find({ account: authority, nonce: 1n });
+    const found = (proofs: NonceProofs) => prove(proofs, { account: authority, nonce: 1n });
 
     it("is the block in which its nonce rose, with the transaction that has the authorization", async () => {
       const unrelated = transactionWith(1, 4n, [signed(0n)]);

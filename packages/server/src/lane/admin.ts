@@ -185,8 +185,13 @@ function missingBefore(assigned: LaneFindings["assigned"], chainNonce: bigint): 
 
 /** Long enough to repair a lane, and no longer than `LONGEST_LEASE_MS`, beyond which a service would take the lane over. */
 const LEASE_MS = 4_000;
+/** The time for the proofs of outcomes, within the lease. */
+const MAX_SEARCH_MS = 1_000;
 
-/** Takes the lease of a lane that nobody owns, and reconciles twice: some outcomes must be confirmed after a while. */
+/**
+ * Takes the lease of a lane that nobody owns, and reconciles three times: some outcomes must be confirmed after a while, and
+ * then proven by blocks.
+ */
 async function repairLane(
   key: LaneKey,
   findings: readonly Finding[],
@@ -195,7 +200,7 @@ async function repairLane(
   const lease = await takeLease(store, { ...key, owner: randomUUID() }, LEASE_MS);
   if (lease === undefined)
     throw new StartError("a service has taken over the lane, and repairs it by itself");
-  const context: ReconcileContext = {
+  const context = {
     store,
     chain,
     results: { publish: () => {} },
@@ -204,11 +209,14 @@ async function repairLane(
     confirmations: createConfirmations(),
     nonceProofs: createNonceProofs({ chain, reorgDepth: 0 }),
     onLaneStopped: () => {},
-  };
+  } satisfies ReconcileContext;
   const candidates = findings.map(({ candidate }) => candidate);
   try {
     await reconcile(lease.lane, candidates, context);
     await new Promise((resolve) => setTimeout(resolve, CONFIRM_MS));
+    await reconcile(lease.lane, candidates, context);
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < MAX_SEARCH_MS && (await context.nonceProofs.search()) !== "rest");
     await reconcile(lease.lane, candidates, context);
   } finally {
     await releaseLease(store, lease.lane);

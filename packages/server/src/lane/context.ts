@@ -32,6 +32,8 @@ export interface LaneDependencies {
   readonly laneOffers: Omit<LaneOffers, "offer">;
   readonly signer: Pick<Signer, "of">;
   readonly broadcastBuffer: BroadcastBuffer;
+  /** Returns the height of the chain as it was last told. Without it, the search for what used a nonce begins earlier. */
+  readonly head?: () => bigint | undefined;
   /** Without it, nobody looks for the causes of reverts. */
   readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Without them, a lane reads past its dead rows. */
@@ -48,7 +50,7 @@ export interface LaneDependencies {
  */
 export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork" | "laneOffers"> {
   readonly confirmations: Confirmations;
-  readonly nonceProofs: Pick<NonceProofs, "find">;
+  readonly nonceProofs: NonceProofs;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;
   /** Called after a write that may have freed nonces of the lane: its next step must know the gap. */
@@ -60,7 +62,6 @@ export interface LaneContext extends WatchContext, Omit<LaneDependencies, "signe
   readonly account: WaiverAccount;
   readonly laneSigner: LaneSigner;
   readonly laneMemory: LaneMemory;
-  readonly nonceProofs: NonceProofs;
 }
 
 /** The longest rest of a lane that has had no work for a while. The poll of the store (`laneStatusCache.ts`) wakes it earlier. */

@@ -227,7 +227,7 @@ async function runSteps(
       if (held) {
         const taken = await step(state, held, context);
         ({ state, restMs, isEmpty } = taken);
-        if (taken.hasInFlight) watch.follow();
+        if (taken.hasInFlight || context.nonceProofs.isSearching) watch.follow();
       }
       failures = 0;
     } catch (error) {

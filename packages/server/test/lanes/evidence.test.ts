@@ -1,7 +1,7 @@
 // A submission does not end while one of its wrappers may still land.
 import { describe, expect, it } from "vitest";
 import type { NodeClient } from "../../src/chain/client/nodeClient.js";
-import type { NonceUse } from "../../src/chain/nonceProof.js";
+import type { NonceUse } from "../../src/chain/nonceUse.js";
 import { CONFIRM_MS, createConfirmations } from "../../src/lane/law/confirmations.js";
 import { type ReconcileContext, reconcile } from "../../src/lane/law/reconcile.js";
 import { requeueMisplaced } from "../../src/lane/law/requeueMisplaced.js";

@@ -375,7 +375,7 @@ export class LaneModel {
       held: undefined,
       context,
       broadcaster,
-      watcher: createWatcher(context, broadcaster, () => this.#nowMs),
+      watcher: createWatcher(context, broadcaster),
       lostBlocks: createLostBlocksCheck(context, () => this.#nowMs),
       outbox: [],
       mustResend: true,

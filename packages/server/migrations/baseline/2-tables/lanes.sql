@@ -51,6 +51,8 @@ create table withdrawn (
   -- The submission whose wrapper may still land: it must not be failed before a final block shows the wrapper's nonce used by
   -- another transaction (D28). Null once that is shown, and for a wrapper that no node has taken.
   open_for     uuid,
+  -- No wrapper of the submission is in a block before this one (unfinished.since_block).
+  since_block  bigint,
   primary key (chain, waiver, waiver_nonce, wrapper_hash)
 );
 create index withdrawn_open on withdrawn (open_for) where open_for is not null;

@@ -41,6 +41,8 @@ create table unfinished (
   waiver_nonce   bigint,
   wrapper_hash   bytea,
   wrapper_raw    bytea,
+  -- The head of the chain when it was first signed: none of its wrappers is in an earlier block. Null if the head was not known.
+  since_block    bigint,
   -- Each step changes the state; "broadcast" changes no other column than the next.
   state          submission_state not null default 'queued' check (state <> 'failed'),
   broadcast_at   timestamptz,

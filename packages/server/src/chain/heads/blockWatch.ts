@@ -8,6 +8,8 @@ export interface BlockWatch {
   start(users: BlockWatchUsers): void;
   /** Polls soon, and more often: somebody waits for a block now. */
   hurry(): void;
+  /** Returns the height by the last poll; undefined before one was answered. */
+  height(): bigint | undefined;
   close(): Promise<void>;
 }
 
@@ -39,9 +41,9 @@ export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOpt
     return seen !== undefined && (known === undefined || seen >= known) ? seen : await chain.blockNumber();
   };
   let isClosed = false;
+  let known: bigint | undefined;
   let running: Promise<void> = Promise.resolve();
   const poll = async ({ isAwaited, onNewBlock }: BlockWatchUsers) => {
-    let known: bigint | undefined;
     while (!isClosed) {
       // The watch of the nodes reports one that does not answer.
       const height = await readHeight(isAwaited(), known).catch(() => known);
@@ -59,6 +61,7 @@ export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOpt
       running = poll(users);
     },
     hurry: timer.wake,
+    height: () => known,
     async close() {
       isClosed = true;
       timer.end();

@@ -12,6 +12,7 @@ const EMPTY: LaneSnapshot = {
   ...{ ready: 0, hasMoreReady: false, keyIds: [], due: 0, inFlightOfKeys: new Map(), senders: [] },
   isWhole: true,
   assigned: { count: 2, lowest: 7n, highest: 8n },
+  inFlight: 2,
   nextAfterIncluded: 7n,
 };
 

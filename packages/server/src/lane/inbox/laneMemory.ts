@@ -9,6 +9,8 @@ import type { AcceptedSubmission, TakenWork } from "./acceptedWork.js";
  * are queued in the lane and were never signed, and the store gives no nonce twice.
  */
 export interface LaneMemory {
+  /** The waiver's next nonce, as a node told it last. */
+  waiverNonce: bigint;
   /** Begins a step. What was remembered is forgotten until the step ends well. */
   begin(held: HeldLane): StepMemory;
   /** Whether something of the sender was signed lately: only the store knows its turn. */
@@ -47,7 +49,7 @@ interface KnownLane {
   readonly epoch: bigint;
   /** The time of the last reading of the store, in ms of a monotonic clock. */
   readonly readAt: number;
-  readonly nonces: Pick<LaneSnapshot, "assigned" | "nextAfterIncluded">;
+  readonly nonces: Pick<LaneSnapshot, "assigned" | "inFlight" | "nextAfterIncluded">;
   /** The ids that the last reading has shown: the accepted submissions may have these too. */
   readonly shown: ReadonlySet<string>;
 }
@@ -61,6 +63,7 @@ export function createLaneMemory(now: () => number = () => performance.now()): L
   let changes = 0;
   const inFlight = createRecentSenders(now);
   return {
+    waiverNonce: 0n,
     begin({ epoch }) {
       const startedAt = now();
       const changesBefore = changes;
@@ -72,7 +75,7 @@ export function createLaneMemory(now: () => number = () => performance.now()): L
         snapshotOf({ submissions, isIncomplete }, limit, places) {
           if (last === undefined || isIncomplete) return undefined;
           const fresh = submissions.filter(({ id }) => !last.shown.has(id));
-          const most = Math.min(limit, places - last.nonces.assigned.count);
+          const most = Math.min(limit, places - last.nonces.inFlight);
           if (fresh.length === 0 || fresh.length > most) return undefined;
           // The chain counts a nonce in flight with the next block: until then only the store knows the sender's turn.
           if (fresh.some(({ sender }) => inFlight.has(sender))) return undefined;
@@ -149,7 +152,7 @@ function snapshotOf(
 
 /** The nonces with those of a step. What blocks have taken meanwhile stays counted until the store is read again. */
 function withSigned(
-  { assigned, nextAfterIncluded }: LaneSnapshot,
+  { assigned, inFlight, nextAfterIncluded }: LaneSnapshot,
   signed: readonly SignedNonce[],
 ): KnownLane["nonces"] {
   const nonces = signed.map(({ waiverNonce }) => waiverNonce);
@@ -161,6 +164,7 @@ function withSigned(
       lowest: all.reduce((a, b) => (a < b ? a : b), first),
       highest: all.reduce((a, b) => (a > b ? a : b), first),
     },
+    inFlight: inFlight + nonces.length,
     nextAfterIncluded,
   };
 }

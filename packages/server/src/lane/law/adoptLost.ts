@@ -9,7 +9,7 @@ import {
 } from "@gas-waiver/protocol";
 import { v7 as uuidv7 } from "uuid";
 import type { BlockTransaction } from "../../chain/client/nodeClient.js";
-import type { NonceUse } from "../../chain/nonceProof.js";
+import type { NonceUse } from "../../chain/nonceUse.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { adoptWrappers, type LostWrapper } from "../../store/lanes/nonces/lostWrappers.js";

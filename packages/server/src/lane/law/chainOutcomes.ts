@@ -18,6 +18,8 @@ export interface Candidate {
   readonly waiverNonce?: bigint;
   /** 32 bytes; undefined for a queued submission. */
   readonly wrapperHash?: Uint8Array;
+  /** None of its wrappers is in a block below this one. */
+  readonly sinceBlock?: bigint;
 }
 
 /**

@@ -2,8 +2,7 @@ import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
 
 /**
  * Some nodes know a new nonce before the receipt that goes with it. So the proof of an outcome that contradicts a wrapper
- * of ours, which costs several calls, is looked for only after the node has shown the same outcome for
- * {@link CONFIRM_MS}.
+ * of ours is looked for only after the node has shown the same outcome for {@link CONFIRM_MS}.
  */
 export interface Confirmations {
   /**
@@ -11,11 +10,6 @@ export interface Confirmations {
    * outcome starts the time again, but not `open`: behind one address, a node that stands still may answer now and then.
    */
   isConfirmed(candidate: Pick<Candidate, "id" | "signings">, outcome: ChainOutcome["kind"]): boolean;
-  /**
-   * Call it when no proof was found. The outcome counts as confirmed again after a growing pause, in which other
-   * candidates have their turn.
-   */
-  postpone(candidate: Pick<Candidate, "id">): void;
   /**
    * True until {@link BLOCK_PATIENCE_MS} have passed since the first call for a submission: the block of its receipt, which
    * a node did not show, may only be late there.
@@ -32,15 +26,11 @@ export const CONFIRM_MS = 2_000;
 export const BLOCK_PATIENCE_MS = 5_000;
 /** An outcome that was first seen this long ago belongs to a submission that has ended. */
 const FORGET_MS = 600_000;
-const MIN_PAUSE_MS = 500;
-const MAX_PAUSE_MS = 10_000;
 
 interface FirstSeen {
   readonly signings: number;
   readonly outcome: ChainOutcome["kind"];
   readonly since: number;
-  readonly confirmedAt: number;
-  readonly pauseMs: number;
 }
 
 /** @param now a monotonic clock in ms. */
@@ -54,22 +44,10 @@ export function createConfirmations(now: () => number = () => performance.now())
       const first = firstSeen.get(id);
       if (outcome === "included") firstSeen.delete(id);
       if (outcome === "open" || outcome === "included") return false;
-      if (first?.outcome === outcome && first.signings === signings) return nowMs >= first.confirmedAt;
+      if (first?.outcome === outcome && first.signings === signings) return nowMs - first.since >= CONFIRM_MS;
       for (const [other, { since }] of firstSeen) if (nowMs - since > FORGET_MS) firstSeen.delete(other);
-      firstSeen.set(id, {
-        outcome,
-        signings,
-        since: nowMs,
-        confirmedAt: nowMs + CONFIRM_MS,
-        pauseMs: MIN_PAUSE_MS,
-      });
+      firstSeen.set(id, { outcome, signings, since: nowMs });
       return false;
-    },
-    postpone({ id }) {
-      const first = firstSeen.get(id);
-      if (first === undefined) return;
-      const pauseMs = Math.min(MAX_PAUSE_MS, 2 * first.pauseMs);
-      firstSeen.set(id, { ...first, confirmedAt: now() + first.pauseMs, pauseMs });
     },
     isBlockAwaited({ id }) {
       const nowMs = now();

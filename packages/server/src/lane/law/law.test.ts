@@ -1,6 +1,6 @@
 import type { SendVerdict, SendVerdictKind } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import type { NonceUse } from "../../chain/nonceProof.js";
+import type { NonceUse } from "../../chain/nonceUse.js";
 import { type Decision, decide, type Evidence, type Expiry, type SendAnswer } from "./law.js";
 
 const BOOLEANS = [false, true];

@@ -1,5 +1,5 @@
 import { bytesToHex, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
-import type { NonceUse } from "../../chain/nonceProof.js";
+import type { NonceUse } from "../../chain/nonceUse.js";
 import type { Failure } from "../../model/submission/submission.js";
 
 /*

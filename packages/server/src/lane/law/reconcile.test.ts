@@ -11,7 +11,7 @@ import {
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../../chain/client/nodeClient.js";
-import type { NonceUse } from "../../chain/nonceProof.js";
+import type { NonceUse } from "../../chain/nonceUse.js";
 import type { SubmissionUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight } from "../../store/lanes/nonces/inFlight.js";

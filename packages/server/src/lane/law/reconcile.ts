@@ -1,6 +1,7 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { NodeClient } from "../../chain/client/nodeClient.js";
-import type { NonceProofs, NonceUse } from "../../chain/nonceProof.js";
+import type { NonceProofs } from "../../chain/nonceProof.js";
+import type { NonceUse } from "../../chain/nonceUse.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { includedUpdate, type Results } from "../../results/results.js";
@@ -54,19 +55,17 @@ interface DecidedCandidate extends CandidateOutcome {
   readonly decision: Decision;
 }
 
-/** The most proofs that one call looks for; each costs several calls to the node. The next call looks for others. */
-const MAX_PROOFS_PER_CALL = 20;
-
 /**
  * Brings the candidates in the store to their outcomes on the chain. Receipts decide at once. Where a node's nonces
- * contradict the store, the blocks are searched for a proof, and `law.ts` decides.
+ * contradict the store, `law.ts` decides by the proof of a final block, once the search has found it.
+ * @returns whether all candidates have receipts.
  */
 export async function reconcile(
   held: HeldLane,
   candidates: readonly Candidate[],
   context: ReconcileContext,
-): Promise<void> {
-  if (candidates.length === 0) return;
+): Promise<boolean> {
+  if (candidates.length === 0) return true;
   const outcomes = await chainOutcomes(held.waiver, candidates, context);
   const candidateOutcomes = candidates.map(
     (candidate, i): CandidateOutcome => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
@@ -83,6 +82,7 @@ export async function reconcile(
   await failSubmissions(held, failed, context);
   await requeueReplaced(held, decided.flatMap(replacedOf), context);
   await stopForPlainWrappers(held, decided, context);
+  return candidateOutcomes.every(({ outcome }) => outcome.kind === "included");
 }
 
 /** A proof stays valid whatever happens meanwhile. Any other failure is valid only while the submission is queued. */
@@ -101,20 +101,15 @@ async function decideContradicted(
     signed.map(({ candidate }) => candidate.id),
   );
   const decided: DecidedCandidate[] = [];
-  let proofs = 0;
   for (const { candidate, outcome } of contradicted) {
-    if (candidate.signings > 0 && ++proofs > MAX_PROOFS_PER_CALL) continue;
     const evidence = await evidenceOf(held, { candidate, outcome }, open.get(candidate.id) ?? 0, context);
     const decision = decide(evidence);
     decided.push({ candidate, outcome, evidence, decision });
-    if (decision.move === "stay") {
-      context.confirmations.postpone(candidate);
-      const { id } = candidate;
-      const { clause } = decision;
+    const { clause } = decision;
+    const { id } = candidate;
+    if (clause === "L3" && context.confirmations.isFirstReport({ id: `${clause} ${id}` })) {
       const found =
-        clause === "L3"
-          ? "a final block has the submission's wrapper or its InnerTx, and the node has no receipt of the InnerTx"
-          : "nonces contradict a submission, and no final block shows why yet";
+        "a final block has the submission's wrapper or its InnerTx, and the node has no receipt of the InnerTx";
       context.log.warn({ id, outcome: outcome.kind, clause }, found);
     }
   }
@@ -127,16 +122,16 @@ async function evidenceOf(
   openWrappers: number,
   { nonceProofs }: ReconcileContext,
 ): Promise<Evidence> {
-  const { signings, sender, senderNonce, innerHash, waiverNonce, wrapperHash } = candidate;
+  const { signings, sender, senderNonce, innerHash, waiverNonce, wrapperHash, sinceBlock } = candidate;
   const state = waiverNonce === undefined ? "queued" : "broadcast";
   if (outcome.kind === "nonceUsed" && signings === 0)
     return { state, openWrappers, expiry: { kind: "nonce past", senderNonce, next: outcome.next } };
   if (outcome.kind === "nonceUsed") {
-    const senderNonceUse = await nonceProofs.find({ account: sender, nonce: senderNonce });
+    const senderNonceUse = await nonceProofs.find({ account: sender, nonce: senderNonce, sinceBlock });
     if (senderNonceUse) return { state, openWrappers, senderNonceUse: withOwner(senderNonceUse, innerHash) };
   }
   if (waiverNonce === undefined || wrapperHash === undefined) return { state, openWrappers };
-  const waiverNonceUse = await nonceProofs.find({ account: held.waiver, nonce: waiverNonce });
+  const waiverNonceUse = await nonceProofs.find({ account: held.waiver, nonce: waiverNonce, sinceBlock });
   if (waiverNonceUse === undefined) return { state, openWrappers };
   return { state, openWrappers, waiverNonceUse: withOwner(waiverNonceUse, wrapperHash) };
 }

@@ -1,5 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import type { NonceUse } from "../../chain/nonceProof.js";
+import type { NonceUse } from "../../chain/nonceUse.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { countForeignUse } from "../../store/lanes/countForeignUse.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";

@@ -64,7 +64,7 @@ async function prepareOffers(
   parties: LaneParties,
   context: LaneContext,
 ): Promise<PreparedOffers | undefined> {
-  const { laneSigner, options } = context;
+  const { laneSigner, options, head } = context;
   if (!memory.mayRemember) return undefined;
   const nonces = await noncesFor(offers, held, context);
   if (nonces === undefined) return undefined;
@@ -82,7 +82,7 @@ async function prepareOffers(
   const placed = placeAbove(snapshot, waiverNonce, ready);
   if (placed === undefined) return undefined;
   assertSendersInOrder(placed);
-  const signed = await signPlaced(placed, laneSigner);
+  const signed = await signPlaced(placed, laneSigner, head?.());
   return signed.length < submissions.length ? undefined : { fitting, snapshot, signed };
 }
 

@@ -176,10 +176,10 @@ interface Signed {
 async function signAndStore(
   held: HeldLane,
   placed: readonly Placed[],
-  { store, laneSigner, broadcastBuffer }: LaneContext,
+  { store, laneSigner, broadcastBuffer, head }: LaneContext,
 ): Promise<Signed> {
   if (placed.length === 0) return { signed: [], waits: false };
-  const signed = await signPlaced(placed, laneSigner);
+  const signed = await signPlaced(placed, laneSigner, head?.());
   const waits = signed.length < placed.length;
   if (signed.length === 0) return { signed: [], waits };
   const moved = await broadcastBuffer.storeAlongside(held, (broadcast) =>

@@ -93,7 +93,8 @@ export async function gatherEvidence(
   // Reads more of a sender than it may have, to know whether there is more.
   const ofSender = 2 * parties.shareOfSender(limit);
   const queueFloor = context.laneFloors?.of(held.waiver)?.queueFloor;
-  const limits = { ready: limit, readyOfKey, due, ofSender, placesOfSender, queueFloor };
+  const { waiverNonce } = context.laneMemory;
+  const limits = { ready: limit, readyOfKey, due, ofSender, placesOfSender, queueFloor, waiverNonce };
   const isQuiet = !backlog && expected.length <= MAX_EXPECTED_OF_SHORT_QUEUE;
   // The node answers for the expected senders while the store reads the snapshot.
   const [snapshot, nonces] = await Promise.all([readSnapshot(store, held, limits, isQuiet), early]);
@@ -123,7 +124,7 @@ async function workOf(
   const senders = await reroute(held, snapshot.senders.filter(mayRetry), context);
   const { maxInFlight } = context.options;
   if (senders.length === 0 && snapshot.assigned.count === 0) return undefined;
-  const free = Math.max(0, Math.min(limit, maxInFlight - snapshot.assigned.count));
+  const free = Math.max(0, Math.min(limit, maxInFlight - snapshot.inFlight));
   const ofKey = parties.shareOfKey(limit);
   const room = {
     all: ofKey < limit ? Math.min(free, snapshot.ready + snapshot.due) : free,
@@ -150,8 +151,9 @@ async function readSnapshot(
 function planAll(
   work: Work,
   nonces: ChainNonces,
-  { options: { nonceGapTimeoutMs } }: Pick<LaneContext, "options">,
+  { options: { nonceGapTimeoutMs }, laneMemory }: Pick<LaneContext, "options" | "laneMemory">,
 ): Evidence {
+  laneMemory.waiverNonce = nonces.waiver;
   const told = work.senders.flatMap((one) => {
     const next = nonces.of(one.sender);
     return next === undefined ? [] : [{ one, next }];
@@ -172,7 +174,7 @@ function planAll(
 function planAllReady(
   work: Work,
   nonces: ChainNonces,
-  context: Pick<LaneContext, "options">,
+  context: Pick<LaneContext, "options" | "laneMemory">,
 ): Evidence | undefined {
   if (!work.senders.every(({ sender }) => nonces.of(sender) !== undefined)) return undefined;
   const evidence = planAll(work, nonces, context);

@@ -7,10 +7,15 @@ import type { Placed } from "./placement.js";
 /** A submission with its waiver nonce and its signed wrapper. */
 export type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };
 
-/** Signs the wrappers of placed submissions. @returns the first ones, where the custody has not signed all yet. */
+/**
+ * Signs the wrappers of placed submissions.
+ * @param head the height of the chain, if it is known.
+ * @returns the first ones, where the custody has not signed all yet.
+ */
 export async function signPlaced(
   placed: readonly Placed[],
   laneSigner: Pick<LaneSigner, "sign">,
+  head?: bigint,
 ): Promise<readonly SignedPlaced[]> {
   const requests = placed.map(({ submission: { id, innerRaw }, waiverNonce }) => ({
     id,
@@ -23,7 +28,7 @@ export async function signPlaced(
     if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
     const { submission, waiverNonce } = one;
     const { id, signings } = submission;
-    return { submission, waiverNonce, wrapperRaw, wrapperHash, id, signings };
+    return { submission, waiverNonce, wrapperRaw, wrapperHash, id, signings, head };
   });
 }
 

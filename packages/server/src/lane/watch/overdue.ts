@@ -38,7 +38,7 @@ export function createOverdue(context: WatchContext, broadcaster: Broadcaster): 
   const blockCount = createBlockCount();
   const findStale = async (held: HeldLane, { block, waiverNonce }: OverdueMoment) => {
     const unstored = broadcastBuffer.unstored();
-    const [lowest] = await findInFlight(store, held, { limit: 1 });
+    const [lowest] = await findInFlight(store, held, { from: waiverNonce, limit: 1 });
     const areAllStale =
       lowest?.waiverNonce === waiverNonce &&
       (lowest.state === "broadcast" || unstored.has(lowest.id)) &&
@@ -48,7 +48,10 @@ export function createOverdue(context: WatchContext, broadcaster: Broadcaster): 
       blockCount.restart();
     }
     const age = areAllStale ? {} : { sentBeforeMs: options.resendAfterMs };
-    return findInFlight(store, held, { state: "broadcast", ...age, limit: MAX_SUBMISSIONS });
+    return findInFlight(store, held, {
+      ...{ state: "broadcast", from: waiverNonce, limit: MAX_SUBMISSIONS },
+      ...age,
+    });
   };
   return {
     async settle(held, now) {
@@ -59,7 +62,7 @@ export function createOverdue(context: WatchContext, broadcaster: Broadcaster): 
       await reconcile(held, stale.filter(hasPassed), context);
       if (!now.mayResend) return;
       const waiting = stale.filter((submission) => !hasPassed(submission));
-      const requeued = await requeueStuck(held, waiting, turns, context);
+      const requeued = await requeueStuck(held, waiting, now.waiverNonce, turns, context);
       const resent = waiting.filter(({ id }) => !requeued.has(id));
       await untilLater(broadcaster.send(held, resent, { isFirst: false }));
     },
@@ -89,11 +92,12 @@ function createBlockCount() {
 async function requeueStuck(
   held: HeldLane,
   stale: readonly InFlightSubmission[],
+  waiverNonce: bigint,
   turns: SenderTurns,
   { store, chain, options, log, onNoncesFreed }: WatchContext,
 ): Promise<ReadonlySet<string>> {
   if (stale.length === 0) return new Set();
-  const all = await findInFlight(store, held, { limit: options.maxInFlight });
+  const all = await findInFlight(store, held, { from: waiverNonce, limit: options.maxInFlight });
   const waiting = new Set(missingPredecessors(turns, all).map(({ submission }) => submission.id));
   const candidates = stale.filter(({ id }) => waiting.has(id));
   if (candidates.length === 0) return new Set();

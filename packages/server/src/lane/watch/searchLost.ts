@@ -1,5 +1,6 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import type { NonceUse } from "../../chain/nonceProof.js";
+import type { NonceUse } from "../../chain/nonceUse.js";
+import { findLastFinalInclusion } from "../../store/lanes/blocks/finalInclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
@@ -10,18 +11,13 @@ import { reconcile } from "../law/reconcile.js";
 
 /** Searches the chain for lost wrappers under nonces that the store does not know as used. */
 export interface LostWrapperSearch {
-  /**
-   * Searches, but not more often than every few seconds. Call it for an hour after the store has moved to another server.
-   * @returns true if the time of one search was not enough: the next one goes on.
-   */
-  search(held: HeldLane): Promise<boolean>;
+  /** Searches, but not more often than every few seconds. Call it for an hour after the store has moved to another server. */
+  search(held: HeldLane): Promise<void>;
 }
 
 const SEARCH_INTERVAL_MS = 5_000;
 /** A failover takes longer than this, so an answer of this age names the same move. */
 const MOVE_CHECK_MS = 1_000;
-/** The lane's wrappers in flight wait while it searches. Each nonce costs some dozen requests to the node. */
-const MAX_SEARCH_MS = 300;
 
 /** @param now a monotonic clock in ms. */
 export function createLostWrapperSearch(
@@ -52,24 +48,21 @@ export function createLostWrapperSearch(
   return {
     async search(held) {
       const startedAt = now();
-      if (startedAt < searchAt) return false;
+      if (startedAt < searchAt) return;
       searchAt = startedAt + SEARCH_INTERVAL_MS;
       await followMoves();
       const [chainNonce = 0n] = await chain.nonces([held.waiver]);
       const found: NonceUse[] = [];
-      let isCut = false;
       const unknown = await findUnknownNonces(store, held, chainNonce, [...examined]);
-      for (const [i, nonce] of unknown.entries()) {
-        isCut = i > 0 && now() - startedAt > MAX_SEARCH_MS;
-        if (isCut) break;
-        const use = await nonceProofs.find({ account: held.waiver, nonce });
+      const last = await findLastFinalInclusion(store, held);
+      for (const nonce of unknown) {
+        const sinceBlock = last && last.waiverNonce < nonce ? last.blockNumber : undefined;
+        const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
         if (use) found.push(use);
       }
       const { ids } = await adoptIfLost(held, await withoutKnown(held, found), context);
       for (const { nonce } of found) examined.add(nonce);
       await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
-      if (isCut) searchAt = startedAt;
-      return isCut;
     },
   };
 }

@@ -1,15 +1,14 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/blocks/unfinalized.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findCandidatesBelow, findInFlight } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import { raiseNonceFloor } from "../../store/lanes/nonces/nonceFloor.js";
 import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
 import type { WatchContext } from "../context.js";
 import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
-import { reconcile } from "../law/reconcile.js";
 import type { Broadcaster } from "../send/broadcaster.js";
-import { createOpenWrapperSearch } from "./openWrappers.js";
+import { createDoubts } from "./doubts.js";
 import { createOverdue, untilLater } from "./overdue.js";
 import { createForsakenRelease } from "./releaseForsaken.js";
 
@@ -39,28 +38,12 @@ const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 /** The store's floor of the waiver's nonces is raised after so many. */
 const NONCES_PER_RAISE = 500n;
 
-/** @param now a monotonic clock in ms. */
-export function createWatcher(
-  context: WatchContext,
-  broadcaster: Broadcaster,
-  now: () => number = () => performance.now(),
-): Watcher {
+export function createWatcher(context: WatchContext, broadcaster: Broadcaster): Watcher {
   const { store, chain, options } = context;
-  const openWrappers = createOpenWrapperSearch(context, now);
+  const doubts = createDoubts(context);
   const overdue = createOverdue(context, broadcaster);
   const release = createForsakenRelease(context);
   const nonceFloor = createNonceFloor(context);
-  /** Repeats, since a busy lane has more than one batch in a block. */
-  const reconcilePassed = async (held: HeldLane, waiverNonce: bigint) => {
-    let first: string | undefined;
-    for (;;) {
-      const passed = await findCandidatesBelow(store, held, waiverNonce, CANDIDATES_PER_BATCH);
-      await reconcile(held, passed, context);
-      // The same first submission again means that these cannot be reconciled yet.
-      if (passed.length < CANDIDATES_PER_BATCH || passed[0]?.id === first) return;
-      first = passed[0]?.id;
-    }
-  };
   const compare = async (held: HeldLane, mode: WatchMode): Promise<boolean> => {
     const blockFloor = context.laneFloors?.of(held.waiver)?.blockFloor;
     const unfinalized =
@@ -71,7 +54,7 @@ export function createWatcher(
     await checkBlocks(held, unfinalized, block, context);
     if (first === undefined) return true;
     const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-    await reconcilePassed(held, waiverNonce);
+    await doubts.follow(held, waiverNonce);
     await nonceFloor.follow(held, waiverNonce);
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await overdue.settle(held, { block, waiverNonce, mayResend: mode !== "silent" });
@@ -81,8 +64,7 @@ export function createWatcher(
   return {
     async poll(held, mode = "signs") {
       const isFollowing = await compare(held, mode);
-      await openWrappers.run(held);
-      return isFollowing;
+      return (await doubts.look(held)) !== undefined || isFollowing;
     },
   };
 }

@@ -123,7 +123,7 @@ export class LaneWatch {
     }
     if (this.#mustSearch) {
       this.#mustSearch = false;
-      if (await this.#lostWrappers.search(lane)) this.searchLostWrappers();
+      await this.#lostWrappers.search(lane);
     }
     this.#mustPoll = false;
     const hasMore = await this.#watcher.poll(lane, isStopped ? "silent" : "signs");

@@ -9,6 +9,8 @@ export interface SignedNewSubmission {
   readonly waiverNonce: bigint;
   readonly wrapperHash: Uint8Array;
   readonly wrapperRaw: Uint8Array;
+  /** The height of the chain, if it is known; the same for all. */
+  readonly head?: bigint | undefined;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function acceptSigned(
 ): Promise<boolean> {
   const { waivers: _, ...columns } = columnsOf(signed.map(({ newSubmission }) => newSubmission));
   const statement = prepared(
-    "select accept_signed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as answer",
+    "select accept_signed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) as answer",
     [
       ...leaseParameters(lane),
       origin,
@@ -42,6 +44,7 @@ export async function acceptSigned(
       signed.map(({ waiverNonce }) => waiverNonce.toString()),
       byteaArray(signed.map(({ wrapperHash }) => wrapperHash)),
       byteaArray(signed.map(({ wrapperRaw }) => wrapperRaw)),
+      signed[0]?.head?.toString(),
     ],
   );
   try {

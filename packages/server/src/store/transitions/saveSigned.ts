@@ -12,6 +12,8 @@ export interface SignedSubmission {
   readonly waiverNonce: bigint;
   readonly wrapperHash: Uint8Array;
   readonly wrapperRaw: Uint8Array;
+  /** The height of the chain, if it is known. */
+  readonly head?: bigint | undefined;
 }
 
 /** The submissions that took each of the two steps. */
@@ -54,9 +56,9 @@ async function saveAboveFloor(
     `, broadcast as (${broadcastUpdate(9)}), signed as (
        update unfinished s
        set state = 'signed', waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
-           signed_at = now(), signings = s.signings + 1
-       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $12::integer[])
-         as n (submission, nonce, hash, raw, signings)
+           signed_at = now(), signings = s.signings + 1, since_block = coalesce(s.since_block, n.head)
+       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $12::integer[], $13::bigint[])
+         as n (submission, nonce, hash, raw, signings, head)
        where s.id = n.submission and s.state = 'queued' and s.waiver = $2 and s.signings = n.signings
          and ${isAboveFloor(6)} returning s.id, s.origin, s.state
      ) select * from signed union all select * from broadcast`,
@@ -68,6 +70,7 @@ async function saveAboveFloor(
       byteaArray(broadcast.map((b) => b.wrapperHash)),
       broadcast.map(({ ageMs = 0 }) => ageMs),
       signed.map((s) => s.signings),
+      signed.map((s) => s.head?.toString()),
     ],
   );
   const of = (state: string) => moved.filter((one) => one.state === state);

@@ -8,8 +8,8 @@ import { LEASE_IS_HELD } from "../lanes/heldLane.js";
  * @param isOpen the condition under which the wrapper may still land; then its submission cannot fail yet (D28).
  */
 export const withdrawing = (ids: string, isOpen = "false") => `, withdrawing as (
-  insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
-  select chain, waiver, waiver_nonce, wrapper_hash, case when ${isOpen} then id end from unfinished
+  insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for, since_block)
+  select chain, waiver, waiver_nonce, wrapper_hash, case when ${isOpen} then id end, since_block from unfinished
   where id in (${ids}) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD}
   on conflict (chain, waiver, waiver_nonce, wrapper_hash) do update
     set open_for = coalesce(withdrawn.open_for, excluded.open_for)

@@ -37,6 +37,8 @@ export interface InFlightFilter {
   readonly state?: InFlightSubmission["state"];
   /** Only submissions that were last broadcast at least this long ago, in ms. */
   readonly sentBeforeMs?: number;
+  /** Only submissions under this waiver nonce or above. */
+  readonly from?: bigint;
   readonly limit: number;
 }
 
@@ -53,8 +55,16 @@ export async function findInFlight(
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
          and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
          and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
+         and waiver_nonce >= $6
        order by waiver_nonce limit $5`,
-      [lane.chain, toBuffer(lane.waiver), filter.state ?? null, filter.sentBeforeMs ?? null, filter.limit],
+      [
+        lane.chain,
+        toBuffer(lane.waiver),
+        filter.state ?? null,
+        filter.sentBeforeMs ?? null,
+        filter.limit,
+        String(filter.from ?? 0n),
+      ],
     ),
   );
   return rows.map((row) => ({
@@ -99,22 +109,35 @@ export async function findInFlightInners(
 }
 
 /** A submission whose waiver nonce the chain has used: either its wrapper is in a block, or another transaction. */
-export type ReconcileCandidate = Omit<InFlightSubmission, "state" | "wrapperRaw" | "origin">;
+export type PassedSubmission = Omit<InFlightSubmission, "state" | "wrapperRaw" | "origin"> & {
+  readonly sinceBlock?: bigint;
+};
 
-/** Finds what the lane has signed or broadcast under waiver nonces below this one, the lowest first. */
-export async function findCandidatesBelow(
+export interface PassedPage {
+  /** The waiver's next nonce: the submissions are below. */
+  readonly below: bigint;
+  /** The lowest nonce of the page. Default: any. */
+  readonly from?: bigint;
+  /** The end of the range at which the page begins. */
+  readonly first: "lowest" | "highest";
+  readonly limit: number;
+}
+
+/** Finds what the lane has signed or broadcast under waiver nonces in a range, in its order. */
+export async function findPassed(
   { pool }: Store,
   lane: HeldLane,
-  waiverNonce: bigint,
-  limit: number,
-): Promise<ReconcileCandidate[]> {
-  const { rows } = await pool.query<Omit<InFlightRow, "state" | "wrapper_raw" | "origin">>(
+  { below, from = 0n, first, limit }: PassedPage,
+): Promise<PassedSubmission[]> {
+  const { rows } = await pool.query<
+    Omit<InFlightRow, "state" | "wrapper_raw" | "origin"> & { since_block: string | null }
+  >(
     prepared(
-      `select id, signings, waiver_nonce, wrapper_hash, inner_hash, sender, sender_nonce from unfinished
-       where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and waiver_nonce < $3
+      `select id, signings, waiver_nonce, wrapper_hash, inner_hash, sender, sender_nonce, since_block from unfinished
+       where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and waiver_nonce < $3 and waiver_nonce >= $4
          and state in ('signed', 'broadcast')
-       order by waiver_nonce limit $4`,
-      [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), limit],
+       order by waiver_nonce ${first === "lowest" ? "asc" : "desc"} limit $5`,
+      [lane.chain, toBuffer(lane.waiver), below.toString(), from.toString(), limit],
     ),
   );
   return rows.map((row) => ({
@@ -125,5 +148,6 @@ export async function findCandidatesBelow(
     innerHash: row.inner_hash,
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
+    ...(row.since_block !== null && { sinceBlock: BigInt(row.since_block) }),
   }));
 }

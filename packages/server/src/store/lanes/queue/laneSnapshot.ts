@@ -56,6 +56,8 @@ export interface LaneSnapshot {
   readonly isWhole: boolean;
   /** The waiver nonces that signed and broadcast submissions hold. */
   readonly assigned: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
+  /** The number of these that the chain has not used yet: what the chain has passed takes no place in the lane. */
+  readonly inFlight: number;
   /** The waiver nonce above the highest that was seen in a block; 0 without one. */
   readonly nextAfterIncluded: bigint;
 }
@@ -82,7 +84,7 @@ const rangeOfKey = (condition: string, limit: string) => `(
  * Whether the places in flight of a sender or a key could be taken after this step. Counting them takes a third of the query's
  * time when hundreds are in flight.
  */
-const IS_NEARLY_FULL = "((select assigned_count from assigned) >= $7::bigint - 2 * $3::bigint) is not false";
+const IS_NEARLY_FULL = "((select in_flight_count from assigned) >= $7::bigint - 2 * $3::bigint) is not false";
 
 /** Chooses submissions of all API keys in turns: the first of each key, then the second of each key, and so on. */
 const inTurns = (ranges: string, limit: string) => `
@@ -105,10 +107,13 @@ const DUE = inTurns(
   "$4",
 );
 
-/** The waiver nonces of the lane's submissions, on the parameters $1 and $2. */
-export const HELD_NONCES = `
-    select sender, sender_nonce, waiver_nonce, key_id, state from unfinished
-    where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
+/**
+ * The waiver nonces of the lane's submissions, on the parameters $1 and $2.
+ * @param next the number of the parameter with the waiver's next nonce by the chain.
+ */
+export const heldNonces = (next: number) => `
+    select sender, sender_nonce, waiver_nonce, key_id, state, state <> 'included' and waiver_nonce >= $${next} as is_in_flight
+    from unfinished where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
   `;
 
 /** The number and the ends of the nonces in `held_nonces`, and the next one above those in a block. */
@@ -116,6 +121,7 @@ export const ASSIGNED = `
     select count(*) filter (where state <> 'included')::int as assigned_count,
            min(waiver_nonce) filter (where state <> 'included') as lowest,
            max(waiver_nonce) filter (where state <> 'included') as highest,
+           count(*) filter (where is_in_flight)::int as in_flight_count,
            greatest(max(waiver_nonce) filter (where state = 'included'),
                     highest_final_nonce($1, $2)) + 1 as after_included
     from held_nonces
@@ -130,8 +136,8 @@ const SNAPSHOT = `with recursive keys as (
     union all
     select (select s.key_id from unfinished s where ${IN_QUEUE} and s.key_id > k.key_id order by s.key_id limit 1)
     from keys k where k.key_id is not null
-  ), held_nonces as materialized (${HELD_NONCES}), assigned as materialized (${ASSIGNED}), full_sender as (
-    select sender from held_nonces where state <> 'included' and ${IS_NEARLY_FULL}
+  ), held_nonces as materialized (${heldNonces(9)}), assigned as materialized (${ASSIGNED}), full_sender as (
+    select sender from held_nonces where is_in_flight and ${IS_NEARLY_FULL}
     group by sender having count(*) >= $7::bigint limit 1
   ), ready as (${READY}), due as (${DUE}), chosen as (
     -- Due submissions come after the ready ones.
@@ -139,7 +145,7 @@ const SNAPSHOT = `with recursive keys as (
   ), senders as (
     select sender, min(turn) as turn from chosen group by sender
   ), of_keys as (
-    select key_id, count(*)::int as in_flight from held_nonces where state <> 'included' and ${IS_NEARLY_FULL}
+    select key_id, count(*)::int as in_flight from held_nonces where is_in_flight and ${IS_NEARLY_FULL}
     group by key_id
   ), in_flight as (
     select sender, array_agg(sender_nonce::text) as nonces from held_nonces
@@ -182,6 +188,7 @@ export interface SnapshotNonces {
   assigned_count: number;
   lowest: string | null;
   highest: string | null;
+  in_flight_count: number;
   after_included: string | null;
 }
 
@@ -231,6 +238,8 @@ export interface SnapshotLimits {
   readonly placesOfSender?: number;
   /** Nothing in the queue comes before this time, by {@link LaneFloors}. Default: no time. */
   readonly queueFloor?: Date | undefined;
+  /** The waiver's next nonce as the chain last told it: submissions below are not in flight any more. Default: 0. */
+  readonly waiverNonce?: bigint;
 }
 
 /**
@@ -242,7 +251,15 @@ export interface SnapshotLimits {
 export async function readLaneSnapshot(
   { pool }: Store,
   lane: HeldLane,
-  { ready, readyOfKey = ready, due, ofSender = ready, placesOfSender, queueFloor }: SnapshotLimits,
+  {
+    ready,
+    readyOfKey = ready,
+    due,
+    ofSender = ready,
+    placesOfSender,
+    queueFloor,
+    waiverNonce = 0n,
+  }: SnapshotLimits,
 ): Promise<LaneSnapshot> {
   const { rows } = await pool.query<SnapshotRow>(
     prepared(SNAPSHOT, [
@@ -254,6 +271,7 @@ export async function readLaneSnapshot(
       ofSender,
       placesOfSender ?? null,
       queueFloor ?? "-infinity",
+      waiverNonce.toString(),
     ]),
   );
   const queued = rows.filter(({ id }) => id !== null);
@@ -273,13 +291,14 @@ export async function readLaneSnapshot(
 /** @param row any row of the snapshot. */
 export function snapshotNonces(
   row: SnapshotNonces | undefined,
-): Pick<LaneSnapshot, "assigned" | "nextAfterIncluded"> {
+): Pick<LaneSnapshot, "assigned" | "inFlight" | "nextAfterIncluded"> {
   return {
     assigned: {
       count: row?.assigned_count ?? 0,
       lowest: BigInt(row?.lowest ?? 0),
       highest: BigInt(row?.highest ?? 0),
     },
+    inFlight: row?.in_flight_count ?? 0,
     nextAfterIncluded: BigInt(row?.after_included ?? 0),
   };
 }

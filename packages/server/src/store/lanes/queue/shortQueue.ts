@@ -4,7 +4,7 @@ import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 import {
   ASSIGNED,
-  HELD_NONCES,
+  heldNonces,
   IS_SET_ASIDE,
   type LaneSnapshot,
   MIN_READ_PER_SENDER,
@@ -19,7 +19,7 @@ import {
 const MOST = MIN_READ_PER_SENDER;
 
 /** The rows of the queue in the order of their places, each with its sender's nonces in flight and number in the queue. */
-const SHORT_QUEUE = `with held_nonces as materialized (${HELD_NONCES}), assigned as (${ASSIGNED}), queue as (
+const SHORT_QUEUE = `with held_nonces as materialized (${heldNonces(4)}), assigned as (${ASSIGNED}), queue as (
     select s.* from unfinished s
     where s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and s.state = 'queued' and s.look_at >= $3::timestamptz
     limit ${MOST + 1}
@@ -54,14 +54,19 @@ export async function readShortQueue(
   lane: HeldLane,
   limits: SnapshotLimits,
 ): Promise<LaneSnapshot | undefined> {
-  const { ready, readyOfKey = ready, due, placesOfSender, queueFloor } = limits;
+  const { ready, readyOfKey = ready, due, placesOfSender, queueFloor, waiverNonce = 0n } = limits;
   const { rows } = await pool.query<ShortQueueRow>(
-    prepared(SHORT_QUEUE, [lane.chain, toBuffer(lane.waiver), queueFloor ?? "-infinity"]),
+    prepared(SHORT_QUEUE, [
+      lane.chain,
+      toBuffer(lane.waiver),
+      queueFloor ?? "-infinity",
+      waiverNonce.toString(),
+    ]),
   );
   const nonces = snapshotNonces(rows[0]);
   const queue = rows.filter(({ id }) => id !== null);
   // If the lane's submissions in flight and in its queue fit into the places of one sender, no sender has too many.
-  if (placesOfSender === undefined || nonces.assigned.count + queue.length > placesOfSender) return undefined;
+  if (placesOfSender === undefined || nonces.inFlight + queue.length > placesOfSender) return undefined;
   if (queue.length > MOST || !isWhole(queue)) return undefined;
   const readyTurns = turnsOf(
     queue.filter((row) => !row.is_waiting),

@@ -12,6 +12,8 @@ export interface UnfinishedSubmission {
   readonly signings: number;
   readonly waiverNonce?: bigint;
   readonly wrapperHash?: Uint8Array;
+  /** None of its wrappers is in a block below this one. */
+  readonly sinceBlock?: bigint;
 }
 
 interface UnfinishedRow {
@@ -23,6 +25,7 @@ interface UnfinishedRow {
   signings: number;
   waiver_nonce: string | null;
   wrapper_hash: Buffer | null;
+  since_block: string | null;
 }
 
 /** Finds the unfinished submissions of a lane with an id above `after`, in the order of their ids. */
@@ -33,7 +36,7 @@ export async function findUnfinished(
   limit: number,
 ): Promise<UnfinishedSubmission[]> {
   const { rows } = await pool.query<UnfinishedRow>(
-    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash from unfinished
+    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash, since_block from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
     [lane.chain, toBuffer(lane.waiver), after, limit],
@@ -49,7 +52,7 @@ export async function findUnfinishedByIds(
 ): Promise<UnfinishedSubmission[]> {
   if (ids.length === 0) return [];
   const { rows } = await pool.query<UnfinishedRow>(
-    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash from unfinished
+    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash, since_block from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id = any($3::uuid[])`,
     [lane.chain, toBuffer(lane.waiver), ids],
   );
@@ -66,6 +69,7 @@ function submissionOf(row: UnfinishedRow): UnfinishedSubmission {
     signings: row.signings,
     ...(row.waiver_nonce !== null && { waiverNonce: BigInt(row.waiver_nonce) }),
     ...(row.wrapper_hash !== null && { wrapperHash: row.wrapper_hash }),
+    ...(row.since_block !== null && { sinceBlock: BigInt(row.since_block) }),
   };
 }
 

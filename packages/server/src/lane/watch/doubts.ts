@@ -1,0 +1,148 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findPassed } from "../../store/lanes/nonces/inFlight.js";
+import {
+  closeWithdrawnWrappers,
+  findOpenWrappers,
+  type OpenWrapper,
+} from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { findUnfinishedByIds } from "../../store/lanes/queue/unfinished.js";
+import { wakeQueued } from "../../store/transitions/wakeQueued.js";
+import type { WatchContext } from "../context.js";
+import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
+import { reconcile } from "../law/reconcile.js";
+
+/*
+ * A lane doubts what became of a submission whose waiver nonce the chain has used while the InnerTx has no receipt, and of
+ * a withdrawn wrapper that may still land (D28). Doubts are looked at in pages, one request after the other, half of each
+ * for the youngest: however many there are, nothing else waits for them.
+ */
+export interface Doubts {
+  /**
+   * Looks once for the outcome of everything that the chain has passed since the last call, the newest first. What has no
+   * receipt is a doubt from then on.
+   * @param waiverNonce the waiver's next nonce.
+   */
+  follow(held: HeldLane, waiverNonce: bigint): Promise<void>;
+  /**
+   * Looks at some of the doubts, or reads some blocks for them.
+   * @returns the time to rest before the next look, in ms; undefined while there is nothing to doubt.
+   */
+  look(held: HeldLane): Promise<number | undefined>;
+}
+
+/** The submissions of one page, and the pages of what the chain has passed that are looked at before anything else. */
+const PAGE = RECEIPT_BATCH;
+const PAGES_AT_ONCE = 10;
+/** Open wrappers of one page. */
+const OPEN_PAGE = 50;
+/** The rest after a look. It doubles with each round that finds nothing new. */
+const MIN_REST_MS = 200;
+const MAX_REST_MS = 2_000;
+
+interface Row {
+  readonly waiverNonce: bigint;
+}
+/** @returns the rows from `from` on, from one end of the range. */
+type ReadRows<T> = (from: bigint, first: "lowest" | "highest", limit: number) => Promise<T[]>;
+
+export function createDoubts(context: WatchContext): Doubts {
+  const { store, chain, nonceProofs } = context;
+  const passedPages = createPages(PAGE);
+  const openPages = createPages(OPEN_PAGE);
+  let next = 0n;
+  let restMs = MIN_REST_MS;
+  const lookAtPassed = async (held: HeldLane) => {
+    const page = await passedPages.next((from, first, limit) =>
+      findPassed(store, held, { below: next, from, first, limit }),
+    );
+    await reconcile(held, page, context);
+    if (passedPages.isAtStart()) restMs = Math.min(MAX_REST_MS, 2 * restMs);
+    return page.length > 0;
+  };
+  const lookAtOpen = async (held: HeldLane) => {
+    const page = await openPages.next((from, first, limit) =>
+      findOpenWrappers(store, held, { from, first, limit }),
+    );
+    if (page.length === 0) return false;
+    const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+    const passed = page.filter(({ waiverNonce }) => waiverNonce < chainNonce);
+    if (passed.length === 0) return false;
+    const ids = passed.map(({ submission }) => submission);
+    await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
+    await judge(held, passed, context);
+    if (openPages.isAtStart()) restMs = Math.min(MAX_REST_MS, 2 * restMs);
+    return true;
+  };
+  const search = async () => {
+    const found = nonceProofs.isSearching ? await nonceProofs.search() : "rest";
+    if (found !== "rest") restMs = MIN_REST_MS;
+    return found !== "rest";
+  };
+  const kinds = [search, lookAtPassed, lookAtOpen];
+  return {
+    async follow(held, waiverNonce) {
+      const known = next < waiverNonce ? next : waiverNonce;
+      next = waiverNonce;
+      for (let below = waiverNonce, pages = 0; pages < PAGES_AT_ONCE; pages++) {
+        const page = await findPassed(store, held, { below, from: known, first: "highest", limit: PAGE });
+        if (!(await reconcile(held, page, context))) restMs = MIN_REST_MS;
+        below = page.at(-1)?.waiverNonce ?? known;
+        if (page.length < PAGE) return;
+      }
+    },
+    async look(held) {
+      for (let tried = 0; tried < kinds.length; tried++) {
+        const kind = kinds.shift();
+        if (kind === undefined) break;
+        kinds.push(kind);
+        if (await kind(held)) return restMs;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Reads page after page, around and around: half of each from where the one before ended, the other half the youngest. */
+function createPages(size: number) {
+  const half = Math.ceil(size / 2);
+  let from = 0n;
+  return {
+    /** Whether the last page was the end of a round. */
+    isAtStart: () => from === 0n,
+    async next<T extends Row>(read: ReadRows<T>): Promise<T[]> {
+      const older = await read(from, "lowest", half);
+      const last = older.at(-1);
+      const isEnd = older.length < half || last === undefined;
+      const startedAt = from;
+      from = isEnd ? 0n : last.waiverNonce + 1n;
+      if (isEnd && startedAt === 0n) return older;
+      const youngest = await read(0n, "highest", size - half);
+      const isRead = ({ waiverNonce }: Row) => waiverNonce >= startedAt && (isEnd || waiverNonce < from);
+      return [...older, ...youngest.filter((row) => !isRead(row))];
+    },
+  };
+}
+
+/**
+ * Closes the wrappers that can never land, because a final block shows another transaction under their nonces. A wrapper
+ * that landed stays open until its submission is included. A submission that is by now in another lane is planned again
+ * at once.
+ */
+async function judge(
+  held: HeldLane,
+  wrappers: readonly OpenWrapper[],
+  { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,
+): Promise<void> {
+  const landed: string[] = [];
+  const dead: OpenWrapper[] = [];
+  for (const wrapper of wrappers) {
+    const { waiverNonce: nonce, sinceBlock } = wrapper;
+    const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
+    if (use === undefined) continue;
+    if (bytesEqual(use.transaction.hash, wrapper.wrapperHash)) landed.push(wrapper.submission);
+    else dead.push(wrapper);
+  }
+  await closeWithdrawnWrappers(store, held, dead);
+  await wakeQueued(store, held, landed);
+}

@@ -1,0 +1,50 @@
+// Wrappers whose nonces the chain has used, while no node shows what became of them.
+import { describe, expect, it } from "vitest";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { innerOf, WAIVER } from "../support/user.js";
+
+const services = testServices();
+const INCLUDED = { query: "?wait=included" };
+
+/**
+ * Has the chain use the nonces of so many wrappers in blocks that the node has pruned at once, with the states before them.
+ * No receipt and no block tells what became of the wrappers.
+ */
+async function loseTrack(service: TestService, count: number): Promise<void> {
+  const { node } = service;
+  const inners = Array.from({ length: count }, (_, i) => innerOf(1_000 + i));
+  for (let i = 0; i < count; i += 100) await service.submit(inners.slice(i, i + 100));
+  await node.until(({ chain }) => chain.pending.length === count);
+  node.chain.clearPool();
+  node.chain.mine();
+  node.chain.setNonce(WAIVER, BigInt(count));
+  const pruned = node.chain.height;
+  node.chain.statesFrom = pruned + 1;
+  node.answers.eth_getBlockByNumber = ([height], answer) =>
+    typeof height === "string" && Number(height) <= pruned ? null : answer();
+  node.mine();
+  node.automine = true;
+}
+
+describe("wrappers that a pruned node cannot prove", () => {
+  it("do not keep the outcomes of newer submissions back, however many they are", async () => {
+    const service = await services.start({ requestTimeoutMs: 15_000 }, { automine: false });
+    await loseTrack(service, 220);
+    const lines = await service.submit(
+      Array.from({ length: 20 }, (_, i) => innerOf(1 + i)),
+      INCLUDED,
+    );
+    expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
+  });
+
+  it("take no place in the lane: as many as one key may have in flight do not keep new work from being signed", async () => {
+    const changes = { requestTimeoutMs: 15_000, maxInFlight: 100 };
+    const service = await services.start(changes, { automine: false });
+    await loseTrack(service, 98);
+    const lines = await service.submit(
+      Array.from({ length: 20 }, (_, i) => innerOf(1 + i)),
+      INCLUDED,
+    );
+    expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
+  });
+});
