@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PostgresNode } from "../../packages/server/test/support/postgresNode.js";
-import { type DatabaseServer, makeTemplate } from "./engine/simulatedDatabase.js";
+import { PostgresNode } from "../../../packages/server/test/support/postgresNode.js";
+import { type DatabaseServer, makeTemplate } from "../engine/simulatedDatabase.js";
 
 /** Connections for as many processes as there are. */
 const STORES = 20;

@@ -8,9 +8,9 @@ const [program, server, name] = process.argv.slice(2);
 const { openWorker } = await import(pathToFileURL(program).href);
 const worker = await openWorker(JSON.parse(server), name);
 process.on("message", async ({ plan, options }) => {
-  const answer = await worker.run(plan, options).catch((error) => ({ plan, error: error.stack }));
-  process.send(answer);
+  process.send(await worker.run(plan, options).catch((error) => ({ failure: error.stack })));
 });
-// The parent has ended.
+// A terminal interrupts all processes of the program: the parent ends this one.
+process.on("SIGINT", () => {});
 process.on("disconnect", () => process.exit());
 process.send("ready");
