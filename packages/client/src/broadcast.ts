@@ -69,7 +69,7 @@ function readAnswer(status: number, text: string, hash: Hex): void {
   }
   const { kind } = classifySendError({ code, message, data });
   // Sending the same bytes twice is no failure.
-  if (kind !== "accepted") throw new NodeRefusedError(code, message, kind);
+  if (kind !== "already known") throw new NodeRefusedError(code, message, kind);
 }
 
 function membersOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -5,7 +5,9 @@ import { isValidatorReason, type Reason } from "../reasons/index.js";
 /**
  * The meaning of a node's answer to `eth_sendRawTransaction` for the wrapper that was sent.
  *
- * - `accepted`: the node has the wrapper, now or from before.
+ * - `accepted`: the node returned the wrapper's hash, or shows it.
+ * - `already known`: the node has seen these bytes; whether it still has the wrapper must be looked up (CometBFT remembers
+ * what its pool has dropped).
  * - `nonce too low`: the chain has used the wrapper's nonce; only the chain tells for which transaction.
  * - `nonce gap`: the node has not taken the wrapper, because an earlier nonce is missing (a strict pool).
  * - `occupied`: another wrapper waits under this nonce; at a gas price of 0 nothing can replace it.
@@ -21,7 +23,7 @@ import { isValidatorReason, type Reason } from "../reasons/index.js";
 export type SendVerdict =
   | { readonly kind: "accepted" | "nonce too low" | "nonce gap" | "inner too early" | "inner too late" }
   | {
-      readonly kind: "occupied" | "not now" | "waiver unusable" | "disputed" | "ambiguous";
+      readonly kind: "already known" | "occupied" | "not now" | "waiver unusable" | "disputed" | "ambiguous";
       /** The node's own words. */
       readonly message: string;
     }
@@ -56,7 +58,7 @@ const BY_REASON: Partial<Record<Reason, SendVerdictKind>> = {
 const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
   [
     /already ?known|already imported|AlreadyKnown|\bknown transaction|existing txn? with same hash|(tx|txn|transaction) already exists|already in (the )?(cache|mempool|pool)/i,
-    "accepted",
+    "already known",
   ],
   [
     /replacement transaction|replacement not allowed|ReplacementNotAllowed|replacement.*underpriced|could not replace existing|gas price to replace existing/i,
@@ -93,15 +95,15 @@ const INVALID_SEQUENCE =
 const LIMIT_EXCEEDED = -32_005;
 
 /** At a gas price of 0, only the value that the InnerTx carries can be missing. */
-const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds|insufficient balance/i;
+const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds/i;
 
 /**
- * Classifies the JSON-RPC error with which a node answered `eth_sendRawTransaction`. It never returns `ambiguous`: that
- * verdict is for a caller who got no answer.
+ * Classifies the JSON-RPC error with which a node answered `eth_sendRawTransaction`. It never returns `accepted`, which
+ * takes the wrapper's hash, nor `ambiguous`, which is for a caller who got no answer.
  * @example
  * ```ts
  * const { kind } = classifySendError({ code: -32000, message: "already known" });
- * console.log(kind); // "accepted": sending the same bytes twice is no failure
+ * console.log(kind); // "already known": sending the same bytes twice is no failure
  * ```
  */
 export function classifySendError({ code, message, data }: NodeError): SendVerdict {

@@ -4,8 +4,8 @@ import { classifySendError, type SendVerdictKind as Kind } from "./nodeErrors.js
 
 const classify = (message: string, code = -32_000) => classifySendError({ code, message });
 
-/** Wordings of a node that already has these bytes, which is success. */
-const ACCEPTED = [
+/** Wordings of a node that has seen these bytes before. */
+const ALREADY_KNOWN = [
   ["geth", "already known"],
   ["geth, old", "known transaction: 0x12"],
   ["erigon", "ALREADY_EXISTS: already known"],
@@ -128,6 +128,7 @@ const DISPUTED = [
     'post failed: Post "http://node:26657": connection refused',
   ],
   ["a gateway", "no healthy upstream"],
+  ["a provider's bill", "Insufficient balance: top up your account"],
   ["a gateway", "context deadline exceeded"],
   ["any node", "Internal error"],
   ["any node", "internal error"],
@@ -135,7 +136,7 @@ const DISPUTED = [
 ];
 
 const TABLE: readonly (readonly [Kind, readonly (readonly string[])[]])[] = [
-  ["accepted", ACCEPTED],
+  ["already known", ALREADY_KNOWN],
   ["occupied", OCCUPIED],
   ["nonce too low", NONCE_TOO_LOW],
   ["nonce gap", NONCE_GAP],
@@ -166,6 +167,6 @@ describe("refused for funds", () => {
 describe("the code for an exceeded limit", () => {
   it("means not now, whatever the words, but known words take precedence", () => {
     expect(classify("daily request count exceeded", -32_005).kind).toBe("not now");
-    expect(classify("already known", -32_005).kind).toBe("accepted");
+    expect(classify("already known", -32_005).kind).toBe("already known");
   });
 });
