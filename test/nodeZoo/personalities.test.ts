@@ -1,7 +1,7 @@
 // The words and refusals of real nodes, as the zoo speaks them, against the tables that the service reads them by.
 import { classifySendError } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { readBatchAnswer } from "../../packages/server/src/chain/rpc/batchAnswer.js";
+import { readAnswers } from "../../packages/server/src/chain/rpc/batchAnswer.js";
 import type { Exchange } from "./exchange.js";
 import { PERSONALITIES } from "./personalities.js";
 import type { Refusal } from "./personality.js";
@@ -26,7 +26,7 @@ describe.each(names)("the words of %s", (_, personality) => {
       low: meaningOf("WRAPPER_NONCE_TOO_LOW"),
       gap: meaningOf("WRAPPER_NONCE_GAP"),
       replaced: meaningOf("REPLACEMENT_UNDERPRICED"),
-    }).toEqual({ known: "accepted", low: "nonce too low", gap: "nonce gap", replaced: "occupied" });
+    }).toEqual({ known: "already known", low: "nonce too low", gap: "nonce gap", replaced: "occupied" });
   });
 
   it("never end a submission because of the node's own trouble", () => {
@@ -37,22 +37,19 @@ describe.each(names)("the words of %s", (_, personality) => {
 });
 
 describe.each(names)("the size limits of %s", (_, personality) => {
-  const fitOf = ({ status, body }: { status: number; body: string }) =>
-    readBatchAnswer({ status, text: body }, 0, 4).fit;
+  type Refusal = { readonly status: number; readonly body: string };
+  const outcomesOf = ({ status, body }: Refusal) =>
+    readAnswers({ status, text: body, requests: 1 }, [0, 1, 2, 3], true);
+  const NONE = [undefined, undefined, undefined, undefined];
 
-  it("show which limit a request exceeds, of which no call was made", () => {
-    expect(fitOf(personality.tooManyCalls(exchange, 2))).toBe("too many calls");
-    expect(fitOf(personality.tooManyBytes(exchange, 5_000))).toBe("too many bytes");
+  it("say nothing of any call in a request that exceeds one", () => {
+    expect(outcomesOf(personality.tooManyCalls(exchange, 2))).toEqual(NONE);
+    expect(outcomesOf(personality.tooManyBytes(exchange, 5_000))).toEqual(NONE);
   });
 
   it("leave open whether the calls were made if only the answer was too large", () => {
     const made = [{ result: "0x1" }, { result: "0x2" }];
-    const { outcomes, fit } = readBatchAnswer(
-      (({ status, body }) => ({ status, text: body }))(personality.responseTooLarge(exchange, made, 20)),
-      0,
-      4,
-    );
-    expect(["cut short", "unclear", "nothing"]).toContain(fit);
-    expect(outcomes.slice(2).every((outcome) => "error" in outcome)).toBe(true);
+    const outcomes = outcomesOf(personality.responseTooLarge(exchange, made, 20));
+    expect(outcomes.slice(2)).toEqual([undefined, undefined]);
   });
 });

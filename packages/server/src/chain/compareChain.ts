@@ -54,7 +54,7 @@ async function findOtherBlock(
   const found = await client.blockHashes(finals.map(({ number }) => number));
   const compared = finals.flatMap(({ number, hash }, i) => {
     const other = found[i];
-    return other === undefined ? [] : [{ number, isSame: bytesEqual(other, hash) }];
+    return other === undefined || other === "unclear" ? [] : [{ number, isSame: bytesEqual(other, hash) }];
   });
   return compared.some(({ isSame }) => isSame) ? undefined : compared[0]?.number;
 }

@@ -41,7 +41,7 @@ function proofsOver(
     }
   };
   const read = async (batch: readonly RpcCall[]) => batch.map(answer);
-  const chain = createNodeClient({ read, send: read, health: () => [] });
+  const chain = createNodeClient({ read, send: async () => [], health: () => [] });
   return { proofs: createNonceProofs({ chain, reorgDepth, now }), calls };
 }
 

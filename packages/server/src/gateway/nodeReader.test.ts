@@ -16,7 +16,7 @@ function startReader() {
     return await answered.promise;
   };
   const reader = createNodeReader(
-    { read, send: read },
+    { read, send: async () => [] },
     { get: () => undefined, add: (_key, _call, result) => result, clear: () => {} },
   );
   return { asked, reader };

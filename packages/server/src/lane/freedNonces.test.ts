@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { assignContext } from "../../test/support/assignContext.js";
 import { createHeldLane, createSubmission, newSubmissionOf } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
+import type { SendAnswer } from "../chain/evidence.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/nonces/inFlight.js";
@@ -67,9 +68,10 @@ it("fills the nonce of a refused submission, also after a step that read the sto
   };
   const probe = createSetAsideProbe();
   const senderGaps = { classify: async () => ({ blocked: new Set<string>(), undecided: new Set<string>() }) };
+  const answer = { verdict: { kind: "refused", ...REFUSAL }, delivery: "only" } as SendAnswer;
   await applyAnswers(
     lane,
-    [{ submission: refused, verdict: { kind: "refused", ...REFUSAL }, isFirst: true }],
+    [{ submission: refused, answer }],
     { senderGaps, probe, retryPace: { onSetAside() {} }, earlier: [] } as never,
     { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} },
     {

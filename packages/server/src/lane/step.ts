@@ -150,7 +150,7 @@ const ONE_OF_EACH: LaneParties = {
 async function probeNode(held: HeldLane, context: StepContext): Promise<void> {
   const options = { limit: MAX_PROBES, due: 0, backlog: true, parties: ONE_OF_EACH };
   const { signed } = await assign(held, options, context);
-  await context.broadcaster.send(held, signed, { isFirst: true, isProbe: true });
+  await context.broadcaster.send(held, signed, { isProbe: true });
 }
 
 /** A custody that does not sign opens the lane's breaker. One that signs with another key stops the lane (D33). */
@@ -237,7 +237,7 @@ function beginBroadcast(
   signed: readonly InFlightSubmission[],
   { broadcaster, wake }: StepContext,
 ): Promise<void> {
-  const broadcasting = broadcaster.send(held, signed, { isFirst: true });
+  const broadcasting = broadcaster.send(held, signed);
   broadcasting.catch(() => wake());
   return broadcasting;
 }

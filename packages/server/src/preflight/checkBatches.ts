@@ -1,4 +1,4 @@
-import { readBatchAnswer } from "../chain/rpc/batchAnswer.js";
+import { readAnswers } from "../chain/rpc/batchAnswer.js";
 import { MAX_REQUEST_BYTES } from "../chain/rpc/endpointLimits.js";
 import { MAX_BATCH_CALLS } from "../chain/rpc/rpc.js";
 import { type Finding, notProven, ok, warning } from "./finding.js";
@@ -29,8 +29,8 @@ export async function checkBatches(node: ProbedNode, largestCall: number): Promi
     if (answer === undefined) return false;
     const told = Date.parse(answer.date ?? "");
     if (!Number.isNaN(told)) date = told;
-    const { outcomes } = readBatchAnswer(answer, 0, calls);
-    return outcomes.every((outcome) => "result" in outcome);
+    const outcomes = readAnswers(answer, [...texts.keys()], false);
+    return outcomes.every((outcome) => outcome !== undefined && "result" in outcome);
   };
   const sizes = [...new Set<number>([...BYTES, largestCall])].sort((a, b) => b - a);
   const [calls, bytes] = await Promise.all([

@@ -67,7 +67,11 @@ describe("an ambiguous answer to a broadcast", () => {
 
   it("is TIMEOUT/OUTCOME_UNKNOWN for the client while the node stays silent", async () => {
     const service = await services.start({ rpcTimeoutMs: 100 }, { automine: false });
-    service.node.onSends({ kind: "silence", carriedOut: true });
+    let isSilent = false;
+    service.node.script = ({ raws }) => {
+      isSilent ||= raws.length > 0;
+      return isSilent ? { kind: "silence", carriedOut: true } : undefined;
+    };
     const patient = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length > 0);
     // The same transaction, on a replica with a short time-out. It is signed by now.
@@ -75,6 +79,12 @@ describe("an ambiguous answer to a broadcast", () => {
     expect((await hasty.submit([innerOf(1)])).map(outcomeOf)).toEqual(["TIMEOUT/OUTCOME_UNKNOWN"]);
     service.node.script = undefined;
     expect((await patient).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("is a success as soon as the node shows the wrapper, although it answers no send", async () => {
+    const service = await services.start({ rpcTimeoutMs: 100 }, { automine: false });
+    service.node.onSends({ kind: "silence", carriedOut: true });
+    expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
   });
 
   it("to a part of a batch: the rest is sent again and runs once", async () => {

@@ -4,7 +4,13 @@ import { Registry } from "prom-client";
 import { expect } from "vitest";
 import { createNodeClient } from "../../src/chain/client/nodeClient.js";
 import { createNonceProofs } from "../../src/chain/nonceProof.js";
-import { NodeRpcError, type RpcCall, type RpcOutcome, RpcUnavailableError } from "../../src/chain/rpc/rpc.js";
+import {
+  NodeRpcError,
+  type RpcCall,
+  type RpcOutcome,
+  RpcUnavailableError,
+  type SendOutcome,
+} from "../../src/chain/rpc/rpc.js";
 import type { LaneContext } from "../../src/lane/context.js";
 import { type AcceptedWork, createAcceptedWork } from "../../src/lane/inbox/acceptedWork.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
@@ -498,7 +504,7 @@ export class LaneModel {
             state: "signed",
             limit: this.#options.maxInFlight,
           });
-          await broadcaster.send(held, unsent, { isFirst: false });
+          await broadcaster.send(held, unsent);
           worker.mustResend = false;
         }
         // A step that takes work by what it remembers reads nothing whose pause is over.
@@ -510,7 +516,7 @@ export class LaneModel {
         if (!isStopped) await lostBlocks.run(held);
         await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");
       } else if (event.kind === "sweep") await sweep(held, context);
-      else await broadcaster.send(held, worker.outbox.shift() ?? [], { isFirst: true });
+      else await broadcaster.send(held, worker.outbox.shift() ?? []);
     } finally {
       this.#answers = ["good"];
       this.#lags = [0];
@@ -582,15 +588,15 @@ export class LaneModel {
     }
   }
 
-  #send(calls: readonly RpcCall[]): RpcOutcome[] {
-    const outcomes = calls.map(({ params }, i) => {
+  #send(calls: readonly RpcCall[]): SendOutcome[] {
+    const outcomes = calls.map(({ params }, i): SendOutcome => {
       const answer = this.#answers[i % this.#answers.length] ?? "good";
       const raw = hexToBytes(params[0] as Hex);
       const outcome = this.#answer(raw, ANSWERS[answer]);
       // The chain's own refusals, and a request that did not arrive, leave no wrapper behind.
       const isByRules = "error" in outcome && !("failure" in ANSWERS[answer]);
       if (!isByRules && answer !== "notReached") this.#openWrappers.set(params[0] as Hex, raw);
-      return outcome;
+      return { ...outcome, requests: answer === "notReached" ? 0 : 1 };
     });
     if (this.#dies) throw new ProcessDiedError();
     return outcomes;

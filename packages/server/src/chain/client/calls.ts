@@ -47,6 +47,11 @@ export const receiptCall = (hash: Uint8Array): RpcCall => ({
   params: [bytesToHex(hash)],
 });
 
+export const sendCall = (raw: Uint8Array): RpcCall => ({
+  method: "eth_sendRawTransaction",
+  params: [bytesToHex(raw)],
+});
+
 function parameterOf(block: BlockTag): string {
   return typeof block === "bigint" ? toQuantity(block) : block;
 }

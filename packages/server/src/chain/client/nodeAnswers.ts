@@ -1,5 +1,5 @@
 import { type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { isObject, RpcUnavailableError } from "../rpc/rpcOutcome.js";
+import { isObject, type RpcOutcome, RpcUnavailableError } from "../rpc/rpcOutcome.js";
 import { type Authorization, authorizationsOf } from "./authorizations.js";
 
 export interface InclusionReceipt {
@@ -31,6 +31,34 @@ export interface ChainHead {
 export interface BlockWithTransactions {
   readonly hash: Uint8Array;
   readonly transactions: readonly BlockTransaction[];
+}
+
+/** A call has no answer, or a malformed one. */
+export type Unclear = "unclear";
+
+/**
+ * Reads each outcome by itself.
+ * @throws the error of the first one if all are unclear.
+ */
+export function readEach<T>(
+  outcomes: readonly RpcOutcome[],
+  read: (outcome: RpcOutcome) => T,
+): (T | Unclear)[] {
+  const failures: unknown[] = [];
+  const values = outcomes.map((outcome) => {
+    try {
+      return read(outcome);
+    } catch (error) {
+      failures.push(error);
+      return "unclear" as const;
+    }
+  });
+  if (outcomes.length > 0 && failures.length === outcomes.length) throw failures[0];
+  return values;
+}
+
+export function unlessUnclear<T>(value: T | Unclear): T | undefined {
+  return value === "unclear" ? undefined : value;
 }
 
 /** @throws RpcUnavailableError if the answer is neither a receipt nor null. */

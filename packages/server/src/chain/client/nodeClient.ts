@@ -1,6 +1,6 @@
-import { bytesToHex } from "@gas-waiver/protocol";
 import { type ChainIdentity, UNKNOWN_GENESIS } from "../../store/chains.js";
 import { chunk } from "../../util/chunk.js";
+import { beginSend, type Presence, presenceOf, type SendAnswer, type SentWrapper } from "../evidence.js";
 import {
   isObject,
   MAX_BATCH_CALLS,
@@ -10,7 +10,15 @@ import {
   type RpcOutcome,
   resultOf,
 } from "../rpc/rpc.js";
-import { balanceCall, blockCall, fullBlockCall, nonceCall, nonceCallAt, transactionCall } from "./calls.js";
+import {
+  balanceCall,
+  blockCall,
+  fullBlockCall,
+  nonceCall,
+  nonceCallAt,
+  sendCall,
+  transactionCall,
+} from "./calls.js";
 import {
   type BlockWithTransactions,
   blockOf,
@@ -18,6 +26,9 @@ import {
   hash32,
   headOf,
   quantity,
+  readEach,
+  type Unclear,
+  unlessUnclear,
 } from "./nodeAnswers.js";
 import { createSnapshotReader, isInBlock, type SnapshotReader } from "./snapshot.js";
 
@@ -32,7 +43,7 @@ export interface Account {
 /**
  * A client of the chain's nodes with the calls that the service uses. Addresses are 20 bytes, hashes 32. Each call
  * rejects with the node's error, or with an RpcUnavailableError without an answer, unless it returns outcomes or says
- * otherwise.
+ * otherwise. A call for many rejects only if none is told: an answer that is missing or malformed concerns its own subject.
  */
 export interface NodeClient {
   /**
@@ -45,9 +56,12 @@ export interface NodeClient {
   blockNumber(): Promise<bigint>;
   /** Reads the height and the time of the latest block. */
   head(): Promise<ChainHead>;
-  /** Reads the hashes of the blocks at these heights, in their order; undefined above the head, and where it was pruned. */
-  blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined)[]>;
-  /** Reads the blocks at these heights with all their transactions, in their order; undefined as above. */
+  /**
+   * Reads the hashes of the blocks at these heights, in their order; undefined above the head, and where it was pruned;
+   * `unclear` without a clear answer.
+   */
+  blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined | Unclear)[]>;
+  /** Reads the blocks at these heights with all their transactions, in their order; undefined where the node shows none. */
   blocks(numbers: readonly bigint[]): Promise<(BlockWithTransactions | undefined)[]>;
   /**
    * Reads the next nonces of one address after the blocks at these heights, in their order; undefined where the node does not
@@ -63,8 +77,8 @@ export interface NodeClient {
   accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
   /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
   call(requests: readonly object[]): Promise<RpcOutcome[]>;
-  /** Tells which of these transactions are in a block, in the order of the hashes. */
-  areIncluded(hashes: readonly Uint8Array[]): Promise<boolean[]>;
+  /** Tells which of these transactions are in a block, in the order of the hashes; undefined where the node does not tell. */
+  areIncluded(hashes: readonly Uint8Array[]): Promise<(boolean | undefined)[]>;
   /**
    * Reads from one node the nonces, then the receipts, then the first address's nonce again. If the nonce read first was
    * already used and the receipt is missing, the receipt is not just late. If the nonce read last is still unused and
@@ -73,14 +87,13 @@ export interface NodeClient {
    * moments.
    */
   readonly snapshot: SnapshotReader;
-  /** Tells which of these transactions the node has, in its pool or in a block, in the order of the hashes. */
-  knowsTransactions(hashes: readonly Uint8Array[]): Promise<boolean[]>;
+  /** Looks wrappers up by their hashes, in a node's pool and in blocks. Never rejects. */
+  lookUp(hashes: readonly Uint8Array[]): Promise<Presence[]>;
   /**
-   * Sends signed bytes in order, at most {@link MAX_BATCH_CALLS} in one request, and returns the outcome of each. Nothing
-   * is sent after a request that may not have arrived. Never rejects. Repeats only what no node has seen: a request that was
-   * refused for its size, or that met a closed connection.
+   * Sends wrappers in order, and returns the answer to each. Never rejects. A request that fails whole is divided, if the
+   * node answers anything else; nothing is sent behind an outage.
    */
-  sendRawTransactions(raws: readonly Uint8Array[]): Promise<RpcOutcome[]>;
+  send(wrappers: readonly SentWrapper[]): Promise<SendAnswer[]>;
 }
 
 export function createNodeClient(rpc: Rpc): NodeClient {
@@ -103,21 +116,21 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     head: async () => headOf((await results([blockCall("latest")]))[0]),
     async blockHashes(numbers) {
-      const blocks = (await read(numbers.map(blockCall))).map(unlessRefused);
-      return blocks.map((block) => (isObject(block) ? hash32(block.hash) : undefined));
+      const hashOf = (block: unknown) => (isObject(block) ? hash32(block.hash) : undefined);
+      return readEach(await read(numbers.map(blockCall)), (outcome) => hashOf(unlessRefused(outcome)));
     },
     async blocks(numbers) {
-      return (await read(numbers.map(fullBlockCall))).map(unlessRefused).map(blockOf);
+      const outcomes = await read(numbers.map(fullBlockCall));
+      return readEach(outcomes, (outcome) => blockOf(unlessRefused(outcome))).map(unlessUnclear);
     },
     async noncesAt(address, numbers) {
       const outcomes = await read(numbers.map((number) => nonceCallAt(address, number)));
-      return outcomes.map(unlessRefused).map((nonce) => (nonce === null ? undefined : quantity(nonce)));
+      const nonceOf = (nonce: unknown) => (nonce === null ? undefined : quantity(nonce));
+      return readEach(outcomes, (outcome) => nonceOf(unlessRefused(outcome))).map(unlessUnclear);
     },
     async nonces(addresses) {
-      const told = (await read(addresses.map(nonceCall))).map(quantityOrError);
-      const failed = told.find((one) => one instanceof Error);
-      if (failed !== undefined && told.every((one) => one instanceof Error)) throw failed;
-      return told.map((one) => (one instanceof Error ? undefined : one));
+      const outcomes = await read(addresses.map(nonceCall));
+      return readEach(outcomes, (outcome) => quantity(resultOf(outcome))).map(unlessUnclear);
     },
     async accounts(addresses) {
       const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
@@ -127,14 +140,19 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     call: (requests) =>
       read(requests.map((request) => ({ method: "eth_call", params: [request, "latest"] }))),
     async areIncluded(hashes) {
-      return (await results(hashes.map(transactionCall))).map(isInBlock);
+      const outcomes = await read(hashes.map(transactionCall));
+      return readEach(outcomes, (outcome) => isInBlock(resultOf(outcome))).map(unlessUnclear);
     },
     snapshot: createSnapshotReader(rpc),
-    async knowsTransactions(hashes) {
-      return (await results(hashes.map(transactionCall))).map((answer) => answer !== null);
+    async lookUp(hashes) {
+      const outcomes = await read(hashes.map(transactionCall));
+      return hashes.map((hash, i) => presenceOf(outcomes[i], hash));
     },
-    sendRawTransactions: (raws) =>
-      rpc.send(raws.map((raw) => ({ method: "eth_sendRawTransaction", params: [bytesToHex(raw)] }))),
+    async send(wrappers) {
+      const answersOf = beginSend(wrappers);
+      const calls = wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw));
+      return answersOf(await rpc.send(calls));
+    },
   };
 }
 
@@ -144,15 +162,6 @@ export function createNodeClient(rpc: Rpc): NodeClient {
  */
 function unlessRefused(outcome: RpcOutcome): unknown {
   return "error" in outcome && outcome.error instanceof NodeRpcError ? null : resultOf(outcome);
-}
-
-/** The quantity of an answer; the error instead of one, or that of a malformed answer. */
-function quantityOrError(outcome: RpcOutcome): bigint | Error {
-  try {
-    return quantity(resultOf(outcome));
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 const PRUNED_CODE = 4_444;

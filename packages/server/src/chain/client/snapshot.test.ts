@@ -32,7 +32,7 @@ function readerOver(answer: (calls: readonly RpcCall[]) => RpcOutcome[]) {
     requests.push(calls.find(({ method }) => method !== "eth_getTransactionCount")?.method ?? "none");
     return answer(calls);
   };
-  const snapshot = createSnapshotReader({ read, send: read, health: () => [] }, () => now);
+  const snapshot = createSnapshotReader({ read, send: async () => [], health: () => [] }, () => now);
   const receipts = async (...hashes: Uint8Array[]) => (await snapshot([waiver], hashes)).receipts;
   return { snapshot, receipts, requests, pass: (ms: number) => (now += ms) };
 }
@@ -74,13 +74,13 @@ describe("a snapshot", () => {
     const { receipts } = readerOver((calls) =>
       calls.map((call) => (call.params[0] === bytesToHex(missing) ? indexing : answerOf(call))),
     );
-    expect(await receipts(included, missing, pending)).toEqual([receipt, "unknown", undefined]);
+    expect(await receipts(included, missing, pending)).toEqual([receipt, "unclear", undefined]);
   });
 
   it("has no receipt where a node refuses one and knows no such transaction, and does not know that of one in a block", async () => {
     const { receipts } = readerOver((calls) =>
       calls.map((call) => (call.method === RECEIPTS ? indexing : answerOf(call))),
     );
-    expect(await receipts(included, missing, pending)).toEqual(["unknown", undefined, undefined]);
+    expect(await receipts(included, missing, pending)).toEqual(["unclear", undefined, undefined]);
   });
 });

@@ -1,10 +1,8 @@
 import { chunk } from "../../util/chunk.js";
+import { presenceOf } from "../evidence.js";
 import {
-  BatchTooLargeError,
   isObject,
-  isUnanswered,
   MAX_BATCH_CALLS,
-  NodeRpcError,
   type Rpc,
   type RpcCall,
   type RpcOutcome,
@@ -12,23 +10,24 @@ import {
   resultOf,
 } from "../rpc/rpc.js";
 import { nonceCall, receiptCall, transactionCall } from "./calls.js";
-import { type InclusionReceipt, quantity, receiptOf } from "./nodeAnswers.js";
+import { type InclusionReceipt, quantity, receiptOf, type Unclear } from "./nodeAnswers.js";
 
 /**
- * A receipt; undefined for a transaction that is in no block; `unknown` if the node cannot tell, because it still makes its
- * index (geth), or knows the transaction's block and gives no receipt.
+ * A receipt; undefined for a transaction that is in no block; `unclear` if the node does not tell, because it still makes its
+ * index (geth), gives a malformed receipt, or knows the transaction's block and gives no receipt.
  */
-export type ReceiptAnswer = InclusionReceipt | "unknown" | undefined;
+export type ReceiptAnswer = InclusionReceipt | Unclear | undefined;
 
-/** The state of accounts and transactions by one node at one moment. */
+/** The state of accounts and transactions by one node, read in this order. */
 export interface NodeSnapshot {
-  readonly nonces: readonly bigint[];
+  /** Undefined where the node does not tell. */
+  readonly nonces: readonly (bigint | undefined)[];
   readonly receipts: readonly ReceiptAnswer[];
   /** The first address's nonce, read after the receipts. */
-  readonly nonceAfter: bigint;
+  readonly nonceAfter: bigint | undefined;
 }
 
-/** The most addresses and hashes together that one snapshot reads. */
+/** The most addresses and hashes together that one request has. */
 export const MAX_SNAPSHOT_ITEMS = MAX_BATCH_CALLS - 1;
 
 /** Addresses of 20 bytes, at least one, and hashes of 32. */
@@ -52,7 +51,7 @@ export function createSnapshotReader(rpc: Rpc, now: () => number = () => perform
     try {
       return await readByReceipt(rpc, addresses, hashes);
     } catch (error) {
-      const isUnclear = error instanceof RpcUnavailableError && error.sent === "unknown";
+      const isUnclear = !(error instanceof RpcUnavailableError) || error.sent === "unknown";
       if (!isUnclear || hashes.length === 0) throw error;
       const found = await readByLookup(rpc, addresses, hashes);
       lookUpUntil = now() + LOOK_UP_FIRST_MS;
@@ -61,41 +60,47 @@ export function createSnapshotReader(rpc: Rpc, now: () => number = () => perform
   };
 }
 
-const readByReceipt = async (
-  rpc: Rpc,
-  addresses: readonly [Uint8Array, ...Uint8Array[]],
-  hashes: readonly Uint8Array[],
-): Promise<NodeSnapshot> => {
+const readByReceipt: SnapshotReaderOf = async (rpc, addresses, hashes) => {
   const { items, ...nonces } = await readAround(rpc, addresses, hashes.map(receiptCall));
-  const refused = hashes.filter((_, i) => isRefused(items[i]));
-  // A node that has an error for each missing receipt may still know that there is no such transaction.
-  const lookups = await readAll(rpc, refused.map(transactionCall));
-  const receipts = items.map((item): ReceiptAnswer => {
-    if (!isRefused(item)) return receiptOf(resultOf(item));
-    const lookup = lookups.shift();
-    return lookup === undefined || isRefused(lookup) || isInBlock(resultOf(lookup)) ? "unknown" : undefined;
-  });
-  return { ...nonces, receipts };
+  const receipts: ReceiptAnswer[] = items.map(receiptIn);
+  // A node that does not tell a missing receipt may still know that there is no such transaction.
+  const unclear = hashes.filter((_, i) => receipts[i] === "unclear");
+  const lookups = await readAll(rpc, unclear.map(transactionCall));
+  const absent = new Set(unclear.filter((hash, i) => isInNoBlock(lookups[i], hash)));
+  return {
+    ...nonces,
+    receipts: receipts.map((one, i) => (absent.has(hashes[i] as Uint8Array) ? undefined : one)),
+  };
 };
 
-const readByLookup: typeof readByReceipt = async (rpc, addresses, hashes) => {
+const readByLookup: SnapshotReaderOf = async (rpc, addresses, hashes) => {
   const { items, ...nonces } = await readAround(rpc, addresses, hashes.map(transactionCall));
-  const included = hashes.filter((_, i) => {
-    const item = items[i];
-    return item !== undefined && !isRefused(item) && isInBlock(resultOf(item));
-  });
-  const answers = await readAll(rpc, included.map(receiptCall));
-  const receipts = items.map((item): ReceiptAnswer => {
-    if (isRefused(item)) return "unknown";
-    if (!isInBlock(resultOf(item))) return undefined;
-    const answer = answers.shift();
-    return answer === undefined || isRefused(answer) ? "unknown" : (receiptOf(resultOf(answer)) ?? "unknown");
-  });
-  return { ...nonces, receipts };
+  const others = hashes.filter((hash, i) => !isInNoBlock(items[i], hash));
+  const outcomes = await readAll(rpc, others.map(receiptCall));
+  const found = new Map(others.map((hash, i) => [hash, receiptIn(outcomes[i])]));
+  return {
+    ...nonces,
+    receipts: hashes.map((hash) => (found.has(hash) ? (found.get(hash) ?? "unclear") : undefined)),
+  };
 };
 
-const isRefused = (outcome: RpcOutcome | undefined) =>
-  outcome !== undefined && "error" in outcome && outcome.error instanceof NodeRpcError;
+type SnapshotReaderOf = (rpc: Rpc, ...subjects: Parameters<SnapshotReader>) => Promise<NodeSnapshot>;
+
+const receiptIn = (outcome: RpcOutcome | undefined): ReceiptAnswer => readIn(outcome, receiptOf);
+
+function readIn<T>(outcome: RpcOutcome | undefined, read: (value: unknown) => T): T | Unclear {
+  try {
+    return outcome === undefined ? "unclear" : read(resultOf(outcome));
+  } catch {
+    return "unclear";
+  }
+}
+
+/** Whether a look-up says clearly that no block has the transaction. */
+function isInNoBlock(outcome: RpcOutcome | undefined, hash: Uint8Array): boolean {
+  const { is } = presenceOf(outcome, hash);
+  return is === "absent" || (is === "shown" && outcome !== undefined && !isInBlock(resultOf(outcome)));
+}
 
 /** Tells a transaction of a block from null and from one of the pool. */
 export function isInBlock(transaction: unknown): boolean {
@@ -106,52 +111,21 @@ async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[
   return (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
 }
 
-/** Outcomes with the nonces around them. */
-interface AroundItems {
-  readonly nonces: readonly bigint[];
-  readonly items: readonly RpcOutcome[];
-  readonly nonceAfter: bigint;
-}
-
-/**
- * Makes the calls in one request, between the nonces. If no node takes that many calls, each half is read with the nonces
- * around it. Then a nonce before them is the lowest that was read, and the nonce after them the highest.
- */
+/** Makes the calls between the nonces, in this order. @throws if none is answered. */
 async function readAround(
   rpc: Rpc,
   addresses: readonly [Uint8Array, ...Uint8Array[]],
   itemCalls: readonly RpcCall[],
-): Promise<AroundItems> {
-  const calls = [...addresses.map(nonceCall), ...itemCalls, nonceCall(addresses[0])];
-  const outcomes = await rpc.read(calls, { together: true });
-  const [first] = outcomes;
-  const isTooLarge = isUnanswered(first) && first.error instanceof BatchTooLargeError;
-  if (isTooLarge && itemCalls.length > 1) return readHalves(rpc, addresses, itemCalls);
-  // A node that does not take even these few is asked for them in order.
-  const answers = isTooLarge ? await rpc.read(calls) : outcomes;
-  const nonces = answers.slice(0, addresses.length).map((outcome) => quantity(resultOf(outcome)));
-  const last = answers.at(-1);
+) {
+  const outcomes = await rpc.read([...addresses.map(nonceCall), ...itemCalls, nonceCall(addresses[0])]);
+  // One of them rejects then.
+  if (!outcomes.some((outcome) => "result" in outcome)) outcomes.forEach(resultOf);
+  const nonces = outcomes
+    .map((outcome) => readIn(outcome, quantity))
+    .map((nonce) => (nonce === "unclear" ? undefined : nonce));
   return {
-    nonces,
-    items: answers.slice(addresses.length, -1),
-    nonceAfter: quantity(last && resultOf(last)),
-  };
-}
-
-async function readHalves(
-  rpc: Rpc,
-  [waiver, ...senders]: readonly [Uint8Array, ...Uint8Array[]],
-  itemCalls: readonly RpcCall[],
-): Promise<AroundItems> {
-  const middle = Math.ceil(itemCalls.length / 2);
-  // The caller compares each receipt with the waiver's nonce and with that of the sender at its place.
-  const before = await readAround(rpc, [waiver, ...senders.slice(0, middle)], itemCalls.slice(0, middle));
-  const after = await readAround(rpc, [waiver, ...senders.slice(middle)], itemCalls.slice(middle));
-  const [next = 0n, ...nonces] = before.nonces;
-  const [nextLater = 0n, ...noncesLater] = after.nonces;
-  return {
-    nonces: [next < nextLater ? next : nextLater, ...nonces, ...noncesLater],
-    items: [...before.items, ...after.items],
-    nonceAfter: before.nonceAfter > after.nonceAfter ? before.nonceAfter : after.nonceAfter,
+    nonces: nonces.slice(0, addresses.length),
+    nonceAfter: nonces.at(-1),
+    items: outcomes.slice(addresses.length, -1),
   };
 }

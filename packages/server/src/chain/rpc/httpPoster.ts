@@ -2,6 +2,7 @@ import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { isIP } from "node:net";
 import { urlToHttpOptions } from "node:url";
+import { wasNeverSent } from "@gas-waiver/protocol";
 import { onAbort } from "../../util/onAbort.js";
 import { createSecretRemover } from "./urlSecrets.js";
 
@@ -24,6 +25,19 @@ export interface HttpAnswer {
   readonly text: string;
   /** The header `Date`. */
   readonly date?: string | undefined;
+  /** The requests that may have reached the endpoint: 2 where the first met a kept connection that was reset. */
+  readonly requests: number;
+}
+
+/** No answer came. `requests` may have reached the endpoint: 0 only where no connection was made. */
+export class NoAnswerError extends Error {
+  override readonly name = "NoAnswerError";
+  readonly requests: number;
+
+  constructor(cause: Error, requests: number) {
+    super(cause.message, { cause });
+    this.requests = requests;
+  }
 }
 
 export interface PosterOptions {
@@ -37,12 +51,14 @@ export interface PosterOptions {
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
   readonly url: string;
+  /** @throws {@link NoAnswerError} */
   post(body: string): Promise<HttpAnswer>;
 }
 
 /**
- * The node had closed the kept connection before the request came, so no node works on it. The request may be sent once
- * more over a new connection: reading changes nothing, and the same bytes are the same transaction.
+ * The kept connection was reset. Most often the endpoint had closed it before the request came, but it may also have taken
+ * the request. The request is sent once more over a new connection: reading changes nothing, and the same bytes are the
+ * same transaction.
  */
 class StaleConnectionError extends Error {}
 
@@ -67,7 +83,7 @@ export function createPoster(
     agents.fresh.destroy();
   });
   const postOnce = (body: string, agent: http.Agent) =>
-    new Promise<HttpAnswer>((resolve, reject) => {
+    new Promise<ReceivedAnswer>((resolve, reject) => {
       if (signal.aborted) return reject(closing);
       const fail = (error: Error) => reject(signal.aborted ? closing : error);
       const headers = [...fields, "content-length", String(Buffer.byteLength(body))];
@@ -89,7 +105,7 @@ export function createPoster(
           fail(new ResponseTooLargeError(maxResponseBytes));
           clientRequest.destroy();
         };
-        const onAnswer = (answer: HttpAnswer) => {
+        const onAnswer = (answer: ReceivedAnswer) => {
           isComplete = true;
           resolve({ ...answer, text: removeSecrets(answer.text) });
         };
@@ -97,13 +113,35 @@ export function createPoster(
       });
       clientRequest.end(body);
     });
-  const post: Poster["post"] = (body) =>
-    postOnce(body, agents.keepAlive).catch((error) => {
-      if (error instanceof StaleConnectionError) return postOnce(body, agents.fresh);
-      throw error;
-    });
-  return { url, post };
+  return {
+    url,
+    post: (body) =>
+      withOneRepeat(
+        () => postOnce(body, agents.keepAlive),
+        () => postOnce(body, agents.fresh),
+      ),
+  };
 }
+
+/** Posts again where the kept connection was reset, and counts the requests. @throws {@link NoAnswerError} */
+async function withOneRepeat(
+  post: () => Promise<ReceivedAnswer>,
+  postAgain: () => Promise<ReceivedAnswer>,
+): Promise<HttpAnswer> {
+  let earlier = 0;
+  try {
+    const answer = await post().catch((error) => {
+      if (!(error instanceof StaleConnectionError)) throw error;
+      earlier = 1;
+      return postAgain();
+    });
+    return { ...answer, requests: earlier + 1 };
+  } catch (error) {
+    throw new NoAnswerError(error as Error, earlier + (wasNeverSent(error) ? 0 : 1));
+  }
+}
+
+type ReceivedAnswer = Omit<HttpAnswer, "requests">;
 
 /**
  * Returns the parts that all requests to a URL have in common. Header fields in a list, and a server name, spare Node a good part
@@ -125,7 +163,7 @@ function requestTo(url: string) {
 interface AnswerReader {
   fail(error: Error): void;
   tooLarge(): void;
-  onAnswer(answer: HttpAnswer): void;
+  onAnswer(answer: ReceivedAnswer): void;
 }
 
 /** Reads an answer of at most `maxBytes`. */

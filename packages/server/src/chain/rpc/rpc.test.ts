@@ -107,7 +107,8 @@ describe("a send", () => {
     const { rpc, scripts, counts } = await startNodes(2, timeoutFor(bad));
     scripts[0] = bad;
     expect((await rpc.send([SEND, SEND])).map(kindOf)).toEqual(Array(2).fill("unavailable, sent: unknown"));
-    expect(counts()).toEqual([2, 0]);
+    // The third call asks whether the node answers anything else.
+    expect(counts()).toEqual([3, 0]);
   });
 
   it.each(RATE_LIMITED)(
@@ -127,17 +128,29 @@ describe("a send", () => {
     await nodes[0]?.close();
     expect((await rpc.send([SEND])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([0, 1]);
-    await nodes[1]?.close();
-    expect((await rpc.send([SEND])).map(kindOf)).toEqual(["unavailable, sent: no"]);
   });
 
-  it("that is answered in part has an outcome for each call, and the node stays healthy", async () => {
+  it("counts the requests that may have reached a node: none by a refused connection, two by a kept one that is reset", async () => {
+    const { rpc, scripts } = await startNodes(2);
+    scripts[1] = accepted;
+    await nodes[0]?.close();
+    expect(await rpc.send([SEND])).toMatchObject([{ result: "0x1", requests: 1 }]);
+    await nodes[1]?.close();
+    const [afterReset] = await rpc.send([SEND]);
+    expect([kindOf(afterReset), afterReset?.requests]).toEqual(["unavailable, sent: unknown", 1]);
+    const [refused] = await rpc.send([SEND]);
+    expect([kindOf(refused), refused?.requests]).toEqual(["unavailable, sent: no", 0]);
+  });
+
+  it("that is answered in part has an outcome for each call; the others go again, and the node stays healthy", async () => {
     const { rpc, scripts, counts, healthy } = await startNodes(2);
     const body = '[{"id":2,"result":"0x3"},{"id":0,"error":{"code":-32000,"message":"already known"}}]';
     scripts[0] = { kind: "answer", status: 200, body };
-    const outcomes = await rpc.send([SEND, SEND, SEND]);
-    expect(outcomes.map(kindOf)).toEqual(["error", "unavailable, sent: unknown", "result"]);
-    expect(counts()).toEqual([3, 0]);
+    scripts[1] = { kind: "answer", status: 200, body: '{"id":1,"result":"0x2"}' };
+    const outcomes = await rpc.send(["0x12", "0x34", "0x56"].map((raw) => ({ ...SEND, params: [raw] })));
+    expect(outcomes.map(kindOf)).toEqual(["error", "result", "result"]);
+    expect(outcomes.map(({ requests }) => requests)).toEqual([1, 3, 1]);
+    expect(counts()).toEqual([4, 1]);
     expect(healthy()).toEqual([true, true]);
   });
 });

@@ -1,4 +1,4 @@
-import { wasNeverSent } from "@gas-waiver/protocol";
+import type { NoAnswerError } from "./httpPoster.js";
 
 /** Calls in one batch. Erigon and Bor refuse more by default. */
 export const MAX_BATCH_CALLS = 100;
@@ -23,37 +23,35 @@ export class NodeRpcError extends Error {
 }
 
 /**
- * No usable answer came. `sent` tells whether the node may have seen the request: `no` if it surely has not
- * (connection refused, rate limited), `unknown` otherwise (time-out, reset, 5xx, garbage).
+ * No usable answer came. `sent` tells whom to ask next, and is evidence for nothing: `no` if the request met no connection,
+ * or a limit of rate before the node, `unknown` otherwise (time-out, reset, 5xx, garbage).
  */
 export class RpcUnavailableError extends Error {
   override readonly name = "RpcUnavailableError";
   readonly sent: "no" | "unknown";
+  /** The endpoint answers other calls, and failed with this one alone. */
+  readonly isOfCall: boolean;
 
-  constructor(message: string, sent: "no" | "unknown", options?: ErrorOptions) {
+  constructor(message: string, sent: "no" | "unknown", options: ErrorOptions & { isOfCall?: boolean } = {}) {
     super(message, options);
     this.sent = sent;
+    this.isOfCall = options.isOfCall ?? false;
   }
 }
-
-/** The calls do not fit one request to this node, and were to be answered together. Ask for fewer. */
-export class BatchTooLargeError extends RpcUnavailableError {}
 
 /** One call's outcome: its result, the error that the node answered, or the one that stands for no answer. */
 export type RpcOutcome =
   | { readonly result: unknown }
   | { readonly error: NodeRpcError | RpcUnavailableError };
 
+/** The outcome of a send, and the number of requests with it that may have reached a node. */
+export type SendOutcome = RpcOutcome & { readonly requests: number };
+
 /** Tells an outcome without an answer of the node. */
 export function isUnanswered(
   outcome: RpcOutcome | undefined,
 ): outcome is { readonly error: RpcUnavailableError } {
   return outcome !== undefined && "error" in outcome && outcome.error instanceof RpcUnavailableError;
-}
-
-/** The outcome of what was held back, because a request before it may not have arrived. */
-export function notSent({ message }: Error): RpcOutcome {
-  return { error: new RpcUnavailableError(`not sent, after: ${message}`, "no") };
 }
 
 /** @throws the outcome's error. */
@@ -72,14 +70,13 @@ export function shorten(text: string): string {
   return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;
 }
 
-/** The outcome of every call of a request that failed with this error of the network. */
-export function unavailableFor(error: unknown): RpcUnavailableError {
-  const code = isObject(error) && typeof error.code === "string" ? error.code : undefined;
-  const message = error instanceof Error ? error.message : String(error);
+/** The error of the calls of a request that got no answer. */
+export function noAnswer({ cause, message, requests }: NoAnswerError): RpcUnavailableError {
+  const code = isObject(cause) && typeof cause.code === "string" ? cause.code : undefined;
   return new RpcUnavailableError(
     `the node gave no answer: ${code ?? message}`,
-    wasNeverSent(error) ? "no" : "unknown",
-    { cause: error },
+    requests === 0 ? "no" : "unknown",
+    { cause },
   );
 }
 

@@ -12,7 +12,7 @@ import type { Candidate } from "./chainOutcomes.js";
 export interface Executed {
   readonly candidate: Candidate;
   readonly receipt: InclusionReceipt;
-  /** The nonces show that the stored wrapper did not carry the InnerTx. */
+  /** The nonces do not show that the stored wrapper may have carried the InnerTx. */
   readonly foreign: boolean;
 }
 

@@ -43,7 +43,7 @@ function nodeWith(...views: readonly View[]) {
 
 describe("the outcome of a candidate", () => {
   it("is that of its receipt, in the order of the candidates, and asks for nothing else", async () => {
-    const { chain, sizes } = nodeWith({ receipts: { 1: RECEIPT, 2: "unknown" } });
+    const { chain, sizes } = nodeWith({ receipts: { 1: RECEIPT, 2: "unclear" } });
     expect(await chainOutcomes(WAIVER, [candidateOf(1), candidateOf(2)], { chain })).toEqual([
       { kind: "included", receipt: RECEIPT, foreign: false },
       { kind: "open" },

@@ -26,7 +26,7 @@ export interface Candidate {
  * A node's verdict on a candidate, at one moment. Only `included` decides; `nonceUsed` and `replaced` rest on nonces, and
  * are reasons to look for the proof in a block (D28):
  *
- * - `included`: the InnerTx is in a block. `foreign` if the stored wrapper did not carry the InnerTx.
+ * - `included`: the InnerTx is in a block. `foreign` unless the nonces show that the stored wrapper may have carried it.
  * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the InnerTx has no receipt.
  * - `replaced`: the waiver's next nonce is above the candidate's, and the InnerTx has no receipt.
  * - `open`: none of these yet, or the node cannot tell whether there is a receipt.
@@ -82,14 +82,15 @@ async function outcomesByNonce(
     [waiver, ...candidates.map(({ sender }) => sender)],
     candidates.map(({ innerHash }) => innerHash),
   );
-  const [waiverNext = 0n, ...senderNext] = nonces;
+  const [waiverNext, ...senderNext] = nonces;
   return candidates.map((candidate, i): ChainOutcome => {
     const { senderNonce, waiverNonce } = candidate;
     const byReceipt = outcomeBy(receipts[i], candidate, nonceAfter);
     if (byReceipt) return byReceipt;
-    const next = senderNext[i] ?? 0n;
-    if (senderNonce < next) return { kind: "nonceUsed", next };
-    if (waiverNonce !== undefined && waiverNonce < waiverNext) return { kind: "replaced" };
+    const next = senderNext[i];
+    if (next !== undefined && senderNonce < next) return { kind: "nonceUsed", next };
+    if (waiverNonce !== undefined && waiverNext !== undefined && waiverNonce < waiverNext)
+      return { kind: "replaced" };
     return { kind: "open" };
   });
 }
@@ -97,9 +98,10 @@ async function outcomesByNonce(
 function outcomeBy(
   receipt: ReceiptAnswer,
   { waiverNonce }: Candidate,
-  nonceAfter: bigint,
+  nonceAfter: bigint | undefined,
 ): ChainOutcome | undefined {
   if (receipt === undefined) return undefined;
-  if (receipt === "unknown") return { kind: "open" };
-  return { kind: "included", receipt, foreign: waiverNonce === undefined || waiverNonce >= nonceAfter };
+  if (receipt === "unclear") return { kind: "open" };
+  const isOwn = waiverNonce !== undefined && nonceAfter !== undefined && waiverNonce < nonceAfter;
+  return { kind: "included", receipt, foreign: !isOwn };
 }

@@ -1,12 +1,14 @@
 import type { SendVerdict, SendVerdictKind } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import type { Presence, SendAnswer } from "../../chain/evidence.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
-import { type Decision, decide, type Evidence, type Expiry, type SendAnswer } from "./law.js";
+import { type Decision, decide, type Evidence, type Expiry } from "./law.js";
 
 const BOOLEANS = [false, true];
 const message = "the node's message";
 const KINDS: Record<SendVerdictKind, SendVerdict> = {
   accepted: { kind: "accepted" },
+  "already known": { kind: "already known", message },
   "nonce too low": { kind: "nonce too low" },
   "nonce gap": { kind: "nonce gap" },
   "inner too early": { kind: "inner too early" },
@@ -48,10 +50,15 @@ const EXPIRIES_AND_MISPLACEMENTS = EXPIRIES.flatMap((expiry) =>
   MISPLACEMENTS.map((misplaced) => [expiry, misplaced] as const),
 );
 
-function* answers(): Generator<SendAnswer | undefined> {
-  yield undefined;
+const DELIVERIES = ["only", "repeated"] as const;
+const answerOf = (verdict: SendVerdict, delivery: SendAnswer["delivery"]) =>
+  ({ verdict, delivery }) as SendAnswer;
+
+function* answers(): Generator<Pick<Evidence, "answer" | "isNodeWell">> {
+  yield {};
   for (const verdict of Object.values(KINDS))
-    for (const isFirst of BOOLEANS) for (const isNodeWell of BOOLEANS) yield { verdict, isFirst, isNodeWell };
+    for (const delivery of DELIVERIES)
+      for (const isNodeWell of BOOLEANS) yield { answer: answerOf(verdict, delivery), isNodeWell };
 }
 
 /** Every combination of evidence that there is. */
@@ -69,7 +76,7 @@ function* everyEvidence(): Generator<Evidence> {
                   hasReceipt,
                   ...(senderNonceUse && { senderNonceUse }),
                   ...(waiverNonceUse && { waiverNonceUse }),
-                  ...(answer && { answer }),
+                  ...answer,
                   ...(expiry && { expiry }),
                   ...(misplaced && { misplaced }),
                 };
@@ -91,7 +98,7 @@ describe("the law, over every combination of evidence", () => {
     const isRefused = (e: Evidence) =>
       e.state === "signed" &&
       e.openWrappers === 0 &&
-      e.answer?.isFirst &&
+      e.answer?.delivery === "only" &&
       e.answer.verdict.kind === "refused";
     const isOver = (e: Evidence) => e.state === "queued" && e.openWrappers === 0 && e.expiry !== undefined;
     expect(
@@ -130,12 +137,17 @@ describe("the law, over every combination of evidence", () => {
   it("calls a wrapper dead only by proof, and not taken only by the answer to its only send", () => {
     const isClosed = (d: Decision) => d.move === "requeue" && !d.isOpen;
     const isDead = (e: Evidence) => e.waiverNonceUse?.isOurs === false;
-    const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.isFirst === true;
+    const isOnlySend = (e: Evidence) => e.state === "signed" && e.answer?.delivery === "only";
     expect(firstCaseWhere((e, d) => isClosed(d) && !isDead(e) && !isOnlySend(e))).toBeUndefined();
   });
 
   it("frees no nonce of a wrapper that the chain or a pool may hold for good", () => {
-    const kinds = new Set<SendVerdictKind | undefined>(["nonce too low", "occupied", "accepted"]);
+    const kinds = new Set<SendVerdictKind | undefined>([
+      "nonce too low",
+      "occupied",
+      "accepted",
+      "already known",
+    ]);
     const isFull = ({ state, answer }: Evidence) =>
       state === "broadcast" && answer?.verdict.kind === "not now";
     const isHeld = (e: Evidence) =>
@@ -155,7 +167,7 @@ describe("the law, over every combination of evidence", () => {
   });
 
   it("sets nothing aside while the node seems unwell", () => {
-    const isUnwell = (e: Evidence) => e.answer !== undefined && !e.answer.isNodeWell;
+    const isUnwell = (e: Evidence) => e.answer !== undefined && !e.isNodeWell;
     expect(
       firstCaseWhere((e, d) => isUnwell(e) && d.move === "requeue" && d.clause === "L8"),
     ).toBeUndefined();
@@ -168,11 +180,12 @@ describe("the answer to a send", () => {
   const ASIDE = "requeue L8 open";
   const [RESEND, STAY, BROADCAST] = ["resend L8", "stay L11", "broadcast L5"];
   /**
-   * The decisions by the state: signed, to the first send; signed, to a later send, by a node that is well and by one that is
+   * The decisions by the state: signed, to the only delivery; signed, to a repeated one, by a node that is well and by one that is
    * not; broadcast, by the same two.
    */
   const DECISIONS: Record<SendVerdictKind, readonly [string, string, string, string, string]> = {
     accepted: [BROADCAST, BROADCAST, BROADCAST, BROADCAST, BROADCAST],
+    "already known": [RESEND, RESEND, RESEND, STAY, STAY],
     "nonce too low": [RESEND, RESEND, RESEND, STAY, STAY],
     occupied: [RESEND, RESEND, RESEND, STAY, STAY],
     "nonce gap": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
@@ -184,31 +197,46 @@ describe("the answer to a send", () => {
     ambiguous: [ASIDE, ASIDE, RESEND, ASIDE, STAY],
     refused: ["fail L6", ASIDE, RESEND, ASIDE, STAY],
   };
-  const decisionOf = (state: "signed" | "broadcast", answer: SendAnswer, openWrappers = 0) => {
-    const decision = decide({ state, openWrappers, answer });
+  const decisionOf = (
+    state: "signed" | "broadcast",
+    [verdict, delivery, isNodeWell]: readonly [SendVerdict, SendAnswer["delivery"], boolean],
+    openWrappers = 0,
+  ) => {
+    const decision = decide({ state, openWrappers, answer: answerOf(verdict, delivery), isNodeWell });
     const isOpen = decision.move === "requeue" ? (decision.isOpen ? " open" : " closed") : "";
     return `${decision.move} ${decision.clause}${isOpen}`;
   };
 
   it.each(Object.values(KINDS))("has its decision in each state: $kind", (verdict) => {
-    const again = { verdict, isFirst: false };
     expect([
-      decisionOf("signed", { verdict, isFirst: true, isNodeWell: true }),
-      decisionOf("signed", { ...again, isNodeWell: true }),
-      decisionOf("signed", { ...again, isNodeWell: false }),
-      decisionOf("broadcast", { ...again, isNodeWell: true }),
-      decisionOf("broadcast", { ...again, isNodeWell: false }),
+      decisionOf("signed", [verdict, "only", true]),
+      decisionOf("signed", [verdict, "repeated", true]),
+      decisionOf("signed", [verdict, "repeated", false]),
+      decisionOf("broadcast", [verdict, "repeated", true]),
+      decisionOf("broadcast", [verdict, "repeated", false]),
     ]).toEqual(DECISIONS[verdict.kind]);
     for (const isNodeWell of BOOLEANS) {
-      const first = { verdict, isFirst: true, isNodeWell };
-      expect(decisionOf("broadcast", first)).toBe(decisionOf("broadcast", { ...first, isFirst: false }));
+      const repeated = decisionOf("broadcast", [verdict, "repeated", isNodeWell]);
+      expect(decisionOf("broadcast", [verdict, "only", isNodeWell])).toBe(repeated);
     }
   });
 
   it("that refuses the only send while an earlier wrapper may land queues the submission again", () => {
-    const first = { verdict: KINDS.refused, isFirst: true, isNodeWell: true };
-    expect(decisionOf("signed", first, 1)).toBe(CLOSED);
-    expect(decisionOf("signed", { ...first, isFirst: false }, 1)).toBe(ASIDE);
+    expect(decisionOf("signed", [KINDS.refused, "only", true], 1)).toBe(CLOSED);
+    expect(decisionOf("signed", [KINDS.refused, "repeated", true], 1)).toBe(ASIDE);
+  });
+});
+
+describe("a look-up", () => {
+  it("that shows the wrapper is as good as its hash in answer to a send, and any other is no evidence", () => {
+    const movesBy = (is: Presence["is"]) => {
+      const presence = { is } as Presence;
+      return (["queued", "signed", "broadcast"] as const).map(
+        (state) => decide({ state, openWrappers: 0, presence }).move,
+      );
+    };
+    expect(movesBy("shown")).toEqual(["stay", "broadcast", "broadcast"]);
+    for (const is of ["absent", "unclear"] as const) expect(movesBy(is)).toEqual(["stay", "stay", "stay"]);
   });
 });
 
@@ -218,15 +246,8 @@ function bigintAsText(_: string, value: unknown): unknown {
 
 describe("a decision", () => {
   const signed: Evidence = { state: "signed", openWrappers: 0 };
-  const answer = (kind: SendVerdictKind, flags: Partial<SendAnswer> = {}): SendAnswer => ({
-    verdict: KINDS[kind],
-    isFirst: true,
-    isNodeWell: true,
-    ...flags,
-  });
-
   it("names the rule of a clear refusal", () => {
-    expect(decide({ ...signed, answer: answer("refused") })).toEqual({
+    expect(decide({ ...signed, answer: answerOf(KINDS.refused, "only") })).toEqual({
       move: "fail",
       clause: "L6",
       failure: {

@@ -1,4 +1,5 @@
-import { bytesToHex, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
+import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
+import type { Presence, SendAnswer } from "../../chain/evidence.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { Failure } from "../../model/submission/submission.js";
 
@@ -14,11 +15,11 @@ import type { Failure } from "../../model/submission/submission.js";
  *       Where the block has the wrapper and not the InnerTx, the lane also stops (`plainWrappers.ts`).
  *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
  *       queued again.
- *   L5  A node accepted the wrapper: the submission is broadcast.
- *   L6  A node refused the wrapper by a rule of the closed list, on the first and only send of these bytes, and no earlier
- *       wrapper of the submission may still land: the submission has failed, by the name of the rule.
- *   L7  A node surely did not take the wrapper now and may do so later, or refused its only send while an earlier wrapper
- *       may still land: the submission is queued again, for a while.
+ *   L5  A node returned the wrapper's hash for it, or shows it: the submission is broadcast.
+ *   L6  A node refused the wrapper by a rule of the closed list, in answer to the only request that ever carried these bytes,
+ *       and no earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
+ *   L7  A node surely did not take the wrapper now and may do so later, or refused the only request with it while an earlier
+ *       wrapper may still land: the submission is queued again, for a while.
  *   L8  Any other answer is unclear. While the node seems unwell, the same bytes go out again. Where the answer seems to
  *       concern this wrapper alone, the submission is set aside: queued again for a pause that grows, with the wrapper
  *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
@@ -29,21 +30,9 @@ import type { Failure } from "../../model/submission/submission.js";
  *   L11 Otherwise the submission stays as it is.
  *
  * A wrapper is open from its first send until a final block shows its nonce used by another transaction
- * (`store/lanes/nonces/withdrawnWrappers.ts`). An answer that no node took the wrapper closes it too, if the wrapper was
- * sent only once.
+ * (`store/lanes/nonces/withdrawnWrappers.ts`). An answer that no node took the wrapper closes it too, if it answers the
+ * only request with the wrapper. `chain/evidence.ts` makes what nodes have said of a wrapper, and nobody else.
  */
-
-/** An answer to the send of a submission's present wrapper. */
-export interface SendAnswer {
-  readonly verdict: SendVerdict;
-  /**
-   * The answer to the first send of these bytes, by the process and under the lease that signed them. So no earlier send
-   * exists.
-   */
-  readonly isFirst: boolean;
-  /** The node seems to work: what is unclear concerns this wrapper alone (`setAside.ts`). */
-  readonly isNodeWell: boolean;
-}
 
 /** A reason for which a queued submission cannot go on. */
 export type Expiry =
@@ -75,6 +64,10 @@ export interface Evidence {
   /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper. */
   readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
   readonly answer?: SendAnswer;
+  /** The node seems to work: an unclear answer concerns this wrapper alone (`setAside.ts`). */
+  readonly isNodeWell?: boolean;
+  /** The answer to a look-up of its present wrapper. */
+  readonly presence?: Presence;
   /** Its present wrapper cannot land or run where it stands. */
   readonly misplaced?: Misplacement;
   readonly expiry?: Expiry;
@@ -91,7 +84,7 @@ export type Decision =
   | { readonly move: "resend"; readonly clause: "L8" }
   | { readonly move: "stay"; readonly clause: "L3" | "L11" };
 
-/** Answers after which the node does not have the wrapper, if it was the first send of these bytes. */
+/** Answers after which the node does not have the wrapper, if they answer the only request with it. */
 const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
   "nonce gap",
   "inner too early",
@@ -100,8 +93,8 @@ const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
 ]);
 
 /**
- * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low` and `occupied`,
- * where the nonce is not free.
+ * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low`, `occupied` and
+ * `already known`, where the nonce is not free.
  */
 const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous", "not now"]);
 
@@ -114,14 +107,15 @@ export function decide(evidence: Evidence): Decision {
     return { move: "stay", clause: "L3" };
   if (state === "queued") return decideQueued(evidence);
   if (waiverNonceUse?.isOurs === false) return { move: "requeue", clause: "L4", isOpen: false };
+  if (evidence.presence?.is === "shown") return { move: "broadcast", clause: "L5" };
   if (evidence.misplaced !== undefined) return { move: "requeue", clause: "L10", isOpen: true };
   return answer === undefined ? { move: "stay", clause: "L11" } : decideAnswer(evidence, answer);
 }
 
-function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): Decision {
-  const { verdict, isFirst, isNodeWell } = answer;
+function decideAnswer({ state, openWrappers, isNodeWell }: Evidence, answer: SendAnswer): Decision {
+  const { verdict, delivery } = answer;
   if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
-  const isOnlySend = isFirst && state === "signed";
+  const isOnlySend = delivery === "only" && state === "signed";
   if (verdict.kind === "refused" && isOnlySend && openWrappers === 0) {
     const { reason, values = {} } = verdict;
     return fail("L6", {
@@ -136,7 +130,7 @@ function decideAnswer({ state, openWrappers }: Evidence, answer: SendAnswer): De
     return { move: "requeue", clause: "L7", isOpen: true };
   // Another node may have the wrapper that this node has no room for.
   const isFull = verdict.kind === "not now" && state === "broadcast";
-  if (SET_ASIDE.has(verdict.kind) && isNodeWell && !isFull)
+  if (SET_ASIDE.has(verdict.kind) && isNodeWell === true && !isFull)
     return { move: "requeue", clause: "L8", isOpen: true };
   return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L11" };
 }

@@ -1,4 +1,5 @@
-import { bytesEqual, type SendVerdict, type SendVerdictKind } from "@gas-waiver/protocol";
+import { bytesEqual, type SendVerdictKind } from "@gas-waiver/protocol";
+import type { SendAnswer } from "../../chain/evidence.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { countOpenWrappers, findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
@@ -24,9 +25,11 @@ export class NotBroadcastError extends Error {
 /** A wrapper that was sent, and what the node's answer means. */
 export interface AnsweredBroadcast {
   readonly submission: InFlightSubmission;
-  readonly verdict: SendVerdict;
-  /** It is the answer to the first send of these bytes. */
-  readonly isFirst: boolean;
+  readonly answer: SendAnswer;
+}
+
+export function kindOf({ answer }: AnsweredBroadcast): SendVerdictKind {
+  return answer.verdict.kind;
 }
 
 /** The memory of a lane from one exchange with the node to the next. */
@@ -48,7 +51,7 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
 const NONCE_OCCUPIED_MS = 250;
 const BLOCKED_MS = 250;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
-const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["nonce too low", "disputed"]);
+const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 
 /**
  * Moves every submission by what the node's answer to its wrapper means, as `law.ts` decides.
@@ -62,24 +65,24 @@ export async function applyAnswers(
   context: WatchContext,
 ): Promise<void> {
   const { store, metrics, broadcastBuffer, onNoncesFreed } = context;
-  for (const { verdict } of answered) metrics.sent(verdict.kind);
+  for (const one of answered) metrics.sent(kindOf(one));
   const { blocked, undecided } = await memory.senderGaps.classify(answered);
   const runnable = answered.filter(({ submission: { id } }) => !blocked.has(id) && !undecided.has(id));
   broadcastBuffer.add(held, runnable.filter(isBroadcast).map(submissionOf));
   const cannotRun = answered.map(submissionOf).filter(({ id }) => blocked.has(id));
   await requeueMisplaced(held, cannotRun, "sender gap", { afterMs: BLOCKED_MS, store, onNoncesFreed });
-  const unclear = answered.filter(({ verdict, isFirst }) => isUnclear(verdict, isFirst));
-  const unclearSubmissions = unclear.map(submissionOf);
-  await reconcile(held, unclearSubmissions, context);
-  const known = await addKnown(held, unclearSubmissions, context);
+  const unclear = answered.filter(isUnclear).map(submissionOf);
+  await reconcile(held, unclear, context);
+  const shown = await addShown(held, unclear, context);
   const misplaced = await requeueOccupied(
     held,
-    answered.filter(({ verdict }) => verdict.kind === "occupied").map(submissionOf),
+    answered.filter((one) => kindOf(one) === "occupied").map(submissionOf),
     context,
   );
-  const notAccepted = answered.filter(
-    ({ submission: { id }, verdict }) => verdict.kind !== "accepted" && !known.has(id) && !misplaced.has(id),
-  );
+  const notAccepted = answered.filter((one) => {
+    const { id } = one.submission;
+    return kindOf(one) !== "accepted" && !shown.has(id) && !misplaced.has(id);
+  });
   const resend = await applyDecisions(held, notAccepted, answered, memory, context);
   await moveBreaker(answered, breaker);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
@@ -91,15 +94,13 @@ function submissionOf({ submission }: AnsweredBroadcast): InFlightSubmission {
 }
 
 /** Whether the node has taken the wrapper (L5). */
-function isBroadcast({ submission: { state }, verdict, isFirst }: AnsweredBroadcast): boolean {
-  return (
-    decide({ state, openWrappers: 0, answer: { verdict, isFirst, isNodeWell: true } }).move === "broadcast"
-  );
+function isBroadcast({ submission: { state }, answer }: AnsweredBroadcast): boolean {
+  return decide({ state, openWrappers: 0, answer }).move === "broadcast";
 }
 
-/** A refusal of bytes that were sent before may come after they were taken. */
-function isUnclear({ kind }: SendVerdict, isFirst: boolean): boolean {
-  return UNCLEAR.has(kind) || (kind === "refused" && !isFirst);
+/** A refusal of bytes that may have been sent before may come after they were taken. */
+function isUnclear(one: AnsweredBroadcast): boolean {
+  return UNCLEAR.has(kindOf(one)) || (kindOf(one) === "refused" && one.answer.delivery !== "only");
 }
 
 /** Applies the law to each answer that is not an acceptance. @returns the ids of those whose bytes must go out again. */
@@ -111,28 +112,26 @@ async function applyDecisions(
   context: WatchContext,
 ): Promise<ReadonlySet<string>> {
   const { store, log } = context;
-  const verdicts = [...earlier, ...answered.map(({ verdict }) => verdict.kind)];
-  if (answered.some(({ verdict }) => verdict.kind === "accepted"))
-    await wakeQueued(store, held, probe.onAccepted());
+  const verdicts = [...earlier, ...answered.map(kindOf)];
+  if (answered.some((one) => kindOf(one) === "accepted")) await wakeQueued(store, held, probe.onAccepted());
   if (notAccepted.length === 0) return new Set();
   const open = await openWrappersOf(notAccepted, store);
   const failed: FailedSubmission[] = [];
   const requeued = new Map<string, RequeueGroup>();
   const resend = new Set<string>();
   const setAside: string[] = [];
-  for (const { submission, verdict, isFirst } of notAccepted) {
+  for (const { submission, answer } of notAccepted) {
     const { id, state, signings } = submission;
+    const { kind } = answer.verdict;
     const isNodeWell = probe.isNodeWell(submission, verdicts);
-    const answer = { verdict, isFirst, isNodeWell };
-    const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer });
+    const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer, isNodeWell });
     if (decision.move === "fail") failed.push({ id, ...decision.failure, condition: submission.wrapperHash });
     else if (decision.move === "resend") resend.add(id);
     else if (decision.move === "requeue") {
       const { isOpen } = decision;
-      const isSetAside = decision.clause === "L8" || verdict.kind === "refused";
-      const afterMs = isSetAside ? setAsidePauseMs(signings) : (REQUEUE_MS[verdict.kind] ?? 0);
-      if (isSetAside)
-        log.warn({ id, nodeMessage: messageOf({ verdict }), afterMs }, "a submission is set aside");
+      const isSetAside = decision.clause === "L8" || kind === "refused";
+      const afterMs = isSetAside ? setAsidePauseMs(signings) : (REQUEUE_MS[kind] ?? 0);
+      if (isSetAside) log.warn({ id, nodeMessage: messageOf(answer), afterMs }, "a submission is set aside");
       const group = requeued.get(`${afterMs} ${isOpen}`) ?? { afterMs, isOpen, submissions: [] };
       requeued.set(`${afterMs} ${isOpen}`, group);
       group.submissions.push(submission);
@@ -171,28 +170,28 @@ async function openWrappersOf(
   store: Store,
 ): Promise<ReadonlyMap<string, number>> {
   const ids = notAccepted
-    .filter(({ submission, verdict }) => verdict.kind === "refused" && submission.signings > 1)
+    .filter((one) => kindOf(one) === "refused" && one.submission.signings > 1)
     .map(({ submission }) => submission.id);
   return countOpenWrappers(store, ids);
 }
 
 /**
- * Finds the wrappers that the node has, and counts them as broadcast. A strict pool that holds a wrapper expects the next
+ * Finds the wrappers that the node shows, and counts them as broadcast. A strict pool that holds a wrapper expects the next
  * nonce, and may call the nonce of the same bytes too low.
  */
-async function addKnown(
+async function addShown(
   held: HeldLane,
   submissions: readonly InFlightSubmission[],
   { chain, broadcastBuffer }: WatchContext,
 ): Promise<ReadonlySet<string>> {
   if (submissions.length === 0) return new Set();
-  const known = await chain.knowsTransactions(submissions.map(({ wrapperHash }) => wrapperHash));
-  // A node that has the wrapper has accepted it, even if the node answers otherwise to the same bytes.
-  const found = submissions.filter(
-    (submission, i) => known[i] && isBroadcast({ submission, verdict: { kind: "accepted" }, isFirst: false }),
-  );
-  broadcastBuffer.add(held, found);
-  return new Set(found.map(({ id }) => id));
+  const presences = await chain.lookUp(submissions.map(({ wrapperHash }) => wrapperHash));
+  const shown = submissions.filter(({ state }, i) => {
+    const presence = presences[i];
+    return presence && decide({ state, openWrappers: 0, presence }).move === "broadcast";
+  });
+  broadcastBuffer.add(held, shown);
+  return new Set(shown.map(({ id }) => id));
 }
 
 /**
@@ -209,9 +208,11 @@ async function requeueOccupied(
   if (occupied.length === 0) return new Set();
   const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
   const withdrawn = await findWithdrawnWrappers(store, held, nonces);
-  const known = await chain.knowsTransactions(withdrawn.map(({ wrapperHash }) => wrapperHash));
+  const presences = await chain.lookUp(withdrawn.map(({ wrapperHash }) => wrapperHash));
   const inPool = new Map(
-    withdrawn.filter((_, i) => known[i]).map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
+    withdrawn
+      .filter((_, i) => presences[i]?.is === "shown")
+      .map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
   );
   const isByWithdrawn = ({ waiverNonce, wrapperHash }: InFlightSubmission) => {
     const other = inPool.get(waiverNonce);
@@ -226,29 +227,30 @@ async function requeueOccupied(
 }
 
 async function moveBreaker(answered: readonly AnsweredBroadcast[], breaker: AnswerBreaker): Promise<void> {
-  const unusable = answered.find(({ verdict }) => verdict.kind === "waiver unusable");
+  const unusable = answered.find((one) => kindOf(one) === "waiver unusable");
   if (unusable) {
-    await breaker.fail("decisive", `the node takes no wrapper of this waiver: ${messageOf(unusable)}`);
-  } else if (answered.some(({ verdict }) => verdict.kind === "accepted")) await breaker.succeed();
+    await breaker.fail("decisive", `the node takes no wrapper of this waiver: ${messageOf(unusable.answer)}`);
+  } else if (answered.some((one) => kindOf(one) === "accepted")) await breaker.succeed();
 }
 
 async function rejectRemaining(
   remaining: readonly AnsweredBroadcast[],
   breaker: AnswerBreaker,
 ): Promise<void> {
-  if (remaining[0] === undefined) return;
-  const why = `${remaining[0].verdict.kind}: ${messageOf(remaining[0])}`;
+  const [first] = remaining;
+  if (first === undefined) return;
+  const why = `${kindOf(first)}: ${messageOf(first.answer)}`;
   // Nodes that do not answer may be down for every lane. Only failures of this lane alone count against its key.
-  const kinds = new Set(remaining.map(({ verdict }) => verdict.kind));
+  const kinds = new Set(remaining.map(kindOf));
   // A wrapper that was held back behind an unanswered request has the verdict `not now`.
   if (kinds.has("ambiguous") && [...kinds].every((kind) => kind === "ambiguous" || kind === "not now")) {
     await breaker.noAnswer(why);
-  } else if (remaining.some(({ verdict }) => verdict.kind === "occupied" || verdict.kind === "disputed")) {
+  } else if (kinds.has("occupied") || kinds.has("disputed")) {
     await breaker.fail("counted", `the node does not take this waiver's wrappers: ${why}`);
   }
   throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${why}`);
 }
 
-function messageOf({ verdict }: Pick<AnsweredBroadcast, "verdict">): string {
+function messageOf({ verdict }: SendAnswer): string {
   return "message" in verdict ? verdict.message : "";
 }

@@ -1,21 +1,14 @@
 import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
-import { classifySendOutcome } from "../../chain/client/classifySendOutcome.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
 import type { WatchContext } from "../context.js";
 import { createRetryPace, type Retries } from "../inbox/retryPace.js";
-import { type AnsweredBroadcast, applyAnswers } from "./applyAnswers.js";
-import { createExchange, type Exchange } from "./exchange.js";
+import { type AnsweredBroadcast, applyAnswers, kindOf } from "./applyAnswers.js";
 import { createSenderGaps } from "./senderGaps.js";
 import { createSetAsideProbe } from "./setAside.js";
 
 export interface SendOptions {
-  /**
-   * These bytes have just been signed under the present lease, and nobody has sent them before. Only then is the answer
-   * the first that any node gives about them (D28).
-   */
-  readonly isFirst: boolean;
   /** Earlier wrappers have no clear answer, and these are to show whether the node is well. */
   readonly isProbe?: boolean;
 }
@@ -26,11 +19,10 @@ export interface Broadcaster {
   readonly retries: Retries;
   /**
    * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers.
-   * Retries at the end of the new wrappers go in an exchange of their own, so that no other wrapper waits for the answers
-   * to retries.
+   * Retries at their end go in an exchange of their own, so that no other wrapper waits for the answers to retries.
    * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
    */
-  send(held: HeldLane, submissions: readonly InFlightSubmission[], options: SendOptions): Promise<void>;
+  send(held: HeldLane, submissions: readonly InFlightSubmission[], options?: SendOptions): Promise<void>;
   /**
    * Sends everything that is signed once more, after a start, a takeover or a failure.
    * @throws {@link NotBroadcastError} like `send`.
@@ -42,34 +34,31 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
   const { store, chain, options } = context;
   const retryPace = createRetryPace();
   const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe(), retryPace };
-  const exchanges = { first: createExchange(chain), retries: createExchange(chain) };
   const sendPart = async (
     held: HeldLane,
     submissions: readonly InFlightSubmission[],
-    exchange: Exchange,
-    { isFirst, isProbe = false, earlier = [] }: SendPartOptions,
+    { isProbe = false, earlier = [] }: SendPartOptions,
   ): Promise<AnsweredBroadcast[]> => {
     if (submissions.length === 0) return [];
     memory.probe.onSend();
-    const outcomes = await exchange(submissions.map(({ wrapperRaw }) => wrapperRaw));
+    const answers = await chain.send(submissions);
     const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
-      const outcome = outcomes[i];
-      return outcome ? [{ submission, verdict: classifySendOutcome(outcome), isFirst }] : [];
+      const answer = answers[i];
+      return answer ? [{ submission, answer }] : [];
     });
-    if (isProbe) memory.probe.onProbed(answered.map(({ verdict }) => verdict.kind));
+    if (isProbe) memory.probe.onProbed(answered.map(kindOf));
     await applyAnswers(held, answered, { ...memory, earlier }, breaker, context);
     return answered;
   };
-  const send: Broadcaster["send"] = async (held, submissions, options) => {
-    const isSplit = options.isFirst && !options.isProbe;
-    const retriesFrom = isSplit ? firstOfRetries(submissions, retryPace) : submissions.length;
+  const send: Broadcaster["send"] = async (held, submissions, options = {}) => {
+    const retriesFrom = options.isProbe ? submissions.length : firstOfRetries(submissions, retryPace);
     const retries = submissions.slice(retriesFrom);
-    const others = await sendPart(held, submissions.slice(0, retriesFrom), exchanges.first, options);
+    const others = await sendPart(held, submissions.slice(0, retriesFrom), options);
     if (retries.length === 0) return;
-    const earlier = others.map(({ verdict }) => verdict.kind);
+    const earlier = others.map(kindOf);
     const begunAt = performance.now();
-    const answered = await sendPart(held, retries, exchanges.retries, { ...options, earlier });
-    const accepted = answered.filter(({ verdict }) => verdict.kind === "accepted");
+    const answered = await sendPart(held, retries, { ...options, earlier });
+    const accepted = answered.filter((one) => kindOf(one) === "accepted");
     retryPace.onExchange({
       ids: retries.map(({ id }) => id),
       accepted: accepted.map(({ submission }) => submission.id),
@@ -83,7 +72,7 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
       const all = await findInFlight(store, held, { limit: options.maxInFlight });
       await memory.senderGaps.rebuild(all);
       const signed = all.filter(({ state }) => state === "signed");
-      await send(held, signed, { isFirst: false });
+      await send(held, signed);
     },
   };
 }

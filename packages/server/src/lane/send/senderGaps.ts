@@ -24,7 +24,7 @@ export interface SenderGaps {
 /** A wrapper that was sent, and what the node's answer means. */
 export interface AnsweredSend {
   readonly submission: InFlightSubmission;
-  readonly verdict: Pick<SendVerdict, "kind">;
+  readonly answer: { readonly verdict: Pick<SendVerdict, "kind"> };
 }
 
 /** The node surely does not have the wrapper. */
@@ -36,6 +36,7 @@ const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
 ]);
 /** The node may have the wrapper. */
 const UNDECIDED: ReadonlySet<SendVerdictKind> = new Set([
+  "already known",
   "occupied",
   "not now",
   "disputed",
@@ -78,7 +79,8 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
       const undecidedSenders = new Set<string>();
       const undecided = new Set<string>();
       const maybeBlocked: InFlightSubmission[] = [];
-      for (const { submission, verdict } of answered) {
+      for (const { submission, answer } of answered) {
+        const { verdict } = answer;
         const { id, state, senderNonce } = submission;
         const sender = bytesToHex(submission.sender);
         const gap = gaps.get(sender);

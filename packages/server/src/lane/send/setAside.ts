@@ -45,6 +45,7 @@ const MAX_SILENCE_MS = 3_000;
 /** Verdicts that show a node at work, whatever they say of the wrapper. */
 const CLEAR: ReadonlySet<SendVerdictKind> = new Set([
   "accepted",
+  "already known",
   "nonce too low",
   "nonce gap",
   "occupied",

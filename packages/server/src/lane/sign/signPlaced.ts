@@ -1,3 +1,4 @@
+import { noteSigned } from "../../chain/evidence.js";
 import type { LaneSigner } from "../../signing/laneSigner.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
@@ -28,6 +29,7 @@ export async function signPlaced(
     if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
     const { submission, waiverNonce } = one;
     const { id, signings } = submission;
+    noteSigned({ wrapperRaw, wrapperHash });
     return { submission, waiverNonce, wrapperRaw, wrapperHash, id, signings, head };
   });
 }

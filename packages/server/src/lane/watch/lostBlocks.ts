@@ -117,6 +117,7 @@ async function viewOf(
   };
   if (waiverNonce > recorded.waiverNonce) return unchanged;
   const [blockHash] = await chain.blockHashes([recorded.blockNumber]);
+  if (blockHash === "unclear") return undefined;
   return { recorded, waiverNonce, blockHash, head: await chain.head() };
 }
 

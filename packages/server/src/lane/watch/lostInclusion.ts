@@ -58,10 +58,10 @@ export async function findLostInclusions(
 function lostBy(
   { blockNumber, blockHash, waiverNonce }: RecordedInclusion,
   next: bigint,
-  hash: Uint8Array | undefined,
+  hash: Uint8Array | undefined | "unclear",
 ): LostInclusion | undefined {
   const lost = (found: LostInclusion["found"]) => ({ blockNumber, waiverNonce, found });
   if (hash === undefined) return lost("no block");
-  if (!bytesEqual(hash, blockHash)) return lost("another block");
+  if (hash !== "unclear" && !bytesEqual(hash, blockHash)) return lost("another block");
   return waiverNonce !== undefined && waiverNonce >= next ? lost("unused nonce") : undefined;
 }

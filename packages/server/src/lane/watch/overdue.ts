@@ -64,7 +64,7 @@ export function createOverdue(context: WatchContext, broadcaster: Broadcaster): 
       const waiting = stale.filter((submission) => !hasPassed(submission));
       const requeued = await requeueStuck(held, waiting, now.waiverNonce, turns, context);
       const resent = waiting.filter(({ id }) => !requeued.has(id));
-      await untilLater(broadcaster.send(held, resent, { isFirst: false }));
+      await untilLater(broadcaster.send(held, resent));
     },
   };
 }
@@ -101,8 +101,8 @@ async function requeueStuck(
   const waiting = new Set(missingPredecessors(turns, all).map(({ submission }) => submission.id));
   const candidates = stale.filter(({ id }) => waiting.has(id));
   if (candidates.length === 0) return new Set();
-  const known = await chain.knowsTransactions(candidates.map(({ wrapperHash }) => wrapperHash));
-  const dropped = candidates.filter((_, i) => !known[i]);
+  const presences = await chain.lookUp(candidates.map(({ wrapperHash }) => wrapperHash));
+  const dropped = candidates.filter((_, i) => presences[i]?.is === "absent");
   const stuck = all.filter((other) => dropped.some((first) => isSenderBehind(first, other)));
   const ids = new Set(stuck.map(({ id }) => id));
   const requeued = await requeueMisplaced(held, stuck, "sender gap", { afterMs: 0, store, onNoncesFreed });

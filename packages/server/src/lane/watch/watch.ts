@@ -91,7 +91,9 @@ async function checkBlocks(
   if (unfinalized.length === 0) return;
   const heights = [...new Set(unfinalized.map(({ blockNumber }) => blockNumber))];
   const hashes = await chain.blockHashes(heights);
-  const hashOf = new Map(heights.map((height, i) => [height, hashes[i]]));
+  const hashOf = new Map(
+    heights.map((height, i) => [height, hashes[i] === "unclear" ? undefined : hashes[i]]),
+  );
   const isThere = ({ blockNumber, blockHash }: UnfinalizedSubmission) => {
     const hash = hashOf.get(blockNumber);
     return hash !== undefined && bytesEqual(hash, blockHash);

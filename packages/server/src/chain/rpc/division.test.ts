@@ -1,0 +1,155 @@
+// One law for every list of calls: a request that fails whole is divided until its culprits are alone.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Endpoint, type PendingCall } from "./endpoint.js";
+import { type HttpAnswer, NoAnswerError } from "./httpPoster.js";
+
+type Failure = (ids: readonly number[]) => HttpAnswer;
+
+const answer = (body: unknown, status = 200): HttpAnswer => ({
+  status,
+  text: typeof body === "string" ? body : JSON.stringify(body),
+  requests: 1,
+});
+const error = (message: string, code = -32_003) => ({ code, message });
+
+/** The ways in which a request with a culprit fails. */
+const FAILURES: Readonly<Record<string, Failure>> = {
+  "a proxy's page": () => answer("<h1>403 Forbidden</h1>", 403),
+  "a bill": () => answer({ id: null, error: error("Insufficient balance: top up your account") }, 402),
+  "a bill for each call": (ids) =>
+    answer(
+      ids.map((id) => ({ id, error: error("Insufficient balance") })),
+      402,
+    ),
+  "an error without an id": () => answer({ id: null, error: error("batch response too large") }),
+  "an error with the first id": ([id]) => answer([{ id, error: error("batch too large", -32_600) }]),
+  "foreign ids": (ids) => answer(ids.map((id) => ({ id: id + 1_000, result: "0x1" }))),
+  "ids twice": (ids) => answer([...ids, ...ids].map((id) => ({ id, result: "0x1" }))),
+  "no answers": () => answer([]),
+  "no JSON": () => answer('[{"id":0,"res'),
+  "an error of the server": () => answer("Bad Gateway", 502),
+  "a limit of rate": () => answer("slow down", 429),
+  "a reset": () => {
+    throw new NoAnswerError(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }), 1);
+  },
+};
+
+/** An endpoint that fails whole with any request that `isBad`, and counts its requests. */
+function endpointThat(isBad: (ids: readonly number[]) => boolean, fails: Failure) {
+  const requests: number[][] = [];
+  const endpoint = new Endpoint(
+    {
+      url: "",
+      async post(body) {
+        const calls = [JSON.parse(body)].flat() as { readonly id: number; readonly method: string }[];
+        const ids = calls.map(({ id }) => id);
+        requests.push(calls[0]?.method === "eth_blockNumber" ? [] : ids);
+        if (calls[0]?.method === "eth_blockNumber") return answer({ id: 0, result: "0x1" });
+        return isBad(ids) ? fails(ids) : answer(ids.map((id) => ({ id, result: "0x1" })));
+      },
+    },
+    0,
+    { mayAnswerTooLong: false },
+  );
+  return { endpoint, requests };
+}
+
+function callsOf(count: number, isSend = false): PendingCall[] {
+  return Array.from({ length: count }, (_, id) => {
+    const name = `"method":"eth_getBalance","params":["${id}"]}`;
+    return {
+      id,
+      name,
+      text: `{"id":${id},${name}`,
+      isSend,
+      outcome: undefined,
+      failure: undefined,
+      requests: 0,
+    };
+  });
+}
+
+const LISTS = fc.record({
+  count: fc.integer({ min: 1, max: 100 }),
+  places: fc.uniqueArray(fc.integer({ min: 0, max: 99 }), { maxLength: 6 }),
+  failure: fc.constantFrom(...Object.keys(FAILURES)),
+  isSend: fc.boolean(),
+});
+
+describe("a list of calls", () => {
+  it("has all calls answered but the culprits, in 2·k·log₂N requests and some, whatever fails and however", async () => {
+    await fc.assert(
+      fc.asyncProperty(LISTS, async ({ count, places, failure, isSend }) => {
+        const culprits = new Set(places.filter((place) => place < count));
+        const { endpoint, requests } = endpointThat(
+          (ids) => ids.some((id) => culprits.has(id)),
+          FAILURES[failure] as Failure,
+        );
+        const calls = callsOf(count, isSend);
+        const others = calls.filter(({ id }) => !culprits.has(id));
+        // A single read that fails is asked at another endpoint.
+        fc.pre(count > 1);
+        const isAnswered = ({ outcome }: PendingCall) => outcome !== undefined && "result" in outcome;
+        let turns = 0;
+        for (; turns === 0 || !others.every(isAnswered); turns++) {
+          if (turns > culprits.size + 1) break;
+          await endpoint.ask(calls.filter((call) => !isAnswered(call)));
+        }
+        expect(others.every(isAnswered)).toBe(true);
+        expect(calls.filter(isAnswered)).toHaveLength(others.length);
+        expect(requests.length).toBeLessThanOrEqual(
+          2 * culprits.size * Math.ceil(Math.log2(count)) + 5 * turns,
+        );
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("that only is too long is answered in order, and the next one is shorter from the start", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 99 }),
+        fc.constantFrom(...Object.keys(FAILURES)),
+        async (limit, failure) => {
+          const { endpoint, requests } = endpointThat(
+            (ids) => ids.length > limit,
+            FAILURES[failure] as Failure,
+          );
+          const first = callsOf(100);
+          await endpoint.ask(first);
+          expect(first.every(({ outcome }) => outcome !== undefined)).toBe(true);
+          const answered = requests.filter((ids) => ids.length > 0 && ids.length <= limit).flat();
+          expect(answered).toEqual(first.map(({ id }) => id));
+          expect(requests.length).toBeLessThanOrEqual(Math.ceil(200 / limit) + 12);
+          requests.splice(0);
+          await endpoint.ask(callsOf(100));
+          expect(requests.filter((ids) => ids.length > limit).length).toBeLessThanOrEqual(1);
+        },
+      ),
+    );
+  });
+
+  it("leaves a culprit out for a while, so that it costs the others nothing", async () => {
+    const { endpoint, requests } = endpointThat((ids) => ids.includes(13), FAILURES["a bill"] as Failure);
+    await endpoint.ask(callsOf(100));
+    requests.splice(0);
+    const calls = callsOf(100);
+    await endpoint.ask(calls);
+    expect(requests.map(({ length }) => length)).toEqual([99]);
+    expect(calls.filter(({ outcome }) => outcome === undefined)).toMatchObject([
+      { id: 13, failure: { isOfCall: true } },
+    ]);
+  });
+
+  it("is not divided where the endpoint answers nothing else", async () => {
+    let requests = 0;
+    const post = async () => {
+      requests++;
+      return answer("Bad Gateway", 502);
+    };
+    const endpoint = new Endpoint({ url: "", post }, 0, { mayAnswerTooLong: false });
+    await endpoint.ask(callsOf(100));
+    expect([requests, endpoint.isHealthy]).toEqual([2, false]);
+  });
+});

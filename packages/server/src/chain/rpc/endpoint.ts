@@ -1,0 +1,162 @@
+import { readAnswers, unanswered } from "./batchAnswer.js";
+import { type CallList, Division, type WireCall } from "./division.js";
+import { type NoAnswerError, type Poster, ResponseTooLargeError } from "./httpPoster.js";
+import { noAnswer, type RpcOutcome, RpcUnavailableError } from "./rpcOutcome.js";
+
+/** A call on its way to an answer. */
+export interface PendingCall extends WireCall {
+  /** The call changes something: its order counts, and so does each request with it. */
+  readonly isSend: boolean;
+  /** Undefined until it is answered. */
+  outcome: RpcOutcome | undefined;
+  /** The reason for which it is not answered. */
+  failure: RpcUnavailableError | undefined;
+  /** The requests with it that may have reached a node. */
+  requests: number;
+}
+
+const REST_MS = 1_000;
+const MAX_REST_MS = 30_000;
+/** A turn at an endpoint ends after failed requests of this weight, and the next turn goes on dividing. */
+const MAX_FAILURES = 12;
+/** A failed request that took this long counts as six, and is divided in the next turn. */
+const SLOW_MS = 1_000;
+const SLOW_WEIGHT = 6;
+/** An endpoint that answers nothing within this time after a failed request is away. */
+const PROBE_MS = 1_000;
+const PROBE: WireCall = {
+  id: 0,
+  name: "eth_blockNumber",
+  text: '{"jsonrpc":"2.0","id":0,"method":"eth_blockNumber","params":[]}',
+};
+
+/** One node, or a proxy before some. */
+export class Endpoint {
+  readonly poster: Poster;
+  /** Its place in the order of preference. */
+  readonly place: number;
+  readonly #mayAnswerTooLong: boolean;
+  readonly #division = new Division();
+  #failures = 0;
+  /** The end of the endpoint's rest by the monotonic clock, in ms. */
+  restsUntil = 0;
+
+  /** @param options `mayAnswerTooLong`: an answer may be too long because of what was asked. */
+  constructor(poster: Poster, place: number, { mayAnswerTooLong }: { readonly mayAnswerTooLong: boolean }) {
+    this.poster = poster;
+    this.place = place;
+    this.#mayAnswerTooLong = mayAnswerTooLong;
+  }
+
+  /** It answered its last request, or failed with calls that fail alone. */
+  get isHealthy(): boolean {
+    return this.#failures === 0;
+  }
+
+  /**
+   * Asks for calls in their order, in as few requests as the endpoint takes. A request that fails whole is divided, if the
+   * endpoint answers anything else. Each call has an outcome or a failure afterwards.
+   */
+  async ask(calls: readonly PendingCall[]): Promise<void> {
+    const { asked, resting } = this.#division.due(calls, performance.now());
+    for (const call of resting) call.failure = ofCall("the endpoint fails with this call alone, which rests");
+    let pending = asked;
+    let failures = 0;
+    let answers = false;
+    while (pending.length > 0) {
+      const list = this.#division.first(pending);
+      pending = pending.slice(list.calls);
+      const { left, failure, ms } = await this.#post(list);
+      answers ||= left.length < list.calls;
+      if (left.length === 0) continue;
+      const isSlow = ms >= SLOW_MS;
+      if (left.length === list.calls && (isSlow || isAway(failure))) answers = false;
+      answers ||= await this.#answersOther(left, failure);
+      if (!answers) {
+        fail(left, failure);
+        fail(pending, heldBack(pending, failure));
+        return this.#rest();
+      }
+      failures += isSlow ? SLOW_WEIGHT : 1;
+      const isAlone = this.#division.onFailed(left, isSlow, performance.now());
+      fail(left, left.length === 1 ? ofCall(failure.message, failure) : failure);
+      if (failures >= MAX_FAILURES) return fail(pending, heldBack(pending, failure));
+      if (!isAlone && !isSlow) pending = [...left, ...pending];
+    }
+  }
+
+  /** Posts a list. @returns the calls without an answer, and why. */
+  async #post(list: CallList<PendingCall>) {
+    const startedAt = performance.now();
+    const { outcomes, failure, requests } = await this.#request(list.list, list.list[0]?.isSend ?? false);
+    const ms = performance.now() - startedAt;
+    const isTooLong = this.#mayAnswerTooLong && failure.cause instanceof ResponseTooLargeError;
+    list.list.forEach((call, i) => {
+      call.outcome = isTooLong ? { error: failure } : outcomes[i];
+      call.requests += requests;
+    });
+    const left = list.list.filter(({ outcome }) => outcome === undefined);
+    const answered = list.list.filter(({ outcome }) => outcome !== undefined);
+    if (answered.length > 0) this.#recover();
+    const isLoneError = list.calls === 1 && answered.some(({ outcome }) => outcome && "error" in outcome);
+    this.#division.onAnswered(list, answered, isLoneError);
+    return { left, failure, ms };
+  }
+
+  async #request(calls: readonly WireCall[], isSend: boolean) {
+    const texts = calls.map(({ text }) => text);
+    try {
+      const answer = await this.poster.post(calls.length === 1 ? (texts[0] ?? "") : `[${texts.join(",")}]`);
+      const ids = calls.map(({ id }) => id);
+      const outcomes = readAnswers(answer, ids, isSend);
+      return { outcomes, failure: unanswered(answer), requests: answer.requests };
+    } catch (error) {
+      const { requests } = error as NoAnswerError;
+      return { outcomes: [], failure: noAnswer(error as NoAnswerError), requests };
+    }
+  }
+
+  /**
+   * Tells whether the endpoint answers something else than what it has just failed with. A single call that fails for the first
+   * time is not worth the question if another endpoint may be asked for it.
+   */
+  async #answersOther(calls: readonly PendingCall[], failure: RpcUnavailableError): Promise<boolean> {
+    const [first] = calls;
+    if (isAway(failure)) return false;
+    const isFirstAlone = calls.length === 1 && first !== undefined && !this.#division.isSuspect(first);
+    if (isFirstAlone && (!first.isSend || failure.sent === "no")) return false;
+    const probing = this.#request([PROBE], false).then(({ outcomes: [outcome] }) => outcome !== undefined);
+    return await Promise.race([probing, afterwards(PROBE_MS, false)]);
+  }
+
+  #recover(): void {
+    this.#failures = 0;
+    this.restsUntil = 0;
+  }
+
+  #rest(): void {
+    this.restsUntil = performance.now() + Math.min(MAX_REST_MS, REST_MS * 2 ** this.#failures++);
+  }
+}
+
+/** No connection was made. */
+function isAway({ sent, cause }: RpcUnavailableError): boolean {
+  return sent === "no" && cause !== undefined;
+}
+
+function fail(calls: readonly PendingCall[], failure: RpcUnavailableError): void {
+  for (const call of calls) call.failure = failure;
+}
+
+function ofCall(message: string, { sent, cause }: Partial<RpcUnavailableError> = {}): RpcUnavailableError {
+  return new RpcUnavailableError(message, sent ?? "unknown", { cause, isOfCall: true });
+}
+
+/** The failure of calls that were not asked after another request had failed. */
+function heldBack([first]: readonly PendingCall[], failure: RpcUnavailableError): RpcUnavailableError {
+  return first?.isSend ? new RpcUnavailableError(`not sent, after: ${failure.message}`, "no") : failure;
+}
+
+function afterwards<T>(ms: number, value: T): Promise<T> {
+  return new Promise((resolve) => setTimeout(() => resolve(value), ms).unref());
+}
