@@ -36,7 +36,10 @@ export function drawError(random: SeededRandom): CallError {
   if (kind === 2) return personality.words[random.pick(Object.keys(personality.words) as Refusal[])](VALUES);
   const reply = randomReply(random);
   const { code, message } = ("error" in reply ? reply.error : {}) as Partial<CallError>;
-  return { code: typeof code === "number" ? code : -32_000, message: String(message ?? "") };
+  return {
+    code: typeof code === "number" ? code : -32_000,
+    message: typeof message === "string" ? message : "",
+  };
 }
 
 const PLAIN_VALUES: readonly Json[] = [

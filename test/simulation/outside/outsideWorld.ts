@@ -24,6 +24,10 @@ import { replyOf } from "./replyOf.js";
 const TICK_MS = 1_000;
 /** The store is read this often, in ms. */
 const STORE_MS = 5_000;
+/** After the last change that a behaviour makes, in ms. */
+const CALM_MS = 3_000;
+/** For this long after all else is done, the world goes on with what a behaviour names, or with what broke a law, in ms. */
+const AFTERMATH_MS = 8_000;
 /** Part of a world's length over which users spread their submissions. */
 const BUSY_MS = 24_000;
 
@@ -99,8 +103,11 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   });
   chain.onTaken((wrapper) => ledger.onTaken(wrapper));
   chain.onBlock((block) => liveness.onBlock(block));
+  const isDone = ({ innerHash, lines }: UserSubmission) =>
+    lines.length > 0 && chain.blockOf(innerHash) !== undefined;
+  const isTroubled = ({ user }: UserSubmission) => !honesty.isHonest(user);
+  let settledAt: number | undefined;
   return {
-    liveness,
     onLine(submission: UserSubmission) {
       safety.onLine(submission);
       if (submission.lines.at(-1)?.success === true) liveness.onSuccess(submission);
@@ -113,13 +120,18 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
       submissions = all;
       safety.onStored(await world.readStore(), clock.now(), isAtEnd);
     },
-    /** Everything is executed, every user has a line, and no behaviour comes any more. */
-    isOver: (users: Users) =>
-      users.areDone &&
-      behaviours.every(({ from, to }) => clock.now() > (to ?? from) + 3_000) &&
-      users.submissions.every(
-        ({ innerHash, lines }) => lines.length > 0 && chain.blockOf(innerHash) !== undefined,
-      ),
+    /** Nothing that the laws ask for is open any more, and no behaviour comes or goes. */
+    isOver(users: Users) {
+      const isSettled = users.areDone && users.submissions.every((one) => isDone(one) || isTroubled(one));
+      const isCalm = behaviours.every(({ from, to }) => clock.now() > (to ?? from) + CALM_MS);
+      if (!isSettled || !isCalm) settledAt = undefined;
+      else settledAt ??= clock.now();
+      const begun = Math.min(
+        settledAt ?? Number.POSITIVE_INFINITY,
+        violations.list[0]?.at ?? Number.POSITIVE_INFINITY,
+      );
+      return clock.now() - begun >= (users.submissions.every(isDone) ? 0 : AFTERMATH_MS);
+    },
   };
 }
 
