@@ -11,7 +11,7 @@ type Family = (typeof FAMILIES)[number];
 const WEIGHTS: Readonly<Record<Frame["honest"], Readonly<Record<Family, number>>>> = {
   "most senders": { transport: 3, call: 3, sender: 4, chain: 0, host: 0 },
   "an endpoint": { transport: 4, call: 5, sender: 2, chain: 0, host: 1 },
-  "the end": { transport: 3, call: 3, sender: 1, chain: 2, host: 3 },
+  "the end": { transport: 3, call: 3, sender: 1, chain: 2, host: 5 },
   nothing: { transport: 4, call: 4, sender: 1, chain: 1, host: 2 },
 };
 
@@ -84,7 +84,7 @@ function drawFarewell(
   { endpoints, honest }: Frame,
 ): Behaviour[] {
   if (to === null || subject.endpoint === undefined || endpoints < 2 || honest === "the end") return [];
-  if (!random.chance(0.3)) return [];
+  if (!random.chance(0.5)) return [];
   const does = { deed: "no connection", code: "ECONNREFUSED" } as const;
   return [
     {

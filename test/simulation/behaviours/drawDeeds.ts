@@ -8,26 +8,34 @@ const drawWhen = (random: SeededRandom): When => random.pick(["before", "after"]
 
 type Draw<D> = (random: SeededRandom) => D;
 
-const TRANSPORT: readonly Draw<TransportDeed>[] = [
+/** A draw as often as its weight among the others. */
+function weighted<D>(...draws: readonly (readonly [weight: number, draw: Draw<D>])[]): readonly Draw<D>[] {
+  return draws.flatMap(([weight, draw]) => Array<Draw<D>>(weight).fill(draw));
+}
+
+const NO_CONNECTION = weighted<TransportDeed>([
+  2,
   (random) => ({ deed: "no connection", code: drawConnectError(random) }),
-  (random) => ({ deed: "reset", when: drawWhen(random), keptOnly: random.chance(0.5) }),
-  (random) => ({ deed: "hang", when: drawWhen(random) }),
-  (random) => ({ deed: "status", when: drawWhen(random), ...drawPage(random) }),
-  (random) => ({
-    ...{
-      deed: "one error",
-      when: drawWhen(random),
-      status: random.chance(0.5) ? 200 : random.pick(STATUSES),
-    },
-    ...{ error: drawError(random), id: random.pick([null, null, 0, "x"]) },
-  }),
-  (random) => ({ deed: "cut", share: random.next() }),
-  () => ({ deed: "twice" }),
-  () => ({ deed: "another order" }),
-  (random) => ({ deed: "foreign ids", by: random.pick([1, 100, -1]) }),
-  (random) => ({ deed: "missing answers", share: random.pick([0.2, 0.5, 1]) }),
-  (random) => ({ deed: "slow", ms: random.pick([200, 1_000, 4_000, 6_000]) }),
-];
+]);
+/** A proxy has read the request for these. */
+const HAS_READ = weighted<TransportDeed>(
+  [2, (random) => ({ deed: "reset", when: drawWhen(random), keptOnly: random.chance(0.5) })],
+  [1, (random) => ({ deed: "hang", when: drawWhen(random) })],
+  [2, (random) => ({ deed: "status", when: drawWhen(random), ...drawPage(random) })],
+  [3, drawOneError],
+  [1, (random) => ({ deed: "cut", share: random.next() })],
+  [1, () => ({ deed: "twice" })],
+  [1, () => ({ deed: "another order" })],
+  [1, (random) => ({ deed: "foreign ids", by: random.pick([1, 100, -1]) })],
+  [1, (random) => ({ deed: "missing answers", share: random.pick([0.2, 0.5, 1]) })],
+  [1, (random) => ({ deed: "slow", ms: random.pick([200, 1_000, 4_000, 6_000]) })],
+);
+
+function drawOneError(random: SeededRandom): TransportDeed {
+  const status = random.chance(0.5) ? 200 : random.pick(STATUSES);
+  const id = random.pick([null, null, null, 0, "x"]);
+  return { deed: "one error", when: drawWhen(random), status, error: drawError(random), id };
+}
 
 function drawPage(random: SeededRandom): { readonly status: number; readonly body: string } {
   if (random.chance(0.5)) return gatewayPage(random);
@@ -47,32 +55,52 @@ function drawPage(random: SeededRandom): { readonly status: number; readonly bod
 /** The deeds of the transport that need to have read a request do not refuse connections. */
 export function drawTransport(random: SeededRandom, { method, sender, moreThan }: Subject): TransportDeed {
   const hasRead = method !== undefined || sender !== undefined || moreThan !== undefined;
-  return random.pick(hasRead ? TRANSPORT.slice(1) : TRANSPORT)(random);
+  return random.pick(hasRead ? HAS_READ : [...NO_CONNECTION, ...HAS_READ])(random);
 }
 
-const MEMBERS = [
-  ...["blockHash", "blockNumber", "status", "gasUsed", "hash", "timestamp", "number", "transactions"],
-  ...["nonce", "from", "to", "input", "parentHash"],
-];
+const RECEIPT = ["blockHash", "blockNumber", "status", "gasUsed"];
+const BLOCK = ["hash", "number", "timestamp", "transactions", "parentHash"];
+const TRANSACTION = ["blockNumber", "hash", "from", "nonce", "to", "input"];
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  eth_getTransactionReceipt: RECEIPT,
+  eth_getBlockByNumber: BLOCK,
+  eth_getTransactionByHash: TRANSACTION,
+};
+const ANY_MEMBER = [...new Set([...RECEIPT, ...RECEIPT, ...BLOCK, ...TRANSACTION])];
 
-const CALLS: readonly Draw<CallDeed>[] = [
-  (random) => ({ deed: "result", when: drawWhen(random), value: drawValue(random) }),
-  (random) => ({ deed: "error", when: drawWhen(random), error: drawError(random) }),
-  (random) => ({
-    ...{ deed: "member", name: random.pick(MEMBERS) },
-    ...(random.chance(0.8) && { value: random.chance(0.6) ? null : drawValue(random) }),
-  }),
-  (random) => ({ deed: "behind", blocks: random.pick([1, 2, 5, 10, 20, 40, 60]) }),
-  (random) => ({ deed: "another fork", blocks: random.pick([1, 2, 3, 10]) }),
-  (random) => ({
-    ...{ deed: "pruned", blocks: random.pick([2, 6, 8, 16, 64]) },
-    what: random.pick(["states", "blocks"]),
-  }),
-  (random) => ({ deed: "block times", seconds: random.pick([-3_600, -60, -15, 15, 60, 3_600, 86_400]) }),
-];
+function drawCallError(random: SeededRandom): CallDeed {
+  return { deed: "error", when: drawWhen(random), error: drawError(random) };
+}
 
-export function drawCall(random: SeededRandom, { unknown }: Subject): CallDeed {
-  return random.pick(unknown === true ? CALLS.slice(0, 2) : CALLS)(random);
+/** The deeds of a node that answers one sender's calls. */
+const callsOf = ({ method = "" }: Subject) =>
+  weighted<CallDeed>(
+    [2, (random) => ({ deed: "result", when: drawWhen(random), value: drawValue(random) })],
+    [2, drawCallError],
+    [2, (random) => drawMember(random, MEMBERS[method] ?? ANY_MEMBER)],
+  );
+
+/** The deeds of a node that is wrong about the chain. */
+const VIEWS = weighted<CallDeed>(
+  [2, (random) => ({ deed: "behind", blocks: random.pick([1, 3, 10, 20, 40, 60, 90]) })],
+  [1, (random) => ({ deed: "another fork", blocks: random.pick([1, 2, 3, 10]) })],
+  [2, drawPruned],
+  [2, (random) => ({ deed: "block times", seconds: random.pick([-3_600, -60, -15, 15, 60, 3_600, 86_400]) })],
+);
+
+function drawMember(random: SeededRandom, names: readonly string[]): CallDeed {
+  const value = random.chance(0.6) ? null : drawValue(random);
+  return { deed: "member", name: random.pick(names), ...(random.chance(0.8) && { value }) };
+}
+
+function drawPruned(random: SeededRandom): CallDeed {
+  return { deed: "pruned", blocks: random.pick([2, 6, 8, 16, 64]), what: random.pick(["states", "blocks"]) };
+}
+
+export function drawCall(random: SeededRandom, subject: Subject): CallDeed {
+  if (subject.unknown === true) return drawCallError(random);
+  const isAboutOne = subject.sender !== undefined || subject.block !== undefined;
+  return random.pick(isAboutOne ? callsOf(subject) : [...callsOf(subject), ...VIEWS])(random);
 }
 
 /** Draws a deed of pools and blocks with a sender's wrappers, or of the sender beside the service. */
@@ -103,17 +131,18 @@ export function drawChainDeed(random: SeededRandom, { reorgDepth, keys }: Frame)
   ])(random);
 }
 
-const STEPS_MS = [-3_600_000, -60_000, -2_000, 2_000, 60_000, 720_000, 3_600_000, 302_400_000];
+const STEPS_MS = [-3_600_000, -60_000, -2_000, 2_000, 60_000, 720_000, 3_600_000, 302_400_000, 302_400_000];
 
 export function drawHostDeed(random: SeededRandom, { replicas }: Frame): HostDeed {
   const replica = random.between(0, replicas - 1);
-  return random.pick<Draw<HostDeed>>([
-    () => ({ deed: "kill", replica }),
-    () => ({ deed: "freeze", replica }),
-    () => ({ deed: "clock step", replica, ms: random.pick(STEPS_MS) }),
-    () => ({ deed: "end sessions" }),
-    () => ({ deed: "read-only" }),
-    () => ({ deed: "slow database", ms: random.pick([5, 20, 100]) }),
-    () => ({ deed: "database clock step", ms: random.pick(STEPS_MS) }),
-  ])(random);
+  const deeds = weighted<HostDeed>(
+    [1, () => ({ deed: "kill", replica })],
+    [1, () => ({ deed: "freeze", replica })],
+    [3, () => ({ deed: "clock step", replica, ms: random.pick(STEPS_MS) })],
+    [1, () => ({ deed: "end sessions" })],
+    [1, () => ({ deed: "read-only" })],
+    [1, () => ({ deed: "slow database", ms: random.pick([5, 20, 100]) })],
+    [2, () => ({ deed: "database clock step", ms: random.pick(STEPS_MS) })],
+  );
+  return random.pick(deeds)(random);
 }

@@ -34,14 +34,14 @@ export function drawSender(random: SeededRandom, { senders, submissions }: Frame
 /** Lists that are too long, or look-ups of what no node has: subjects that cost nobody anything. */
 function drawTolerable(random: SeededRandom): Subject {
   const kind = random.between(0, 3);
-  if (kind === 0) return { method: random.pick(LOOK_UPS), unknown: true };
+  if (kind <= 1) return { method: random.pick(LOOK_UPS), unknown: true };
   const moreThan = random.pick([1, 2, 3, 5, 8, 20]);
-  return kind === 1 ? { moreThan, method: random.pick(METHODS) } : { moreThan };
+  return kind === 2 ? { moreThan, method: random.pick(METHODS) } : { moreThan };
 }
 
 /** The subject of a deed that strikes requests or calls. */
 export function drawSubject(random: SeededRandom, frame: Frame): Subject {
-  const isAboutSender = frame.honest === "most senders" ? random.chance(0.7) : random.chance(0.25);
+  const isAboutSender = frame.honest === "most senders" ? random.chance(0.6) : random.chance(0.25);
   const isEverywhere = frame.honest === "most senders" && random.chance(0.6);
   const endpoint = isEverywhere ? undefined : drawEndpoint(random, frame);
   const place = endpoint === undefined ? {} : { endpoint };

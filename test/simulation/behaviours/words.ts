@@ -25,12 +25,27 @@ const HOSTED: readonly CallError[] = [
   { code: -32_700, message: "parse error" },
   { code: 403, message: "access denied: blocked by policy" },
 ];
+/** The reasons that validators name for a refusal (D7), most of which no later block changes. */
+const RULES = [
+  ...["TARGET_NOT_ALLOWED", "SELECTOR_NOT_ALLOWED", "INSUFFICIENT_BALANCE", "GAS_LIMIT_TOO_LOW"],
+  ...[
+    "WRAPPER_GAS_LIMIT_TOO_LOW",
+    "WAIVER_NOT_REGISTERED",
+    "NONCE_TOO_LOW",
+    "NONCE_GAP",
+    "WRAPPER_NONCE_GAP",
+  ],
+];
 const VALUES = { nonce: "3", expected: "7", hash: "0x" };
 
 /** An error with words of a real node or gateway, or of a dictionary. */
 export function drawError(random: SeededRandom): CallError {
-  const kind = random.between(0, 3);
+  const kind = random.between(0, 4);
   if (kind === 0) return random.pick(HOSTED);
+  if (kind === 4) {
+    const reason = random.pick(RULES);
+    return { code: -32_000, message: `refused: ${reason}`, data: { reason } };
+  }
   const personality = random.pick(PERSONALITIES);
   if (kind === 1) return random.pick(personality.troubles);
   if (kind === 2) return personality.words[random.pick(Object.keys(personality.words) as Refusal[])](VALUES);
