@@ -7,19 +7,33 @@ import { CALM_MS, type Frame } from "./frame.js";
 const FAMILIES = ["transport", "call", "sender", "chain", "host"] as const;
 type Family = (typeof FAMILIES)[number];
 
+const FAREWELL = ", farewell";
+
 /** How often each family is drawn, by the part of the world that stays honest. */
 const WEIGHTS: Readonly<Record<Frame["honest"], Readonly<Record<Family, number>>>> = {
   "most senders": { transport: 3, call: 3, sender: 4, chain: 0, host: 0 },
   "an endpoint": { transport: 4, call: 5, sender: 2, chain: 0, host: 1 },
   "the end": { transport: 3, call: 3, sender: 1, chain: 2, host: 5 },
-  nothing: { transport: 4, call: 4, sender: 1, chain: 1, host: 2 },
+  nothing: { transport: 3, call: 5, sender: 1, chain: 1, host: 2 },
 };
 
 /** Draws the behaviours of a world. Each has streams of its own, by its name. */
 export function drawBehaviours(seed: number, frame: Frame): Behaviour[] {
   const random = new SeededRandom(seed, "number of behaviours");
-  const count = random.pick([1, 1, 1, 2, 2, 2, 3, 3, 4, 6]);
-  return Array.from({ length: count }, (_, i) => drawBehaviour(seed, `behaviour ${i + 1}`, frame)).flat();
+  const count = random.pick([1, 1, 1, 1, 1, 2, 2, 2, 3, 5]);
+  const drawn = Array.from({ length: count }, (_, i) =>
+    drawBehaviour(seed, `behaviour ${i + 1}`, frame),
+  ).flat();
+  return drawn.filter(
+    (one, i) => !isFarewell(one) || drawn.findIndex((other) => isSameFarewell(one, other)) === i,
+  );
+}
+
+const isFarewell = ({ name }: Behaviour) => name.endsWith(FAREWELL);
+
+/** An endpoint goes away for good once at most. */
+function isSameFarewell(one: Behaviour, other: Behaviour): boolean {
+  return isFarewell(other) && one.subject.endpoint === other.subject.endpoint;
 }
 
 function drawBehaviour(seed: number, name: string, frame: Frame): Behaviour[] {
@@ -72,7 +86,7 @@ function drawFamily(random: SeededRandom, { honest }: Frame): Family {
 function drawEnd(random: SeededRandom, from: number, does: Deed, { honest, replicas }: Frame): number | null {
   const lasts = random.next();
   const end =
-    lasts < 0.25 ? from + random.between(50, 1_500) : Math.min(CALM_MS, from + random.between(2_000, 18_000));
+    lasts < 0.25 ? from + random.between(50, 1_500) : Math.min(CALM_MS, from + random.between(2_000, 21_000));
   const mayLast = !isHost(does) || does.deed.includes("clock step") || (does.deed === "kill" && replicas > 1);
   return lasts > 0.5 && honest !== "the end" && mayLast && does.deed !== "halt" ? null : end;
 }
@@ -88,7 +102,7 @@ function drawFarewell(
   const does = { deed: "no connection", code: "ECONNREFUSED" } as const;
   return [
     {
-      name: `${name}, farewell`,
+      name: name + FAREWELL,
       from: to,
       to: null,
       share: 1,

@@ -82,7 +82,7 @@ const callsOf = ({ method = "" }: Subject) =>
 
 /** The deeds of a node that is wrong about the chain. */
 const VIEWS = weighted<CallDeed>(
-  [2, (random) => ({ deed: "behind", blocks: random.pick([1, 3, 10, 20, 40, 60, 90]) })],
+  [3, (random) => ({ deed: "behind", blocks: random.pick([1, 3, 10, 20, 40, 60, 90]) })],
   [1, (random) => ({ deed: "another fork", blocks: random.pick([1, 2, 3, 10]) })],
   [2, drawPruned],
   [2, (random) => ({ deed: "block times", seconds: random.pick([-3_600, -60, -15, 15, 60, 3_600, 86_400]) })],
@@ -115,20 +115,21 @@ export function drawSendersDeed(random: SeededRandom): ChainDeed {
 
 /** Draws a deed that strikes the whole chain or a key. */
 export function drawChainDeed(random: SeededRandom, { reorgDepth, keys }: Frame): ChainDeed {
-  return random.pick<Draw<ChainDeed>>([
-    () => ({ deed: "forget" }),
-    () => ({ deed: "evict", everyMs: random.pick([100, 1_000, 5_000]) }),
-    () => ({
-      ...{
-        deed: "reorg",
-        depth: random.chance(0.8) ? random.between(1, Math.max(1, reorgDepth)) : random.between(3, 12),
-      },
-      keepsPools: random.chance(0.6),
-    }),
-    () => ({ deed: "halt" }),
-    () => ({ deed: "chain times", seconds: random.pick([15, 60, 3_600]) }),
-    () => ({ deed: "foreign use", waiver: random.between(0, keys - 1) }),
-  ])(random);
+  const deeds = weighted<ChainDeed>(
+    [2, () => ({ deed: "forget" })],
+    [2, () => ({ deed: "evict", everyMs: random.pick([100, 1_000, 5_000]) })],
+    [reorgDepth, () => drawReorg(random, random.between(1, reorgDepth))],
+    // Deeper than the service reckons with: its lanes may stop.
+    [1, () => drawReorg(random, random.between(reorgDepth + 1, 12))],
+    [2, () => ({ deed: "halt" })],
+    [2, () => ({ deed: "chain times", seconds: random.pick([15, 60, 3_600]) })],
+    [1, () => ({ deed: "foreign use", waiver: random.between(0, keys - 1) })],
+  );
+  return random.pick(deeds)(random);
+}
+
+function drawReorg(random: SeededRandom, depth: number): ChainDeed {
+  return { deed: "reorg", depth, keepsPools: random.chance(0.6) };
 }
 
 const STEPS_MS = [-3_600_000, -60_000, -2_000, 2_000, 60_000, 720_000, 3_600_000, 302_400_000, 302_400_000];

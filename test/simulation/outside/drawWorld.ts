@@ -45,7 +45,7 @@ function drawHonestPart(random: SeededRandom, endpoints: number): HonestPart {
       "an endpoint",
       "an endpoint",
     ] as const),
-    ...(["the end", "the end", "the end", "nothing"] as const),
+    ...(["the end", "the end", "the end", "nothing", "nothing"] as const),
   ]);
   return part === "an endpoint" && endpoints === 1 ? "most senders" : part;
 }
