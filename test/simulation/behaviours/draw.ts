@@ -1,8 +1,8 @@
 import { SeededRandom } from "../../support/seededRandom.js";
-import { type Behaviour, type Deed, isHost, type Subject } from "./behaviour.js";
+import { type Behaviour, type Deed, isCall, isHost, isTransport, type Subject } from "./behaviour.js";
 import { drawCall, drawChainDeed, drawHostDeed, drawSendersDeed, drawTransport } from "./drawDeeds.js";
 import { drawEndpoint, drawSender, drawSubject } from "./drawSubject.js";
-import { CALM_MS, type Frame } from "./frame.js";
+import { CALM_MS, type Frame, namedSenders } from "./frame.js";
 
 const FAMILIES = ["transport", "call", "sender", "chain", "host"] as const;
 type Family = (typeof FAMILIES)[number];
@@ -41,15 +41,34 @@ function drawBehaviour(seed: number, name: string, frame: Frame): Behaviour[] {
   const { subject, does } = drawDeed(random, frame);
   const from = random.between(0, 12_000);
   const to = drawEnd(random, from, does, frame);
-  const behaviour: Behaviour = {
-    name,
-    from,
-    to,
-    share: random.chance(0.6) ? 1 : 0.1 + 0.8 * random.next(),
-    subject,
-    does,
-  };
-  return [behaviour, ...drawFarewell(random, behaviour, frame)];
+  const share = random.chance(0.6) ? 1 : 0.1 + 0.8 * random.next();
+  const behaviour: Behaviour = { name, from, to, share, subject, does };
+  return [
+    behaviour,
+    ...drawCompanion(random, behaviour),
+    ...drawCrowd(random, behaviour, frame),
+    ...drawFarewell(random, behaviour, frame),
+  ];
+}
+
+/** The same subject misbehaves in a second way, now and then, during the same time. */
+function drawCompanion(random: SeededRandom, { name, subject, does, from, to }: Behaviour): Behaviour[] {
+  if (!(isTransport(does) || isCall(does)) || !random.chance(0.3)) return [];
+  const isOfList = subject.moreThan !== undefined || subject.unknown === true;
+  const second = isOfList || random.chance(0.5) ? drawTransport(random, subject) : drawCall(random, subject);
+  return [{ name: `${name}, companion`, from, to, share: random.pick([0.3, 0.5, 1]), subject, does: second }];
+}
+
+/** Other senders meet, or do, the same. */
+function drawCrowd(random: SeededRandom, { name, subject, ...rest }: Behaviour, frame: Frame): Behaviour[] {
+  const { sender } = subject;
+  if (sender === undefined || !random.chance(0.3)) return [];
+  const others = namedSenders(frame).filter((one) => one !== sender);
+  return others.map((one) => ({
+    name: `${name} of user ${one}`,
+    ...rest,
+    subject: { ...subject, sender: one },
+  }));
 }
 
 function drawDeed(random: SeededRandom, frame: Frame): { readonly subject: Subject; readonly does: Deed } {

@@ -1,6 +1,6 @@
 import type { SeededRandom } from "../../support/seededRandom.js";
 import type { Subject } from "./behaviour.js";
-import type { Frame } from "./frame.js";
+import { type Frame, namedSenders } from "./frame.js";
 
 const METHODS = [
   "eth_sendRawTransaction",
@@ -24,9 +24,9 @@ export function drawEndpoint(
 }
 
 /** A sender, perhaps with one InnerTx, perhaps with its first wrapper alone. */
-export function drawSender(random: SeededRandom, { senders, submissions }: Frame): Subject {
-  // The other half of the senders is honest in every world.
-  const sender = random.between(1, Math.ceil(senders / 2));
+export function drawSender(random: SeededRandom, frame: Frame): Subject {
+  const { submissions } = frame;
+  const sender = random.pick(namedSenders(frame));
   if (random.chance(0.5)) return { sender };
   const nonce = random.between(0, Math.min(submissions - 1, 4));
   return { sender, nonce, ...(random.chance(0.3) && { firstWrapper: true }) };

@@ -24,3 +24,8 @@ export type HonestPart = (typeof HONEST_PARTS)[number];
 
 /** Behaviours that do not last for good end by this time, in ms. */
 export const CALM_MS = 22_000;
+
+/** The senders that behaviours may name. The others are honest in every world. */
+export function namedSenders({ senders }: Pick<Frame, "senders">): number[] {
+  return Array.from({ length: Math.ceil(senders / 2) }, (_, i) => i + 1);
+}
