@@ -86,7 +86,7 @@ const unsupported = fc.record({
 export const ENCODING_LAWS: readonly Law[] = [
   law(
     "viem and ethers decode the protocol's encoding to the same fields and the same hash",
-    { cases: 6_000 },
+    { cases: 3_500 },
     signed(ORACLE_DOMAIN),
     ({ tx, signature }) => {
       const raw = encodeTransaction(tx, signature);
@@ -97,7 +97,7 @@ export const ENCODING_LAWS: readonly Law[] = [
   ),
   law(
     "viem and ethers encode the same bytes as the protocol, which decodes them to the same fields",
-    { cases: 6_000 },
+    { cases: 3_500 },
     signed(ORACLE_DOMAIN),
     ({ tx, signature }) => {
       const ours = bytesToHex(encodeTransaction(tx, signature));

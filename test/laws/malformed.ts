@@ -107,7 +107,7 @@ const rules = {
 export const MALFORMED_LAWS: readonly Law[] = [
   law(
     "the protocol rejects all that viem or ethers reject as malformed, and they decode all that it accepts to the same fields",
-    { cases: 10_000 },
+    { cases: 6_000 },
     mutated(ORACLE_DOMAIN),
     (raw) => {
       const tx = accepted(() => decodeTransaction(raw));
@@ -140,7 +140,7 @@ export const MALFORMED_LAWS: readonly Law[] = [
   }),
   law(
     "a transaction with one item in a non-canonical form is refused as NON_CANONICAL_RLP",
-    { cases: 6_000 },
+    { cases: 4_000 },
     fc.record({ raw: rawOf(WHOLE_DOMAIN), fault: fc.constantFrom(...FAULTS), at: fc.nat({ max: 1_000 }) }),
     ({ raw, fault, at }) => {
       strictEqual(
@@ -149,7 +149,7 @@ export const MALFORMED_LAWS: readonly Law[] = [
       );
     },
   ),
-  law("a decoder throws only ProtocolError, for any bytes", { cases: 8_000 }, anyBytes, (raw) => {
+  law("a decoder throws only ProtocolError, for any bytes", { cases: 5_000 }, anyBytes, (raw) => {
     const inner = accepted(() => decodeInnerTx(raw));
     strictEqual(inner === undefined, accepted(() => parseInnerTx(bytesToHex(raw))) === undefined);
     if (inner !== undefined) accepted(() => assertInnerTx(inner, rules));

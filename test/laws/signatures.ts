@@ -49,7 +49,7 @@ const innerTxAndKey = fc.record({ tx: transaction(WHOLE_DOMAIN).filter(isProtect
 export const SIGNATURE_LAWS: readonly Law[] = [
   law(
     "viem and ethers compute the same hash and recover the same sender",
-    { cases: 900, recovers: true },
+    { cases: 500, recovers: true },
     txAndKey,
     async ({ tx, key }) => {
       const signed = signTransaction(tx, key);
@@ -65,7 +65,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   ),
   law(
     "viem and ethers sign the same bytes, and the protocol recovers their signer",
-    { cases: 600, recovers: true },
+    { cases: 300, recovers: true },
     txAndKey,
     async ({ tx, key }) => {
       const raw = bytesToHex(signTransaction(tx, key).raw);
@@ -78,7 +78,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   ),
   law(
     "any r and s recover to the same sender, or to none, as in viem and ethers",
-    { cases: 700, recovers: true },
+    { cases: 400, recovers: true },
     fc.record({ tx: transaction(ORACLE_DOMAIN), signature }),
     async ({ tx, signature }) => {
       const hash = bytesToHex(signingHash(tx));
@@ -102,7 +102,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   ),
   law(
     "a mutated signed transaction is refused, or has another sender",
-    { cases: 4_000, recovers: true },
+    { cases: 1_000, recovers: true },
     fc.record({ signed: innerTxAndKey, mutate: mutation }),
     ({ signed: { tx, key }, mutate }) => {
       const { raw } = signTransaction(tx, key);
@@ -120,7 +120,7 @@ export const SIGNATURE_LAWS: readonly Law[] = [
   ),
   law(
     "other fields under the same signature have another sender",
-    { cases: 2_000, recovers: true },
+    { cases: 600, recovers: true },
     fc.record({ signed: innerTxAndKey, other: transaction(WHOLE_DOMAIN).filter(isProtected) }),
     ({ signed: { tx, key }, other }) => {
       const signed = signTransaction(tx, key);

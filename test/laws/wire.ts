@@ -113,7 +113,7 @@ function literalVerdict(targets: readonly AllowedTarget[], to: Uint8Array, data:
 }
 
 export const WIRE_LAWS: readonly Law[] = [
-  law("a parser of the wire throws only its own error, for any JSON", { cases: 4_000 }, anyJson, (json) => {
+  law("a parser of the wire throws only its own error, for any JSON", { cases: 2_500 }, anyJson, (json) => {
     throwsOnly(() => parseSubmitRequest(json, 100), ProtocolError);
     throwsOnly(() => parseWait(json), ProtocolError);
     throwsOnly(() => parseResultLine(json), WireError);
