@@ -4,11 +4,13 @@
 # everything at the end.
 #
 #   npm run build && bash docs/governance.sh
+#
+# COMMANDS names another program for all commands but those that start the chain and the service.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=packages/cli/bin/gas-waiver.mjs
-gas_waiver() { node $program "$@"; }
+gas_waiver() { ${COMMANDS:-node $program} "$@"; }
 
 folder=$(mktemp -d)
 mkfifo "$folder/chain.out" "$folder/service.out"

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Transaction } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ChildProgram } from "./support/childProgram.js";
+import { type CommandLineScript, commandLineScript } from "./support/commandLineScript.js";
 import { processesWith, root } from "./support/program.js";
 import { account, TOKEN, token } from "./support/user.js";
 
@@ -30,14 +31,20 @@ describe("the transactions of the walk-through", () => {
 
 describe.skipIf(!hasBash)("the walk-through of governance", () => {
   let program: ChildProgram;
+  let commands: CommandLineScript;
   let steps: string[] = [];
   beforeAll(async () => {
-    program = new ChildProgram([script], { command: "bash" });
+    commands = await commandLineScript();
+    const env = { COMMANDS: join(commands.folder, "gas-waiver") };
+    program = new ChildProgram([script], { command: "bash", env });
     const { status } = await program.ended;
     expect(status, program.output).toBe(0);
     steps = program.output.split(/^== \d+\. /m).slice(1);
   }, 180_000);
-  afterAll(() => program?.end());
+  afterAll(async () => {
+    await program?.end();
+    commands?.close();
+  });
 
   const waiver = account(12).address;
   /** The service's result lines in a step. */

@@ -7,6 +7,7 @@ import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { useTestPostgres } from "../../../packages/server/test/support/testStore.js";
 import { type CommandLine, gasWaiver } from "../../support/commandLine.js";
+import { type CommandLineScript, commandLineScript } from "../../support/commandLineScript.js";
 import { freshFolder } from "../../support/freshFolder.js";
 import { root } from "../../support/program.js";
 import { account } from "../../support/user.js";
@@ -27,9 +28,12 @@ class Reader {
   /** Values in the documents, and their replacements in this test. */
   readonly replacements = new Map<string, string>();
   readonly #databaseUrl: string;
+  readonly #programs: string;
 
-  constructor(databaseUrl: string) {
+  /** @param programs a folder with `gas-waiver`. */
+  constructor(databaseUrl: string, programs: string) {
     this.#databaseUrl = databaseUrl;
+    this.#programs = programs;
     symlinkSync(join(root, "node_modules"), join(this.folder, "node_modules"));
     // At the rate of a key, all recipients would take most of a minute.
     this.replacements.set("RECIPIENTS = 5_000", "RECIPIENTS = 150");
@@ -62,7 +66,7 @@ class Reader {
       cwd: this.folder,
       timeout: LONGEST_MS,
       env: {
-        PATH: `${join(root, "node_modules", ".bin")}:${process.env.PATH ?? ""}`,
+        PATH: `${this.#programs}:${process.env.PATH ?? ""}`,
         DATABASE_URL: this.#databaseUrl,
         GAS_WAIVER_ADMIN_TOKEN: ADMIN_TOKEN,
       },
@@ -106,16 +110,19 @@ export function describePrograms(pattern: RegExp): void {
   let chain: Devnet;
   let service: CommandLine;
   let reader: Reader;
+  let commands: CommandLineScript;
   beforeAll(async () => {
+    commands = await commandLineScript();
     const databaseUrl = await databases.createDatabase();
     chain = await createDevnet({ blockTimeMs: 100 });
     const { url } = await chain.listen({ port: 0 });
-    reader = new Reader(databaseUrl);
+    reader = new Reader(databaseUrl, commands.folder);
     service = await startService(reader, url, databaseUrl);
   });
   afterAll(async () => {
     await service?.end();
     await chain?.close();
+    commands?.close();
   });
 
   /** Waits until the service is ready: the programs of a page may have drained the lane and opened it again. */
