@@ -18,23 +18,24 @@ const NO_CONNECTION = weighted<TransportDeed>([
   (random) => ({ deed: "no connection", code: drawConnectError(random) }),
 ]);
 /** A proxy has read the request for these. */
-const HAS_READ = weighted<TransportDeed>(
-  [2, (random) => ({ deed: "reset", when: drawWhen(random), keptOnly: random.chance(0.5) })],
-  [1, (random) => ({ deed: "hang", when: drawWhen(random) })],
-  [2, (random) => ({ deed: "status", when: drawWhen(random), ...drawPage(random) })],
-  [3, drawOneError],
-  [1, (random) => ({ deed: "cut", share: random.next() })],
-  [1, () => ({ deed: "twice" })],
-  [1, () => ({ deed: "another order" })],
-  [1, (random) => ({ deed: "foreign ids", by: random.pick([1, 100, -1]) })],
-  [1, (random) => ({ deed: "missing answers", share: random.pick([0.2, 0.5, 1]) })],
-  [1, (random) => ({ deed: "slow", ms: random.pick([200, 1_000, 4_000, 6_000]) })],
-);
+const hasRead = ({ method }: Subject) =>
+  weighted<TransportDeed>(
+    [3, (random) => ({ deed: "reset", when: drawWhen(random), keptOnly: random.chance(0.6) })],
+    [1, (random) => ({ deed: "hang", when: drawWhen(random) })],
+    [2, (random) => ({ deed: "status", when: drawWhen(random), ...drawPage(random) })],
+    [3, (random) => drawOneError(random, method)],
+    [1, (random) => ({ deed: "cut", share: random.next() })],
+    [1, () => ({ deed: "twice" })],
+    [1, () => ({ deed: "another order" })],
+    [1, (random) => ({ deed: "foreign ids", by: random.pick([1, 100, -1]) })],
+    [1, (random) => ({ deed: "missing answers", share: random.pick([0.2, 0.5, 1]) })],
+    [1, (random) => ({ deed: "slow", ms: random.pick([200, 1_000, 4_000, 6_000]) })],
+  );
 
-function drawOneError(random: SeededRandom): TransportDeed {
+function drawOneError(random: SeededRandom, method: string | undefined): TransportDeed {
   const status = random.chance(0.5) ? 200 : random.pick(STATUSES);
   const id = random.pick([null, null, null, 0, "x"]);
-  return { deed: "one error", when: drawWhen(random), status, error: drawError(random), id };
+  return { deed: "one error", when: drawWhen(random), status, error: drawError(random, method), id };
 }
 
 function drawPage(random: SeededRandom): { readonly status: number; readonly body: string } {
@@ -53,9 +54,10 @@ function drawPage(random: SeededRandom): { readonly status: number; readonly bod
 }
 
 /** The deeds of the transport that need to have read a request do not refuse connections. */
-export function drawTransport(random: SeededRandom, { method, sender, moreThan }: Subject): TransportDeed {
-  const hasRead = method !== undefined || sender !== undefined || moreThan !== undefined;
-  return random.pick(hasRead ? HAS_READ : [...NO_CONNECTION, ...HAS_READ])(random);
+export function drawTransport(random: SeededRandom, subject: Subject): TransportDeed {
+  const { method, sender, moreThan } = subject;
+  const isRead = method !== undefined || sender !== undefined || moreThan !== undefined;
+  return random.pick([...(isRead ? [] : NO_CONNECTION), ...hasRead(subject)])(random);
 }
 
 const RECEIPT = ["blockHash", "blockNumber", "status", "gasUsed"];
@@ -68,16 +70,16 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 const ANY_MEMBER = [...new Set([...RECEIPT, ...RECEIPT, ...BLOCK, ...TRANSACTION])];
 
-function drawCallError(random: SeededRandom): CallDeed {
-  return { deed: "error", when: drawWhen(random), error: drawError(random) };
+function drawCallError(random: SeededRandom, method?: string): CallDeed {
+  return { deed: "error", when: drawWhen(random), error: drawError(random, method) };
 }
 
 /** The deeds of a node that answers one sender's calls. */
-const callsOf = ({ method = "" }: Subject) =>
+const callsOf = ({ method }: Subject) =>
   weighted<CallDeed>(
     [2, (random) => ({ deed: "result", when: drawWhen(random), value: drawValue(random) })],
-    [2, drawCallError],
-    [2, (random) => drawMember(random, MEMBERS[method] ?? ANY_MEMBER)],
+    [3, (random) => drawCallError(random, method)],
+    [2, (random) => drawMember(random, MEMBERS[method ?? ""] ?? ANY_MEMBER)],
   );
 
 /** The deeds of a node that is wrong about the chain. */

@@ -1,3 +1,4 @@
+import { SEND } from "../../nodeZoo/exchange.js";
 import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import type { Refusal } from "../../nodeZoo/personality.js";
 import { randomReply } from "../../nodeZoo/troubleWords.js";
@@ -38,17 +39,27 @@ const RULES = [
 ];
 const VALUES = { nonce: "3", expected: "7", hash: "0x" };
 
-/** An error with words of a real node or gateway, or of a dictionary. */
-export function drawError(random: SeededRandom): CallError {
-  const kind = random.between(0, 4);
-  if (kind === 0) return random.pick(HOSTED);
-  if (kind === 4) {
-    const reason = random.pick(RULES);
-    return { code: -32_000, message: `refused: ${reason}`, data: { reason } };
-  }
+/** An error with words of a real node or gateway, or of a dictionary. Half of those to a send are refusals by a rule. */
+export function drawError(random: SeededRandom, method?: string): CallError {
+  const kind = method === SEND && random.chance(0.5) ? 4 : random.between(0, 4);
   const personality = random.pick(PERSONALITIES);
-  if (kind === 1) return random.pick(personality.troubles);
-  if (kind === 2) return personality.words[random.pick(Object.keys(personality.words) as Refusal[])](VALUES);
+  switch (kind) {
+    case 0:
+      return random.pick(HOSTED);
+    case 1:
+      return random.pick(personality.troubles);
+    case 2:
+      return personality.words[random.pick(Object.keys(personality.words) as Refusal[])](VALUES);
+    case 3:
+      return drawUnknownWords(random);
+    default: {
+      const reason = random.pick(RULES);
+      return { code: -32_000, message: `refused: ${reason}`, data: { reason } };
+    }
+  }
+}
+
+function drawUnknownWords(random: SeededRandom): CallError {
   const reply = randomReply(random);
   const { code, message } = ("error" in reply ? reply.error : {}) as Partial<CallError>;
   return {

@@ -101,7 +101,7 @@ export class Liveness {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Judges what is late by now. */
+  /** Judges what is late by now, of the submissions that have not failed. */
   onTick(submissions: readonly UserSubmission[]): void {
     const { clock, honesty, violations, isWithoutRemedy } = this.#options;
     const now = clock.now();

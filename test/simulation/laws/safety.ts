@@ -20,6 +20,11 @@ export class Safety {
     this.#options = options;
   }
 
+  /** Whether a submission has failed with what counts as proof. */
+  hasFailedRightly({ innerHash }: UserSubmission): boolean {
+    return this.#excused.has(innerHash);
+  }
+
   /** Judges the last line of a submission. */
   onLine(submission: UserSubmission): void {
     const line = submission.lines.at(-1);

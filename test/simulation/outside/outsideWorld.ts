@@ -105,7 +105,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   chain.onBlock((block) => liveness.onBlock(block));
   const isDone = ({ innerHash, lines }: UserSubmission) =>
     lines.length > 0 && chain.blockOf(innerHash) !== undefined;
-  const isTroubled = ({ user }: UserSubmission) => !honesty.isHonest(user);
+  const isTroubled = (one: UserSubmission) => !honesty.isHonest(one.user) || safety.hasFailedRightly(one);
   let settledAt: number | undefined;
   return {
     onLine(submission: UserSubmission) {
@@ -114,7 +114,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     },
     onTick(all: readonly UserSubmission[]) {
       submissions = all;
-      liveness.onTick(all);
+      liveness.onTick(all.filter((one) => !safety.hasFailedRightly(one)));
     },
     async readStore(all: readonly UserSubmission[], isAtEnd: boolean) {
       submissions = all;
