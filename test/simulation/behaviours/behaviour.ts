@@ -76,6 +76,10 @@ export type HostDeed =
   | { readonly deed: "clock step"; readonly replica: number; readonly ms: number }
   | { readonly deed: "end sessions" }
   | { readonly deed: "read-only" }
+  | { readonly deed: "database away" }
+  | { readonly deed: "full disk" }
+  /** A standby receives nothing any more, and takes over at the end. */
+  | { readonly deed: "failover" }
   | { readonly deed: "slow database"; readonly ms: number }
   | { readonly deed: "database clock step"; readonly ms: number };
 
@@ -109,6 +113,9 @@ const HOST: ReadonlySet<string> = new Set<HostDeed["deed"]>([
     "clock step",
     "end sessions",
     "read-only",
+    "database away",
+    "full disk",
+    "failover",
     "slow database",
     "database clock step",
   ] as const),

@@ -144,6 +144,9 @@ export function drawHostDeed(random: SeededRandom, { replicas }: Frame): HostDee
     [3, () => ({ deed: "clock step", replica, ms: random.pick(STEPS_MS) })],
     [1, () => ({ deed: "end sessions" })],
     [1, () => ({ deed: "read-only" })],
+    [1, () => ({ deed: "database away" })],
+    [1, () => ({ deed: "full disk" })],
+    [1, () => ({ deed: "failover" })],
     [1, () => ({ deed: "slow database", ms: random.pick([5, 20, 100]) })],
     [2, () => ({ deed: "database clock step", ms: random.pick(STEPS_MS) })],
   );

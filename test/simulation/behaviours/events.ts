@@ -19,6 +19,10 @@ export interface Machine {
 export interface Database {
   endSessions(): void;
   setReadOnly(isReadOnly: boolean): void;
+  setAway(isAway: boolean): void;
+  setFull(isFull: boolean): void;
+  leaveStandbyBehind(): void;
+  failOver(): void;
   setSlowness(ms: number): void;
   stepClock(ms: number): void;
 }
@@ -108,6 +112,21 @@ function beginnings(running: Running, stage: Stage, does: Deed): Beginning | und
       return between(
         () => database.setReadOnly(true),
         () => database.setReadOnly(false),
+      );
+    case "database away":
+      return between(
+        () => database.setAway(true),
+        () => database.setAway(false),
+      );
+    case "full disk":
+      return between(
+        () => database.setFull(true),
+        () => database.setFull(false),
+      );
+    case "failover":
+      return between(
+        () => database.leaveStandbyBehind(),
+        () => database.failOver(),
       );
     case "slow database":
       return between(

@@ -106,6 +106,12 @@ function deedOf(does: Deed): string {
       return "all sessions of the database end";
     case "read-only":
       return "the database is read-only";
+    case "database away":
+      return "the database is away";
+    case "full disk":
+      return "the database's disk is full";
+    case "failover":
+      return "a standby of the database receives nothing, and takes over in the end";
     case "slow database":
       return `each statement takes ${does.ms} ms more`;
     case "database clock step":

@@ -25,6 +25,8 @@ export interface WorldShape {
 export class Honesty {
   readonly #senders: ReadonlySet<number>;
   readonly #troubled: readonly Span[];
+  /** A failover of the database loses what was accepted before this moment, in ms. */
+  readonly lossUntil: number;
 
   constructor(behaviours: readonly Behaviour[], shape: WorldShape) {
     const { endpoints } = shape;
@@ -41,6 +43,8 @@ export class Honesty {
         .filter(({ trouble }) => trouble.of === "endpoint" && trouble.place === place)
         .map(({ span }) => span),
     );
+    const failovers = behaviours.filter(({ does }) => does.deed === "failover");
+    this.lossUntil = Math.max(0, ...failovers.map(({ to, from }) => to ?? from));
     this.#troubled = [...everybody, ...each.reduce(intersections)];
   }
 

@@ -15,6 +15,7 @@ import type { Violations } from "./violations.js";
  *     In a world where behaviours name senders and nothing else, the limit is 2 s and 13 blocks: an honest chain takes up to three.
  * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while blocks came and
  *     another wrapper of the lane waited under that nonce.
+ *     Readiness of some replica names a trouble of the waivers once a nonce has stood still so for 14 s.
  * told  The line comes within the same time after the block.
  *
  * Excused from L1 is, besides what `honesty.ts` names, a world in which pools keep wrappers that no block includes while the
@@ -36,6 +37,8 @@ export interface LivenessOptions {
 const PATIENCE_MS = 30_000;
 const PROMPT_MS = 2_000;
 const STILL_MS = 10_000;
+/** A replica has some seconds more to say so. */
+const UNNAMED_MS = 14_000;
 /** A line that was on its way when the nonce began to count as still. */
 const LINE_SLACK_MS = 1_000;
 
@@ -74,22 +77,46 @@ export class Liveness {
 
   /** Judges a line that says success. */
   onSuccess(submission: UserSubmission): void {
-    const { ledger, clock, violations, chain } = this.#options;
-    const now = clock.now();
+    const { ledger, violations, chain } = this.#options;
     if (chain.blockOf(submission.innerHash) !== undefined) return;
     const wrapper = ledger.wrappersOf(submission.innerHash).at(-1);
     if (wrapper === undefined) return;
     const still = this.#nonceSince.get(wrapper.waiver);
-    if (still === undefined || still.blocks < 3 || wrapper.nonce <= still.nonce) return;
-    const head = this.#headOf(wrapper.waiver, still.nonce);
-    const waitsSince = Math.max(still.since, head ?? Number.POSITIVE_INFINITY);
-    if (now - waitsSince < STILL_MS + LINE_SLACK_MS) return;
-    const seconds = ((now - waitsSince) / 1_000).toFixed(0);
+    if (still === undefined || wrapper.nonce <= still.nonce) return;
+    const stillMs = this.#stillMs(wrapper.waiver);
+    if (stillMs < STILL_MS + LINE_SLACK_MS) return;
+    const seconds = (stillMs / 1_000).toFixed(0);
     violations.add(
       "L4",
       submission,
       `${nameOf(submission)} was told success under nonce ${wrapper.nonce}, and nonce ${still.nonce} of its waiver had stood still for ${seconds} s`,
     );
+  }
+
+  /** The waivers whose next nonce has stood still for so long that the service has to say so. */
+  stillWaivers(): readonly Hex[] {
+    const { honesty, clock } = this.#options;
+    const since = honesty.honestSince(clock.now());
+    if (since === undefined || clock.now() - since < UNNAMED_MS) return [];
+    return [...this.#nonceSince.keys()].filter((waiver) => this.#stillMs(waiver) > UNNAMED_MS);
+  }
+
+  /** No replica named any trouble. */
+  onUnnamed(waivers: readonly Hex[]): void {
+    for (const waiver of waivers)
+      this.#options.violations.add(
+        "L4",
+        undefined,
+        `the next nonce of ${waiver} has stood still for more than ${UNNAMED_MS / 1_000} s, and no replica's readiness says so`,
+      );
+  }
+
+  /** The time for which a wrapper has waited under the waiver's next nonce while blocks came, in ms. */
+  #stillMs(waiver: Hex): number {
+    const still = this.#nonceSince.get(waiver);
+    if (still === undefined || still.blocks < 3) return 0;
+    const head = this.#headOf(waiver, still.nonce) ?? Number.POSITIVE_INFINITY;
+    return this.#options.clock.now() - Math.max(still.since, head);
   }
 
   /** The time since which a wrapper waits under the lane's next nonce. */
@@ -108,7 +135,7 @@ export class Liveness {
     const since = honesty.honestSince(now);
     if (since === undefined) return;
     for (const submission of submissions) {
-      if (!honesty.isHonest(submission.user)) continue;
+      if (!honesty.isHonest(submission.user) || submission.triedAt < honesty.lossUntil) continue;
       const executed = this.#executedAt.get(submission.innerHash);
       const begin = Math.max(submission.triedAt, since);
       const late = `${((now - begin) / 1_000).toFixed(1)} s after ${since > submission.triedAt ? "the world was honest again" : "its first request"}`;

@@ -8,6 +8,8 @@ export interface SafetyOptions extends ProofSources {
   readonly violations: Violations;
   /** Something in this world stops a lane with right. */
   readonly mayStop: boolean;
+  /** A failover of the database loses what was accepted before this moment, in ms. */
+  readonly lossUntil: number;
 }
 
 /** Judges what the service says and keeps, at any time, in any world. */
@@ -71,20 +73,19 @@ export class Safety {
       if (isAtEnd && state === "included" && block === undefined)
         violations.add("S2", submission, `${nameOf(submission)} is kept as included, and no block has it`);
     }
-    if (isAtEnd)
-      for (const submission of byHash.values())
-        if (
-          submission.acceptedAt !== undefined &&
-          !latest.has(submission.innerHash) &&
-          !submission.lines.some(isFailure)
-        )
-          violations.add(
-            "D19",
-            submission,
-            `${nameOf(submission)} was accepted, and the store does not have it`,
-          );
+    if (isAtEnd) this.#judgeLost([...byHash.values()].filter(({ innerHash }) => !latest.has(innerHash)));
     for (const { state, reason, waiver } of lanes)
       if (state === "stopped" && !this.#options.mayStop)
         violations.add("S4", undefined, `the lane of ${waiver} has stopped: ${reason}`);
+  }
+
+  #judgeLost(missing: readonly UserSubmission[]): void {
+    for (const submission of missing) {
+      const { acceptedAt = Number.NEGATIVE_INFINITY, lines } = submission;
+      // A refusal at the door leaves no record.
+      if (acceptedAt <= this.#options.lossUntil || lines.some(isFailure)) continue;
+      const text = `${nameOf(submission)} was accepted, and the store does not have it`;
+      this.#options.violations.add("D19", submission, text);
+    }
   }
 }

@@ -35,6 +35,9 @@ export function troubleOf({ subject, does }: Behaviour): Trouble {
     case "clock step":
     case "end sessions":
     case "read-only":
+    case "database away":
+    case "full disk":
+    case "failover":
     case "slow database":
     case "database clock step":
       return EVERYBODY;

@@ -98,7 +98,15 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   });
   let submissions: readonly UserSubmission[] = [];
   const safety = new Safety({
-    ...{ chain, ledger, violations, maxQueueMs, nonceGapMs, mayStop: mayStop(plan, reorgDepth) },
+    ...{
+      chain,
+      ledger,
+      violations,
+      maxQueueMs,
+      nonceGapMs,
+      mayStop: mayStop(plan, reorgDepth),
+      lossUntil: honesty.lossUntil,
+    },
     submissions: () => submissions,
   });
   chain.onTaken((wrapper) => ledger.onTaken(wrapper));
@@ -112,9 +120,11 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
       safety.onLine(submission);
       if (submission.lines.at(-1)?.success === true) liveness.onSuccess(submission);
     },
-    onTick(all: readonly UserSubmission[]) {
+    async onTick(all: readonly UserSubmission[]) {
       submissions = all;
       liveness.onTick(all.filter((one) => !safety.hasFailedRightly(one)));
+      const still = liveness.stillWaivers();
+      if (still.length > 0 && (await namesNoTrouble(world.replicas))) liveness.onUnnamed(still);
     },
     async readStore(all: readonly UserSubmission[], isAtEnd: boolean) {
       submissions = all;
@@ -133,6 +143,17 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
       return clock.now() - begun >= (users.submissions.every(isDone) ? 0 : AFTERMATH_MS);
     },
   };
+}
+
+/** Whether the readiness of no replica says that anything is wrong with the waivers. */
+async function namesNoTrouble(replicas: readonly Replica[]): Promise<boolean> {
+  for (const replica of replicas) {
+    const { network } = replica;
+    if (network === undefined || replica.isFrozen) continue;
+    const { ready, parts } = await replica.run(() => network.parts.readiness.probe());
+    if (!ready || parts.waivers?.message !== undefined) return false;
+  }
+  return true;
 }
 
 /** A lane stops for good where its chain has lost final blocks, and where others use its key. */
@@ -190,6 +211,6 @@ function beginAll(world: World, { clock, chain, directory, running, users, judge
   }));
   stageEvents(running, { clock, chain, directory, machines, database, waivers, note });
   users.begin();
-  world.every(TICK_MS, () => judged.onTick(users.submissions));
+  world.every(TICK_MS, () => void judged.onTick(users.submissions));
   world.every(STORE_MS, () => void judged.readStore(users.submissions, false));
 }
