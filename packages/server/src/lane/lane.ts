@@ -14,6 +14,7 @@ import { logFailure } from "./logFailure.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
+import type { Schedule } from "./watch/schedule.js";
 import { createWatcher } from "./watch/watch.js";
 import { LaneWatch } from "./watch/watchLane.js";
 import type { WorkKind } from "./workSignal.js";
@@ -52,6 +53,7 @@ const LINGER_MS = 1_500;
 /** The parts that the lanes of this replica share. */
 export interface StartLaneDependencies extends LaneDependencies {
   readonly leases: LeaseKeeper;
+  readonly schedule: Schedule;
   /** Called when the lane begins to follow blocks. */
   readonly onFollowing: () => void;
 }
@@ -80,7 +82,8 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
   const watcher = createWatcher(context, broadcaster);
-  const watch = new LaneWatch(watcher, lease, { ...context, onFollowing: dependencies.onFollowing });
+  const { onFollowing, schedule } = dependencies;
+  const watch = new LaneWatch(watcher, lease, { ...context, onFollowing, schedule });
   const stopping = new AbortController();
   const handover = createHandover(lease, context);
   const activity = createActivity();

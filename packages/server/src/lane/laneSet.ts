@@ -10,6 +10,7 @@ import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spreadLanes.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
 import { startFinalityRounds } from "./watch/finalityRounds.js";
+import { createSchedule } from "./watch/schedule.js";
 import type { WorkKind } from "./workSignal.js";
 
 /** The lanes of the waivers whose accounts this replica has. */
@@ -48,6 +49,7 @@ export interface LaneSetDependencies extends LaneDependencies {
 export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const { store, chainRef, ownWaivers } = dependencies;
   const ofLeases = { ...dependencies, store: dependencies.leaseStore };
+  const schedule = createSchedule();
   const leases = createLeaseKeeper({ ...ofLeases, chain: chainRef, owner: dependencies.replica });
   let lanes: Lane[] = [];
   let caretaker: Caretaker | undefined;
@@ -57,7 +59,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     lanes = changed;
     ownWaivers.set(lanes.map(({ waiver }) => waiver));
   };
-  const start = (account: WaiverAccount) => startLane(account, { ...dependencies, leases });
+  const start = (account: WaiverAccount) => startLane(account, { ...dependencies, leases, schedule });
   const laneOf = (waiver: Uint8Array) => lanes.find((lane) => bytesEqual(lane.waiver, waiver));
   const handOver = (waiver: Uint8Array, to: string) => laneOf(waiver)?.handOver(to);
   const isOwn = (waiver: Uint8Array) => laneOf(waiver) !== undefined;
@@ -68,12 +70,12 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     await registerLanes(store, chainRef, waivers);
     if (!stopped) setLanes([...lanes, ...added.map(start)]);
   };
-  const rounds = startFinalityRounds(() => lanes, dependencies);
+  const rounds = startFinalityRounds(() => lanes, { ...dependencies, schedule });
   dependencies.statuses.onRefresh((all) => tellStatuses(lanes, all));
   const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
     await add(accounts);
-    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, isOwn });
+    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, schedule, isOwn });
     if (!stopped) spreading ??= startSpreading({ ...ofLeases, waivers: ownWaivers.current, handOver });
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const removed = lanes.filter((lane) => !isWanted(lane));
@@ -99,7 +101,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
       await turns.ended();
       // From here on no other replica hands a lane to this one.
       await spreading?.close();
-      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close(), rounds.close()]);
+      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close(), rounds.end()]);
       leases.close();
     },
   };

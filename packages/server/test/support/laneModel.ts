@@ -23,7 +23,7 @@ import { type Broadcaster, createBroadcaster } from "../../src/lane/send/broadca
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
 import { assign } from "../../src/lane/sign/assign.js";
 import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/watch/lostBlocks.js";
-import { sweep } from "../../src/lane/watch/sweep.js";
+import { createSweep } from "../../src/lane/watch/sweep.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch/watch.js";
 import type { ResolvedOptions } from "../../src/model/options/options.js";
 import { resolveOptions } from "../../src/model/options/resolveOptions.js";
@@ -515,8 +515,12 @@ export class LaneModel {
       else if (event.kind === "poll") {
         if (!isStopped) await lostBlocks.run(held);
         await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");
-      } else if (event.kind === "sweep") await sweep(held, context);
-      else await broadcaster.send(held, worker.outbox.shift() ?? []);
+        // Each kind of doubt has its turn.
+        for (let looks = 0; looks < 3; looks++) await watcher.doubts.look(held);
+      } else if (event.kind === "sweep") {
+        const sweep = createSweep(context);
+        while (await sweep.next(held));
+      } else await broadcaster.send(held, worker.outbox.shift() ?? []);
     } finally {
       this.#answers = ["good"];
       this.#lags = [0];

@@ -4,13 +4,13 @@ import { createNonceProofs } from "../../chain/nonceProof.js";
 import { patienceClock } from "../../model/patience.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import { type Lease, releaseLease, takeLease } from "../../store/lanes/lease.js";
-import { createWakeableTimer } from "../../util/wakeableTimer.js";
 import type { LaneStatusCache } from "../choose/laneStatusCache.js";
 import type { LaneDependencies, WatchContext } from "../context.js";
 import { createConfirmations } from "../law/confirmations.js";
 import { logFailure } from "../logFailure.js";
 import { createBroadcaster } from "../send/broadcaster.js";
-import { sweep } from "./sweep.js";
+import type { Look, Schedule } from "./schedule.js";
+import { createSweep, type Sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
 
 /** Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. */
@@ -19,14 +19,15 @@ export interface Caretaker {
 }
 
 export interface CaretakerDependencies extends LaneDependencies {
+  readonly schedule: Schedule;
   /** Whether this replica has the waiver's account: its lane is about to take the lease by itself. */
   isOwn(waiver: Uint8Array): boolean;
   readonly statuses: Pick<LaneStatusCache, "lanes">;
 }
 
 interface WatchedLane {
-  readonly context: WatchContext;
   readonly watcher: Watcher;
+  readonly sweep: Sweep;
   sweptAt: number;
   /** The last round in which the lane had no owner. */
   seenAt: number;
@@ -46,10 +47,9 @@ const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async
  * lane with the chain, and gives the lease back to be free for a replica with the key.
  */
 export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
-  const { store, chainRef, options, log, statuses } = dependencies;
+  const { store, chainRef, options, log, statuses, schedule } = dependencies;
   const owner = randomUUID();
   const watchedLanes = new Map<Hex, WatchedLane>();
-  const timer = createWakeableTimer();
   let closed = false;
   const watchLane = async (waiver: Uint8Array) => {
     const lease = await takeLease(store, { chain: chainRef, waiver, owner }, options.leaseMs, {
@@ -59,11 +59,11 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
     const waiverHex = bytesToHex(waiver);
     const watched = watchedLanes.get(waiverHex) ?? createWatchedLane(waiver, dependencies);
     watchedLanes.set(waiverHex, watched);
-    const stopRenewing = startRenewing(lease, dependencies);
+    const renewal = startRenewing(lease, dependencies);
     try {
       await watchOnce(lease, watched, options);
     } finally {
-      await stopRenewing();
+      await renewal.end();
       await dependencies.broadcastBuffer.flush(waiver);
       await releaseLease(store, lease.lane);
     }
@@ -86,17 +86,17 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
       await watchLane(waiver).catch((error: unknown) => logFailure(log, error, "caretaker"));
     }
   };
-  const running = (async () => {
-    while (!closed) {
+  const rounds = schedule.look(
+    async () => {
       await round().catch((error: unknown) => logFailure(log, error, "caretaker"));
-      await timer.rest(ROUND_MS, false);
-    }
-  })();
+      return ROUND_MS;
+    },
+    { afterMs: 0 },
+  );
   return {
     async close() {
       closed = true;
-      timer.end();
-      await running;
+      await rounds.end();
     },
   };
 }
@@ -107,22 +107,15 @@ function isUnwatched({ owner, inFlight, hasUnfinalized, hasOpenWrapper }: LaneSt
 }
 
 /** Renews the lease of a visit, which may take longer than a lease. If the lease is lost all the same, the visit's writes fail. */
-function startRenewing({ lane }: Lease, { store, options, log }: LaneDependencies): () => Promise<void> {
-  let renewal = Promise.resolve();
+function startRenewing({ lane }: Lease, { store, options, log, schedule }: CaretakerDependencies): Look {
+  const everyMs = options.leaseMs / 3;
   const renew = async () => {
-    try {
-      await takeLease(store, lane, options.leaseMs, { watchOnly: true });
-    } catch (error) {
-      logFailure(log, error, "caretaker");
-    }
+    await takeLease(store, lane, options.leaseMs, { watchOnly: true }).catch((error: unknown) =>
+      logFailure(log, error, "caretaker"),
+    );
+    return everyMs;
   };
-  const timer = setInterval(() => {
-    renewal = renew();
-  }, options.leaseMs / 3);
-  return async () => {
-    clearInterval(timer);
-    await renewal;
-  };
+  return schedule.look(renew, { afterMs: everyMs });
 }
 
 function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependencies): WatchedLane {
@@ -137,7 +130,12 @@ function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependenci
   };
   log.warn("no replica signs for this lane; its wrappers are followed to their end");
   const watcher = createWatcher(context, createBroadcaster(context, BREAKER));
-  return { context, watcher, sweptAt: Number.NEGATIVE_INFINITY, seenAt: performance.now() };
+  return {
+    watcher,
+    sweep: createSweep(context),
+    sweptAt: Number.NEGATIVE_INFINITY,
+    seenAt: performance.now(),
+  };
 }
 
 async function watchOnce(
@@ -145,9 +143,9 @@ async function watchOnce(
   watched: WatchedLane,
   options: WatchContext["options"],
 ): Promise<void> {
-  if (performance.now() - watched.sweptAt >= options.sweepIntervalMs) {
-    watched.sweptAt = performance.now();
-    await sweep(lane, watched.context);
-  }
-  await watched.watcher.poll(lane, state === "stopped" ? "silent" : "sends");
+  const { watcher, sweep } = watched;
+  const isSweepDue = performance.now() - watched.sweptAt >= options.sweepIntervalMs;
+  if (isSweepDue && !(await sweep.next(lane))) watched.sweptAt = performance.now();
+  await watcher.poll(lane, state === "stopped" ? "silent" : "sends");
+  await watcher.doubts.look(lane);
 }

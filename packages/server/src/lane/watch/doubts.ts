@@ -22,8 +22,9 @@ export interface Doubts {
    * Looks once for the outcome of everything that the chain has passed since the last call, the newest first. What has no
    * receipt is a doubt from then on.
    * @param waiverNonce the waiver's next nonce.
+   * @returns whether there are new doubts.
    */
-  follow(held: HeldLane, waiverNonce: bigint): Promise<void>;
+  follow(held: HeldLane, waiverNonce: bigint): Promise<boolean>;
   /**
    * Looks at some of the doubts, or reads some blocks for them.
    * @returns the time to rest before the next look, in ms; undefined while there is nothing to doubt.
@@ -84,12 +85,15 @@ export function createDoubts(context: WatchContext): Doubts {
     async follow(held, waiverNonce) {
       const known = next < waiverNonce ? next : waiverNonce;
       next = waiverNonce;
+      let isClear = true;
       for (let below = waiverNonce, pages = 0; pages < PAGES_AT_ONCE; pages++) {
         const page = await findPassed(store, held, { below, from: known, first: "highest", limit: PAGE });
-        if (!(await reconcile(held, page, context))) restMs = MIN_REST_MS;
+        isClear = (await reconcile(held, page, context)) && isClear;
         below = page.at(-1)?.waiverNonce ?? known;
-        if (page.length < PAGE) return;
+        if (page.length < PAGE) break;
       }
+      if (!isClear) restMs = MIN_REST_MS;
+      return !isClear;
     },
     async look(held) {
       for (let tried = 0; tried < kinds.length; tried++) {

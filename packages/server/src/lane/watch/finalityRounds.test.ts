@@ -4,6 +4,7 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { Store } from "../../store/store.js";
 import type { Lane } from "../lane.js";
 import { startFinalityRounds } from "./finalityRounds.js";
+import { createSchedule } from "./schedule.js";
 
 type Outcome = () => Promise<bigint[]>;
 
@@ -36,9 +37,10 @@ async function roundsOf(...outcomes: Outcome[]): Promise<string[][]> {
         },
       },
       options: { pollIntervalMs: 0 },
+      schedule: createSchedule(),
       log: log as unknown as Logger,
     });
-    onTestFinished(() => rounds.close());
+    onTestFinished(() => rounds.end());
   });
   return logged.slice(0, outcomes.length);
 }

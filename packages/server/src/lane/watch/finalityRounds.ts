@@ -1,9 +1,9 @@
 import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import type { Lease } from "../../store/lanes/lease.js";
-import { createWakeableTimer } from "../../util/wakeableTimer.js";
 import type { LaneDependencies } from "../context.js";
 import { logFailure } from "../logFailure.js";
 import { findDoubtedLanes } from "./lostBlocks.js";
+import type { Look, Schedule } from "./schedule.js";
 import type { LaneWatch } from "./watchLane.js";
 
 /** A lane as the rounds see it. */
@@ -14,6 +14,7 @@ interface WatchedLane extends Pick<LaneWatch, "onFinality" | "searchLostWrappers
 interface FinalityDependencies extends Pick<LaneDependencies, "store" | "log"> {
   readonly chain: Pick<LaneDependencies["chain"], "nonces">;
   readonly options: Pick<LaneDependencies["options"], "pollIntervalMs">;
+  readonly schedule: Pick<Schedule, "look">;
 }
 
 /** The intervals between two rounds. */
@@ -28,10 +29,8 @@ const MOVE_CHECK_MS = 5_000;
  */
 export function startFinalityRounds(
   lanes: () => readonly WatchedLane[],
-  { store, chain, options, log }: FinalityDependencies,
-): { close(): Promise<void> } {
-  const timer = createWakeableTimer();
-  let isClosed = false;
+  { store, chain, options, log, schedule }: FinalityDependencies,
+): Pick<Look, "end"> {
   let isUnanswered = false;
   const askedChain: FinalityDependencies["chain"] = {
     async nonces(addresses) {
@@ -60,17 +59,14 @@ export function startFinalityRounds(
     if (held.length > 0 && (await store.moves.hasMoved(MOVE_CHECK_MS)))
       for (const { lane } of held) lane.searchLostWrappers();
   };
-  const running = (async () => {
-    while (!isClosed) {
-      await timer.rest(INTERVALS_PER_ROUND * options.pollIntervalMs, false);
-      if (!isClosed) await round().catch(onFailure);
-    }
-  })();
-  return {
-    async close() {
-      isClosed = true;
-      timer.end();
-      await running;
-    },
-  };
+  const roundMs = INTERVALS_PER_ROUND * options.pollIntervalMs;
+  const lookAgain = () =>
+    round().then(
+      () => roundMs,
+      (error: unknown) => {
+        onFailure(error);
+        return roundMs;
+      },
+    );
+  return schedule.look(lookAgain, { afterMs: roundMs });
 }

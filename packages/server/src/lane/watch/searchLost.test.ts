@@ -15,7 +15,6 @@ useTestStore("perTest", async (opened) => {
 
 /** A search over a chain that has used five nonces. */
 function searchOver(lane: HeldLane) {
-  let nowMs = 0;
   const move = { name: "first" };
   const asked: bigint[] = [];
   const find = async ({ nonce }: { readonly nonce: bigint }): Promise<NonceUse> => {
@@ -36,14 +35,11 @@ function searchOver(lane: HeldLane) {
     nonceProofs: { find },
     log: silent,
   };
-  const search = createLostWrapperSearch(context as unknown as WatchContext, () => nowMs);
+  const search = createLostWrapperSearch(context as unknown as WatchContext);
   return {
     asked,
     move,
-    async search() {
-      await search.search(lane);
-      nowMs += 5_000;
-    },
+    search: () => search.search(lane),
   };
 }
 

@@ -11,23 +11,22 @@ import { reconcile } from "../law/reconcile.js";
 
 /** Searches the chain for lost wrappers under nonces that the store does not know as used. */
 export interface LostWrapperSearch {
-  /** Searches, but not more often than every few seconds. Call it for an hour after the store has moved to another server. */
-  search(held: HeldLane): Promise<void>;
+  /**
+   * Searches once. Call it for an hour after the store has moved to another server.
+   * @returns the time until it can go on, in ms; undefined if it has come to its end for now.
+   */
+  search(held: HeldLane): Promise<number | undefined>;
 }
 
-const SEARCH_INTERVAL_MS = 5_000;
+/** The proofs of some nonces may have been found by then. */
+const AGAIN_MS = 1_000;
 /** A failover takes longer than this, so an answer of this age names the same move. */
 const MOVE_CHECK_MS = 1_000;
 
-/** @param now a monotonic clock in ms. */
-export function createLostWrapperSearch(
-  context: WatchContext,
-  now: () => number = () => performance.now(),
-): LostWrapperSearch {
+export function createLostWrapperSearch(context: WatchContext): LostWrapperSearch {
   const { store, chain, nonceProofs } = context;
   const examined = new Set<bigint>();
   let examinedAfter: string | undefined;
-  let searchAt = Number.NEGATIVE_INFINITY;
   /** A second failover may lose what was stored again after the first. */
   const followMoves = async () => {
     const move = await store.moves.lastMove(MOVE_CHECK_MS);
@@ -47,9 +46,6 @@ export function createLostWrapperSearch(
   };
   return {
     async search(held) {
-      const startedAt = now();
-      if (startedAt < searchAt) return;
-      searchAt = startedAt + SEARCH_INTERVAL_MS;
       await followMoves();
       const [chainNonce = 0n] = await chain.nonces([held.waiver]);
       const found: NonceUse[] = [];
@@ -63,6 +59,8 @@ export function createLostWrapperSearch(
       const { ids } = await adoptIfLost(held, await withoutKnown(held, found), context);
       for (const { nonce } of found) examined.add(nonce);
       await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
+      const isOver = found.length === unknown.length || !(await store.moves.hasMoved(MOVE_CHECK_MS));
+      return isOver ? undefined : AGAIN_MS;
     },
   };
 }

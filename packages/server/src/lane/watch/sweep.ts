@@ -36,21 +36,28 @@ export async function examine(
 }
 
 /**
- * Reconciles the whole lane with the chain, at its start and each `sweepIntervalMs`, and so finds the outcomes that the watcher
- * missed.
+ * Reconciles everything that the lane has not finished with the chain, page by page, at the lane's start and each
+ * `sweepIntervalMs`: it finds the outcomes that nobody else has looked for.
  */
-export async function sweep(held: HeldLane, context: WatchContext): Promise<Finding[]> {
-  const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
-  await forgetWithdrawnWrappers(context.store, held, chainNonce);
-  const findings = await examine(held, context);
-  if (findings.length === 0) return findings;
-  const counts: Record<string, number> = {};
-  for (const { outcome } of findings) counts[outcome.kind] = (counts[outcome.kind] ?? 0) + 1;
-  context.log.info(counts, "the sweep brings submissions to their outcomes on the chain");
-  await reconcile(
-    held,
-    findings.map(({ candidate }) => candidate),
-    context,
-  );
-  return findings;
+export interface Sweep {
+  /** @returns whether the round has another page. */
+  next(held: HeldLane): Promise<boolean>;
+}
+
+export function createSweep(context: WatchContext): Sweep {
+  let after = LOWEST_ID;
+  return {
+    async next(held) {
+      if (after === LOWEST_ID) {
+        const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
+        await forgetWithdrawnWrappers(context.store, held, chainNonce);
+      }
+      const page = await findUnfinished(context.store, held, after, RECEIPT_BATCH);
+      await reconcile(held, page, context);
+      const last = page.at(-1);
+      const hasMore = last !== undefined && page.length === RECEIPT_BATCH;
+      after = hasMore ? last.id : LOWEST_ID;
+      return hasMore;
+    },
+  };
 }

@@ -8,7 +8,7 @@ import { saveReorged } from "../../store/transitions/saveReorged.js";
 import type { WatchContext } from "../context.js";
 import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
 import type { Broadcaster } from "../send/broadcaster.js";
-import { createDoubts } from "./doubts.js";
+import { createDoubts, type Doubts } from "./doubts.js";
 import { createOverdue, untilLater } from "./overdue.js";
 import { createForsakenRelease } from "./releaseForsaken.js";
 
@@ -17,11 +17,16 @@ import { createForsakenRelease } from "./releaseForsaken.js";
  * for a block (`overdue.ts`), and notices when a reorg removes a block with one of the lane's submissions.
  */
 export interface Watcher {
-  /**
-   * Compares the lane with the chain once.
-   * @returns false if nothing of the lane is in flight, or in a block that is not final.
-   */
-  poll(held: HeldLane, mode?: WatchMode): Promise<boolean>;
+  /** Compares the lane with the chain once. */
+  poll(held: HeldLane, mode?: WatchMode): Promise<Polled>;
+  readonly doubts: Pick<Doubts, "look">;
+}
+
+export interface Polled {
+  /** Something of the lane is in flight, or in a block that is not final. */
+  readonly isFollowing: boolean;
+  /** Something that the chain has passed since the last poll has no receipt. */
+  readonly hasNewDoubts: boolean;
 }
 
 /**
@@ -44,29 +49,24 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
   const overdue = createOverdue(context, broadcaster);
   const release = createForsakenRelease(context);
   const nonceFloor = createNonceFloor(context);
-  const compare = async (held: HeldLane, mode: WatchMode): Promise<boolean> => {
+  const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<Polled> => {
     const blockFloor = context.laneFloors?.of(held.waiver)?.blockFloor;
     const unfinalized =
       options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH, blockFloor) : [];
     const [first] = await findInFlight(store, held, { limit: 1 });
-    if (first === undefined && unfinalized.length === 0) return false;
+    if (first === undefined && unfinalized.length === 0) return { isFollowing: false, hasNewDoubts: false };
     const block = await chain.blockNumber();
     await checkBlocks(held, unfinalized, block, context);
-    if (first === undefined) return true;
+    if (first === undefined) return { isFollowing: true, hasNewDoubts: false };
     const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-    await doubts.follow(held, waiverNonce);
+    const hasNewDoubts = await doubts.follow(held, waiverNonce);
     await nonceFloor.follow(held, waiverNonce);
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await overdue.settle(held, { block, waiverNonce, mayResend: mode !== "silent" });
     if (mode !== "signs") await release(held, block, waiverNonce);
-    return true;
+    return { isFollowing: true, hasNewDoubts };
   };
-  return {
-    async poll(held, mode = "signs") {
-      const isFollowing = await compare(held, mode);
-      return (await doubts.look(held)) !== undefined || isFollowing;
-    },
-  };
+  return { poll, doubts };
 }
 
 /** Has the store pass over the nonces that the chain has used, after some hundreds of them. */
