@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Anvil, startAnvil } from "../bench/devnet/anvil.mjs";
 import { gasWaiver } from "./support/commandLine.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
 import { startServiceProcess } from "./support/service.js";
@@ -62,7 +63,7 @@ describe("the service on a chain that knows no waivers", () => {
 
   it("reports neither inclusion nor failure of a wrapper that the chain took and did not execute, sends it once, and stops the lane", async () => {
     const flags = ["--request-timeout", String(TIMEOUT_MS), "--resend-after", "500", "--reorg-depth", "64"];
-    const service = startServiceProcess({ rpcUrl: anvil.url, dataDir: freshFolder(), flags });
+    const service = startServiceProcess({ rpcUrl: anvil.url, dataDir: await dataFolder(), flags });
     const { url } = await service.ready();
     const before = await waiverNonce();
     const raw = await SENDER.signTransaction(transferOf(MARKER.replace("f333", "abcd"), 1n, 0));

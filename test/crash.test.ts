@@ -1,9 +1,9 @@
 // SIGKILL of the service between accepting a transaction and hearing of its broadcast.
 import { describe, expect, it } from "vitest";
-import { freshFolder } from "./support/freshFolder.js";
+import { dataFolder } from "./support/dataFolder.js";
 import type { Verdict } from "./support/nodeProxy.js";
 import { proxiedChain } from "./support/proxiedChain.js";
-import { startServiceProcess } from "./support/service.js";
+import { startService, startServiceProcess } from "./support/service.js";
 import { post, submit } from "./support/submit.js";
 import { account, tokensOf, transferOf } from "./support/user.js";
 
@@ -34,7 +34,7 @@ describe.each([
   ({ verdict, user }) => {
     it("completes each submission exactly once after a restart", async () => {
       const { proxy, chain } = started();
-      const dataDir = freshFolder();
+      const dataDir = await dataFolder();
       const sender = account(user);
       const recipient = account(7).address;
       const waiver = account(10).address;
@@ -55,7 +55,7 @@ describe.each([
       await answer;
 
       proxy.decide = () => "pass";
-      const second = startServiceProcess({ rpcUrl: proxy.url, dataDir });
+      const second = startService({ rpcUrl: proxy.url, dataDir });
       const { url } = await second.ready();
       expect(second.stdout).toMatch(/^3 earlier submission/m);
       await nonceReaches(sender.address, 3);

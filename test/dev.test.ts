@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { JsonRpcProvider } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gasWaiver } from "./support/commandLine.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, root } from "./support/program.js";
 import { submit } from "./support/submit.js";
@@ -63,7 +64,7 @@ describe("gas-waiver dev", () => {
 
   it("prints one line of JSON for scripts, with the limits of the service as they are asked for", async () => {
     const flags = ["--json", "--no-demo", "--max-batch-size", "1", "--port", "0", "--rpc-port", "0"];
-    const script = gasWaiver(["dev", ...flags, "--data-dir", freshFolder()]);
+    const script = gasWaiver(["dev", ...flags, "--data-dir", await dataFolder()]);
     await expect.poll(() => script.stdout, { timeout: 200_000 }).toContain("\n");
     const { url: service, rpcUrl: node, apiKey, accounts } = JSON.parse(script.stdout);
     expect(accounts).toHaveLength(18);

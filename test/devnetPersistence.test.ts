@@ -2,6 +2,7 @@
 import { keccak256, type TransactionLike } from "ethers";
 import { describe, expect, it } from "vitest";
 import { gasWaiver } from "./support/commandLine.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { rpcOf } from "./support/jsonRpc.js";
 import { Program } from "./support/program.js";
@@ -153,7 +154,7 @@ describe("a chain in a folder", () => {
   it("has the service's earlier submissions after a restart of both", {
     timeout: 240_000,
   }, async () => {
-    const [stateDir, dataDir] = [freshFolder(), freshFolder()];
+    const [stateDir, dataDir] = [freshFolder(), await dataFolder()];
     const dev = () =>
       gasWaiver([
         ...["dev", "--port", "0", "--rpc-port", "0", "--block-time", "100", "--no-demo"],

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CommandLine, gasWaiver } from "./support/commandLine.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { startService } from "./support/service.js";
 import { submit } from "./support/submit.js";
@@ -40,10 +41,12 @@ const transfer = (user: number, nonce = 0) =>
   account(user).signTransaction(transferOf(account(7).address, 1n, nonce));
 
 describe("gas-waiver lanes, beside a running service", () => {
-  const dataDir = freshFolder();
-  const ofFolder = ["--data-dir", dataDir];
+  let dataDir: string;
+  let ofFolder: string[];
   let service: CommandLine;
   beforeAll(async () => {
+    dataDir = await dataFolder();
+    ofFolder = ["--data-dir", dataDir];
     service = startService({ rpcUrl, dataDir });
     const { url } = await service.ready();
     const [line] = await submit(url, [await transfer(0)], { query: "?wait=included" });
@@ -117,7 +120,7 @@ describe("gas-waiver lanes, beside a running service", () => {
 
 describe("a service on SIGHUP", () => {
   it("takes over new waiver keys and other settings, names those that need a restart, and changes nothing after a mistake", async () => {
-    const dataDir = freshFolder();
+    const dataDir = await dataFolder();
     const folder = freshFolder();
     const keyFile = join(folder, "keys");
     const config = join(folder, "gas-waiver.yaml");

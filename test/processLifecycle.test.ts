@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { gasWaiver } from "./support/commandLine.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program, processesWith } from "./support/program.js";
 
@@ -23,20 +24,23 @@ const dev = (dataDir: string, ...flags: string[]) => Program.gasWaiver(devArgume
 
 describe("a signal", () => {
   it.each([
-    ["while the database is being created", "SIGTERM", /^chain /, []],
-    ["during the demonstration", "SIGINT", /^A gasless transfer/, []],
-    ["when ready", "SIGTERM", /^ready/, []],
-    ["when ready, without a demonstration", "SIGINT", /^ready/, ["--no-demo"]],
-  ] as const)("%s ends everything with status 0 and leaves no process", async (_, name, line, flags) => {
-    const dataDir = freshFolder();
-    const program = dev(dataDir, ...flags);
-    await program.line(line);
-    const since = performance.now();
-    expect(await program.end(name)).toEqual({ status: 0, signal: null });
-    expect(performance.now() - since).toBeLessThan(END_WITHIN_MS);
-    expect(processesWith(dataDir)).toEqual([]);
-    expect(program.stderr).not.toContain("unexpected");
-  });
+    ["while the database is being created", "SIGTERM", /^chain /, [], freshFolder],
+    ["during the demonstration", "SIGINT", /^A gasless transfer/, [], dataFolder],
+    ["when ready", "SIGTERM", /^ready/, [], dataFolder],
+    ["when ready, without a demonstration", "SIGINT", /^ready/, ["--no-demo"], dataFolder],
+  ] as const)(
+    "%s ends everything with status 0 and leaves no process",
+    async (_, name, line, flags, makeFolder) => {
+      const dataDir = await makeFolder();
+      const program = dev(dataDir, ...flags);
+      await program.line(line);
+      const since = performance.now();
+      expect(await program.end(name)).toEqual({ status: 0, signal: null });
+      expect(performance.now() - since).toBeLessThan(END_WITHIN_MS);
+      expect(processesWith(dataDir)).toEqual([]);
+      expect(program.stderr).not.toContain("unexpected");
+    },
+  );
 
   it("ends npm start while it builds", async () => {
     const program = new Program(["scripts/start.mjs", "--port", "0", "--rpc-port", "0"]);
@@ -55,7 +59,7 @@ describe.concurrent("a start that fails", () => {
       const portHolder = createServer();
       await new Promise<void>((resolve) => portHolder.listen(0, "127.0.0.1", resolve));
       const { port } = portHolder.address() as AddressInfo;
-      const dataDir = freshFolder();
+      const dataDir = await dataFolder();
       const free = flag === "--port" ? "--rpc-port" : "--port";
       const args = ["dev", "--data-dir", dataDir, flag, String(port), free, "0"];
       const program = gasWaiver(args);
@@ -67,7 +71,7 @@ describe.concurrent("a start that fails", () => {
   );
 
   it("explains in one sentence that the data folder is in use", async () => {
-    const dataDir = freshFolder();
+    const dataDir = await dataFolder();
     const first = dev(dataDir, "--no-demo");
     await first.ready();
     const second = dev(dataDir, "--no-demo");
@@ -87,7 +91,7 @@ describe.concurrent("a start that fails", () => {
 
 describe("a second start on the same data folder", () => {
   it("finds the earlier submissions, and adopts its new chain", async () => {
-    const dataDir = freshFolder();
+    const dataDir = await dataFolder();
     for (const earlierCount of [0, 1, 2]) {
       const program = gasWaiver(devArguments(dataDir, "--block-time", "100"));
       await program.ready();

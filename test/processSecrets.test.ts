@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { freshFolder } from "./support/freshFolder.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { Program } from "./support/program.js";
 
 const SECRET = "the-secret-of-a-variable";
@@ -28,7 +28,7 @@ async function showKey(url: string): Promise<number[]> {
 
 describe("the process of a service", () => {
   it("opens no inspector at SIGUSR1, hands no variable to PostgreSQL, and logs no publishable key", async () => {
-    const dataDir = freshFolder();
+    const dataDir = await dataFolder();
     const ports = ["--port", "0", "--rpc-port", "0"];
     const flags = ["--no-demo", "--log-level", "trace", "--data-dir", dataDir, ...ports];
     const program = Program.gasWaiver(["dev", ...flags], { GAS_WAIVER_KEYS: SECRET, DATABASE_URL: SECRET });

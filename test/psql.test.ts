@@ -6,11 +6,13 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { openStore, type Store } from "../packages/server/src/store/store.js";
 import { silent } from "../packages/server/test/support/testPostgres.js";
 import { root } from "./support/childProgram.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
 
-const dataDir = freshFolder();
+let dataDir: string;
 let store: Store;
 beforeAll(async () => {
+  dataDir = await dataFolder();
   store = await openStore({ dataDir }, silent);
 });
 afterAll(() => store.close());

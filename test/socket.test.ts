@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect as connectService } from "@gas-waiver/client";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { freshFolder } from "./support/freshFolder.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { proxiedChain } from "./support/proxiedChain.js";
 import { startService, startServiceProcess } from "./support/service.js";
 import { API_KEY, account, tokensOf, transferOf } from "./support/user.js";
@@ -18,7 +18,7 @@ describe.each([
 ] as const)("a service that is $how while a client waits, and starts again", ({ signal, user }) => {
   it("gives every line to the same iteration, and executes each transaction once", async () => {
     const { proxy, chain } = started();
-    const dataDir = freshFolder();
+    const dataDir = await dataFolder();
     const sender = account(user);
     const recipient = account(7).address;
     const before = await tokensOf(chain, recipient);
@@ -62,7 +62,7 @@ describe("a WebSocket client without the SDK", () => {
   it("submits, watches, and receives close code 1012 at the end of the service", async () => {
     const { proxy, chain } = started();
     proxy.decide = () => "pass";
-    const service = startService({ rpcUrl: proxy.url, dataDir: freshFolder() });
+    const service = startService({ rpcUrl: proxy.url, dataDir: await dataFolder() });
     const { url } = await service.ready();
     const socket = new WebSocket(`${url.replace("http", "ws")}/v1/submit`, {
       headers: { Authorization: `Bearer ${API_KEY}` },

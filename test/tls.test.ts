@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeCertificate } from "../packages/server/test/support/certificate.js";
+import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { Program } from "./support/program.js";
 import { startServiceProcess } from "./support/service.js";
@@ -41,7 +42,7 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
     const tls = ["--tls-cert", cert, "--tls-key", key];
     const service = startServiceProcess({
       rpcUrl,
-      dataDir: freshFolder(),
+      dataDir: await dataFolder(),
       flags: [...tls, "--host", "0.0.0.0", "--behind-proxy"],
     });
     const { url } = await service.ready();
