@@ -38,7 +38,7 @@ function builtPackages() {
     name: "built-packages",
     enforce: "pre",
     resolveId(specifier, importer) {
-      if (specifier.startsWith("@gas-waiver/")) return { id: import.meta.resolve(specifier), external: true };
+      if (specifier.startsWith("@gas-waiver/")) return { id: specifier, external: true };
       const file = importer && specifier.startsWith(".") ? resolve(dirname(importer), specifier) : "";
       const [, name, inside] = file.match(source) ?? [];
       if (name === undefined) return undefined;

@@ -115,9 +115,9 @@ export class SimulatedNetwork {
     const replica = owner?.name;
     const asked = { endpoint: name, body, isReusedConnection: reusedSocket, replica };
     const reply = endpoint?.answer(asked) ?? { is: "refused" };
-    this.#journal.note(
-      `${this.#clock.now.toFixed(3)} ${replica} to ${name} ${body} ${JSON.stringify(reply)}`,
-    );
+    const { body: told = "", ...rest } = reply as { readonly body?: string };
+    const at = this.#clock.now.toFixed(3);
+    this.#journal.note(`${at} ${replica} to ${name} ${body} ${JSON.stringify(rest)} ${told}`);
     return reply;
   }
 

@@ -3,20 +3,14 @@ import { resolveOptions } from "../../packages/server/src/model/options/resolveO
 import { createLog } from "../../packages/server/src/model/telemetry/log.js";
 import { CHAIN_ID } from "../../packages/server/test/support/modelChain.js";
 import { APPROVE, accountsOf, TOKEN, TRANSFER } from "../../packages/server/test/support/user.js";
-import { Activity } from "./engine/activity.js";
-import { VirtualClock } from "./engine/clock.js";
+import { createRealm, type WorldRealm } from "./createRealm.js";
 import { DatabaseFaults, endSessions } from "./engine/databaseFaults.js";
-import { Journal } from "./engine/journal.js";
-import { NotificationInbox } from "./engine/notificationInbox.js";
 import { stream } from "./engine/random.js";
-import { EPOCH, enter, type Realm } from "./engine/realm.js";
+import { EPOCH, enter } from "./engine/realm.js";
 import { real } from "./engine/realTime.js";
 import type { Session } from "./engine/session.js";
-import { Sessions } from "./engine/sessions.js";
 import type { SimulatedDatabase } from "./engine/simulatedDatabase.js";
-import { SqlGate } from "./engine/sqlGate.js";
 import { readStore } from "./laws/readStore.js";
-import { SimulatedNetwork } from "./net.js";
 import { Replica, START_MS } from "./replica.js";
 import { waiverKeys } from "./waiverKeys.js";
 import type { ScenarioSetUp, Violation, World, WorldPlan } from "./world.js";
@@ -54,7 +48,7 @@ export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promi
   const cpu = process.cpuUsage();
   const { database, setUp } = options;
   await database.renew();
-  const realm = createRealm(plan, options);
+  const realm = createRealm(plan.seed, options);
   enter(realm);
   const crashes: Violation[] = [];
   const onCrash = ({ stack = "" }: Error) => crashes.push({ law: "crash", text: stack });
@@ -83,33 +77,10 @@ export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promi
   }
 }
 
-function createRealm({ seed }: WorldPlan, { database, isRecorded = false }: RunWorldOptions) {
-  const activity = new Activity();
-  const clock = new VirtualClock(activity);
-  const journal = new Journal(isRecorded);
-  const network = new SimulatedNetwork({ clock, journal, random: stream(seed, "network") });
-  const gate = new SqlGate({
-    ...{ clock, activity, random: stream(seed, "database") },
-    isBlocked: ({ pid }) => database.isBlocked(pid),
-  });
-  const sessions = new Sessions(clock, {
-    cancel: ({ pid }) => void gate.exclusively(() => database.cancelStatement(pid)),
-    end: (session) => void gate.exclusively(() => endSessions(database, [session])),
-  });
-  return {
-    ...{ activity, clock, journal, network, gate, sessions, inbox: new NotificationInbox() },
-    entropy: stream(seed, "entropy"),
-    showTime: () => database.show(clock.now),
-    request: (options) => network.request(options),
-  } satisfies Realm & { network: SimulatedNetwork };
-}
-
 function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
 }
-
-type WorldRealm = ReturnType<typeof createRealm>;
 
 function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = "silent" }: RunWorldOptions) {
   const { clock, journal, network } = realm;

@@ -47,7 +47,7 @@ export class Activity {
     this.#changes++;
   }
 
-  /** Resolves when nothing runs any more: two turns of the event loop have passed without anything new. */
+  /** Resolves when nothing runs any more: a turn of the event loop, which runs all that was ready, has brought nothing new. */
   async settled(): Promise<void> {
     for (;;) {
       if (this.#outstanding > 0) {
@@ -58,13 +58,7 @@ export class Activity {
       }
       const before = this.#changes;
       await turn();
-      if (this.#isBusySince(before)) continue;
-      await turn();
-      if (!this.#isBusySince(before)) return;
+      if (this.#outstanding === 0 && this.#immediates === 0 && this.#changes === before) return;
     }
-  }
-
-  #isBusySince(changes: number): boolean {
-    return this.#outstanding > 0 || this.#immediates > 0 || this.#changes !== changes;
   }
 }

@@ -14,8 +14,10 @@ interface ClientParts {
   getTransactionStatus(): "I" | "T" | "E" | null;
 }
 
-/** Ends what a session does: its statement, or the session itself. */
+/** The world around a session: it ends the session's statement, or the session itself. */
 export interface SessionControl {
+  /** The session's socket begins to close. */
+  onClosing(session: Session): void;
   cancel(session: Session): void;
   end(session: Session): void;
 }
@@ -56,6 +58,11 @@ export class Session {
     });
     connection.prependListener("errorMessage", (message) => this.#nameLimit(message));
     connection.stream.once("close", () => this.#fail());
+    const destroy = connection.stream.destroy.bind(connection.stream);
+    connection.stream.destroy = (error) => {
+      if (!connection.stream.destroyed) control.onClosing(this);
+      return destroy(error);
+    };
     connection.stream.setTimeout = (ms) => {
       this.#silenceMs = ms;
       return connection.stream;

@@ -13,4 +13,4 @@ process.on("message", async ({ plan, options }) => {
 // A terminal interrupts all processes of the program: the parent ends this one.
 process.on("SIGINT", () => {});
 process.on("disconnect", () => process.exit());
-process.send("ready");
+process.send({ isReady: true });

@@ -31,15 +31,20 @@ export class WorldProcess {
   /** Runs a world. One that cannot be run to its end has a violation of the law "harness". */
   async run(plan: WorldPlan, options: WorldOptions = {}): Promise<WorldResult> {
     const begun = performance.now();
-    const child = await this.#started();
-    const answer = answerOf(child);
-    child.send({ plan, options });
-    const result = await answer;
+    const result = await this.ask<WorldResult>(plan, options);
     if (!("failure" in result)) return result;
     await this.close();
     const violations = [{ law: "harness", text: result.failure }];
     const realMs = performance.now() - begun;
     return { plan, violations, digest: "", counts: {}, virtualMs: 0, realMs, cpuMs: 0, lines: [] };
+  }
+
+  /** Gives the worker its next task, and waits for the answer. */
+  async ask<T extends object>(plan: unknown, options: unknown = {}): Promise<T | Failure> {
+    const child = await this.#started();
+    const answer = answerOf<T>(child);
+    child.send({ plan, options });
+    return await answer;
   }
 
   async close(): Promise<void> {
@@ -54,17 +59,22 @@ export class WorldProcess {
     if (this.#child !== undefined) return this.#child;
     const { program, server, database } = this.#place;
     const args = [program, JSON.stringify(server), database];
-    this.#child = fork(join(import.meta.dirname, "workerProgram.mjs"), args);
+    // Without the options of this process, which may be a test's: its conditions lead to the sources.
+    this.#child = fork(join(import.meta.dirname, "workerProgram.mjs"), args, { execArgv: [] });
     const ready = await answerOf(this.#child);
-    if (typeof ready === "object" && "failure" in ready) throw new Error(ready.failure);
+    if ("failure" in ready) throw new Error(ready.failure);
     return this.#child;
   }
 }
 
+export interface Failure {
+  readonly failure: string;
+}
+
 /** The next message of a process, or the reason why none comes. */
-function answerOf(child: ChildProcess): Promise<WorldResult | { readonly failure: string }> {
+function answerOf<T extends object>(child: ChildProcess): Promise<T | Failure> {
   return new Promise((resolve) => {
-    const end = (answer: WorldResult | { readonly failure: string }) => {
+    const end = (answer: T | Failure) => {
       clearTimeout(timer);
       child.off("message", end).off("exit", onExit);
       resolve(answer);

@@ -1,0 +1,2 @@
+/** See bundleSource.mjs. */
+export function bundleSource(path: string, name: string): Promise<string>;
