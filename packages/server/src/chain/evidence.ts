@@ -1,5 +1,5 @@
 import { bytesToHex, classifySendError, type SendVerdict } from "@gas-waiver/protocol";
-import { isObject, NodeRpcError, type RpcOutcome, type SendOutcome } from "./rpc/rpc.js";
+import { isObject, isUnanswered, NodeRpcError, type RpcOutcome, type SendOutcome } from "./rpc/rpc.js";
 
 /*
  * Evidence of what nodes have said of signed bytes (D28). Only this file makes it, from the requests that were sent and the
@@ -24,6 +24,8 @@ export interface SendAnswer {
    * brought them, so a refusal proves nothing.
    */
   readonly delivery: "only" | "repeated";
+  /** A node answered this call. Otherwise the verdict follows from the way in which its requests failed. */
+  readonly isAnswered: boolean;
 }
 
 /** The answer to a look-up of a wrapper: the node shows it, says that it has none, or says nothing clear. */
@@ -50,7 +52,8 @@ export function beginSend(wrappers: readonly SentWrapper[]) {
       const isNew = areNew[i] === true;
       if (isNew && requests === 0) unsent.add(wrapperRaw);
       const delivery = isNew && requests === 1 ? "only" : "repeated";
-      return { verdict: verdictOf(outcome, wrapperHash), delivery } as SendAnswer;
+      const isAnswered = outcome !== undefined && !isUnanswered(outcome);
+      return { verdict: verdictOf(outcome, wrapperHash), delivery, isAnswered } as SendAnswer;
     });
 }
 

@@ -130,7 +130,7 @@ describe("a send", () => {
     expect(counts()).toEqual([0, 1]);
   });
 
-  it("counts the requests that may have reached a node: none by a refused connection, two by a kept one that is reset", async () => {
+  it("counts the requests that may have reached a node: none by a refused connection, one more by a kept one that is reset", async () => {
     const { rpc, scripts } = await startNodes(2);
     scripts[1] = accepted;
     await nodes[0]?.close();

@@ -84,9 +84,11 @@ export async function applyAnswers(
     return kindOf(one) !== "accepted" && !shown.has(id) && !misplaced.has(id);
   });
   const resend = await applyDecisions(held, notAccepted, answered, memory, context);
-  await moveBreaker(answered, breaker);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
-  await rejectRemaining(remaining, breaker);
+  await moveBreaker(answered, remaining, breaker);
+  const [first] = remaining;
+  if (first)
+    throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${whyOf(first)}`);
 }
 
 function submissionOf({ submission }: AnsweredBroadcast): InFlightSubmission {
@@ -226,29 +228,32 @@ async function requeueOccupied(
   return new Set(blocked.map(({ id }) => id));
 }
 
-async function moveBreaker(answered: readonly AnsweredBroadcast[], breaker: AnswerBreaker): Promise<void> {
-  const unusable = answered.find((one) => kindOf(one) === "waiver unusable");
-  if (unusable) {
-    await breaker.fail("decisive", `the node takes no wrapper of this waiver: ${messageOf(unusable.answer)}`);
-  } else if (answered.some((one) => kindOf(one) === "accepted")) await breaker.succeed();
-}
-
-async function rejectRemaining(
+/** @param remaining those whose bytes must go out again. */
+async function moveBreaker(
+  answered: readonly AnsweredBroadcast[],
   remaining: readonly AnsweredBroadcast[],
   breaker: AnswerBreaker,
 ): Promise<void> {
-  const [first] = remaining;
-  if (first === undefined) return;
-  const why = `${kindOf(first)}: ${messageOf(first.answer)}`;
+  const find = (kind: SendVerdictKind, among = answered) => among.find((one) => kindOf(one) === kind);
+  const unusable = find("waiver unusable");
+  if (unusable)
+    return await breaker.fail(
+      "decisive",
+      `the node takes no wrapper of this waiver: ${messageOf(unusable.answer)}`,
+    );
+  if (find("accepted")) return await breaker.succeed();
   // Nodes that do not answer may be down for every lane. Only failures of this lane alone count against its key.
-  const kinds = new Set(remaining.map(kindOf));
-  // A wrapper that was held back behind an unanswered request has the verdict `not now`.
-  if (kinds.has("ambiguous") && [...kinds].every((kind) => kind === "ambiguous" || kind === "not now")) {
-    await breaker.noAnswer(why);
-  } else if (kinds.has("occupied") || kinds.has("disputed")) {
-    await breaker.fail("counted", `the node does not take this waiver's wrappers: ${why}`);
-  }
-  throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${why}`);
+  const silent = answered.every(({ answer }) => !answer.isAnswered)
+    ? answered.find((one) => kindOf(one) !== "not now")
+    : undefined;
+  if (silent) return await breaker.noAnswer(whyOf(silent));
+  const refused = find("occupied", remaining) ?? find("disputed", remaining);
+  if (refused)
+    await breaker.fail("counted", `the node does not take this waiver's wrappers: ${whyOf(refused)}`);
+}
+
+function whyOf(one: AnsweredBroadcast): string {
+  return `${kindOf(one)}: ${messageOf(one.answer)}`;
 }
 
 function messageOf({ verdict }: SendAnswer): string {
