@@ -55,4 +55,16 @@ describe("a submission that was sent", () => {
       "store/transitions/saveIncluded.ts",
     ]);
   });
+
+  it("is judged by evidence that only the boundary to the nodes makes", () => {
+    expect(importersOf("chain/evidence.ts")).toEqual([
+      "chain/client/nodeClient.ts",
+      "chain/client/snapshot.ts",
+      // These name its types.
+      "lane/law/law.ts",
+      "lane/send/applyAnswers.ts",
+      // It tells which bytes are new.
+      "lane/sign/signPlaced.ts",
+    ]);
+  });
 });

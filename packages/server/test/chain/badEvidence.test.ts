@@ -49,6 +49,28 @@ describe("a refusal that is not the answer to the only request", () => {
     expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
   });
 
+  it.each([
+    [
+      "a nonce that is too high",
+      { code: -32_000, message: "invalid nonce; got 1, expected 0: invalid sequence" },
+    ],
+    ["a sender's nonce that is used", { code: -32_000, message: "nonce", data: { reason: "NONCE_TOO_LOW" } }],
+  ])("by %s, again and again until the time in the queue is over, fails nothing", async (_, error) => {
+    const options = { requestTimeoutMs: 20_000, maxQueueMs: 500, sweepIntervalMs: 100 };
+    const service = await services.start(options, { automine: false });
+    let sends = 0;
+    service.node.script = ({ raws }) => {
+      if (raws.length === 0) return undefined;
+      return sends++ === 0 ? { kind: "reset", carriedOut: true } : { kind: "error", of: () => error };
+    };
+    const line = service.submit([innerOf(1)], INCLUDED);
+    await service.until("select from submissions where accepted_at < now() - interval '3 s'");
+    expect(await countFailed(service)).toBe(0);
+    await includeAll(service);
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
+    expect(service.node.chain.executed).toEqual([hashOf(innerOf(1))]);
+  });
+
   it("by a second node, after the first took the wrapper and went away, fails nothing", async () => {
     const before = await services.start({}, { automine: false });
     const { node: first } = before;
