@@ -1,12 +1,26 @@
 import { SeededRandom } from "../../support/seededRandom.js";
 import { type Behaviour, type Deed, isCall, isHost, isTransport, type Subject } from "./behaviour.js";
-import { drawCall, drawChainDeed, drawHostDeed, drawSendersDeed, drawTransport } from "./drawDeeds.js";
-import { drawEndpoint, drawSender, drawSubject } from "./drawSubject.js";
+import {
+  drawCall,
+  drawChainDeed,
+  drawHostDeed,
+  drawPruned,
+  drawSendersDeed,
+  drawTransport,
+} from "./drawDeeds.js";
+import { drawEndpoint, drawPlace, drawSender, drawSubject } from "./drawSubject.js";
 import { CALM_MS, type Frame, namedSenders } from "./frame.js";
 
 const FAMILIES = ["transport", "call", "sender", "chain", "host"] as const;
 type Family = (typeof FAMILIES)[number];
 
+/** The numbers of behaviours. Where one more takes nothing from what has to stay honest, there are more. */
+const COUNTS: Readonly<Record<Frame["honest"], readonly number[]>> = {
+  "most senders": [1, 2, 2, 3, 3, 4, 5],
+  "an endpoint": [1, 1, 2, 2, 3, 4],
+  "the end": [1, 1, 1, 2, 2, 3],
+  nothing: [1, 1, 2, 3],
+};
 const FAREWELL = ", farewell";
 
 /** How often each family is drawn, by the part of the world that stays honest. */
@@ -20,7 +34,7 @@ const WEIGHTS: Readonly<Record<Frame["honest"], Readonly<Record<Family, number>>
 /** Draws the behaviours of a world. Each has streams of its own, by its name. */
 export function drawBehaviours(seed: number, frame: Frame): Behaviour[] {
   const random = new SeededRandom(seed, "number of behaviours");
-  const count = random.pick([1, 1, 1, 1, 1, 2, 2, 2, 3, 5]);
+  const count = random.pick(COUNTS[frame.honest]);
   const drawn = Array.from({ length: count }, (_, i) =>
     drawBehaviour(seed, `behaviour ${i + 1}`, frame),
   ).flat();
@@ -78,6 +92,9 @@ function drawDeed(random: SeededRandom, frame: Frame): { readonly subject: Subje
       return { subject, does: drawTransport(random, subject) };
     }
     case "call": {
+      // Nodes that keep little history are as good as others.
+      if (frame.honest === "most senders" && random.chance(0.2))
+        return { subject: drawPlace(random, frame), does: drawPruned(random) };
       const subject = drawSubject(random, frame);
       // A node's calls know nothing of the list that they come in.
       const isOfList = subject.moreThan !== undefined;
@@ -107,7 +124,8 @@ function drawEnd(random: SeededRandom, from: number, does: Deed, { honest, repli
   const end =
     lasts < 0.25 ? from + random.between(50, 1_500) : Math.min(CALM_MS, from + random.between(2_000, 21_000));
   const mayLast = !isHost(does) || does.deed.includes("clock step") || (does.deed === "kill" && replicas > 1);
-  return lasts > 0.5 && honest !== "the end" && mayLast && does.deed !== "halt" ? null : end;
+  const forGood = honest === "most senders" ? 0.35 : 0.5;
+  return lasts > forGood && honest !== "the end" && mayLast && does.deed !== "halt" ? null : end;
 }
 
 /** An endpoint that misbehaved may be gone for good afterwards. */

@@ -95,8 +95,12 @@ function drawMember(random: SeededRandom, names: readonly string[]): CallDeed {
   return { deed: "member", name: random.pick(names), ...(random.chance(0.8) && { value }) };
 }
 
-function drawPruned(random: SeededRandom): CallDeed {
-  return { deed: "pruned", blocks: random.pick([2, 6, 8, 16, 64]), what: random.pick(["states", "blocks"]) };
+export function drawPruned(random: SeededRandom): CallDeed {
+  return {
+    deed: "pruned",
+    blocks: random.pick([2, 6, 6, 8, 16, 64]),
+    what: random.pick(["states", "blocks"]),
+  };
 }
 
 export function drawCall(random: SeededRandom, subject: Subject): CallDeed {

@@ -11,7 +11,7 @@ const METHODS = [
   "eth_blockNumber",
   "eth_chainId",
 ];
-const SENDERS_METHODS = METHODS.slice(0, 4);
+const SENDERS_METHODS = [...METHODS.slice(0, 4), "eth_sendRawTransaction"];
 const LOOK_UPS = ["eth_getTransactionReceipt", "eth_getTransactionByHash"];
 
 /** An endpoint; undefined for all of them. Where one stays honest, it is another. */
@@ -21,6 +21,13 @@ export function drawEndpoint(
 ): number | undefined {
   if (honest === "an endpoint") return (honestEndpoint + random.between(1, endpoints - 1)) % endpoints;
   return random.chance(0.5) ? random.between(0, endpoints - 1) : undefined;
+}
+
+/** One endpoint, or all of them. */
+export function drawPlace(random: SeededRandom, frame: Frame): Subject {
+  const isEverywhere = frame.honest === "most senders" && random.chance(0.6);
+  const endpoint = isEverywhere ? undefined : drawEndpoint(random, frame);
+  return endpoint === undefined ? {} : { endpoint };
 }
 
 /** A sender, perhaps with one InnerTx, perhaps with its first wrapper alone. */
@@ -43,9 +50,7 @@ function drawTolerable(random: SeededRandom): Subject {
 /** The subject of a deed that strikes requests or calls. */
 export function drawSubject(random: SeededRandom, frame: Frame): Subject {
   const isAboutSender = frame.honest === "most senders" ? random.chance(0.6) : random.chance(0.25);
-  const isEverywhere = frame.honest === "most senders" && random.chance(0.6);
-  const endpoint = isEverywhere ? undefined : drawEndpoint(random, frame);
-  const place = endpoint === undefined ? {} : { endpoint };
+  const place = drawPlace(random, frame);
   if (isAboutSender)
     return {
       ...place,

@@ -13,8 +13,8 @@ import type { Violations } from "./violations.js";
  * L1  A submission whose own part of the world is honest (`honesty.ts`) is in a block within 30 s of virtual time and ten
  *     blocks, counted from the first request with it, or from the moment at which the world became honest if that is later.
  *     In a world where behaviours name senders and nothing else, the limit is 2 s and 13 blocks: an honest chain takes up to three.
- * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while blocks came and
- *     another wrapper of the lane waited under that nonce.
+ * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while
+ *     another wrapper of the lane waited under that nonce, whether blocks came or not.
  *     Readiness of some replica names a trouble of the waivers once a nonce has stood still so for 14 s.
  * told  The line comes within the same time after the block.
  *
@@ -47,7 +47,7 @@ export class Liveness {
   readonly #limitMs: number;
   readonly #executedAt = new Map<Hex, number>();
   /** Since when each waiver has its next nonce. */
-  readonly #nonceSince = new Map<Hex, { readonly nonce: bigint; readonly since: number; blocks: number }>();
+  readonly #nonceSince = new Map<Hex, { readonly nonce: bigint; readonly since: number }>();
 
   constructor(options: LivenessOptions) {
     this.#options = options;
@@ -70,8 +70,7 @@ export class Liveness {
     for (const waiver of new Set([...this.#options.chain.known.values()].map((one) => one.waiver))) {
       const nonce = nonceIn(block, waiver);
       const known = this.#nonceSince.get(waiver);
-      if (known?.nonce === nonce) known.blocks++;
-      else this.#nonceSince.set(waiver, { nonce, since: now, blocks: 0 });
+      if (known?.nonce !== nonce) this.#nonceSince.set(waiver, { nonce, since: now });
     }
   }
 
@@ -111,10 +110,10 @@ export class Liveness {
       );
   }
 
-  /** The time for which a wrapper has waited under the waiver's next nonce while blocks came, in ms. */
+  /** The time for which a wrapper has waited under the waiver's next nonce, in ms. */
   #stillMs(waiver: Hex): number {
     const still = this.#nonceSince.get(waiver);
-    if (still === undefined || still.blocks < 3) return 0;
+    if (still === undefined) return 0;
     const head = this.#headOf(waiver, still.nonce) ?? Number.POSITIVE_INFINITY;
     return this.#options.clock.now() - Math.max(still.since, head);
   }
