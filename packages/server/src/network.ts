@@ -177,9 +177,9 @@ async function prepareOptions(
 }
 
 async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> {
-  const { options, store, log, ending } = foundations;
+  const { options, store, log, ending, patience } = foundations;
   const { signal } = ending;
-  const heads = new EndpointHeads(options.rpcUrls.length);
+  const heads = new EndpointHeads(options.rpcUrls.length, patience);
   const rpc = createRpc({ ...options, signal, heads });
   const chain = createNodeClient(rpc);
   // A call of a wallet on which a node hangs makes no node rest for the lanes.

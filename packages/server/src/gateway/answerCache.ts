@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { MAX_LAG_BLOCKS } from "../chain/rpc/endpointHeads.js";
 import type { RpcCall } from "../chain/rpc/rpc.js";
 import { isObject } from "../chain/rpc/rpc.js";
 import { EncodedJson } from "./jsonRpc.js";
@@ -27,11 +28,6 @@ export interface AnswerCacheOptions {
 }
 
 const MAX_CHARACTERS = 33_554_432;
-/**
- * A node that is some blocks behind answers a search with the logs that it has, and no error. The service asks no node that
- * is more than 10 s behind.
- */
-const MAX_LAG_BLOCKS = 64n;
 /** A larger answer is not worth the place of many small ones. A block of 2,000 transactions has 3,000,000 characters. */
 const LARGEST_SHARE = 1 / 4;
 
@@ -89,6 +85,7 @@ function isLasting({ method, params }: RpcCall, result: unknown, final: bigint):
   if (place !== undefined) return isFinal(heightIn({ number: params[place] }, "number"), final);
   if (method !== "eth_getLogs" || !isObject(params[0])) return false;
   const { blockHash, fromBlock, toBlock } = params[0];
+  // A node that is some blocks behind answers a search with the logs that it has, and no error.
   if (typeof blockHash === "string") return true;
   return [fromBlock, toBlock].every((number) =>
     isFinal(heightIn({ number }, "number"), final - MAX_LAG_BLOCKS),

@@ -9,18 +9,15 @@ import { innerOf, WAIVER } from "../support/user.js";
 const patience = { speed: 10 };
 const services = testServices({ patience });
 const INCLUDED = { query: "?wait=included" };
-const HOURS_MS = 2 * 3_600_000;
 
 const spares: ScriptedNode[] = [];
 afterEach(async () => {
   await Promise.all(spares.splice(0).map((node) => node.close()));
 });
 
-/** Starts a node whose head is two hours old. */
+/** Starts a node that has the chain's first block, and no later one. */
 async function startBehind(): Promise<ScriptedNode> {
-  const chain = new ModelChain("strict");
-  chain.now = () => Date.now() - HOURS_MS;
-  const spare = await ScriptedNode.start({ chain, automine: false });
+  const spare = await ScriptedNode.start({ chain: new ModelChain("strict"), automine: false });
   spares.push(spare);
   spare.mine();
   return spare;
@@ -46,19 +43,20 @@ describe("a spare node that is hours behind", () => {
     await before.server.close();
     const changes = { rpcUrl: [first.url, spare.url], requestTimeoutMs: 20_000 };
     const service = services.closeAfterTest(await before.startReplica(changes));
-    expect(await messageOfNodes(service)).toMatch(/^node 2 is 7\d\d\d s behind$/);
+    expect(await messageOfNodes(service)).toMatch(/^node 2 is \d+ s behind$/);
     const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
     const metrics = await (await fetch(`${url}/metrics`)).text();
     expect(metrics).toContain(`gas_waiver_node_usable{node="1 ${first.url}"} 1`);
     expect(metrics).toContain(`gas_waiver_node_usable{node="2 ${spare.url}"} 0`);
-    expect(metrics).toMatch(/gas_waiver_node_lag_seconds\{node="2 [^"]*"\} 7\d\d\d/);
+    expect(metrics).toMatch(/gas_waiver_node_lag_seconds\{node="2 [^"]*"\} [1-9]/);
 
     const calledMethods: string[] = [];
     spare.script = ({ methods }) => {
       calledMethods.push(...methods);
       return undefined;
     };
-    first.script = () => ({ kind: "answer", status: 503, body: "" });
+    first.script = ({ methods }) =>
+      methods.includes("eth_getBlockByNumber") ? undefined : { kind: "answer", status: 503, body: "" };
     // The spare node's state has 0 as the sender's next nonce. By that state, nonce 1 would end with NONCE_GAP.
     const line = service.submit([innerOf(1, 1)], INCLUDED);
     await first.nextCall("eth_getTransactionCount");
@@ -72,18 +70,11 @@ describe("a spare node that is hours behind", () => {
 describe("a second node that is some blocks behind", () => {
   it("does not make a lane give a nonce that the store knows as used, or that a final block showed as used by another program", async () => {
     const chain = new ModelChain("strict");
-    // All blocks have one time, so the second node does not seem to be behind.
-    const start = Date.now();
-    chain.now = () => start;
     const first = await ScriptedNode.start({ chain });
     const second = await ScriptedNode.start({ chain, automine: false });
     spares.push(first, second);
-    const methods = [
-      "eth_blockNumber",
-      "eth_getBlockByNumber",
-      "eth_getTransactionCount",
-      "eth_getTransactionReceipt",
-    ];
+    // By its head it is not behind.
+    const methods = ["eth_blockNumber", "eth_getTransactionCount", "eth_getTransactionReceipt"];
     for (const method of methods)
       second.answers[method] = (params) => chain.read(method, params, chain.height);
     const onlySecondReads = () => {

@@ -31,14 +31,28 @@ describe("a chain that has lost final blocks", () => {
     expect(await service.query(STOPPED)).toEqual([]);
   });
 
-  it("does not stop the lane if only a lagging node reports it", async () => {
+  it("does not stop the lane while the chain ends below them, however new its head is", async () => {
     const service = await services.start({ leaseMs: 300 });
-    const { chain } = service.node;
-    chain.now = () => Date.now() - 3_600_000;
     for (const user of [1, 2]) await service.submit([innerOf(user)], INCLUDED);
-    // The node's head is below the last final block, and an hour old.
-    chain.reorg(1);
+    service.node.chain.reorg(1);
     for (let i = 0; i < 30; i++) await service.node.nextCall("eth_getTransactionCount");
+    expect(await service.query(STOPPED)).toEqual([]);
+  });
+});
+
+describe("a node that answers from two blocks ago", () => {
+  it("makes a sender's next transaction wait, which does not fail for nonces that final blocks have", async () => {
+    const service = await services.start({ leaseMs: 300, nonceGapTimeoutMs: 100, requestTimeoutMs: 20_000 });
+    const { node } = service;
+    for (const nonce of [0, 1]) await service.submit([innerOf(1, nonce)], INCLUDED);
+    const methods = ["eth_blockNumber", "eth_getBlockByNumber", "eth_getTransactionCount"] as const;
+    for (const method of [...methods, "eth_getTransactionReceipt"])
+      node.answers[method] = (params) => node.chain.read(method, params, 2);
+    const line = service.submit([innerOf(1, 2)], INCLUDED);
+    for (let i = 0; i < 30; i++) await node.nextCall("eth_getTransactionCount");
+    expect(await service.query("select from submissions where state = 'failed'")).toEqual([]);
+    for (const method of Object.keys(node.answers)) delete node.answers[method];
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
     expect(await service.query(STOPPED)).toEqual([]);
   });
 });

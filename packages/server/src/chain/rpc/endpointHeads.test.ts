@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { EndpointHeads, MAX_LAG_SECONDS } from "./endpointHeads.js";
 
-const at = (seconds: number) => ({ number: BigInt(seconds), timestamp: seconds });
+/** The times in blocks do not matter. */
+const at = (height: number) => ({ number: BigInt(height), timestamp: 1_000_000 - height });
 const usable = (heads: EndpointHeads) => [0, 1].map((place) => heads.isUsable(place));
 const states = (heads: EndpointHeads) => [0, 1].map((place) => heads.stateOf(place));
 
@@ -14,9 +15,9 @@ function run(
 ) {
   for (const second of seconds) {
     headOf.forEach((head, place) => {
-      const timestamp = head(second);
-      if (timestamp === undefined) heads.miss(place);
-      else heads.observe(place, at(timestamp), second * 1_000);
+      const height = head(second);
+      if (height === undefined) heads.miss(place);
+      else heads.observe(place, at(height), second * 1_000);
     });
   }
 }
@@ -29,7 +30,7 @@ describe("of two nodes", () => {
     expect(usable(new EndpointHeads(2))).toEqual([true, true]);
   });
 
-  it("a spare that is hours behind is never asked, also when the other goes away", () => {
+  it("a spare that is hours behind does not take the place of one that goes away, for half a minute", () => {
     const heads = new EndpointHeads(2);
     const behind = () => 100;
     run(heads, seconds(10_000, 10_001), live, behind);
@@ -42,12 +43,47 @@ describe("of two nodes", () => {
       ["well", "behind"],
       [true, false],
     ]);
-    expect(heads.lagOf(1)).toBe(9_909);
-    run(heads, seconds(10_010, 10_200), noAnswer, behind);
+    expect(heads.lagOf(1)).toBe(9);
+    run(heads, seconds(10_010, 10_040), noAnswer, behind);
     expect([states(heads), usable(heads)]).toEqual([
       ["unknown", "behind"],
       [true, false],
     ]);
+    run(heads, seconds(10_040, 10_045), noAnswer, behind);
+    expect([states(heads), usable(heads)]).toEqual([
+      ["unknown", "well"],
+      [false, true],
+    ]);
+  });
+
+  it("one that shows a head far ahead once and is gone keeps the other back for half a minute, whatever its block's time", () => {
+    const heads = new EndpointHeads(2);
+    heads.observe(0, { number: 4_000n, timestamp: 1_000_000 }, 100_000);
+    run(heads, seconds(101, 131), noAnswer, live);
+    expect(usable(heads)).toEqual([true, false]);
+    run(heads, seconds(131, 135), noAnswer, live);
+    expect(usable(heads)).toEqual([false, true]);
+  });
+
+  it("both are asked where one shows blocks with a time an hour ahead", () => {
+    const heads = new EndpointHeads(2);
+    for (const second of seconds(0, 60)) {
+      heads.observe(0, { number: BigInt(second), timestamp: second + 3_600 }, second * 1_000);
+      heads.observe(1, { number: BigInt(second), timestamp: second }, second * 1_000);
+    }
+    expect(usable(heads)).toEqual([true, true]);
+  });
+
+  it("one that follows with a lag of less than ten seconds is asked, and one with more is not", () => {
+    for (const [lag, isAsked] of [
+      [8, true],
+      [15, false],
+    ] as const) {
+      const heads = new EndpointHeads(2);
+      run(heads, seconds(100, 200), live, (second) => second - lag);
+      expect(usable(heads)).toEqual([true, isAsked]);
+      expect(heads.lagOf(1)).toBe(lag - 1);
+    }
   });
 
   it("one that stalls is not asked until it has caught up", () => {
@@ -99,50 +135,50 @@ describe("of two nodes", () => {
     expect(usable(heads)).toEqual([true, true]);
   });
 
-  it("neither is asked while both are behind an earlier head, until after a minute the chain counts as gone back", () => {
+  it("both are asked where both have gone back: nobody shows the later blocks", () => {
     const heads = new EndpointHeads(2);
     run(heads, seconds(10_000, 10_010), live, live);
     const restored = () => 2_000;
-    run(heads, seconds(10_010, 10_060), restored, restored);
-    expect(usable(heads)).toEqual([false, false]);
-    run(heads, seconds(10_060, 10_080), restored, restored);
+    run(heads, seconds(10_010, 10_012), restored, restored);
     expect(usable(heads)).toEqual([true, true]);
   });
 
-  it("one that answers and has gone back itself shows after a minute that the chain did, where the other is absent", () => {
+  it("one that has gone back is asked half a minute after the other was last seen with the blocks", () => {
     const heads = new EndpointHeads(2);
     run(heads, seconds(10_000, 10_010), live, live);
     const restored = () => 2_000;
-    run(heads, seconds(10_010, 10_065), noAnswer, restored);
+    run(heads, seconds(10_010, 10_035), noAnswer, restored);
     // The absent one may have come back: it is tried, and the other is not.
     expect(usable(heads)).toEqual([true, false]);
-    run(heads, seconds(10_065, 10_080), noAnswer, restored);
+    run(heads, seconds(10_035, 10_050), noAnswer, restored);
     expect(usable(heads)).toEqual([false, true]);
     // The absent one comes back with the same blocks.
-    run(heads, seconds(10_080, 10_081), restored, restored);
+    run(heads, seconds(10_050, 10_051), restored, restored);
     expect(states(heads)).toEqual(["well", "well"]);
   });
 
-  it("one that has gone back is no evidence while the other has the blocks, nor by a minute in parts", () => {
+  it("one that has gone back is not asked while the other has the blocks, also after pauses", () => {
     const heads = new EndpointHeads(2);
     const restored = () => 2_000;
     run(heads, seconds(10_000, 10_010), live, live);
-    run(heads, seconds(10_010, 10_100), live, restored);
-    expect(usable(heads)).toEqual([true, false]);
-    for (const start of [10_100, 10_140]) {
-      run(heads, seconds(start, start + 39), noAnswer, restored);
+    for (const start of [10_010, 10_100]) {
+      run(heads, seconds(start, start + 60), live, restored);
+      expect(usable(heads)).toEqual([true, false]);
+      run(heads, seconds(start + 60, start + 85), noAnswer, restored);
       expect(states(heads)).toEqual(["unknown", "behind"]);
-      run(heads, seconds(start + 39, start + 40), noAnswer, noAnswer);
     }
   });
 
-  it("one that lags is no evidence where the other has gone to another chain", () => {
+  it("one that lags does not take the place of one that has gone to another chain, for half a minute", () => {
     const heads = new EndpointHeads(2);
     const behind = () => 100;
     run(heads, seconds(10_000, 10_010), live, behind);
     heads.refuse(0);
-    for (let second = 10_010; second < 10_200; second++) heads.observe(1, at(behind()), second * 1_000);
+    const observe = (second: number) => heads.observe(1, at(behind()), second * 1_000);
+    seconds(10_010, 10_039).forEach(observe);
     expect(usable(heads)).toEqual([false, false]);
+    seconds(10_039, 10_045).forEach(observe);
+    expect(usable(heads)).toEqual([false, true]);
   });
 
   it("one counts as answering only with a head of now, and only while it may be asked", () => {

@@ -1,17 +1,16 @@
-/** A node whose head is more seconds behind the newest head, by the blocks' timestamps, is not asked. */
+/** A node that still lacks a block when another one showed it so many seconds ago is not asked. */
 export const MAX_LAG_SECONDS = 10;
-/** A node may be behind for this long, because it was polled just before it got a block that another already has. */
+/** A node whose head is more blocks below another one's is not asked either. */
+export const MAX_LAG_BLOCKS = 64n;
+/** A node may be behind for this long, because it was polled just before it got blocks that another already has. */
 const GRACE_MS = 2_000;
-/**
- * If all nodes that answer are behind the newest head for this long, and one of them had newer blocks itself, the chain
- * went back, as after a restore.
- */
-const WENT_BACK_MS = 60_000;
+/** The head that a node has shown counts for this long: a node that is gone, or was wrong for a moment, decides nothing any more. */
+const COUNTS_MS = 30_000;
 
 /** The end of the chain by one node. */
 export interface ChainHead {
   readonly number: bigint;
-  /** In seconds. */
+  /** In seconds. The block's own time, which only metrics show. */
   readonly timestamp: number;
 }
 
@@ -19,9 +18,9 @@ export interface ChainHead {
  * The state of a node, as the last poll found it:
  *
  * - `unknown`: it was not polled yet, gave no answer, or answers again and has not yet shown whether it is behind.
- * - `well`: it is at most {@link MAX_LAG_SECONDS} behind the newest head, or was less than {@link GRACE_MS} ago, or it
- *   is the only node.
- * - `behind`: it has been further behind for {@link GRACE_MS}, so its nonces, receipts and refusals are those of the past.
+ * - `well`: the node has the blocks of the others, or was behind for less than {@link GRACE_MS}, or there is no other node.
+ * - `behind`: it lacks too many blocks of another node, or lacks one for too long, so its nonces, receipts and refusals are
+ *   those of the past.
  * - `other chain`: it is on another chain than the service.
  */
 export type EndpointState = "unknown" | "well" | "behind" | "other chain";
@@ -32,56 +31,61 @@ interface Observation {
   readonly at: number;
 }
 
-/** One node, as its polls have shown it. */
+/** One node, as its polls have shown it. Times are in ms of the monotonic clock. */
 interface WatchedNode {
   last: Observation | undefined;
-  /** The newest head that it has shown, unless the chain went back since. */
-  best: ChainHead | undefined;
+  /** The heights that it has shown, from low to high, each with the time of the first poll that showed it. */
+  shown: readonly { readonly height: bigint; readonly at: number }[];
   answers: boolean;
   isOtherChain: boolean;
   /** It was not too far behind in at least one poll since it answers again. */
   wasWell: boolean;
-  /** The time since which it is too far behind, in ms. */
+  /** The time at which another node first showed a block that this one lacks. */
+  passedAt: number | undefined;
+  lagSeconds: number;
+  /** The time since which it is too far behind. */
   behindSince: number | undefined;
 }
 
+const NEVER_POLLED: WatchedNode = {
+  last: undefined,
+  shown: [],
+  answers: false,
+  isOtherChain: false,
+  wasWell: false,
+  passedAt: undefined,
+  lagSeconds: 0,
+  behindSince: undefined,
+};
+
 /**
- * The heads of all nodes, by which the service decides whom to ask (D28). All ages are differences of the blocks' own
- * times, so this machine's clock does not matter. The newest head that any node has shown is remembered: when that node
- * goes away, one that is hours behind does not take its place.
+ * The heads of all nodes, by which the service decides whom to ask (D28, D36). A node's lag is measured by the heights that the
+ * other nodes have shown, and by this process's monotonic clock. The times in blocks decide nothing. A node that has gone away
+ * keeps one that is hours behind from taking its place for {@link COUNTS_MS}. Afterwards that one is asked, and the lanes whose
+ * final blocks it lacks wait (`lane/watch/lostBlocks.ts`).
  */
 export class EndpointHeads {
   readonly #nodes: readonly WatchedNode[];
-  readonly #graceMs: number;
-  #newest: ChainHead | undefined;
+  /** A test's clock may run faster. */
+  readonly #speed: number;
   #onNewHead: () => void = () => {};
-  /** The time since which the answers show that the chain went back, in ms. */
-  #wentBackSince: number | undefined;
 
-  constructor(count: number, { graceMs = GRACE_MS } = {}) {
-    this.#graceMs = graceMs;
-    this.#nodes = Array.from({ length: count }, () => ({
-      last: undefined,
-      best: undefined,
-      answers: false,
-      isOtherChain: false,
-      wasWell: false,
-      behindSince: undefined,
-    }));
+  constructor(count: number, { speed = 1 } = {}) {
+    this.#speed = speed;
+    this.#nodes = Array.from({ length: count }, () => ({ ...NEVER_POLLED }));
   }
 
   /** Notes the head of a node. `now` in ms of the monotonic clock. */
   observe(place: number, head: ChainHead, now: number): void {
     const node = this.#at(place);
     const isNew = node.last?.head.number !== head.number;
-    node.last = { head, at: now };
-    node.answers = true;
-    node.isOtherChain = false;
-    node.best = newerOf(node.best, head);
-    this.#newest = newerOf(this.#newest, head);
-    this.#updateBehindSince(now);
+    // A node that has gone back does not show the later heights any more.
+    const shown = node.shown.filter(({ height }) => height <= head.number);
+    if (shown.at(-1)?.height !== head.number) shown.push({ height: head.number, at: now });
+    Object.assign(node, { last: { head, at: now }, answers: true, isOtherChain: false });
+    node.shown = shown.slice(-Number(MAX_LAG_BLOCKS));
+    for (const one of this.#nodes) this.#updateLag(one, now);
     if (node.behindSince === undefined) node.wasWell = true;
-    this.#followBack(now);
     if (isNew) this.#onNewHead();
   }
 
@@ -99,7 +103,6 @@ export class EndpointHeads {
   /** Notes that a node gave no answer. */
   miss(place: number): void {
     Object.assign(this.#at(place), { answers: false, wasWell: false });
-    if (!this.#nodes.some(({ answers }) => answers)) this.#wentBackSince = undefined;
   }
 
   /** Notes that a node is on another chain. */
@@ -113,14 +116,14 @@ export class EndpointHeads {
     if (isOtherChain) return "other chain";
     if (last === undefined) return "unknown";
     if (behindSince === undefined || this.#nodes.length === 1) return "well";
-    if (last.at - behindSince >= this.#graceMs) return "behind";
+    if (last.at - behindSince >= GRACE_MS / this.#speed) return "behind";
     return wasWell ? "well" : "unknown";
   }
 
-  /** Tells how far a node's head is behind the newest, in seconds; undefined before its first answer. */
+  /** Tells for how many seconds a node has lacked a block that another one has; undefined before its first answer. */
   lagOf(place: number): number | undefined {
-    const { last } = this.#at(place);
-    return last && this.#newest && this.#newest.timestamp - last.head.timestamp;
+    const { last, lagSeconds } = this.#at(place);
+    return last && lagSeconds;
   }
 
   headOf(place: number): ChainHead | undefined {
@@ -150,35 +153,29 @@ export class EndpointHeads {
     return node;
   }
 
-  #updateBehindSince(now: number): void {
-    this.#nodes.forEach((node, place) => {
-      const isLate = (this.lagOf(place) ?? 0) > MAX_LAG_SECONDS;
-      node.behindSince = isLate ? (node.behindSince ?? now) : undefined;
-    });
-  }
-
-  /**
-   * Forgets the blocks that the chain has lost. A node that is absent does not prevent that. But one that only lags is no
-   * evidence, also where it is the only one that answers: it never had newer blocks.
-   */
-  #followBack(now: number): void {
-    const answering = this.#nodes.filter(({ answers, isOtherChain }) => answers && !isOtherChain);
-    const areBehind = answering.every((node) => this.stateOf(this.#nodes.indexOf(node)) === "behind");
-    const wentBack = areBehind && answering.some(hasGoneBack);
-    this.#wentBackSince = wentBack ? (this.#wentBackSince ?? now) : undefined;
-    if (this.#wentBackSince === undefined || now - this.#wentBackSince < WENT_BACK_MS) return;
-    for (const node of this.#nodes) node.best = answering.includes(node) ? node.last?.head : undefined;
-    this.#newest = answering.map(({ best }) => best).reduce(newerOf, undefined);
-    this.#wentBackSince = undefined;
-    this.#updateBehindSince(now);
+  /** Compares a node with what the others have shown of late. */
+  #updateLag(node: WatchedNode, now: number): void {
+    const { last, passedAt } = node;
+    if (last === undefined) return;
+    const others = this.#nodes.filter(
+      (one) => one !== node && one.last && now - one.last.at <= COUNTS_MS / this.#speed,
+    );
+    const missing = others.flatMap(
+      ({ shown }) => shown.find(({ height }) => height > last.head.number) ?? [],
+    );
+    // The others' earlier heights may be forgotten by now.
+    const isKept = passedAt !== undefined && others.every(({ shown }) => lowestOf(shown) > last.head.number);
+    if (missing.length === 0) node.passedAt = undefined;
+    else if (!isKept) node.passedAt = Math.min(...missing.map(({ at }) => at));
+    node.lagSeconds = node.passedAt === undefined ? 0 : Math.round((now - node.passedAt) / 1_000);
+    const isFarBelow = others.some(
+      (one) => (one.last?.head.number ?? 0n) - last.head.number > MAX_LAG_BLOCKS,
+    );
+    const isLate = now - (node.passedAt ?? now) > (MAX_LAG_SECONDS * 1_000) / this.#speed;
+    node.behindSince = isFarBelow || isLate ? (node.behindSince ?? now) : undefined;
   }
 }
 
-function hasGoneBack({ best, last }: WatchedNode): boolean {
-  return best !== undefined && last !== undefined && best.timestamp - last.head.timestamp > MAX_LAG_SECONDS;
-}
-
-function newerOf(a: ChainHead | undefined, b: ChainHead | undefined): ChainHead | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return b.timestamp > a.timestamp ? b : a;
+function lowestOf(shown: WatchedNode["shown"]): bigint {
+  return shown[0]?.height ?? 0n;
 }

@@ -192,13 +192,13 @@ describe("a node that failed", () => {
 });
 
 describe("a node that is behind", () => {
-  const at = (timestamp: number) => ({ number: 1n, timestamp });
+  const at = (height: number) => ({ number: BigInt(height), timestamp: 0 });
 
   it("gets neither reads nor sends, also when the other does not answer", async () => {
-    const heads = new EndpointHeads(2, { graceMs: 0 });
+    const heads = new EndpointHeads(2);
     const { rpc, scripts, counts } = await startNodes(2, 20_000, heads);
     heads.observe(0, at(10_000), 0);
-    heads.observe(1, at(100), 0);
+    for (const now of [0, 5_000]) heads.observe(1, at(100), now);
     scripts[0] = { kind: "answer", status: 429, body: "" };
     expect([...(await rpc.read([HEIGHT])), ...(await rpc.send([SEND]))].map(kindOf)).toEqual(
       Array(2).fill("unavailable, sent: no"),
@@ -207,12 +207,12 @@ describe("a node that is behind", () => {
   });
 
   it("is asked again when it has caught up", async () => {
-    const heads = new EndpointHeads(2, { graceMs: 0 });
+    const heads = new EndpointHeads(2);
     const { rpc, counts } = await startNodes(2, 20_000, heads);
     heads.observe(1, at(10_000), 0);
-    heads.observe(0, at(100), 0);
+    for (const now of [0, 5_000]) heads.observe(0, at(100), now);
     await rpc.read([HEIGHT]);
-    heads.observe(0, at(10_001), 1);
+    heads.observe(0, at(10_001), 5_001);
     await rpc.read([HEIGHT]);
     expect(counts()).toEqual([1, 1]);
   });

@@ -1,39 +1,84 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
-import { type FinalityView, judgeFinality } from "./lostBlocks.js";
+import type { Store } from "../../store/store.js";
+import { createLostBlocksCheck, type FinalityView, judgeFinality } from "./lostBlocks.js";
 
-const NOW_S = 1_000_000;
 const recorded = { waiverNonce: 7n, blockNumber: 100n, blockHash: bytes(32, 1) };
+const OTHER = bytes(32, 2);
 const view = (changes: Partial<FinalityView>): FinalityView => ({
   recorded,
   waiverNonce: 5n,
   blockHash: undefined,
-  head: { number: 90n, timestamp: NOW_S - 2 },
+  isDeep: false,
   ...changes,
 });
 
 describe("a final block of the store, by the view of a node,", () => {
   it.each<[string, Partial<FinalityView>, ReturnType<typeof judgeFinality>]>([
     ["is kept where the nonce is above its own", { waiverNonce: 8n }, "kept"],
-    ["is lost where another block is at its height", { blockHash: bytes(32, 2) }, "lost"],
-    ["is lost where the head is below it and of just now", {}, "lost"],
-    [
-      "may be there where the head is old: the node lags",
-      { head: { number: 90n, timestamp: NOW_S - 3_600 } },
-      "no evidence",
-    ],
-    [
-      "may be there where the head has no time",
-      { head: { number: 90n, timestamp: undefined } },
-      "no evidence",
-    ],
-    [
-      "may be there where the head is above it: the node answers at two moments",
-      { head: { number: 101n, timestamp: NOW_S } },
-      "no evidence",
-    ],
-    ["is kept where the node has it, and still says a low nonce", { blockHash: bytes(32, 1) }, "kept"],
+    ["is kept where the node has it, and still says a low nonce", { blockHash: recorded.blockHash }, "kept"],
+    ["is lost where another block is at its height, and final", { blockHash: OTHER, isDeep: true }, "lost"],
+    ["may be there where another block at its height may still go away", { blockHash: OTHER }, "lag"],
+    ["may be there where the node ends below it", {}, "lag"],
+    ["may be there where the node has later blocks, and its own was pruned", { isDeep: true }, "lag"],
   ])("%s", (_, changes, judgement) => {
-    expect(judgeFinality(view(changes), NOW_S)).toBe(judgement);
+    expect(judgeFinality(view(changes))).toBe(judgement);
+  });
+});
+
+describe("the check of a lane's final blocks", () => {
+  /** Runs the check once a second against a node with these blocks, and returns what it did and said. */
+  async function runFor(
+    seconds: number,
+    blockAt: (height: bigint, second: number) => Uint8Array | undefined,
+  ) {
+    const row = { place: "1", waiver_nonce: "7", block_number: "100", block_hash: recorded.blockHash };
+    const said: string[] = [];
+    let second = 0;
+    const note =
+      (level: string) =>
+      (...words: unknown[]) =>
+        void said.push(`${level} at ${second}: ${words.at(-1)}`);
+    const log = { info: note("info"), warn: note("warn"), error: note("error"), fatal: note("fatal") };
+    const check = createLostBlocksCheck(
+      {
+        store: { pool: { query: async () => ({ rows: [row] }) } } as unknown as Store,
+        chain: {
+          nonces: async () => [blockAt(100n, second) === recorded.blockHash ? 8n : 5n],
+          blockHashes: async (heights: readonly bigint[]) => heights.map((height) => blockAt(height, second)),
+        } as never,
+        log: log as never,
+        options: { reorgDepth: 3 },
+        onLaneStopped: () => said.push("stopped"),
+      },
+      () => second * 1_000,
+    );
+    const held = { chain: 1, waiver: bytes(20, 1), owner: "", epoch: 1n };
+    for (; second < seconds; second++) await check.run(held);
+    return said;
+  }
+
+  it("takes a node that ends below them for one that lags, for hours, and says so once", async () => {
+    expect(await runFor(7_200, () => undefined)).toEqual([
+      "warn at 10: the node lacks final blocks of the lane, which waits until it has them",
+    ]);
+  });
+
+  it("says when the node has caught up", async () => {
+    expect(await runFor(60, (_, second) => (second < 30 ? undefined : recorded.blockHash))).toEqual([
+      "warn at 10: the node lacks final blocks of the lane, which waits until it has them",
+      "info at 30: the node has the lane's final blocks again",
+    ]);
+  });
+
+  it("stops the lane only once other blocks are as deep as a reorg can be, and stay for a while", async () => {
+    const other = (height: bigint, second: number) => (height <= 100 + second / 10 ? OTHER : undefined);
+    const said = await runFor(50, other);
+    expect(said.filter((line) => !line.startsWith("warn"))).toEqual([
+      "error at 30: the chain seems to have lost final blocks",
+      "stopped",
+      "fatal at 45: the lane stops: the chain has lost final blocks",
+      "error at 46: the chain seems to have lost final blocks",
+    ]);
   });
 });

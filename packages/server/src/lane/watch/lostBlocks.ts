@@ -1,5 +1,4 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import type { ChainHead } from "../../chain/client/nodeClient.js";
 import {
   type FinalInclusion,
   findLastFinalInclusion,
@@ -11,9 +10,9 @@ import type { WatchContext } from "../context.js";
 
 /*
  * A chain that was restored from a backup, or a node of another chain with the same beginning, lacks blocks that the store
- * knows as final. Such a chain would use the same nonces a second time, so the lane stops. A node that merely lags also
- * lacks blocks for a while, so a low nonce alone proves nothing. Over some time, the node must show another block at the
- * height of a final one, or a recent head below that height.
+ * knows as final. Such a chain would use the same nonces a second time, so the lane stops: on proof (D37). Over some time, the
+ * node must show another block at the height of a final one, and later blocks. A node that ends below that height shows a
+ * prefix of what is known. That is a lag, however long it lasts: the lane waits, and signs nothing under a used nonce.
  */
 
 /** A node's view of the last final block of a lane. */
@@ -23,25 +22,26 @@ export interface FinalityView {
   readonly waiverNonce: bigint;
   /** The hash of the block at the height of the recorded one; undefined if the node has none there. */
   readonly blockHash: Uint8Array | undefined;
-  readonly head: ChainHead;
+  /** Whether the node has the block by which another one at that height is final. */
+  readonly isDeep: boolean;
 }
 
-/** A head that is younger than this is not the head of a node that lags. */
-const FRESH_HEAD_S = 30;
-
-/** Compares the view with the record. A node may contradict itself, because it answers at two moments: that is no evidence. */
-export function judgeFinality(
-  { recorded, waiverNonce, blockHash, head }: FinalityView,
-  nowS: number,
-): "kept" | "lost" | "no evidence" {
+/** Compares the view with the record. */
+export function judgeFinality({
+  recorded,
+  waiverNonce,
+  blockHash,
+  isDeep,
+}: FinalityView): "kept" | "lost" | "lag" {
   if (waiverNonce > recorded.waiverNonce) return "kept";
-  if (blockHash !== undefined) return bytesEqual(blockHash, recorded.blockHash) ? "kept" : "lost";
-  const isFresh = head.timestamp !== undefined && nowS - head.timestamp < FRESH_HEAD_S;
-  return isFresh && head.number < recorded.blockNumber ? "lost" : "no evidence";
+  if (blockHash !== undefined && bytesEqual(blockHash, recorded.blockHash)) return "kept";
+  return blockHash !== undefined && isDeep ? "lost" : "lag";
 }
 
 /** A node must show the loss for at least this long before the lane stops. */
 export const CONFIRM_LOSS_MS = 15_000;
+/** A lag that lasts longer is told. */
+const TOLD_LAG_MS = 10_000;
 
 /**
  * Compares the last final blocks of all these lanes with the chain's nonces: one query, and one call for each lane.
@@ -74,22 +74,40 @@ export interface LostBlocksCheck {
   keep(): void;
 }
 
+type LostBlocksContext = Pick<WatchContext, "store" | "chain" | "log" | "onLaneStopped"> & {
+  readonly options: Pick<WatchContext["options"], "reorgDepth">;
+};
+
 /** @param now a monotonic clock in ms. */
 export function createLostBlocksCheck(
-  { store, chain, log, onLaneStopped }: Pick<WatchContext, "store" | "chain" | "log" | "onLaneStopped">,
+  context: LostBlocksContext,
   now: () => number = () => performance.now(),
 ): LostBlocksCheck {
+  const { store, log, onLaneStopped } = context;
   let lostSince: number | undefined;
+  let lagsSince: number | undefined;
+  let isLagTold = false;
+  const keep = () => {
+    if (isLagTold) log.info("the node has the lane's final blocks again");
+    lostSince = undefined;
+    lagsSince = undefined;
+    isLagTold = false;
+  };
   return {
-    keep() {
-      lostSince = undefined;
-    },
+    keep,
     async run(held) {
-      const view = await viewOf(held, { store, chain });
-      const judgement = view && judgeFinality(view, Date.now() / 1_000);
-      if (judgement === "kept") lostSince = undefined;
-      if (view === undefined || judgement !== "lost") return;
+      const view = await viewOf(held, context);
+      if (view === undefined) return;
+      const judgement = judgeFinality(view);
+      if (judgement === "kept") return keep();
       const seen = sentenceOf(view);
+      if (judgement === "lag") {
+        lagsSince ??= now();
+        if (isLagTold || now() - lagsSince < TOLD_LAG_MS) return;
+        isLagTold = true;
+        log.warn({ seen }, "the node lacks final blocks of the lane, which waits until it has them");
+        return;
+      }
       if (lostSince === undefined) log.error({ seen }, "the chain seems to have lost final blocks");
       lostSince ??= now();
       if (now() - lostSince < CONFIRM_LOSS_MS) return;
@@ -104,21 +122,18 @@ export function createLostBlocksCheck(
 
 async function viewOf(
   held: HeldLane,
-  { store, chain }: Pick<WatchContext, "store" | "chain">,
+  { store, chain, options }: LostBlocksContext,
 ): Promise<FinalityView | undefined> {
   const recorded = await findLastFinalInclusion(store, held);
   if (recorded === undefined) return undefined;
   const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-  const unchanged = {
-    recorded,
-    waiverNonce,
-    blockHash: undefined,
-    head: { number: 0n, timestamp: undefined },
-  };
-  if (waiverNonce > recorded.waiverNonce) return unchanged;
-  const [blockHash] = await chain.blockHashes([recorded.blockNumber]);
-  if (blockHash === "unclear") return undefined;
-  return { recorded, waiverNonce, blockHash, head: await chain.head() };
+  if (waiverNonce > recorded.waiverNonce)
+    return { recorded, waiverNonce, blockHash: undefined, isDeep: false };
+  const height = recorded.blockNumber;
+  const deep = height + BigInt(Math.max(1, options.reorgDepth));
+  const [blockHash, later] = await chain.blockHashes([height, deep]);
+  if (blockHash === "unclear" || later === "unclear") return undefined;
+  return { recorded, waiverNonce, blockHash, isDeep: later !== undefined };
 }
 
 function sentenceOf({ recorded, waiverNonce }: FinalityView): string {
