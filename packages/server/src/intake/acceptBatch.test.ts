@@ -1,4 +1,5 @@
 // A batch is validated and written in slices.
+import { randomUUID } from "node:crypto";
 import { compilePolicy, hexToBytes, type InnerTxRules } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { CHAIN_ID } from "../../test/support/modelChain.js";
@@ -54,6 +55,7 @@ function startAccepting(transactions: readonly string[]) {
     idempotency: { decide: () => Promise.reject(new Error("the request has no idempotency key")) },
     carriersOf: () => undefined,
     chooseLane: () => waiver,
+    newId: randomUUID,
     onAccepted: () => {},
     isStopping: () => isStopping,
     refusals: { keep: (_, lines) => kept.push(...lines.map(({ error }) => error.reason)) },

@@ -6,7 +6,6 @@ import {
   selectorOf,
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
-import { v7 as uuidv7 } from "uuid";
 import type { Caller } from "../model/keys/caller.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import type { RefusedLine } from "../model/submission/refusedRecord.js";
@@ -34,6 +33,8 @@ export interface BatchAcceptorDependencies {
   carriersOf(target: Uint8Array, selector: Uint8Array | undefined): readonly Uint8Array[] | undefined;
   /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */
   chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
+  /** Makes the id of a transaction. */
+  newId(): string;
   /** Called after each write with everything that it accepted. */
   onAccepted(submissions: readonly AcceptedSubmission[]): void;
   /** True while the service shuts down. Transactions that are not accepted yet are refused then. */
@@ -84,7 +85,7 @@ export class BatchAcceptor {
    * @throws {@link ProtocolError} of code `UNAVAILABLE`, or `IDEMPOTENCY_KEY_REUSED`. Then nothing is known to be accepted.
    */
   async accept(transactions: readonly string[], request: AdmittedRequest) {
-    const batch: Batch = { ...request, ids: transactions.map(() => uuidv7()) };
+    const batch: Batch = { ...request, ids: transactions.map(() => this.#dependencies.newId()) };
     const [first, ...laterSlices] = slicesOf(transactions);
     if (first) {
       const part = transactions.length <= TRANSACTIONS_AT_ONCE ? "small" : "first";

@@ -85,7 +85,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
   const semaphore = createFairSemaphore(MAX_TRANSACTIONS, Number.POSITIVE_INFINITY);
   return {
     async replay(request) {
-      const known = await findIdempotentRequest(store.pool, request, retentionMs);
+      const known = await findIdempotentRequest(store.pool, request, store.clock.longBefore(retentionMs));
       if (known === undefined) return undefined;
       assertSameBody(request, known);
       if (known.decided < known.ids.length) return undefined;
@@ -113,7 +113,7 @@ function decideOnce(
   write: WriteSlice,
 ): Promise<DecidedSlice> {
   return inTransaction(store, async (db) => {
-    const known = await lockIdempotentRequest(db, request, ids, retentionMs);
+    const known = await lockIdempotentRequest(db, request, ids, store.clock.longBefore(retentionMs));
     assertSameBody(request, known);
     // Decisions may end inside the slice: another version of the service may have cut the request into other slices.
     const start = Math.min(Math.max(known.decided, from), to);

@@ -93,6 +93,7 @@ export class Intake {
       idempotency: this.#idempotency,
       carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
       chooseLane,
+      newId: store.newId,
       onAccepted: (accepted) => this.#onAccepted(accepted),
       isStopping: () => this.#isStopping,
       refusals,

@@ -32,8 +32,11 @@ export function startExpiry(dependencies: ExpiryDependencies): { close(): void }
   const { store, options, chainRef, results, log, since } = dependencies;
   const expireOverdue = async () => {
     const { maxQueueMs } = options;
+    const before = store.clock.before(maxQueueMs);
+    if (before === undefined) return;
     const overdue = await findOverdueQueued(store, chainRef, {
       maxQueueMs,
+      before,
       since,
       limit: SUBMISSIONS_PER_ROUND,
     });

@@ -27,7 +27,8 @@ export function startMaintenance(dependencies: MaintenanceDependencies): Mainten
   };
   /** D18: the store also compares the time when it looks a key up, so a late deletion changes no answer. */
   const forgetRequests = async () => {
-    const forget = () => forgetIdempotentRequests(store.pool, options.idempotencyMs, REQUESTS_PER_DELETE);
+    const forgotten = store.clock.longBefore(options.idempotencyMs);
+    const forget = () => forgetIdempotentRequests(store.pool, forgotten, REQUESTS_PER_DELETE);
     while (!isClosed && (await forget()) === REQUESTS_PER_DELETE);
   };
   every(60_000, forgetRequests, "old requests could not be deleted");

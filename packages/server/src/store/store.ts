@@ -4,6 +4,8 @@ import { dirname, resolve } from "node:path";
 import { StartError } from "../model/errors.js";
 import { DEFAULTS } from "../model/options/defaults.js";
 import type { Logger } from "../model/telemetry/log.js";
+import { DatabaseClock } from "./clock/databaseClock.js";
+import { createIds } from "./clock/ids.js";
 import {
   type ConnectionOptions,
   type DatabaseAddress,
@@ -31,6 +33,9 @@ export interface Store {
   /** Opens a further connection, outside the pool. */
   readonly connection: ConnectionOptions;
   readonly moves: StoreMoves;
+  readonly clock: DatabaseClock;
+  /** Makes the id of a new submission. */
+  readonly newId: () => string;
   close(): Promise<void>;
 }
 
@@ -161,7 +166,9 @@ export async function connectStore(
   warnOfRoute(address, log);
   const connection = { ...address, connectTimeoutMs: 3_000, applicationName: "gas-waiver" };
   const { requireSynchronousStandby = DEFAULTS.requireSynchronousStandby } = options;
-  const { pools, monitor, close } = openPools(connection, options, log);
+  const clock = new DatabaseClock();
+  const newId = createIds(clock);
+  const { pools, monitor, close } = openPools(connection, options, log, clock);
   const closeAll = async () => {
     await close();
     await stopServer();
@@ -174,7 +181,10 @@ export async function connectStore(
     // Records the server, so that a later start on another server is noticed.
     const moves = createStoreMoves(pools.administration, log);
     await moves.hasMoved();
-    const storeOf = (role: StoreRole): Store => ({ pool: pools[role], connection, moves, close: closeAll });
+    const storeOf = (role: StoreRole): Store => ({
+      ...{ pool: pools[role], connection, moves, clock, newId },
+      close: closeAll,
+    });
     const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
     return { ...storeOf("administration"), monitor, forRole: storeOf, connectionUse };
   } catch (error) {
@@ -242,7 +252,12 @@ function poolSizes({
   };
 }
 
-function openPools(connection: ConnectionOptions, settings: StoreSettings, log: Logger) {
+function openPools(
+  connection: ConnectionOptions,
+  settings: StoreSettings,
+  log: Logger,
+  clock: DatabaseClock,
+) {
   const { schema, leaseMs = DEFAULTS.leaseMs } = settings;
   const sizes = poolSizes(settings);
   const limits = roleLimits(leaseMs);
@@ -272,6 +287,7 @@ function openPools(connection: ConnectionOptions, settings: StoreSettings, log: 
   const all = [...Object.values(pools), monitorPool];
   const monitor = new StoreMonitor({
     db: monitorPool,
+    clock,
     log,
     onReadOnly: () => {
       for (const pool of all) pool.renew();

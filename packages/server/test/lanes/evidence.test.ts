@@ -33,7 +33,9 @@ useTestStore("perTest", async (opened) => {
   lane = await createHeldLane(store);
 });
 const overdue = () =>
-  findOverdueQueued(store, lane.chain, { maxQueueMs: -1_000, since: new Date(0), limit: 10 });
+  findOverdueQueued(store, lane.chain, {
+    ...{ maxQueueMs: -1_000, before: new Date(Date.now() + 1_000), since: new Date(0), limit: 10 },
+  });
 const signAs = async (id: string, waiverNonce: bigint, fill: number) => {
   const wrapper = { waiverNonce, wrapperHash: bytes(32, fill), wrapperRaw: bytes(200, fill) };
   return saveSigned(store, lane, [{ id, signings: await signingsOf(store, id), ...wrapper }]);

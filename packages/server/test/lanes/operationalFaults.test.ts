@@ -9,6 +9,7 @@ import {
   innerOf,
   SECOND_KEY,
   SECOND_WAIVER,
+  userAddress,
   WAIVER,
   WAIVER_KEY,
 } from "../support/user.js";
@@ -84,6 +85,43 @@ describe("a clock that jumps by an hour", () => {
     const ofUser2 = [0, 1, 2, 3].map((nonce) => hashOf(innerOf(2, nonce)));
     expect(service.node.chain.executed.filter((hash) => ofUser2.includes(hash))).toEqual(ofUser2);
     expect(await service.query(leaseQuery)).toEqual(before);
+  });
+
+  it("of the service, by days for a moment, moves no id", async () => {
+    const service = await services.start();
+    const timeOf = ({ id }: { readonly id: string }) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+    const apartMs = async (user: number) => {
+      const [line] = await service.submit([innerOf(user)], INCLUDED);
+      expect(line && outcomeOf(line)).toBe("success");
+      const [row] = await service.query<{ accepted_at: Date }>(
+        "select accepted_at from submissions order by accepted_at desc limit 1",
+      );
+      return line && row ? Math.abs(timeOf(line) - row.accepted_at.getTime()) : Number.NaN;
+    };
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3.5 * 86_400_000 });
+    expect(await apartMs(1)).toBeLessThan(60_000);
+    vi.useRealTimers();
+    expect(await apartMs(2)).toBeLessThan(60_000);
+  });
+
+  it("of the database, by 12 minutes forwards, ends nothing that has just been accepted", async () => {
+    const service = await services.start({ requestTimeoutMs: 100 }, { automine: false });
+    // One waits for an earlier nonce, and the other has its line and waits in the queue of a waiver that nobody has.
+    for (const [user, nonce] of [
+      [1, 7],
+      [2, 0],
+    ] as const)
+      await service.submit([innerOf(user, nonce)]);
+    await service.query(
+      "insert into lanes (chain, waiver) select chain, '\\x00' || substr(waiver, 2) from lanes",
+    );
+    const OTHER = "update unfinished set waiver = '\\x00' || substr(waiver, 2) where sender = $1";
+    await service.query(OTHER, [Buffer.from(userAddress(2).slice(2), "hex")]);
+    await service.query("update unfinished set accepted_at = accepted_at - interval '12 minutes'");
+    // The time of some rounds in which old submissions are ended.
+    const end = performance.now() + 3_000;
+    for (let user = 3; performance.now() < end; user++) await service.submit([innerOf(user)]);
+    expect(await service.query("select error_reason from submissions where state = 'failed'")).toEqual([]);
   });
 
   it("of the database, backwards, does not let a dead owner's lease hold for an hour", async () => {

@@ -36,6 +36,7 @@ import { accept } from "../../src/store/accept/accept.js";
 import { CompetitorGoneError } from "../../src/store/accept/competitors.js";
 import type { NewSubmission } from "../../src/store/accept/newSubmission.js";
 import { adoptChain } from "../../src/store/chains.js";
+import { DatabaseClock } from "../../src/store/clock/databaseClock.js";
 import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js";
 import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
 import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/nonces/inFlight.js";
@@ -140,6 +141,7 @@ export class LaneModel {
   /** The states that the lane has published, keyed by submission. */
   readonly publishedStates = new Map<string, Set<string>>();
   readonly #store: Store;
+  readonly #clock: DatabaseClock;
   readonly #chainRef: number;
   readonly #owners: Owner[];
   #answers: readonly Answer[] = ["good"];
@@ -159,7 +161,9 @@ export class LaneModel {
   #nowMs = 0;
   #rivals = 0n;
   private constructor(store: Store, run: ModelRun, chainRef: number, options: ResolvedOptions) {
-    this.#store = store;
+    this.#clock = new DatabaseClock(() => performance.now() + this.#nowMs);
+    this.#clock.note(new Date());
+    this.#store = { ...store, clock: this.#clock };
     this.#options = options;
     this.#run = run;
     this.chain = new ModelChain(run.pool);
@@ -285,7 +289,9 @@ export class LaneModel {
   }
 
   async #expireQueued(): Promise<void> {
-    const terms = { maxQueueMs: MAX_QUEUE_MS, since: new Date(0), limit: 100 };
+    const before = this.#clock.before(MAX_QUEUE_MS);
+    if (before === undefined) return;
+    const terms = { maxQueueMs: MAX_QUEUE_MS, before, since: new Date(0), limit: 100 };
     const overdue = await findOverdueQueued(this.#store, this.#chainRef, terms);
     const ids = overdue.map(({ id }) => id);
     await expireQueued(this.#store, ids, MAX_QUEUE_MS);
@@ -581,6 +587,7 @@ export class LaneModel {
          broadcast_at = broadcast_at - $1 * interval '1 millisecond'`,
       [ms],
     );
+    this.#clock.note(new Date());
   }
 
   #read({ method, params }: RpcCall, lag: number): RpcOutcome {

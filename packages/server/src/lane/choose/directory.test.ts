@@ -75,7 +75,7 @@ describe("the lane for a sender that has nothing in flight", () => {
       "whose breaker is open",
       async () => {
         const second = await takeLane(SECOND);
-        if (second) await setBreaker(store, second.lane, 60_000, "no");
+        if (second) await setBreaker(store, second.lane, 20_000, "no");
       },
     ],
     ["that drains", () => takeLane(SECOND).then(() => setLaneState(store, chainRef, SECOND, "draining"))],

@@ -7,7 +7,6 @@ import {
   ProtocolError,
   recoverSender,
 } from "@gas-waiver/protocol";
-import { v7 as uuidv7 } from "uuid";
 import type { BlockTransaction } from "../../chain/client/nodeClient.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { Logger } from "../../model/telemetry/log.js";
@@ -27,7 +26,7 @@ export async function adoptIfLost(
   { store, log }: { readonly store: Store; readonly log: Logger },
 ): Promise<{ readonly wrappers: readonly BlockTransaction[]; readonly ids: readonly string[] }> {
   const wrappers = uses.flatMap(({ transaction, by }) => {
-    const lost = by === "sender" ? lostWrapperOf(transaction) : undefined;
+    const lost = by === "sender" ? lostWrapperOf(transaction, store.newId()) : undefined;
     return lost ? [{ transaction, lost }] : [];
   });
   if (wrappers.length === 0 || !(await store.moves.hasMoved())) return { wrappers: [], ids: [] };
@@ -42,7 +41,7 @@ export async function adoptIfLost(
 }
 
 /** Reads the wrapper in a transaction of the waiver; undefined if the transaction is not a wrapper. */
-function lostWrapperOf({ to, input, nonce, hash }: BlockTransaction): LostWrapper | undefined {
+function lostWrapperOf({ to, input, nonce, hash }: BlockTransaction, id: string): LostWrapper | undefined {
   if (!isWrapper({ to })) return undefined;
   try {
     const inner = decodeInnerTx(input);
@@ -51,7 +50,7 @@ function lostWrapperOf({ to, input, nonce, hash }: BlockTransaction): LostWrappe
     return {
       waiverNonce: nonce,
       wrapperHash: hash,
-      id: uuidv7(),
+      id,
       innerHash: hashTransaction(inner),
       innerRaw: encodeInnerTx(inner),
       sender: recoverSender(inner),

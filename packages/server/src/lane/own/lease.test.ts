@@ -62,19 +62,6 @@ describe("the leases of a replica", () => {
 });
 
 describe("the lease of a lane", () => {
-  it("is not used once it has run out, and wakes the lane when it is renewed", async () => {
-    const { lease, queries, taken } = openLeases();
-    const held = lease.acquire();
-    queries[0]?.answer("open");
-    expect((await held)?.state).toBe("open");
-    vi.advanceTimersByTime(LEASE_MS);
-    expect(lease.current()).toBeUndefined();
-    queries[1]?.answer("open");
-    await turn();
-    expect(lease.current()).toBeDefined();
-    expect(taken).toHaveLength(2);
-  });
-
   it("is queried once at a time, however long the answer takes", async () => {
     const { lease, queries } = openLeases();
     const held = lease.acquire();

@@ -31,9 +31,8 @@ export interface LeaseKeeper {
 /** The lease of one lane, as the lane sees it. */
 export interface LaneLease {
   /**
-   * The lease as last known, without asking the store; undefined if another replica has it, or if it ran out before it could be
-   * renewed. Somebody may have locked the lane's row: each write of the lane would wait for the row, on a connection that other
-   * lanes need.
+   * The lease as last known, without asking the store; undefined if another replica has it, or if somebody has kept the lane's
+   * row locked until it ran out: each write of the lane would wait for the row, on a connection that other lanes need.
    */
   current(): Lease | undefined;
   /** Returns the same, after asking the store if it was not asked yet or is to be asked again. */
@@ -69,8 +68,6 @@ interface KeptLane {
   nextQueryAt: number;
   rechecks: number;
 }
-
-const currentOf = ({ held, heldUntil }: KeptLane) => (performance.now() < heldUntil ? held : undefined);
 
 /**
  * Renews leases by a timer, also while a step waits for a slow node. Every write of a lane is also guarded by its lease's
@@ -129,9 +126,9 @@ async function takeDue(
   for (const [i, lane] of due.entries()) {
     const waiver = bytesToHex(lane.waiver);
     const lease = taken.get(waiver);
-    const before = currentOf(lane);
+    const before = lane.held;
     // A lease whose row is locked stays until it runs out.
-    if (!lockedWaivers.has(waiver)) lane.held = lease;
+    if (!lockedWaivers.has(waiver) || askedAt >= lane.heldUntil) lane.held = lease;
     if (lease) lane.heldUntil = askedAt + options.leaseMs;
     // An answer that may be older than a recheck does not postpone the next request.
     if (rechecks[i] === lane.rechecks)
@@ -168,10 +165,10 @@ function laneLease(
     lane.nextQueryAt = Number.NEGATIVE_INFINITY;
   };
   return {
-    current: () => currentOf(lane),
+    current: () => lane.held,
     async acquire() {
       while (lane.nextQueryAt === Number.NEGATIVE_INFINITY) await take();
-      return currentOf(lane);
+      return lane.held;
     },
     forget() {
       lane.held = undefined;

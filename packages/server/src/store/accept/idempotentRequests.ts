@@ -34,16 +34,16 @@ interface Row {
   refusals: Record<number, [string, string, ErrorValues]>;
 }
 
-/** Finds the decisions of a request with this key that came within the last `retentionMs`. */
+/** Finds the decisions of a request with this key that is not forgotten: it came after that time. */
 export async function findIdempotentRequest(
   db: Queryable,
   { chain, keyId, idempotencyKeyHash }: IdempotentRequest,
-  retentionMs: number,
+  forgotten: Date,
 ): Promise<Decisions | undefined> {
   const { rows } = await db.query<Row>(
     `select body_hash, ids, decided, refusals from keyed_requests
-     where chain = $1 and key_id = $2 and name_hash = $3 and created_at >= now() - $4::float8 * interval '1 millisecond'`,
-    [chain, keyId, toBuffer(idempotencyKeyHash), retentionMs],
+     where chain = $1 and key_id = $2 and name_hash = $3 and created_at >= $4`,
+    [chain, keyId, toBuffer(idempotencyKeyHash), forgotten],
   );
   return rows[0] && decisionsOf(rows[0]);
 }
@@ -52,18 +52,19 @@ export async function findIdempotentRequest(
  * Inserts the record of a request, or reads the one that exists, and locks it until the transaction ends. Nobody else
  * can decide anything of the request until then.
  * @param ids for the transactions of a new record.
+ * @param forgotten a record from before this time does not count.
  */
 export async function lockIdempotentRequest(
   db: Queryable,
   { chain, keyId, idempotencyKeyHash, bodyHash }: IdempotentRequest,
   ids: readonly string[],
-  retentionMs: number,
+  forgotten: Date,
 ): Promise<Decisions> {
   const name = [chain, keyId, toBuffer(idempotencyKeyHash)];
   await db.query(
     `delete from keyed_requests
-     where chain = $1 and key_id = $2 and name_hash = $3 and created_at < now() - $4::float8 * interval '1 millisecond'`,
-    [...name, retentionMs],
+     where chain = $1 and key_id = $2 and name_hash = $3 and created_at < $4`,
+    [...name, forgotten],
   );
   const { rows } = await db.query<Row>(
     `insert into keyed_requests as known (chain, key_id, name_hash, body_hash, ids) values ($1, $2, $3, $4, $5)
@@ -89,18 +90,18 @@ export async function saveDecisions(
   );
 }
 
-/** Deletes at most `limit` requests that came more than `retentionMs` ago. @returns how many it deleted. */
+/** Deletes at most `limit` requests that came before `forgotten`. @returns how many it deleted. */
 export async function forgetIdempotentRequests(
   db: Queryable,
-  retentionMs: number,
+  forgotten: Date,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await db.query(
     `delete from keyed_requests where (chain, key_id, name_hash) in (
        select chain, key_id, name_hash from keyed_requests
-       where created_at < now() - $1::float8 * interval '1 millisecond'
+       where created_at < $1
        order by created_at limit $2 for update skip locked)`,
-    [retentionMs, limit],
+    [forgotten, limit],
   );
   return rowCount ?? 0;
 }

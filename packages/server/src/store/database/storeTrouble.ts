@@ -53,9 +53,9 @@ const TROUBLES = {
     advice: "set synchronous_standby_names, or start without --require-synchronous-standby",
   },
   clock: {
-    message: "the clock of this service is days away from the store's",
+    message: "the store has no place for the outcomes of the present: its clock may be days away",
     advice:
-      "set the clocks of this machine and of the database, or see in the log why the days of outcomes could not be kept",
+      "set the clocks of the database and of this machine, or see in the log why the days of outcomes could not be made",
   },
   notDurable: {
     message: "the store does not keep synchronous_commit on for this service",

@@ -87,7 +87,9 @@ const LANE_STATUSES = `with floor as materialized (
     where u.chain = $1 and u.waiver = l.waiver and u.waiver_nonce >= l.nonce_floor and u.state <> 'included') found
   where l.chain = $1
 )
-select l.waiver, l.state, l.reason, l.broken_until > now() as broken,
+select l.waiver, l.state, l.reason,
+       -- No breaker is open for longer, unless the database's clock was set back.
+       l.broken_until > now() and l.broken_until <= now() + interval '30 seconds' as broken,
        case when l.lease_until > now() and not l.watch_only then l.owner
             when l.reserved_until > now() then l.reserved_for end as owner,
        coalesce(queued.count, 0) as queued, coalesce(in_flight.count, 0) as in_flight,

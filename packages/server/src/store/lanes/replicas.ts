@@ -32,7 +32,7 @@ export async function keepAlive(
   forMs: number,
 ): Promise<{ readonly replicas: readonly LiveReplica[]; readonly lanes: readonly OwnedLane[] }> {
   const { rows } = await pool.query<{ kind: "replica" | "lane"; name: string; waivers_or_owner: string[] }>(
-    prepared(KEEP_ALIVE, [chain, id, byteaArray(waivers), forMs]),
+    prepared(KEEP_ALIVE, [chain, id, byteaArray(waivers), Math.min(forMs, LONGEST_MS)]),
   );
   const of = (kind: "replica" | "lane") => rows.filter((row) => row.kind === kind);
   return {
@@ -40,6 +40,10 @@ export async function keepAlive(
     lanes: of("lane").map(({ name, waivers_or_owner: [owner] }) => ({ waiver: name, owner })),
   };
 }
+
+/** No replica says that it lives for longer, in ms. A later end was written before the database's clock was set back. */
+const LONGEST_MS = 30_000;
+const IS_ALIVE = `alive_until > now() and alive_until <= now() + interval '${LONGEST_MS} milliseconds'`;
 
 /** Each replica deletes others and updates itself: without `skip locked`, two of them could wait for each other. */
 const KEEP_ALIVE = `with dead as (
@@ -54,7 +58,7 @@ const KEEP_ALIVE = `with dead as (
   ), alive as (
     -- The statement does not see its own write.
     select id, waivers from own
-    union all select id, waivers from replicas where chain = $1 and id <> $2 and alive_until > now()
+    union all select id, waivers from replicas where chain = $1 and id <> $2 and ${IS_ALIVE}
   )
   select 'replica' as kind, id::text as name,
          array(select encode(w, 'hex') from unnest(waivers) w) as waivers_or_owner from alive
@@ -69,7 +73,7 @@ const KEEP_ALIVE = `with dead as (
 export async function findReplicas({ pool }: Store, chain: number): Promise<LiveReplica[]> {
   const { rows } = await pool.query<{ id: string; waivers: string[] }>(
     `select id, array(select encode(w, 'hex') from unnest(waivers) w) as waivers from replicas
-     where chain = $1 and alive_until > now() order by id`,
+     where chain = $1 and ${IS_ALIVE} order by id`,
     [chain],
   );
   return rows;

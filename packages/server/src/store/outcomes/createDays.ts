@@ -12,8 +12,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Makes the partitions of outcomes that are missing, up to some days ahead by the database's clock. Where that is further from
- * this machine's clock than the days ahead, it makes none: one that is wrong for a minute would leave a partition of weeks, and
- * the ids of submissions have the time of this machine. Requests do not wait for it. The caller holds the lock of the partitions.
+ * this machine's clock than the days ahead, it makes none: one that is wrong for a minute would leave a partition of weeks. Requests do not wait for it. The caller holds the lock of the partitions.
  * @returns the difference of the clocks, in ms.
  */
 export async function createDaysAhead(db: Queryable, now: () => number = Date.now): Promise<number> {

@@ -1,10 +1,12 @@
 import type { Logger } from "../../model/telemetry/log.js";
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
+import type { DatabaseClock } from "../clock/databaseClock.js";
 import type { Queryable } from "../database/database.js";
 import {
   type StoreTrouble,
   StoreUnavailableError,
   type TroubleKind,
+  troubleNamed,
   troubleOf,
 } from "../database/storeTrouble.js";
 import {
@@ -17,6 +19,8 @@ import {
 
 export interface StoreMonitorOptions {
   readonly db: Queryable;
+  /** Gets the database's time with each poll. */
+  readonly clock: DatabaseClock;
   readonly log: Logger;
   /** Called when the database becomes read-only, and now and then until it is not: its name may lead to another server. */
   readonly onReadOnly: () => void;
@@ -28,7 +32,15 @@ const TROUBLED_INTERVAL_MS = 500;
 const QUIET_MS = 30_000;
 
 /** Troubles that only a poll of the server's state finds and ends. */
-const STATE_TROUBLES: ReadonlySet<TroubleKind> = new Set(["readOnly", "noStandby", "notSynchronous"]);
+const STATE_TROUBLES: ReadonlySet<TroubleKind> = new Set([
+  "readOnly",
+  "noStandby",
+  "notSynchronous",
+  "clock",
+]);
+
+const NOW = `select clock_timestamp() as now,
+  end_id > first_id_of(($1::timestamptz at time zone 'UTC')::date) as "hasDay" from finished_range`;
 
 /**
  * Watches the database: polls its state, and gets a report of each trouble that a query meets. It logs
@@ -91,6 +103,7 @@ export class StoreMonitor {
   async start(requirements: StoreRequirements): Promise<void> {
     const facts = await readServerFacts(this.#options.db);
     const trouble = troubleIn(facts, requirements);
+    await this.#readClock();
     // A standby that is away may be back soon. The service starts, and is not ready until then.
     if (trouble?.kind === "noStandby") this.#begin(trouble, trouble.message);
     else if (trouble) throw new StoreUnavailableError(trouble);
@@ -112,10 +125,21 @@ export class StoreMonitor {
     }
   }
 
+  /** Reads the database's clock. It is a trouble while the store has no day of outcomes for the ids of the present. */
+  async #readClock(): Promise<StoreTrouble | undefined> {
+    const { rows } = await this.#options.db.query<{ now: Date; hasDay: boolean }>(NOW, [
+      new Date(this.#options.clock.present()),
+    ]);
+    if (rows[0] === undefined) throw new Error("the store did not tell the time");
+    this.#options.clock.note(rows[0].now);
+    return rows[0].hasDay ? undefined : troubleNamed("clock");
+  }
+
   async #poll(requirements: StoreRequirements): Promise<void> {
     try {
       const facts = await readServerFacts(this.#options.db);
-      const trouble = troubleIn(facts, requirements);
+      const clockTrouble = await this.#readClock();
+      const trouble = troubleIn(facts, requirements) ?? clockTrouble;
       if (trouble?.kind === "noStandby" && !this.#isStandbyDoubted) {
         // A standby that has just connected, or connects again, is synchronous a moment later.
         this.#isStandbyDoubted = true;

@@ -1,5 +1,4 @@
 import type { RefusedRecord } from "@gas-waiver/protocol";
-import { databaseNow } from "../database/databaseNow.js";
 import { prepared } from "../database/statements.js";
 import { inTransaction, isTransactionConflict } from "../database/transaction.js";
 import type { Store } from "../store.js";
@@ -41,12 +40,12 @@ export async function saveRefusals(
 
 /** Finds the refused lines of an API key from the last day. Unknown ids are left out; the order is undefined. */
 export async function findRefusals(
-  { pool }: Pick<Store, "pool">,
+  { pool, clock }: Pick<Store, "pool" | "clock">,
   keyId: string,
   ids: readonly string[],
 ): Promise<RefusedRecord[]> {
   if (ids.length === 0) return [];
-  const since = firstIdAt(new Date(Date.now() - REFUSALS_KEPT_MS));
+  const since = firstIdAt(new Date(clock.present() - REFUSALS_KEPT_MS));
   const { rows } = await pool.query<{ record: RefusedRecord }>(
     prepared("select record from refusals where id = any($1::uuid[]) and id >= $2 and key_id = $3", [
       ids,
@@ -61,8 +60,8 @@ export async function findRefusals(
  * Empties the table that tomorrow's refusals go to, if it holds those of three days ago.
  * @returns false if another session is in the way: the next call does it.
  */
-export async function dropOldRefusals(store: Pick<Store, "pool">): Promise<boolean> {
-  const today = Math.floor((await databaseNow(store)).getTime() / DAY_MS);
+export async function dropOldRefusals(store: Pick<Store, "pool" | "clock">): Promise<boolean> {
+  const today = Math.floor(store.clock.longBefore(0).getTime() / DAY_MS);
   const table = tableOf(today + 1);
   const yesterday = firstIdAt(new Date((today - 1) * DAY_MS));
   const isOld = `select exists (select from ${table} where id < $1) as old`;

@@ -16,7 +16,10 @@ useTestStore("perTest", async (opened) => {
 describe("a submission that is queued for longer than maxQueueMs", () => {
   const since = new Date(0);
   const overdue = (changes = {}) =>
-    findOverdueQueued(store, lane.chain, { maxQueueMs: 60_000, since, limit: 10, ...changes });
+    findOverdueQueued(store, lane.chain, {
+      ...{ maxQueueMs: 60_000, before: new Date(Date.now() - 60_000), since, limit: 10 },
+      ...changes,
+    });
 
   it("is found only while it is queued, and says whether it was accepted since a moment", async () => {
     const queued = await createSubmission("queued", store, lane, newSubmissionOf(1));
@@ -28,6 +31,14 @@ describe("a submission that is queued for longer than maxQueueMs", () => {
     await createSubmission("queued", store, lane, newSubmissionOf(5));
     expect(await overdue()).toMatchObject([{ id: queued, recent: true }]);
     expect(await overdue({ since: new Date() })).toMatchObject([{ id: queued, recent: false }]);
+  });
+
+  it("is not found by the database's clock alone, which may have stepped", async () => {
+    await createSubmission("queued", store, lane, newSubmissionOf(1));
+    await store.pool.query("update unfinished set accepted_at = now() - interval '2 minutes'");
+    expect(await overdue({ before: new Date(Date.now() - 180_000) })).toEqual([]);
+    await store.pool.query("update unfinished set accepted_at = now() - interval '30 seconds'");
+    expect(await overdue({ before: new Date(Date.now() + 60_000) })).toEqual([]);
   });
 
   it("fails as NOT_BROADCAST if it is still queued, and is returned with its replica", async () => {

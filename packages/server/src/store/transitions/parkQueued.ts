@@ -9,8 +9,8 @@ export interface WaitingSender {
 }
 
 /**
- * The longest time that a submission is parked. The lane unparks it earlier, unless its process dies. It must be shorter
- * than the minute above which a snapshot assumes that the database's clock was set back.
+ * The longest time that a submission is parked. The lane unparks it earlier, unless its process dies. It must not be longer
+ * than `LONGEST_PAUSE`, above which a snapshot assumes that the database's clock was set back.
  */
 const PARKED_MS = 30_000;
 

@@ -84,7 +84,7 @@ describe("the snapshot of a lane", () => {
       "key",
       flood(20, (i) => [1, 100 + i]),
     );
-    await postponeQueued(store, lane, waiting, 50_000);
+    await postponeQueued(store, lane, waiting, 20_000);
     const start = Date.now();
     await queue(
       "key",
@@ -159,7 +159,7 @@ describe("the snapshot of a lane", () => {
 
   it("omits postponed submissions, unless another of their sender has come", async () => {
     const [early = ""] = await queue("key", [[1, 1]]);
-    await postponeQueued(store, lane, [early], 50_000);
+    await postponeQueued(store, lane, [early], 20_000);
     expect(await chosenIds(10)).toEqual([]);
     const [due = ""] = await queue("key", [[1, 0]]);
     expect(await chosenIds(10)).toEqual([due, early]);

@@ -1,3 +1,4 @@
+import type { DatabaseClock } from "../../clock/databaseClock.js";
 import { prepared } from "../../database/statements.js";
 import type { Store } from "../../store.js";
 import { toBuffer } from "../../submissionRow.js";
@@ -100,10 +101,11 @@ const READY = inTurns(
    order by r.look_at, r.id limit least($3::bigint, $5::bigint)`,
   "$3",
 );
-// No pause lasts a minute: a later end means that the database's clock was set back.
+/** No pause lasts longer. A later end means that the database's clock was set back, and is no pause any more. */
+export const LONGEST_PAUSE = "interval '30 seconds'";
 const DUE = inTurns(
   `${rangeOfKey("s.is_waiting and s.look_at <= now()", "$4")} union all
-   ${rangeOfKey("s.is_waiting and s.look_at > now() + interval '1 minute'", "$4")}`,
+   ${rangeOfKey(`s.is_waiting and s.look_at > now() + ${LONGEST_PAUSE}`, "$4")}`,
   "$4",
 );
 
@@ -128,8 +130,7 @@ export const ASSIGNED = `
   `;
 
 /** It was signed before, and its pause is not over. The alias of the submission is `q`. */
-export const IS_SET_ASIDE =
-  "q.signings > 0 and q.is_waiting and q.look_at > now() and q.look_at <= now() + interval '1 minute'";
+export const IS_SET_ASIDE = `q.signings > 0 and q.is_waiting and q.look_at > now() and q.look_at <= now() + ${LONGEST_PAUSE}`;
 
 const SNAPSHOT = `with recursive keys as (
     (select s.key_id from unfinished s where ${IN_QUEUE} order by s.key_id limit 1)
@@ -174,7 +175,7 @@ const SNAPSHOT = `with recursive keys as (
                  where q.id not in (select id from next)) as has_unread,
          (select min(key_id) from keys) as first_key, (select max(key_id) from keys) as last_key,
          next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
-         next.age_ms, next.is_waiting,
+         next.age_ms, next.accepted_at, next.is_waiting,
          -- Of each sender once: a long row of one would repeat hundreds of nonces.
          case when row_number() over (partition by next.sender order by next.turn nulls last, next.sender_nonce) = 1
               then in_flight.nonces end as in_flight,
@@ -201,6 +202,7 @@ export interface QueuedRow {
   sender_nonce: string;
   signings: number;
   age_ms: string;
+  accepted_at: Date;
   is_set_aside: boolean;
   is_waiting: boolean;
   /** The nonces that the sender has in flight, at least in its first row. */
@@ -249,7 +251,7 @@ export interface SnapshotLimits {
  * other queued submissions of its sender, the lowest nonces first. A waiting submission takes no turn.
  */
 export async function readLaneSnapshot(
-  { pool }: Store,
+  { pool, clock }: Store,
   lane: HeldLane,
   {
     ready,
@@ -282,7 +284,7 @@ export async function readLaneSnapshot(
     keyIds: [first?.first_key, first?.last_key].filter((key) => typeof key === "string"),
     due: first?.due ?? 0,
     inFlightOfKeys: new Map(queued.map((row) => [row.key_id, row.in_flight_of_key])),
-    senders: sendersOf(queued),
+    senders: sendersOf(queued, clock),
     isWhole: first?.has_unread === false,
     ...snapshotNonces(first),
   };
@@ -304,7 +306,7 @@ export function snapshotNonces(
 }
 
 /** @param rows the queued submissions in the order of the snapshot; of one sender, the lower nonce comes first. */
-export function sendersOf(rows: readonly QueuedRow[]): QueuedSender[] {
+export function sendersOf(rows: readonly QueuedRow[], clock: Pick<DatabaseClock, "ageOf">): QueuedSender[] {
   const senders = new Map<string, MutableSender>();
   rows.forEach((row, position) => {
     const senderHex = row.sender.toString("hex");
@@ -313,7 +315,7 @@ export function sendersOf(rows: readonly QueuedRow[]): QueuedSender[] {
       queued: [],
       inFlightNonces: new Set((row.in_flight ?? []).map(BigInt)),
     };
-    found.queued.push(queuedOf(row, position));
+    found.queued.push(queuedOf(row, position, clock));
     senders.set(senderHex, found);
   });
   return [...senders.values()];
@@ -321,7 +323,7 @@ export function sendersOf(rows: readonly QueuedRow[]): QueuedSender[] {
 
 type MutableSender = QueuedSender & { readonly queued: QueuedSubmission[] };
 
-function queuedOf(row: QueuedRow, position: number): QueuedSubmission {
+function queuedOf(row: QueuedRow, position: number, clock: Pick<DatabaseClock, "ageOf">): QueuedSubmission {
   if (row.id === null) throw new Error("the row has no submission");
   return {
     id: row.id,
@@ -332,7 +334,8 @@ function queuedOf(row: QueuedRow, position: number): QueuedSubmission {
     senderNonce: BigInt(row.sender_nonce),
     signings: row.signings,
     position,
-    ageMs: Number(row.age_ms),
+    // The database's clock may have been set back since it was last read.
+    ageMs: Math.min(Number(row.age_ms), clock.ageOf(row.accepted_at)),
     isSetAside: row.is_set_aside,
     isWaiting: row.is_waiting,
   };

@@ -7,6 +7,7 @@ import {
   heldNonces,
   IS_SET_ASIDE,
   type LaneSnapshot,
+  LONGEST_PAUSE,
   MIN_READ_PER_SENDER,
   type QueuedRow,
   type SnapshotLimits,
@@ -25,8 +26,8 @@ const SHORT_QUEUE = `with held_nonces as materialized (${heldNonces(4)}), assign
     limit ${MOST + 1}
   )
   select assigned.*, q.id, q.inner_raw, q.inner_hash, q.sender, q.sender_nonce, q.signings, q.key_id, q.is_waiting,
-         extract(epoch from now() - q.accepted_at) * 1000 as age_ms, ${IS_SET_ASIDE} as is_set_aside,
-         q.is_waiting and (q.look_at <= now() or q.look_at > now() + interval '1 minute') as is_due,
+         extract(epoch from now() - q.accepted_at) * 1000 as age_ms, q.accepted_at, ${IS_SET_ASIDE} as is_set_aside,
+         q.is_waiting and (q.look_at <= now() or q.look_at > now() + ${LONGEST_PAUSE}) as is_due,
          f.in_flight, f.queued
   from assigned left join (queue q cross join lateral (
     select array_agg(u.sender_nonce::text) filter (where u.state <> 'queued') as in_flight,
@@ -50,7 +51,7 @@ interface ShortQueueRow extends QueuedRow, SnapshotNonces {
  * @returns undefined if the queue is longer, or a sender or key may have nearly all places of the lane.
  */
 export async function readShortQueue(
-  { pool }: Store,
+  { pool, clock }: Store,
   lane: HeldLane,
   limits: SnapshotLimits,
 ): Promise<LaneSnapshot | undefined> {
@@ -87,7 +88,7 @@ export async function readShortQueue(
     keyIds: keyIds.length === 0 ? [] : [keyIds[0] ?? "", keyIds.at(-1) ?? ""],
     due: dueTurns.length,
     inFlightOfKeys: new Map(shown.map(({ key_id }) => [key_id, 0])),
-    senders: sendersOf(shown),
+    senders: sendersOf(shown, clock),
     isWhole: shown.length === queue.length,
   };
 }
