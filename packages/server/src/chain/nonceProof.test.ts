@@ -13,7 +13,7 @@ import { ModelChain, RefusedByNode } from "../../test/support/modelChain.js";
 import { userAddress } from "../../test/support/user.js";
 import type { Authorization } from "./client/authorizations.js";
 import { type BlockTransaction, createNodeClient } from "./client/nodeClient.js";
-import { createNonceProofs, type NonceProofs, type SearchedNonce } from "./nonceProof.js";
+import { createNonceProofs, type NonceProofs, SEARCH_AFTER_MS, type SearchedNonce } from "./nonceProof.js";
 import type { NonceUse } from "./nonceUse.js";
 import { NodeRpcError, type RpcCall, type RpcOutcome } from "./rpc/rpc.js";
 
@@ -42,7 +42,7 @@ function proofsOver(
   };
   const read = async (batch: readonly RpcCall[]) => batch.map(answer);
   const chain = createNodeClient({ read, send: async () => [], health: () => [] });
-  return { proofs: createNonceProofs({ chain, reorgDepth, now }), calls };
+  return { proofs: createNonceProofs({ chain, reorgDepth, now, searchAfterMs: 0 }), calls, chain };
 }
 
 /** A chain of so many blocks, in which the account uses a nonce in each of these. */
@@ -74,6 +74,18 @@ describe("the proof of who used a nonce", () => {
       expect(found.filter((use) => use !== undefined)).toHaveLength(count);
     }
     expect(all?.calls.length).toBeLessThanOrEqual(2 * (one?.calls.length ?? 0));
+  });
+
+  it("is not looked for before the receipt that goes with the nonce has had time to come", async () => {
+    let now = 0;
+    const { calls, chain } = proofsOver(chainOf(4, [3]));
+    const proofs = createNonceProofs({ chain, reorgDepth: 0, now: () => now });
+    expect(await prove(proofs, accountNonce(0n))).toBeUndefined();
+    now = SEARCH_AFTER_MS - 1;
+    expect(await prove(proofs, accountNonce(0n))).toBeUndefined();
+    expect(calls.filter(({ method }) => method !== "eth_blockNumber")).toEqual([]);
+    now = SEARCH_AFTER_MS;
+    expect((await prove(proofs, accountNonce(0n)))?.blockNumber).toBe(3n);
   });
 
   it("begins with the block in which the nonce may have been used first", async () => {
@@ -214,7 +226,9 @@ describe("the proof of who used a nonce", () => {
       blocks: async (numbers: readonly bigint[]) =>
         numbers.map(() => ({ hash: new Uint8Array(32), transactions: [] })),
     };
-    expect(await prove(createNonceProofs({ chain, reorgDepth: 0 }), accountNonce(0n))).toBeUndefined();
+    expect(
+      await prove(createNonceProofs({ chain, reorgDepth: 0, searchAfterMs: 0 }), accountNonce(0n)),
+    ).toBeUndefined();
     expect(calls).toEqual([]);
   });
 
@@ -237,6 +251,7 @@ describe("the proof of who used a nonce", () => {
     const proofsWith = (transactions: readonly BlockTransaction[], hasStates = true) =>
       createNonceProofs({
         reorgDepth: 0,
+        searchAfterMs: 0,
         chain: {
           blockNumber: async () => 9n,
           noncesAt: async (_, heights) =>

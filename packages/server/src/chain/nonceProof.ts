@@ -46,8 +46,15 @@ export interface NonceProofOptions {
   readonly reorgDepth: number;
   /** A monotonic clock in ms. */
   readonly now?: () => number;
+  /** A nonce is looked for when it has been asked for during this time, in ms. Default: {@link SEARCH_AFTER_MS}. */
+  readonly searchAfterMs?: number;
 }
 
+/**
+ * A nonce is looked for from this time on, in ms: some nodes know a new nonce before the receipt that goes with it, which
+ * mostly makes the search needless.
+ */
+export const SEARCH_AFTER_MS = 2_000;
 /** A nonce for which nobody has asked during this time is forgotten, in ms. No node is longer behind. */
 const REMEMBER_MS = 60_000;
 /** A walk for a nonce of which no block is known goes back at most this many blocks. */
@@ -81,7 +88,7 @@ type Walking = Search & { place: WalkPlace };
 const nameOf = (account: Uint8Array, nonce: bigint) => `${bytesToHex(account)} ${nonce}`;
 
 export function createNonceProofs(options: NonceProofOptions): NonceProofs {
-  const { chain, reorgDepth, now = () => performance.now() } = options;
+  const { chain, reorgDepth, now = () => performance.now(), searchAfterMs = SEARCH_AFTER_MS } = options;
   const searches = new Map<string, Search>();
   const finalWalk = createFinalWalk(chain);
   const used = createUsedNonces(now);
@@ -118,7 +125,9 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
       if (searches.size === 0) return "rest";
       const final = (await chain.blockNumber()) - BigInt(reorgDepth);
       if (final < 0n) return "rest";
-      const open = [...searches.values()].flatMap((search) => placed(search, final, now()));
+      const open = [...searches.values()]
+        .filter(({ begunAt }) => now() - begunAt >= searchAfterMs)
+        .flatMap((search) => placed(search, { final, reorgDepth }, now()));
       const isFar = ({ place: { next } }: Walking) => next > final || final - next > FAR_BLOCKS;
       const byStates = open.find((search) => isFar(search) && now() >= search.statesAt);
       if (byStates && (await searchStates(byStates, final))) return "found";
@@ -155,13 +164,20 @@ function takeUses(searches: ReadonlyMap<string, Search>, at: BlockAt): boolean {
 }
 
 /** The search with its place, unless its use was found. A walk that passed over missing blocks begins anew after a while. */
-function placed(search: Search, final: bigint, now: number): Walking[] {
+function placed(
+  search: Search,
+  { final, reorgDepth }: { readonly final: bigint; readonly reorgDepth: number },
+  now: number,
+): Walking[] {
   if (search.use !== undefined) return [];
-  const { sinceBlock = final < MAX_WALKED_BLOCKS ? 0n : final - MAX_WALKED_BLOCKS, place, walkAt } = search;
+  const { sinceBlock = final, place, walkAt } = search;
   const isOver = place?.hasGap === true && place.next > final && now >= walkAt;
   if (place === undefined || isOver) {
-    search.place = { next: sinceBlock, hasGap: false };
-    search.walkAt = now + MAX_PAUSE_MS + AGAIN_MS_PER_BLOCK * Number(final - sinceBlock);
+    // Other blocks may have taken the place of those that were the newest when the wrapper was signed.
+    const back = search.sinceBlock === undefined ? MAX_WALKED_BLOCKS : BigInt(reorgDepth);
+    const next = sinceBlock < back ? 0n : sinceBlock - back;
+    search.place = { next, hasGap: false };
+    search.walkAt = now + MAX_PAUSE_MS + AGAIN_MS_PER_BLOCK * Number(final - next);
   }
   return [search as Walking];
 }

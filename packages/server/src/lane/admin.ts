@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { createNodeClient, type NodeClient } from "../chain/client/nodeClient.js";
-import { createNonceProofs } from "../chain/nonceProof.js";
+import { createNonceProofs, SEARCH_AFTER_MS } from "../chain/nonceProof.js";
 import { createRpc } from "../chain/rpc/rpc.js";
 import { StartError } from "../model/errors.js";
 import type { Actor, AuditAction } from "../model/keys/auditRecord.js";
@@ -17,7 +17,7 @@ import { findReplicas } from "../store/lanes/replicas.js";
 import { requestReload } from "../store/lanes/requestReload.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
-import { CONFIRM_MS, createConfirmations } from "./law/confirmations.js";
+import { createFirstSeen } from "./law/firstSeen.js";
 import { type ReconcileContext, reconcile } from "./law/reconcile.js";
 import { findLostInclusions, type LostInclusion } from "./watch/lostInclusion.js";
 import { examine, type Finding } from "./watch/sweep.js";
@@ -188,10 +188,7 @@ const LEASE_MS = 4_000;
 /** The time for the proofs of outcomes, within the lease. */
 const MAX_SEARCH_MS = 1_000;
 
-/**
- * Takes the lease of a lane that nobody owns, and reconciles three times: some outcomes must be confirmed after a while, and
- * then proven by blocks.
- */
+/** Takes the lease of a lane that nobody owns, and reconciles twice: blocks must prove some outcomes. */
 async function repairLane(
   key: LaneKey,
   findings: readonly Finding[],
@@ -206,15 +203,14 @@ async function repairLane(
     results: { publish: () => {} },
     log: createLog("silent"),
     options: { reorgDepth: 0 },
-    confirmations: createConfirmations(),
+    firstSeen: createFirstSeen(),
     nonceProofs: createNonceProofs({ chain, reorgDepth: 0 }),
     onLaneStopped: () => {},
   } satisfies ReconcileContext;
   const candidates = findings.map(({ candidate }) => candidate);
   try {
     await reconcile(lease.lane, candidates, context);
-    await new Promise((resolve) => setTimeout(resolve, CONFIRM_MS));
-    await reconcile(lease.lane, candidates, context);
+    await new Promise((resolve) => setTimeout(resolve, SEARCH_AFTER_MS));
     const startedAt = performance.now();
     while (performance.now() - startedAt < MAX_SEARCH_MS && (await context.nonceProofs.search()) !== "rest");
     await reconcile(lease.lane, candidates, context);

@@ -15,7 +15,7 @@ import type { AcceptedWork } from "./inbox/acceptedWork.js";
 import type { LaneMemory } from "./inbox/laneMemory.js";
 import type { LaneOffers } from "./inbox/laneOffers.js";
 import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
-import type { Confirmations } from "./law/confirmations.js";
+import type { FirstSeen } from "./law/firstSeen.js";
 import type { RevertCauses } from "./law/revertCauses.js";
 
 /** The parts of the service that all lanes of this replica share. */
@@ -49,7 +49,7 @@ export interface LaneDependencies {
  * waiver in each record.
  */
 export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork" | "laneOffers"> {
-  readonly confirmations: Confirmations;
+  readonly firstSeen: FirstSeen;
   readonly nonceProofs: NonceProofs;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;

@@ -9,7 +9,7 @@ import { createLaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, type LaneDependencies, LONG_REST_MS } from "./context.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
 import { createLaneParties } from "./inbox/laneParties.js";
-import { createConfirmations } from "./law/confirmations.js";
+import { createFirstSeen } from "./law/firstSeen.js";
 import { logFailure } from "./logFailure.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
@@ -124,9 +124,10 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
 
 /** The lane's memory of what the chain has shown of its wrappers. */
 function createWatchMemory({ chain, options, patience }: StartLaneDependencies) {
+  const now = patienceClock(patience);
   return {
-    confirmations: createConfirmations(patienceClock(patience)),
-    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
+    firstSeen: createFirstSeen(now),
+    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth, now }),
   };
 }
 

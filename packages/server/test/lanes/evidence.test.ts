@@ -1,8 +1,9 @@
 // A submission does not end while one of its wrappers may still land.
 import { describe, expect, it } from "vitest";
 import type { NodeClient } from "../../src/chain/client/nodeClient.js";
+import { createNonceProofs } from "../../src/chain/nonceProof.js";
 import type { NonceUse } from "../../src/chain/nonceUse.js";
-import { CONFIRM_MS, createConfirmations } from "../../src/lane/law/confirmations.js";
+import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
 import { type ReconcileContext, reconcile } from "../../src/lane/law/reconcile.js";
 import { requeueMisplaced } from "../../src/lane/law/requeueMisplaced.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
@@ -59,7 +60,6 @@ describe("evidence before finality", () => {
 
   it("a proof about one wrapper does not close the next one, which was signed during the search for the proof", async () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1), 5n);
-    let now = 0;
     const use: NonceUse = {
       nonce: 5n,
       by: "sender",
@@ -76,7 +76,7 @@ describe("evidence before finality", () => {
       results: { publish: () => {} },
       log: silent,
       options: { reorgDepth: 0 },
-      confirmations: createConfirmations(() => now),
+      firstSeen: createFirstSeen(),
       nonceProofs: {
         async find() {
           // Meanwhile a step of the lane requeues the submission and signs another wrapper, which goes to the node.
@@ -88,8 +88,6 @@ describe("evidence before finality", () => {
       onLaneStopped: () => {},
     };
     const candidates = await findInFlight(store, lane, { limit: 10 });
-    await reconcile(lane, candidates, context);
-    now = CONFIRM_MS;
     await reconcile(lane, candidates, context);
     const { rows } = await store.pool.query(
       "select waiver_nonce, open_for from withdrawn where waiver_nonce = 9",
@@ -134,6 +132,27 @@ describe("evidence before finality", () => {
       ids.push(await createSubmission("signed", store, lane, newSubmissionOf(1 + i), BigInt(i)));
     let now = 0;
     let searches = 0;
+    const input = bytes(0, 0);
+    const foreign = { hash: bytes(32, 77), from: lane.waiver, nonce: 20n, to: undefined, input };
+    const nonceProofs = createNonceProofs({
+      chain: {
+        blockNumber: async () => 30n,
+        noncesAt: async (_, heights) => {
+          searches++;
+          return heights.map(() => undefined);
+        },
+        blockHashes: async () => [],
+        blocks: async (heights) => {
+          searches++;
+          return heights.map((height) => ({
+            hash: bytes(32, 3),
+            transactions: height === 25n ? [foreign] : [],
+          }));
+        },
+      },
+      reorgDepth: 0,
+      now: () => now,
+    });
     const context: ReconcileContext = {
       store,
       chain: {
@@ -146,25 +165,13 @@ describe("evidence before finality", () => {
       results: { publish: () => {} },
       log: silent,
       options: { reorgDepth: 0 },
-      confirmations: createConfirmations(() => now),
-      nonceProofs: {
-        async find({ nonce }) {
-          searches++;
-          if (nonce !== 20n) return undefined;
-          return {
-            nonce,
-            by: "sender",
-            transaction: { hash: bytes(32, 77), from: lane.waiver, nonce, to: undefined, input: bytes(0, 0) },
-            blockNumber: 3n,
-            blockHash: bytes(32, 3),
-            blockTransactions: [],
-          };
-        },
-      },
+      firstSeen: createFirstSeen(() => now),
+      nonceProofs,
       onLaneStopped: () => {},
     };
     for (let poll = 0; poll < 300; poll++) {
       await reconcile(lane, await findInFlight(store, lane, { limit: 100 }), context);
+      await nonceProofs.search();
       now += 200;
     }
     const { rows } = await store.pool.query("select state from unfinished where id = $1", [ids[20]]);

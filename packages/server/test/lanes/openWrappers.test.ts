@@ -11,7 +11,7 @@ import type { NodeClient } from "../../src/chain/client/nodeClient.js";
 import type { NonceProofs } from "../../src/chain/nonceProof.js";
 import type { NonceUse } from "../../src/chain/nonceUse.js";
 import type { WatchContext } from "../../src/lane/context.js";
-import { createConfirmations } from "../../src/lane/law/confirmations.js";
+import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
 import { createDoubts } from "../../src/lane/watch/doubts.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import type { Store } from "../../src/store/store.js";
@@ -43,7 +43,7 @@ describe("the search for what became of open wrappers", () => {
   const doubtsWith = (find: NonceProofs["find"]) =>
     createDoubts({
       ...{ store, chain, log: silent, nonceProofs: { find }, options: { reorgDepth: 0 } },
-      confirmations: createConfirmations(() => nowMs),
+      firstSeen: createFirstSeen(() => nowMs),
       results: { publish: () => {} },
     } as unknown as WatchContext);
   const query = async (sql: string) => (await store.pool.query(sql)).rows;

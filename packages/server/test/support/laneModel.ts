@@ -17,7 +17,7 @@ import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { createLaneOffers, type LaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { createLaneParties } from "../../src/lane/inbox/laneParties.js";
 import { createBroadcastBuffer } from "../../src/lane/law/broadcastBuffer.js";
-import { createConfirmations } from "../../src/lane/law/confirmations.js";
+import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
 import { NotBroadcastError } from "../../src/lane/send/applyAnswers.js";
 import { type Broadcaster, createBroadcaster } from "../../src/lane/send/broadcaster.js";
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
@@ -370,7 +370,7 @@ export class LaneModel {
       laneSigner: this.#gapWatch.watch(account, this.#signerOf(account)),
       account,
       chainRef: this.#chainRef,
-      confirmations: createConfirmations(() => this.#nowMs),
+      firstSeen: createFirstSeen(() => this.#nowMs),
       nonceProofs: createNonceProofs({
         chain,
         reorgDepth: this.#options.reorgDepth,

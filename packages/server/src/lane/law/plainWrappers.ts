@@ -5,7 +5,7 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { stopWorkingLane } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
 import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
-import type { Confirmations } from "./confirmations.js";
+import type { FirstSeen } from "./firstSeen.js";
 import type { Evidence } from "./law.js";
 
 /*
@@ -27,7 +27,7 @@ interface PlainWrapperContext {
   readonly store: Store;
   /** Names the waiver in each record. */
   readonly log: Logger;
-  readonly confirmations: Pick<Confirmations, "isFirstReport" | "withdrawReport">;
+  readonly firstSeen: FirstSeen;
   /** Called after this has stopped the lane. */
   readonly onLaneStopped: () => void;
 }
@@ -36,18 +36,18 @@ interface PlainWrapperContext {
 export async function stopForPlainWrappers(
   held: HeldLane,
   contradicted: readonly Contradicted[],
-  { store, log, confirmations, onLaneStopped }: PlainWrapperContext,
+  { store, log, firstSeen, onLaneStopped }: PlainWrapperContext,
 ): Promise<void> {
   // An operator who opens the lane again knows about those that were reported.
   const plain = contradicted.filter(
-    (submission) => isPlain(submission) && confirmations.isFirstReport(submission.candidate),
+    (submission) => isPlain(submission) && firstSeen.since(nameOf(submission)) === undefined,
   );
   const [first] = plain;
   const use = first?.evidence.waiverNonceUse;
   if (first === undefined || use === undefined) return;
   const reason = reasonOf(use);
   const stopped = await stopWorkingLane(store, held, reason).catch((error: unknown) => {
-    for (const { candidate } of plain) confirmations.withdrawReport(candidate);
+    for (const submission of plain) firstSeen.forget(nameOf(submission));
     throw error;
   });
   if (!stopped) return;
@@ -55,6 +55,8 @@ export async function stopForPlainWrappers(
   const ids = plain.map(({ candidate }) => candidate.id);
   log.fatal({ ids, reason }, "the lane stops: the chain does not know waivers");
 }
+
+const nameOf = ({ candidate }: Contradicted) => `plain ${candidate.id}`;
 
 function isPlain({ candidate, outcome, evidence }: Contradicted): boolean {
   const { waiverNonceUse } = evidence;

@@ -11,6 +11,7 @@ import {
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../../chain/client/nodeClient.js";
+import { SEARCH_AFTER_MS } from "../../chain/nonceProof.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { SubmissionUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
@@ -19,54 +20,9 @@ import { setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
 import { findSubmissions } from "../../store/submissions/findSubmissions.js";
 import type { Candidate } from "./chainOutcomes.js";
-import { BLOCK_PATIENCE_MS, CONFIRM_MS, createConfirmations } from "./confirmations.js";
-import { type ReconcileContext, reconcile } from "./reconcile.js";
+import { createFirstSeen } from "./firstSeen.js";
+import { BLOCK_PATIENCE_MS, type ReconcileContext, reconcile } from "./reconcile.js";
 import type { RevertedSubmission } from "./revertCauses.js";
-
-const CANDIDATE = { id: "a", signings: 1 };
-
-describe("a confirmation", () => {
-  function confirmationsAt() {
-    const clock = { ms: 0 };
-    return { confirmations: createConfirmations(() => clock.ms), advance: (ms: number) => (clock.ms += ms) };
-  }
-
-  it("comes when the same outcome still holds after its time, not before", () => {
-    const { confirmations, advance } = confirmationsAt();
-    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(false);
-    advance(CONFIRM_MS - 1);
-    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(false);
-    advance(1);
-    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(true);
-  });
-
-  it("comes although a node that stands still has answered in between", () => {
-    const { confirmations, advance } = confirmationsAt();
-    confirmations.isConfirmed(CANDIDATE, "replaced");
-    advance(CONFIRM_MS);
-    expect(confirmations.isConfirmed(CANDIDATE, "open")).toBe(false);
-    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(true);
-  });
-
-  it.each(["included", "nonceUsed"] as const)("starts again when the outcome is %s in between", (other) => {
-    const { confirmations, advance } = confirmationsAt();
-    confirmations.isConfirmed(CANDIDATE, "replaced");
-    advance(CONFIRM_MS);
-    expect(confirmations.isConfirmed(CANDIDATE, other)).toBe(false);
-    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(false);
-    advance(CONFIRM_MS);
-    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(true);
-  });
-
-  it("is about one wrapper: the next one of the same submission starts again", () => {
-    const { confirmations, advance } = confirmationsAt();
-    confirmations.isConfirmed(CANDIDATE, "replaced");
-    advance(CONFIRM_MS);
-    expect(confirmations.isConfirmed(CANDIDATE, "replaced")).toBe(true);
-    expect(confirmations.isConfirmed({ ...CANDIDATE, signings: 2 }, "replaced")).toBe(false);
-    expect(confirmations.isConfirmed({ id: "b", signings: 1 }, "replaced")).toBe(false);
-  });
-});
 
 describe("a reconciled submission", () => {
   let store: Store;
@@ -76,6 +32,8 @@ describe("a reconciled submission", () => {
   let published: SubmissionUpdate[];
   /** The transaction that used a nonce, as final blocks show it. */
   let nonceUses: Map<bigint, NonceUse>;
+  /** The times at which the use of a nonce was first asked for. */
+  let askedAt: Map<bigint, number>;
   let context: ReconcileContext;
   useTestStore("perTest", async (opened) => {
     store = opened;
@@ -83,6 +41,7 @@ describe("a reconciled submission", () => {
     nowMs = 0;
     published = [];
     nonceUses = new Map();
+    askedAt = new Map();
     const chain: Pick<NodeClient, "snapshot" | "blocks"> = {
       snapshot: async () => nodeSnapshot,
       blocks: async (heights) => heights.map(() => ({ hash: receipt.blockHash, transactions: [] })),
@@ -93,8 +52,14 @@ describe("a reconciled submission", () => {
       results: { publish: (moved, updateOf) => published.push(...moved.map(({ id }) => updateOf(id))) },
       log: silent,
       options: { reorgDepth: 0 },
-      confirmations: createConfirmations(() => nowMs),
-      nonceProofs: { find: async ({ nonce }) => nonceUses.get(nonce) },
+      firstSeen: createFirstSeen(() => nowMs),
+      nonceProofs: {
+        async find({ nonce }) {
+          const first = askedAt.get(nonce) ?? nowMs;
+          askedAt.set(nonce, first);
+          return nowMs - first < SEARCH_AFTER_MS ? undefined : nonceUses.get(nonce);
+        },
+      },
       onLaneStopped: () => {},
     };
   });
@@ -147,11 +112,11 @@ describe("a reconciled submission", () => {
     const candidate = await broadcast();
     setChain(5n, 1n);
     await reconcile(lane, [candidate], context);
-    nowMs += CONFIRM_MS - 1;
+    nowMs += SEARCH_AFTER_MS - 1;
     await reconcile(lane, [candidate], context);
     expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
     setChain(5n, 1n, { ...receipt, succeeded: false });
-    nowMs += CONFIRM_MS;
+    nowMs += SEARCH_AFTER_MS;
     await reconcile(lane, [candidate], context);
     expect(published).toEqual([{ state: "included", reverted: true, ...BLOCK }]);
   });
@@ -182,7 +147,7 @@ describe("a reconciled submission", () => {
     setChain(5n, 3n);
     await reconcile(lane, [candidate], context);
     expect(published).toEqual([]);
-    nowMs += CONFIRM_MS;
+    nowMs += SEARCH_AFTER_MS;
     addFinalBlock(candidate.senderNonce);
     await reconcile(lane, [candidate], context);
     expect(published).toMatchObject([
@@ -200,7 +165,7 @@ describe("a reconciled submission", () => {
     setChain(5n, 3n);
     for (let i = 0; i < 10; i++) {
       await reconcile(lane, [candidate], context);
-      nowMs += 100 * CONFIRM_MS;
+      nowMs += 100 * SEARCH_AFTER_MS;
     }
     expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
     expect(published).toEqual([]);
@@ -211,7 +176,7 @@ describe("a reconciled submission", () => {
     setChain(5n, 3n);
     addFinalBlock(candidate.senderNonce, Uint8Array.from(candidate.innerHash));
     await reconcile(lane, [candidate], context);
-    nowMs += CONFIRM_MS;
+    nowMs += SEARCH_AFTER_MS;
     await reconcile(lane, [candidate], context);
     expect(published).toEqual([]);
     setChain(5n, 3n, receipt);
@@ -230,7 +195,7 @@ describe("a reconciled submission", () => {
     addFinalBlock(4n, candidate.wrapperHash, hasInner ? candidate.innerHash : undefined);
     for (let i = 0; i < 4; i++) {
       await reconcile(lane, [candidate], { ...context, onLaneStopped: stopped });
-      nowMs += 10 * CONFIRM_MS;
+      nowMs += 10 * SEARCH_AFTER_MS;
     }
     expect(stopped).toHaveBeenCalledTimes(stops);
     const reason = expect.stringContaining("does not know waivers");
@@ -308,7 +273,7 @@ describe("a reconciled submission", () => {
     addFinalBlock(4n);
     addFinalBlock(5n);
     await reconcile(lane, [candidate], context);
-    nowMs += CONFIRM_MS;
+    nowMs += SEARCH_AFTER_MS;
     await reconcile(lane, [candidate], context);
     expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
     expect(await foreignUses()).toMatchObject([{ state: "open", foreign_uses: 1 }]);
@@ -322,7 +287,7 @@ describe("a reconciled submission", () => {
     setChain(6n, 0n);
     await reconcile(lane, [resigned], context);
     expect(await foreignUses()).toMatchObject([{ foreign_uses: 1 }]);
-    nowMs += CONFIRM_MS;
+    nowMs += SEARCH_AFTER_MS;
     await reconcile(lane, [resigned], context);
     expect(await foreignUses()).toMatchObject([
       { state: "stopped", reason: expect.stringContaining("nonces 5 ") },

@@ -18,7 +18,7 @@ import {
 import type { BroadcastBuffer } from "./broadcastBuffer.js";
 import { findCarriers } from "./carriers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
-import type { Confirmations } from "./confirmations.js";
+import type { FirstSeen } from "./firstSeen.js";
 import { type Decision, decide, type Evidence } from "./law.js";
 import { stopForPlainWrappers } from "./plainWrappers.js";
 import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
@@ -32,7 +32,7 @@ export interface ReconcileContext {
   /** Names the waiver in each record. */
   readonly log: Logger;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
-  readonly confirmations: Confirmations;
+  readonly firstSeen: FirstSeen;
   readonly nonceProofs: Pick<NonceProofs, "find">;
   /** Without it, nobody looks for the causes of reverts. */
   readonly revertCauses?: Pick<RevertCauses, "find">;
@@ -71,10 +71,9 @@ export async function reconcile(
     (candidate, i): CandidateOutcome => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
   );
   await includeExecuted(held, candidateOutcomes, context);
-  const contradicted = candidateOutcomes.filter(({ candidate, outcome }) => {
-    const isConfirmed = context.confirmations.isConfirmed(candidate, outcome.kind);
-    return isConfirmed || (candidate.signings === 0 && outcome.kind === "nonceUsed");
-  });
+  const contradicted = candidateOutcomes.filter(
+    ({ outcome: { kind } }) => kind === "nonceUsed" || kind === "replaced",
+  );
   const decided = await decideContradicted(held, contradicted, context);
   const failed = decided.flatMap(({ candidate: { id }, decision }) =>
     decision.move === "fail" ? [{ id, ...decision.failure, condition: conditionOf(decision) }] : [],
@@ -107,7 +106,7 @@ async function decideContradicted(
     decided.push({ candidate, outcome, evidence, decision });
     const { clause } = decision;
     const { id } = candidate;
-    if (clause === "L3" && context.confirmations.isFirstReport({ id: `${clause} ${id}` })) {
+    if (clause === "L3" && context.firstSeen.since(`executed ${id}`) === undefined) {
       const found =
         "a final block has the submission's wrapper or its InnerTx, and the node has no receipt of the InnerTx";
       context.log.warn({ id, outcome: outcome.kind, clause }, found);
@@ -148,6 +147,8 @@ function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replac
   return [{ id, waiverNonce, wrapperHash, usedBy: use }];
 }
 
+/** Behind one address, a node may have a receipt before another node has the receipt's block. */
+export const BLOCK_PATIENCE_MS = 5_000;
 /** A failover takes longer than this, so an answer of this age is not from before it. */
 const MOVE_CHECK_MS = 1_000;
 
@@ -156,7 +157,7 @@ async function includeExecuted(
   candidateOutcomes: readonly CandidateOutcome[],
   context: ReconcileContext,
 ): Promise<void> {
-  const { store, chain, options, confirmations, broadcastBuffer } = context;
+  const { store, chain, options, firstSeen, broadcastBuffer } = context;
   const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
     if (outcome.kind !== "included") return [];
     const state = candidate.waiverNonce === undefined ? "queued" : "broadcast";
@@ -169,7 +170,7 @@ async function includeExecuted(
     const carrier = carriers[i] ?? "own";
     // A queued one would be signed meanwhile.
     const mayWait = carrier === "not shown" && candidate.waiverNonce !== undefined;
-    if (mayWait && confirmations.isBlockAwaited(candidate)) return [];
+    if (mayWait && (firstSeen.since(`block of ${candidate.id}`) ?? 0) < BLOCK_PATIENCE_MS) return [];
     const carriedBy = carrier === "not shown" ? "unknown" : carrier;
     return [{ candidate, id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
   });

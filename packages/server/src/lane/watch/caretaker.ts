@@ -6,7 +6,7 @@ import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import { type Lease, releaseLease, takeLease } from "../../store/lanes/lease.js";
 import type { LaneStatusCache } from "../choose/laneStatusCache.js";
 import type { LaneDependencies, WatchContext } from "../context.js";
-import { createConfirmations } from "../law/confirmations.js";
+import { createFirstSeen } from "../law/firstSeen.js";
 import { logFailure } from "../logFailure.js";
 import { createBroadcaster } from "../send/broadcaster.js";
 import type { Look, Schedule } from "./schedule.js";
@@ -36,7 +36,7 @@ interface WatchedLane {
 const ROUND_MS = 1_000;
 /**
  * A lane that had an owner for this long is forgotten. Another caretaker may hold the lane between two rounds; forgetting
- * the lane at once would begin the wait for its confirmations anew.
+ * the lane at once would begin the search for its proofs anew.
  */
 const FORGET_MS = 300_000;
 /** Nobody sends new work to such a lane, so it needs no breaker. */
@@ -120,12 +120,13 @@ function startRenewing({ lane }: Lease, { store, options, log, schedule }: Caret
 
 function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependencies): WatchedLane {
   const { chain, options } = dependencies;
+  const now = patienceClock(dependencies.patience);
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
   const context: WatchContext = {
     ...dependencies,
     log,
-    confirmations: createConfirmations(patienceClock(dependencies.patience)),
-    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth }),
+    firstSeen: createFirstSeen(now),
+    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth, now }),
     onLaneStopped: () => {},
   };
   log.warn("no replica signs for this lane; its wrappers are followed to their end");

@@ -1,6 +1,6 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findPassed } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import {
   closeWithdrawnWrappers,
   findOpenWrappers,
@@ -55,7 +55,7 @@ export function createDoubts(context: WatchContext): Doubts {
   let restMs = MIN_REST_MS;
   const lookAtPassed = async (held: HeldLane) => {
     const page = await passedPages.next((from, first, limit) =>
-      findPassed(store, held, { below: next, from, first, limit }),
+      findInFlight(store, held, { below: next, from, first, limit }),
     );
     await reconcile(held, page, context);
     if (passedPages.isAtStart()) restMs = Math.min(MAX_REST_MS, 2 * restMs);
@@ -87,7 +87,7 @@ export function createDoubts(context: WatchContext): Doubts {
       next = waiverNonce;
       let isClear = true;
       for (let below = waiverNonce, pages = 0; pages < PAGES_AT_ONCE; pages++) {
-        const page = await findPassed(store, held, { below, from: known, first: "highest", limit: PAGE });
+        const page = await findInFlight(store, held, { below, from: known, first: "highest", limit: PAGE });
         isClear = (await reconcile(held, page, context)) && isClear;
         below = page.at(-1)?.waiverNonce ?? known;
         if (page.length < PAGE) break;

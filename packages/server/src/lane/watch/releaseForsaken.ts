@@ -1,6 +1,6 @@
-import { bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex, decodeTransaction } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlightInners, type InFlightInner } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";
 
@@ -26,8 +26,10 @@ export function createForsakenRelease(
     if (block - waiting.block < MAX_BLOCKS_WITHOUT || now() - waiting.at < options.resendAfterMs) return;
     const waiver = bytesToHex(held.waiver);
     for (let from: bigint | undefined = 0n; from !== undefined; ) {
-      const inFlight: InFlightInner[] = await findInFlightInners(store, held, from, BATCH);
-      const forsaken = inFlight.filter(({ innerRaw }) => routing.hasOtherCarrier(held.waiver, innerRaw));
+      const inFlight: InFlightSubmission[] = await findInFlight(store, held, { from, limit: BATCH });
+      const forsaken = inFlight.filter(({ wrapperRaw }) =>
+        routing.hasOtherCarrier(held.waiver, decodeTransaction(wrapperRaw).data),
+      );
       const released = await requeueMisplaced(held, forsaken, "no signer", { afterMs: 0, store });
       if (released.length > 0)
         log.warn(

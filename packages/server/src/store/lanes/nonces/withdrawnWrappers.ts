@@ -1,7 +1,7 @@
 import type { Store } from "../../store.js";
 import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
-import type { PassedPage } from "./inFlight.js";
+import type { InFlightFilter } from "./inFlight.js";
 import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /**
@@ -55,7 +55,7 @@ export interface OpenWrapper extends WithdrawnWrapper {
 export async function findOpenWrappers(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
-  { from, first, limit }: Pick<PassedPage, "from" | "first" | "limit">,
+  { from, first, limit }: Pick<InFlightFilter, "from" | "first" | "limit">,
 ): Promise<OpenWrapper[]> {
   const { rows } = await pool.query<{
     waiver_nonce: string;

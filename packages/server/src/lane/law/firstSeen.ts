@@ -1,0 +1,28 @@
+/** Remembers since when something holds. */
+export interface FirstSeen {
+  /** @returns the time since the first call with this name, in ms; undefined at the first call. */
+  since(name: string): number | undefined;
+  /** Makes the next call with this name the first again. */
+  forget(name: string): void;
+}
+
+/** The most names that are remembered. The oldest is forgotten. */
+const MAX_NAMES = 20_000;
+
+/** @param now a monotonic clock in ms. */
+export function createFirstSeen(now: () => number = () => performance.now()): FirstSeen {
+  const seenAt = new Map<string, number>();
+  return {
+    since(name) {
+      const at = seenAt.get(name);
+      if (at !== undefined) return now() - at;
+      seenAt.set(name, now());
+      const [oldest] = seenAt.keys();
+      if (seenAt.size > MAX_NAMES && oldest !== undefined) seenAt.delete(oldest);
+      return undefined;
+    },
+    forget(name) {
+      seenAt.delete(name);
+    },
+  };
+}
