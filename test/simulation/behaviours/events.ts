@@ -59,7 +59,7 @@ type Beginning = () => (() => void) | undefined;
 
 /** Returns the start of a behaviour, whose result is its end; undefined for a behaviour that strikes requests. */
 function beginnings(running: Running, stage: Stage, does: Deed): Beginning | undefined {
-  const { chain, database, machines, clock } = stage;
+  const { chain, database, machines } = stage;
   const once =
     (run: () => void): Beginning =>
     () => {
@@ -74,9 +74,7 @@ function beginnings(running: Running, stage: Stage, does: Deed): Beginning | und
     };
   switch (does.deed) {
     case "never include":
-      chain.exclude(
-        (wrapper) => isSubject(running, wrapper, stage) && isActive(running.behaviour, clock.now()),
-      );
+      chain.exclude(excluding(running, stage));
       return undefined;
     case "evict":
       return once(() => evict(running, stage, does.everyMs));
@@ -141,6 +139,17 @@ function beginnings(running: Running, stage: Stage, does: Deed): Beginning | und
     default:
       return undefined;
   }
+}
+
+/** Tells which wrappers no block includes. What was left out once is left out for as long as the behaviour lasts. */
+function excluding(running: Running, stage: Stage): (wrapper: Wrapper) => boolean {
+  const drawn = new Map<Hex, boolean>();
+  return (wrapper) => {
+    if (!isActive(running.behaviour, stage.clock.now()) || !isSubject(running, wrapper, stage)) return false;
+    const isOut = drawn.get(wrapper.hash) ?? strikes(running, stage.clock.now());
+    drawn.set(wrapper.hash, isOut);
+    return isOut;
+  };
 }
 
 function lengthOf({ from, to }: Behaviour): number {

@@ -12,9 +12,10 @@ import type { Violations } from "./violations.js";
  *
  * L1  A submission whose own part of the world is honest (`honesty.ts`) is in a block within 30 s of virtual time and ten
  *     blocks, counted from the first request with it, or from the moment at which the world became honest if that is later.
- *     In a world where behaviours name senders and nothing else, the limit is 2 s and 13 blocks: an honest chain takes up to three.
+ *     In a world where behaviours name senders and nothing else, the limit is 2 s, three blocks that an honest chain takes, and
+ *     ten blocks for each sender whose wrappers may keep a nonce: several in a row each cost some.
  * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while
- *     another wrapper of the lane waited under that nonce, whether blocks came or not.
+ *     another wrapper of the lane waited under that nonce, in an honest world.
  *     Readiness of some replica names a trouble of the waivers once a nonce has stood still so for 14 s.
  * told  The line comes within the same time after the block.
  *
@@ -30,6 +31,8 @@ export interface LivenessOptions {
   readonly honesty: Honesty;
   readonly violations: Violations;
   readonly blockMs: number;
+  /** The senders whose wrappers may be at the head of a lane and never come into a block. */
+  readonly blockers: number;
   /** Nothing at a price of 0 can free a nonce, and the service has no other key. */
   readonly isWithoutRemedy: boolean;
 }
@@ -51,8 +54,10 @@ export class Liveness {
 
   constructor(options: LivenessOptions) {
     this.#options = options;
-    const { honesty, blockMs } = options;
-    this.#limitMs = honesty.isUndisturbed ? PROMPT_MS + 13 * blockMs : PATIENCE_MS + 10 * blockMs;
+    const { honesty, blockMs, blockers } = options;
+    this.#limitMs = honesty.isUndisturbed
+      ? PROMPT_MS + (3 + 10 * Math.max(1, blockers)) * blockMs
+      : PATIENCE_MS + 10 * blockMs;
   }
 
   get limitMs(): number {
@@ -94,9 +99,6 @@ export class Liveness {
 
   /** The waivers whose next nonce has stood still for so long that the service has to say so. */
   stillWaivers(): readonly Hex[] {
-    const { honesty, clock } = this.#options;
-    const since = honesty.honestSince(clock.now());
-    if (since === undefined || clock.now() - since < UNNAMED_MS) return [];
     return [...this.#nonceSince.keys()].filter((waiver) => this.#stillMs(waiver) > UNNAMED_MS);
   }
 
@@ -112,10 +114,12 @@ export class Liveness {
 
   /** The time for which a wrapper has waited under the waiver's next nonce, in ms. */
   #stillMs(waiver: Hex): number {
+    const { clock, honesty } = this.#options;
     const still = this.#nonceSince.get(waiver);
-    if (still === undefined) return 0;
+    const honestSince = honesty.honestSince(clock.now());
+    if (still === undefined || honestSince === undefined) return 0;
     const head = this.#headOf(waiver, still.nonce) ?? Number.POSITIVE_INFINITY;
-    return this.#options.clock.now() - Math.max(still.since, head);
+    return clock.now() - Math.max(still.since, head, honestSince);
   }
 
   /** The time since which a wrapper waits under the lane's next nonce. */

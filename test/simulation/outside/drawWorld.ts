@@ -23,7 +23,7 @@ export function drawWorld(seed: number): WorldPlan {
   const frame: Frame = {
     ...{ replicas, endpoints, keys, senders, submissions, reorgDepth, honest, honestEndpoint },
   };
-  const shape = { pool: random.pick(POOL_KINDS), blockMs: random.pick([250, 500, 500, 1_000]) };
+  const shape = { pool: random.pick(POOL_KINDS), blockMs: random.pick([500, 500, 700, 1_000]) };
   return {
     ...{ seed, replicas, endpoints, keys, senders, submissions, lengthMs: LENGTH_MS },
     settings: { ...drawSettings(random), reorgDepth },

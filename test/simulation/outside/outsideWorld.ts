@@ -6,8 +6,8 @@ import { Endpoint } from "../behaviours/endpoint.js";
 import { payThemselves, stageEvents } from "../behaviours/events.js";
 import { type Running, startBehaviours } from "../behaviours/running.js";
 import { EvidenceLedger } from "../laws/evidenceLedger.js";
+import { blockersIn, isWithoutRemedy } from "../laws/headOfLine.js";
 import { Honesty } from "../laws/honesty.js";
-import { isWithoutRemedy } from "../laws/isWithoutRemedy.js";
 import { Liveness } from "../laws/liveness.js";
 import { Safety } from "../laws/safety.js";
 import { Violations } from "../laws/violations.js";
@@ -94,6 +94,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   const honesty = new Honesty(behaviours, { endpoints, replicas, reorgDepth });
   const liveness = new Liveness({
     ...{ clock, chain, ledger, honesty, violations, blockMs: plan.chain.blockMs },
+    blockers: blockersIn(behaviours),
     isWithoutRemedy: isWithoutRemedy(behaviours, { keys, pool: plan.chain.pool }),
   });
   let submissions: readonly UserSubmission[] = [];

@@ -8,3 +8,11 @@ export function isWithoutRemedy(
 ): boolean {
   return keys === 1 && pool !== "replaces" && behaviours.some(({ does }) => does.deed === "never include");
 }
+
+const BLOCKING: ReadonlySet<string> = new Set(["never include", "forget", "evict"]);
+
+/** The number of senders whose wrappers pools lose, or no block includes. */
+export function blockersIn(behaviours: readonly Behaviour[]): number {
+  const blocking = behaviours.filter(({ does }) => BLOCKING.has(does.deed));
+  return new Set(blocking.map(({ subject }) => subject.sender)).size;
+}
