@@ -52,6 +52,10 @@ const LANES: CommandGroup = {
       summary: "Let a lane accept work again.",
       load: async () => (await import("./commands/lanes/state.js")).open,
     },
+    cancel: {
+      summary: "Free a nonce that a wrapper holds which blocks leave out, by a transaction that pays.",
+      load: async () => (await import("./commands/lanes/cancel.js")).cancel,
+    },
   },
 };
 

@@ -19,6 +19,7 @@ import { createLaneOffers } from "./lane/inbox/laneOffers.js";
 import { createLaneSet } from "./lane/laneSet.js";
 import { createBroadcastBuffer } from "./lane/law/broadcastBuffer.js";
 import { createRevertCauses } from "./lane/law/revertCauses.js";
+import { createStrikes } from "./lane/law/strikes.js";
 import { createWorkSignal, type WorkKind } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
@@ -252,15 +253,16 @@ function waiverHealth(directory: LaneDirectory, policies: PolicySource): WaiverH
       ...why,
       // D4: where nothing at all may be sent, readiness says so.
       ...idle.map(({ waiver }) => `the policy of ${bytesToHex(waiver)} permits nothing`),
-      ...directory.lanes.flatMap(whyStopped),
+      ...directory.lanes.flatMap(whyWaiting),
     ],
   };
 }
 
-function whyStopped({ state, waiver, reason }: LaneStatus): string[] {
-  return state === "stopped"
-    ? [`the lane of ${bytesToHex(waiver)} is stopped: ${reason ?? "by an operator"}`]
-    : [];
+function whyWaiting({ state, waiver, reason, broken, wait }: LaneStatus): string[] {
+  const lane = `the lane of ${bytesToHex(waiver)}`;
+  if (state === "stopped") return [`${lane} is stopped: ${reason ?? "by an operator"}`];
+  if (wait) return [`${lane} waits for ${Math.round(wait.ms / 1_000)} s: ${wait.sentence}`];
+  return broken ? [`${lane} takes no work for now: ${reason ?? "it has failed"}`] : [];
 }
 
 type LaneParts = ReturnType<typeof createLanes>;
@@ -284,7 +286,7 @@ function createLanes(
   const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {
     ...{ results, metrics, routing, acceptedWork, laneOffers },
-    ...{ signer, broadcastBuffer, laneFloors, revertCauses, head },
+    ...{ signer, broadcastBuffer, laneFloors, revertCauses, head, strikes: createStrikes() },
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });

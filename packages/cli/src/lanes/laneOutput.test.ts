@@ -19,6 +19,7 @@ const lane: LaneStatus = {
   hasUnfinalized: false,
   hasWithdrawn: false,
   hasOpenWrapper: false,
+  wait: undefined,
 };
 const laneAsJson = {
   ...{ waiver: WAIVER, state: "open", broken: false, owner: "a replica" },

@@ -3,7 +3,7 @@ import type { LaneStatus } from "@gas-waiver/server";
 
 /** A lane as JSON. Programs read these names. */
 export function laneJson(lane: LaneStatus) {
-  const { state, reason, broken, owner, queued, inFlight, oldestMs } = lane;
+  const { state, reason, broken, owner, queued, inFlight, oldestMs, wait } = lane;
   return {
     waiver: bytesToHex(lane.waiver),
     state,
@@ -13,6 +13,8 @@ export function laneJson(lane: LaneStatus) {
     queued,
     underWay: inFlight,
     oldestMs,
+    waitsFor: wait?.sentence,
+    waitsForMs: wait?.ms,
   };
 }
 
@@ -24,6 +26,9 @@ export function laneLines(lane: LaneStatus): string[] {
   return [
     `${bytesToHex(lane.waiver)}  ${lane.state}${breaker}, ${owner}`,
     ...(lane.reason === undefined ? [] : [`  because ${lane.reason}`]),
+    ...(lane.wait === undefined
+      ? []
+      : [`  waits for ${(lane.wait.ms / 1_000).toFixed(0)} s: ${lane.wait.sentence}`]),
     `  ${lane.queued} queued${oldest}; ${lane.inFlight} signed or broadcast`,
   ];
 }

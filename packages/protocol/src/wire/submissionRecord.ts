@@ -28,6 +28,8 @@ const SUBMISSION_RECORD = {
   /** The method that the InnerTx calls. Absent if its calldata is shorter than 4 bytes. */
   selector: "selector?",
   acceptedAt: "time",
+  /** The cause for which an unfinished submission has waited for some seconds, for a person. */
+  waitsFor: "text?",
   /** Present from the state `signed` on, as are `waiver` and `waiverNonce`. */
   wrapperHash: "hash?",
   waiver: "address?",
@@ -92,6 +94,8 @@ export const SUBMISSION_RECORD_SCHEMA = /* @__PURE__ */ define(() =>
       certainty:
         "Whether the submission's present wrapper reached a node (D17). `unknown`: the bytes may have been sent, and no clear answer came back.",
       acceptedAt: "When the service accepted the submission.",
+      waitsFor:
+        "What an unfinished submission has waited for during some seconds, for a person: its sender's earlier nonce, the nodes, or its lane.",
       wrapperHash: "The wrapper's hash, from `signed` on.",
       waiver: "The waiver that signed the wrapper.",
       waiverNonce: "The wrapper's nonce.",

@@ -41,7 +41,12 @@ function proofsOver(
     }
   };
   const read = async (batch: readonly RpcCall[]) => batch.map(answer);
-  const chain = createNodeClient({ read, send: async () => [], health: () => [] });
+  const chain = createNodeClient({
+    read,
+    send: async () => [],
+    sendToEach: async () => [],
+    health: () => [],
+  });
   return { proofs: createNonceProofs({ chain, reorgDepth, now, searchAfterMs: 0 }), calls, chain };
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
 import { createNodeClient, type NodeClient } from "../chain/client/nodeClient.js";
 import { createNonceProofs, SEARCH_AFTER_MS } from "../chain/nonceProof.js";
 import { createRpc } from "../chain/rpc/rpc.js";
@@ -17,6 +17,7 @@ import { findReplicas } from "../store/lanes/replicas.js";
 import { requestReload } from "../store/lanes/requestReload.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
+import { type CancelledNonce, type CancelTerms, cancelNonce } from "./cancelNonce.js";
 import { createFirstSeen } from "./law/firstSeen.js";
 import { type ReconcileContext, reconcile } from "./law/reconcile.js";
 import { findLostInclusions, type LostInclusion } from "./watch/lostInclusion.js";
@@ -45,6 +46,11 @@ export interface LaneAdmin {
    * @throws {@link StartError} if the node cannot be used, or is on another chain than the store.
    */
   examine(rpcUrl: string, options: { readonly repair: boolean }): Promise<LaneFindings[]>;
+  /**
+   * Uses the waiver's next nonce for a transaction of the waiver to itself, which pays, so that a jammed lane goes on.
+   * @throws {@link StartError} if the node cannot be used, or takes no such transaction.
+   */
+  cancelNonce(account: WaiverAccount, rpcUrl: string, terms: CancelTerms): Promise<CancelledNonce>;
   close(): Promise<void>;
 }
 
@@ -133,6 +139,14 @@ export async function openLaneAdmin(
         all.push({ lane, chainNonce, assigned, findings, lost, missing, repaired });
       }
       return all;
+    },
+    async cancelNonce(account, rpcUrl, terms) {
+      const lanes = await findLaneStatuses(store, chainRef);
+      if (!lanes.some(({ waiver }) => bytesEqual(waiver, account.address)))
+        throw new StartError(`the service has no lane for waiver ${bytesToHex(account.address)}`);
+      const chain = await connectNode(rpcUrl, known.identity);
+      const { chainId } = known.identity;
+      return await cancelNonce(account, terms, { store, chain, chainRef, chainId, actor });
     },
     close: () => store.close(),
   };

@@ -17,6 +17,8 @@ import type { LaneOffers } from "./inbox/laneOffers.js";
 import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
 import type { FirstSeen } from "./law/firstSeen.js";
 import type { RevertCauses } from "./law/revertCauses.js";
+import type { Strikes, StruckTurn } from "./law/strikes.js";
+import type { HeadOfLine } from "./send/head.js";
 
 /** The parts of the service that all lanes of this replica share. */
 export interface LaneDependencies {
@@ -34,6 +36,7 @@ export interface LaneDependencies {
   readonly broadcastBuffer: BroadcastBuffer;
   /** Returns the height of the chain as it was last told. Without it, the search for what used a nonce begins earlier. */
   readonly head?: () => bigint | undefined;
+  readonly strikes: Strikes;
   /** Without it, nobody looks for the causes of reverts. */
   readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Without them, a lane reads past its dead rows. */
@@ -50,6 +53,8 @@ export interface LaneDependencies {
  */
 export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork" | "laneOffers"> {
   readonly firstSeen: FirstSeen;
+  readonly headOfLine: HeadOfLine;
+  readonly struckTurn: StruckTurn;
   readonly nonceProofs: NonceProofs;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;

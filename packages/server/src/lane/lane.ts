@@ -9,10 +9,13 @@ import { createLaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, type LaneDependencies, LONG_REST_MS } from "./context.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
 import { createLaneParties } from "./inbox/laneParties.js";
+import { createLaneWaits, type LaneWaits, waitAfter } from "./laneWaits.js";
 import { createFirstSeen } from "./law/firstSeen.js";
+import { createStruckTurn } from "./law/strikes.js";
 import { logFailure } from "./logFailure.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
+import { HeadOfLine } from "./send/head.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import type { Schedule } from "./watch/schedule.js";
 import { createWatcher } from "./watch/watch.js";
@@ -126,6 +129,8 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
 function createWatchMemory({ chain, options, patience }: StartLaneDependencies) {
   const now = patienceClock(patience);
   return {
+    headOfLine: new HeadOfLine(),
+    struckTurn: createStruckTurn(),
     firstSeen: createFirstSeen(now),
     nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth, now }),
   };
@@ -217,6 +222,7 @@ async function runSteps(
   { lease, handover, watch, activity, timer }: StepParts,
   stopping: AbortSignal,
 ): Promise<void> {
+  const waits = createLaneWaits(context);
   let state = initialState();
   let failures = 0;
   while (!stopping.aborted) {
@@ -227,11 +233,13 @@ async function runSteps(
     try {
       await handover.carryOut(state.broadcasting);
       const held = await lease.acquire();
+      if (held?.lane.epoch !== state.epoch) context.headOfLine.forget();
       state = withLease(state, held);
       if (held) {
         const taken = await step(state, held, context);
         ({ state, restMs, isEmpty } = taken);
         if (taken.hasInFlight || context.nonceProofs.isSearching) watch.follow();
+        await waits.note(held.lane, taken.wait);
       }
       failures = 0;
     } catch (error) {
@@ -241,9 +249,16 @@ async function runSteps(
       restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
       if (error instanceof LeaseLostError) lease.forget();
       logFailure(context.log, error, "lane");
+      await noteFailure(lease, waits, error).catch((cause) => logFailure(context.log, cause, "lane"));
     }
     const rest = activity.restAfter(restMs, isEmpty);
     if (rest > 0) await timer.rest(rest, failures === 0);
   }
   await state.broadcasting.catch(() => {});
+}
+
+async function noteFailure(lease: LaneLease, waits: LaneWaits, error: unknown): Promise<void> {
+  const held = lease.current();
+  const wait = waitAfter(error);
+  if (held && wait) await waits.note(held.lane, wait);
 }

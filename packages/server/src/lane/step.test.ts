@@ -5,6 +5,7 @@ import { WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import type { LaneState } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { createLaneParties } from "./inbox/laneParties.js";
+import { HeadOfLine } from "./send/head.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 
 function leaseIn(state: LaneState, epoch = 1n): Lease {
@@ -25,6 +26,7 @@ function recorded({
   const record = (effect: string) => async () => void effects.push(effect);
   const context = {
     account: privateKeyAccount(WAIVER_KEY),
+    headOfLine: new HeadOfLine(),
     laneSigner: { window: Number.POSITIVE_INFINITY },
     broadcastBuffer: { flush: record("flush") },
     broadcaster: { resendSigned: record("resend") },
@@ -74,7 +76,10 @@ describe("a step of the lane", () => {
   it("opens the breaker and rests while the policies permit the waiver nothing", async () => {
     const { effects, context } = recorded({ reason: "it is not registered", breaker: "closed" });
     const state = { ...initialState(), mustResend: false };
-    expect(await step(state, leaseIn("open"), context)).toEqual({ state, ...RESTS });
+    expect(await step(state, leaseIn("open"), context)).toEqual({
+      ...{ state, ...RESTS },
+      wait: { cause: "policy", sentence: "it is not registered" },
+    });
     expect(effects).toEqual(["policy: it is not registered"]);
   });
 

@@ -1,4 +1,5 @@
 import { MAX_BATCH_CALLS } from "../chain/rpc/rpc.js";
+import { LANE_WAITS, type LaneWait } from "../model/submission/waitCauses.js";
 import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
@@ -10,6 +11,7 @@ import type { LaneContext } from "./context.js";
 import { createLaneParties, type LaneParties } from "./inbox/laneParties.js";
 import { NotBroadcastError } from "./send/applyAnswers.js";
 import type { Broadcaster } from "./send/broadcaster.js";
+import { fillHead } from "./send/fillHead.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
 import { type Assigned, assign } from "./sign/assign.js";
 
@@ -44,6 +46,8 @@ export const IDLE_MS = 250;
  * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
  *   permit something.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
+ * - Do blocks leave out the head of the line (`send/head.ts`)? Nothing goes out behind the head. If the head was withdrawn, the step
+ *   gives its nonce to another submission, and sends that wrapper to each node.
  * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and
  *   signs it in one write, and begins to broadcast it. A second such step follows only if the lane has no other work.
  * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in one
@@ -98,6 +102,8 @@ export interface StepResult {
   readonly state: StepState;
   /** The time to rest unless there is work; 0 if the next step has something to do at once. */
   readonly restMs: number;
+  /** The lane's wait; undefined if it goes on. */
+  readonly wait?: LaneWait | undefined;
   /** The lane has nothing to do until something wakes it. */
   readonly isEmpty: boolean;
   /** Wrappers are in flight, which blocks are to show. */
@@ -112,27 +118,45 @@ export interface StepContext extends LaneContext {
   readonly wake: () => void;
 }
 
+const FULL: LaneWait = { cause: "room", sentence: LANE_WAITS.room };
+
 /** Takes one step. Rejects if it fails; continue with {@link afterFailure}. */
 export async function step(state: StepState, lease: Lease, context: StepContext): Promise<StepResult> {
   const { routing, account, breaker } = context;
   const rest = { restMs: IDLE_MS, hasInFlight: false };
   if (lease.state === "stopped") return { state, ...rest, isEmpty: true };
-  if (state.mustResend) await resendSigned(lease, context);
+  const { headOfLine: head } = context;
+  // A line behind a nonce that stands still must not say `success`.
+  const { isBraked } = head;
+  if (state.mustResend) await resendSigned(lease, isBraked ? head.still?.nonce : undefined, context);
   const reason = routing.whyUnusable(account.address);
   if (reason !== undefined || breaker.isOpenedByPolicy) await breaker.followPolicy(reason);
-  const resent = state.mustResend ? { ...state, mustResend: false } : state;
-  if (reason !== undefined || breaker.state === "open") return { state: resent, ...rest, isEmpty: false };
+  const resent = state.mustResend ? { ...state, mustResend: isBraked } : state;
+  const waiting = { state: resent, ...rest, isEmpty: false, wait: head.wait };
+  if (reason !== undefined) return { ...waiting, wait: { cause: "policy", sentence: reason } };
+  if (breaker.state === "open") return waiting;
+  if (isBraked) {
+    context.laneOffers.setReady(account.address, false);
+    await fillHead(lease.lane, context);
+    return { ...waiting, hasInFlight: true };
+  }
   return await assignAndBroadcast(resent, lease, context);
 }
 
-async function resendSigned({ lane: held, state }: Lease, context: StepContext): Promise<void> {
+async function resendSigned(
+  { lane: held, state }: Lease,
+  upTo: bigint | undefined,
+  context: StepContext,
+): Promise<void> {
   const { broadcastBuffer, broadcaster, breaker } = context;
   // Wrappers that a node has surely taken need not be sent again.
   await broadcastBuffer.flush(held.waiver);
   try {
-    await broadcaster.resendSigned(held);
+    await broadcaster.resendSigned(held, upTo);
   } catch (error) {
-    const mayProbe = error instanceof NotBroadcastError && state === "open" && !breaker.isOpenedByPolicy;
+    const isLate = upTo !== undefined;
+    const mayProbe =
+      error instanceof NotBroadcastError && state === "open" && !breaker.isOpenedByPolicy && !isLate;
     if (mayProbe && (await hasReadyOfOtherKey(context.store, held))) await probeNode(held, context);
     throw error;
   }
@@ -223,6 +247,7 @@ async function assignAndBroadcast(
     restMs: hasOffers() ? 0 : stepAgain ? roomMs : idleMs,
     isEmpty: work.isEmpty && laneState === "open",
     hasInFlight: work.hasInFlight,
+    wait: work.isFull ? FULL : undefined,
   };
 }
 

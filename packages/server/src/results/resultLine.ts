@@ -75,7 +75,8 @@ export function timeoutLine(
     broadcast: "it has been broadcast, and no block is known to have executed it",
     unknown: "it may have been broadcast",
   }[certainty];
-  const message = `${why}: ${known}; the submission goes on, ask for it by its id`;
+  const waits = record?.waitsFor === undefined ? "" : `; it waits: ${record.waitsFor}`;
+  const message = `${why}: ${known}${waits}; the submission goes on, ask for it by its id`;
   return refusedLine(entry, new ProtocolError(reasons[certainty], message));
 }
 

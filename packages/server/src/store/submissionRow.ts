@@ -1,9 +1,10 @@
 import { type ErrorValues, isReason } from "@gas-waiver/protocol";
 import type { Submission, SubmissionState } from "../model/submission/submission.js";
+import { waitSentence } from "../model/submission/waitCauses.js";
 
 /** The columns that {@link submissionOf} reads, for a `select`. An earlier wrapper of a queued submission may still land. */
 export const SUBMISSION_COLUMNS =
-  "state = 'queued' and exists (select from withdrawn w where w.open_for = id) as may_land, id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, error_details, accepted_at, signed_at, broadcast_at, included_at, finished_at";
+  "state = 'queued' and exists (select from withdrawn w where w.open_for = id) as may_land, case when state in ('queued', 'signed', 'broadcast') then wait_of(id) end as wait, id, key_id, state, inner_hash, sender, sender_nonce, target, selector, waiver, waiver_nonce, wrapper_hash, block_number, block_hash, gas_used, reverted, error_reason, error_message, error_details, accepted_at, signed_at, broadcast_at, included_at, finished_at";
 
 /** A row of the view `submissions`. The driver returns `bigint` and `numeric` as text. */
 export interface SubmissionRow {
@@ -11,6 +12,7 @@ export interface SubmissionRow {
   key_id: string;
   state: SubmissionState;
   may_land: boolean;
+  wait: string | null;
   inner_hash: Buffer;
   sender: Buffer;
   sender_nonce: string;
@@ -50,6 +52,7 @@ export function submissionOf(row: SubmissionRow): Submission {
     target: row.target,
     selector: row.selector ?? undefined,
     acceptedAt: row.accepted_at,
+    waitsFor: row.wait === null ? undefined : waitSentence(row.wait),
     steps: {
       signedAt: dateOf(row.signed_at),
       broadcastAt: dateOf(row.broadcast_at),

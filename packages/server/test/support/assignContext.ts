@@ -3,6 +3,7 @@ import type { LaneContext } from "../../src/lane/context.js";
 import { createAcceptedWork } from "../../src/lane/inbox/acceptedWork.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { createLaneOffers } from "../../src/lane/inbox/laneOffers.js";
+import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
@@ -49,6 +50,8 @@ export function assignContext(
     laneOffers,
     replica: randomUUID(),
     laneMemory,
+    strikes: createStrikes(() => 0),
+    struckTurn: createStruckTurn(() => 0),
     onNoncesFreed: laneMemory.forget,
     nonceProofs: { usedBelow: () => 0n },
     laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),

@@ -18,8 +18,10 @@ import { createLaneOffers, type LaneOffers } from "../../src/lane/inbox/laneOffe
 import { createLaneParties } from "../../src/lane/inbox/laneParties.js";
 import { createBroadcastBuffer } from "../../src/lane/law/broadcastBuffer.js";
 import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
+import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { NotBroadcastError } from "../../src/lane/send/applyAnswers.js";
 import { type Broadcaster, createBroadcaster } from "../../src/lane/send/broadcaster.js";
+import { HeadOfLine } from "../../src/lane/send/head.js";
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
 import { assign } from "../../src/lane/sign/assign.js";
 import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/watch/lostBlocks.js";
@@ -315,7 +317,12 @@ export class LaneModel {
     const read = async (calls: readonly RpcCall[]) =>
       calls.map((call, i) => this.#read(call, this.#lags[i % this.#lags.length] ?? 0));
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
-    const chain = createNodeClient({ read, send, health: () => [] });
+    const chain = createNodeClient({
+      read,
+      send,
+      sendToEach: async (call) => send([call]),
+      health: () => [],
+    });
     const results: Results = {
       publish(moved, updateOf) {
         for (const { id } of moved) this.notifyHere(id, updateOf(id));
@@ -371,6 +378,9 @@ export class LaneModel {
       account,
       chainRef: this.#chainRef,
       firstSeen: createFirstSeen(() => this.#nowMs),
+      headOfLine: new HeadOfLine(() => this.#nowMs),
+      strikes: createStrikes(() => this.#nowMs),
+      struckTurn: createStruckTurn(() => this.#nowMs),
       nonceProofs: createNonceProofs({
         chain,
         reorgDepth: this.#options.reorgDepth,

@@ -9,6 +9,7 @@ import {
   MARKER_ADDRESS,
   REGISTRY_ADDRESS,
   recoverSender,
+  type SignedTransaction,
 } from "@gas-waiver/protocol";
 import type { ModelRegistry } from "./modelRegistry.js";
 
@@ -63,6 +64,12 @@ export class ModelChain {
   readonly revoked = new Set<Hex>();
   /** The reasons for which the node refuses InnerTxs, keyed by their hash. */
   readonly refused = new Map<Hex, string>();
+  /** The pool takes wrappers of these senders, and no block has them: accounts with code (EIP-3607). */
+  readonly leftOut = new Set<Hex>();
+  /** Whether the pool keeps a wrapper that blocks leave out. CometBFT rechecks and drops; geth keeps what is next in line. */
+  keepsLeftOut = false;
+  /** Whether a second wrapper under a nonce takes the place of the first: Erigon, Nethermind and Besu replace the first, geth refuses. */
+  replaces = false;
   /** The hashes of the InnerTxs that revert. */
   readonly reverting = new Set<Hex>();
   /** The hashes of the executed InnerTxs, in order. No hash may be here twice. */
@@ -92,6 +99,7 @@ export class ModelChain {
   /** The block that first left a wrapper out because its sender's nonce was missing, keyed by the wrapper's hash. */
   readonly #heldSince = new Map<Hex, number>();
   readonly #pool = new Map<Hex, Wrapper>();
+  readonly #paying: BlockTransaction[] = [];
 
   constructor(pool: PoolKind) {
     this.pool = pool;
@@ -157,6 +165,7 @@ export class ModelChain {
    */
   addToPool(raw: Uint8Array, forgetAtOnce = false): Uint8Array {
     const wrapper = decodeTransaction(raw);
+    if (wrapper.type === "legacy" && wrapper.gasPrice > 0n) return this.#addPaying(wrapper);
     const inner = decodeInnerTx(wrapper.data);
     const pending: Wrapper = {
       hash: bytesToHex(hashTransaction(wrapper)),
@@ -168,18 +177,40 @@ export class ModelChain {
       senderNonce: inner.nonce,
     };
     if (this.#pool.has(pending.hash)) throw new RefusedByNode("already known");
+    if (this.replaces) this.#removeFromPool(pending);
     this.#assertAcceptable(pending);
     if (!forgetAtOnce) this.#pool.set(pending.hash, pending);
     return hashTransaction(wrapper);
+  }
+
+  /** Takes a transaction that pays in the place of any wrapper with its nonce. The next block has it. */
+  #addPaying(paying: SignedTransaction): Uint8Array {
+    const from = bytesToHex(recoverSender(paying));
+    this.#removeFromPool({ waiver: from, nonce: paying.nonce });
+    const hash = hashTransaction(paying);
+    this.#paying.push({ hash: bytesToHex(hash), from, nonce: paying.nonce, to: from, input: "0x" });
+    return hash;
+  }
+
+  #runPaying(): void {
+    for (const paying of this.#paying.splice(0)) {
+      if (paying.nonce !== this.nonceOf(paying.from)) continue;
+      this.#blocks.at(-1)?.otherTransactions.push(paying);
+      this.#nonces.set(paying.from, paying.nonce + 1n);
+    }
   }
 
   /** Adds a signed wrapper to the pool as `addToPool`, in the place of one with the same nonce. */
   replaceInPool(raw: Uint8Array): void {
     const wrapper = decodeTransaction(raw);
     const waiver = bytesToHex(recoverSender(wrapper));
-    for (const [hash, other] of this.#pool)
-      if (other.waiver === waiver && other.nonce === wrapper.nonce) this.#pool.delete(hash);
+    this.#removeFromPool({ waiver, nonce: wrapper.nonce });
     this.addToPool(raw);
+  }
+
+  #removeFromPool({ waiver, nonce }: Pick<Wrapper, "waiver" | "nonce">): void {
+    for (const [hash, other] of this.#pool)
+      if (other.waiver === waiver && other.nonce === nonce) this.#pool.delete(hash);
   }
 
   /** Mines a block. It drops wrappers that can never run, and keeps those that cannot run yet for some blocks (D8). */
@@ -190,12 +221,13 @@ export class ModelChain {
       ran: [],
       otherTransactions: [],
     });
+    this.#runPaying();
     this.#runAll();
     for (const wrapper of this.#pool.values()) {
       if (wrapper.nonce !== this.nonceOf(wrapper.waiver)) continue;
       const since = this.#heldSince.get(wrapper.hash) ?? this.height;
       this.#heldSince.set(wrapper.hash, since);
-      if (this.height - since < MAX_SKIPPED_BLOCKS) continue;
+      if (this.keepsLeftOut || this.height - since < MAX_SKIPPED_BLOCKS) continue;
       this.#pool.delete(wrapper.hash);
       this.#heldSince.delete(wrapper.hash);
     }
@@ -232,6 +264,7 @@ export class ModelChain {
       ran = false;
       for (const wrapper of this.#pool.values()) {
         if (wrapper.nonce > this.nonceOf(wrapper.waiver)) continue;
+        if (wrapper.nonce === this.nonceOf(wrapper.waiver) && this.leftOut.has(wrapper.sender)) continue;
         if (
           wrapper.nonce === this.nonceOf(wrapper.waiver) &&
           wrapper.senderNonce > this.nonceOf(wrapper.sender)

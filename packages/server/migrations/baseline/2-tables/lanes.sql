@@ -9,6 +9,10 @@ create table lanes (
   reason           text,
   -- The end of the time in which the breaker keeps new work away.
   broken_until     timestamptz not null default '-infinity',
+  -- What the lane waits for, and since when; null where the lane goes on.
+  waits_cause      text,
+  waits_for        text,
+  waits_since      timestamptz,
   owner            uuid,
   epoch            bigint      not null default 0,
   lease_until      timestamptz not null default '-infinity',

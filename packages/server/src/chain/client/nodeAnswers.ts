@@ -26,6 +26,8 @@ export interface ChainHead {
   readonly number: bigint;
   /** The block's time in seconds since 1970; undefined if the node's answer has none. */
   readonly timestamp: number | undefined;
+  /** The gas that the block has left; undefined if the node's answer does not tell. */
+  readonly room?: bigint | undefined;
 }
 
 export interface BlockWithTransactions {
@@ -83,12 +85,20 @@ export function blockOf(value: unknown): BlockWithTransactions | undefined {
 /** @throws RpcUnavailableError if the answer is not a block. */
 export function headOf(value: unknown): ChainHead {
   if (!isObject(value)) throw malformed("a block", value);
-  const { number, timestamp } = value;
+  const { number, timestamp, gasLimit, gasUsed } = value;
   return {
     number: quantity(number),
+    room: roomOf(gasLimit, gasUsed),
     timestamp: timestamp === undefined ? undefined : Number(quantity(timestamp)),
   };
 }
+
+function roomOf(gasLimit: unknown, gasUsed: unknown): bigint | undefined {
+  const isKnown = [gasLimit, gasUsed].every((one) => typeof one === "string" && QUANTITY.test(one));
+  return isKnown ? quantity(gasLimit) - quantity(gasUsed) : undefined;
+}
+
+const QUANTITY = /^0x[0-9a-f]+$/i;
 
 function blockTransactionOf(value: unknown): BlockTransaction {
   if (!isObject(value)) throw malformed("a transaction", value);
@@ -105,7 +115,7 @@ function blockTransactionOf(value: unknown): BlockTransaction {
 
 /** @throws RpcUnavailableError if the answer is not a quantity. */
 export function quantity(value: unknown): bigint {
-  if (typeof value !== "string" || !/^0x[0-9a-f]+$/i.test(value)) throw malformed("a quantity", value);
+  if (typeof value !== "string" || !QUANTITY.test(value)) throw malformed("a quantity", value);
   return BigInt(value);
 }
 

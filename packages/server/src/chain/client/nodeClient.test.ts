@@ -13,7 +13,12 @@ function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
     const batch = batches.length;
     return calls.map((call) => answer(call, batch));
   };
-  const chain = createNodeClient({ read: ask, send: async () => [], health: () => [] });
+  const chain = createNodeClient({
+    read: ask,
+    send: async () => [],
+    sendToEach: async () => [],
+    health: () => [],
+  });
   return { chain, sizes: () => batches.map((calls) => calls.length) };
 }
 

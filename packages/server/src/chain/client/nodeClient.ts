@@ -94,6 +94,8 @@ export interface NodeClient {
    * node answers anything else; nothing is sent behind an outage.
    */
   send(wrappers: readonly SentWrapper[]): Promise<SendAnswer[]>;
+  /** Sends a wrapper to each of the nodes, and returns the answer of each. Never rejects. */
+  sendToEach(wrapper: SentWrapper): Promise<SendAnswer[]>;
 }
 
 export function createNodeClient(rpc: Rpc): NodeClient {
@@ -153,6 +155,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       const calls = wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw));
       return answersOf(await rpc.send(calls));
     },
+    sendToEach: (wrapper) => sendToEach(wrapper, rpc),
   };
 }
 
@@ -162,6 +165,14 @@ export function createNodeClient(rpc: Rpc): NodeClient {
  */
 function unlessRefused(outcome: RpcOutcome): unknown {
   return "error" in outcome && outcome.error instanceof NodeRpcError ? null : resultOf(outcome);
+}
+
+async function sendToEach(wrapper: SentWrapper, rpc: Pick<Rpc, "sendToEach">): Promise<SendAnswer[]> {
+  const outcomes = await rpc.sendToEach(sendCall(wrapper.wrapperRaw));
+  const answersOf = beginSend(outcomes.map(() => wrapper));
+  // Each answer is one of several to the same bytes.
+  const requests = outcomes.reduce((sum, one) => sum + one.requests, 0);
+  return answersOf(outcomes.map((outcome) => ({ ...outcome, requests })));
 }
 
 const PRUNED_CODE = 4_444;

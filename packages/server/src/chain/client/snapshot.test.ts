@@ -32,7 +32,10 @@ function readerOver(answer: (calls: readonly RpcCall[]) => RpcOutcome[]) {
     requests.push(calls.find(({ method }) => method !== "eth_getTransactionCount")?.method ?? "none");
     return answer(calls);
   };
-  const snapshot = createSnapshotReader({ read, send: async () => [], health: () => [] }, () => now);
+  const snapshot = createSnapshotReader(
+    { read, send: async () => [], sendToEach: async () => [], health: () => [] },
+    () => now,
+  );
   const receipts = async (...hashes: Uint8Array[]) => (await snapshot([waiver], hashes)).receipts;
   return { snapshot, receipts, requests, pass: (ms: number) => (now += ms) };
 }

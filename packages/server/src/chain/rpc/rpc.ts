@@ -27,6 +27,8 @@ export interface Rpc {
    * caller must find out whether it arrived. The same call may go in several requests, which its outcome counts.
    */
   send(calls: readonly RpcCall[]): Promise<SendOutcome[]>;
+  /** Sends one call to every node, and returns the outcome at each, in their order. */
+  sendToEach(call: RpcCall): Promise<SendOutcome[]>;
   /** Tells of each node whether it answered its last request. */
   health(): readonly { readonly url: string; readonly healthy: boolean }[];
 }
@@ -82,6 +84,14 @@ export function createRpc(options: RpcOptions): Rpc {
       await ask(pending, ({ sent, isOfCall }) => sent === "no" || isOfCall);
       return pending.map((call) => ({ ...outcomeOf(call), requests: call.requests }));
     },
+    sendToEach: (call) =>
+      Promise.all(
+        endpoints.map(async (endpoint) => {
+          const pending = pendingCall(call, 0, true);
+          await endpoint.ask([pending]);
+          return { ...outcomeOf(pending), requests: pending.requests };
+        }),
+      ),
     health: () => endpoints.map(({ poster, isHealthy }) => ({ url: poster.url, healthy: isHealthy })),
   };
 }

@@ -153,7 +153,10 @@ async function moveFromUnusable(
   if (target === undefined) return;
   for (const lane of lanes) {
     if (isUsable(lane) || lane.queued === 0) continue;
-    const moved = await moveQueuedWork(store, chainRef, lane.waiver, target.waiver, MOVE_BATCH);
+    // A lane that will take work again keeps what blocks have left out.
+    const withStruck = lane.state !== "open" || lane.owner === undefined;
+    const options = { limit: MOVE_BATCH, withStruck };
+    const moved = await moveQueuedWork(store, chainRef, lane.waiver, target.waiver, options);
     if (moved === 0) continue;
     log.warn(
       {

@@ -109,7 +109,15 @@ it("lets no more than 250 ms pass between two readings of the store", () => {
 it("does not take again what the store has shown already", () => {
   const { memory } = remembering();
   const sender = { sender: bytes(20, 3), inFlightNonces: new Set<bigint>() };
-  const one = { ...submission(3), signings: 0, position: 0, ageMs: 0, isSetAside: false, isWaiting: false };
+  const one = {
+    ...submission(3),
+    signings: 0,
+    strikes: 0,
+    position: 0,
+    ageMs: 0,
+    isSetAside: false,
+    isWaiting: false,
+  };
   const shown = { ...EMPTY, senders: [{ ...sender, queued: [one] }] };
   memory.begin(HELD).end(shown, [{ sender: bytes(20, 4), waiverNonce: 9n }]);
   const taken = work(submission(3), submission(2));

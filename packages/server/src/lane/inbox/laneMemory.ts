@@ -129,6 +129,7 @@ function snapshotOf(
         sender: one.sender,
         senderNonce: one.senderNonce,
         signings: 0,
+        strikes: 0,
         position: position++,
         ageMs: now - one.acceptedAt,
         isSetAside: false,

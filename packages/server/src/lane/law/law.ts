@@ -49,6 +49,12 @@ export type Misplacement =
   | "nonce occupied"
   /** The lane has too few submissions to fill the nonces below it. */
   | "nonces unfilled"
+  /** Blocks leave it out, though a node has it: for now, its nonce is another wrapper's. */
+  | "passed over"
+  /** Its sender's nonce is used, and its own nonce is next: it can land no more. */
+  | "dead"
+  /** No node gives up a wrapper in front that blocks leave out, and another lane may carry the submission. */
+  | "jammed"
   /** Nobody signs in the lane, blocks came without the wrapper, and another lane may carry the submission. */
   | "no signer";
 

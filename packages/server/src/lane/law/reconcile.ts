@@ -23,6 +23,7 @@ import { type Decision, decide, type Evidence } from "./law.js";
 import { stopForPlainWrappers } from "./plainWrappers.js";
 import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
 import type { RevertCauses } from "./revertCauses.js";
+import type { Strikes } from "./strikes.js";
 
 /** The parts of a lane that reconciling needs. */
 export interface ReconcileContext {
@@ -39,6 +40,8 @@ export interface ReconcileContext {
   /** Without it, the store knows of all broadcasts. */
   readonly broadcastBuffer?: Pick<BroadcastBuffer, "storeBeyond">;
   readonly laneFloors?: Pick<LaneFloors, "lowerTo">;
+  /** Without it, nobody counts what blocks leave out. */
+  readonly strikes?: Pick<Strikes, "prove">;
   /** Called after reconciling has stopped the lane. */
   readonly onLaneStopped: () => void;
   /** Called after a write that may have freed nonces of the lane: the next step must know the gap. */
@@ -179,6 +182,7 @@ async function includeExecuted(
     return saveIncluded(store, held, withAges, options.reorgDepth === 0);
   };
   const ids = included.map(({ id }) => id);
+  for (const { candidate } of included) context.strikes?.prove(candidate.sender);
   const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
   // The nonce of a wrapper that was needless is free.
   if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();

@@ -27,7 +27,8 @@ export async function requeueMisplaced(
   );
   const ids = concerned.map(({ id }) => id);
   const wrapperHashes = concerned.map(({ wrapperHash }) => wrapperHash);
-  const requeued = await saveRequeued(store, held, ids, { afterMs, isOpen: true, wrapperHashes });
+  const isStruck = misplaced === "passed over";
+  const requeued = await saveRequeued(store, held, ids, { afterMs, isOpen: true, isStruck, wrapperHashes });
   if (requeued.length > 0) onNoncesFreed?.();
   return requeued;
 }

@@ -85,7 +85,7 @@ export async function applyAnswers(
   });
   const resend = await applyDecisions(held, notAccepted, answered, memory, context);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
-  await moveBreaker(answered, remaining, breaker);
+  await moveBreaker(answered, remaining, breaker, context);
   const [first] = remaining;
   if (first)
     throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${whyOf(first)}`);
@@ -233,6 +233,7 @@ async function moveBreaker(
   answered: readonly AnsweredBroadcast[],
   remaining: readonly AnsweredBroadcast[],
   breaker: AnswerBreaker,
+  { headOfLine }: Pick<WatchContext, "headOfLine">,
 ): Promise<void> {
   const find = (kind: SendVerdictKind, among = answered) => among.find((one) => kindOf(one) === kind);
   const unusable = find("waiver unusable");
@@ -241,7 +242,8 @@ async function moveBreaker(
       "decisive",
       `the node takes no wrapper of this waiver: ${messageOf(unusable.answer)}`,
     );
-  if (find("accepted")) return await breaker.succeed();
+  // Bytes that go out again behind a jam show nothing of it.
+  if (find("accepted")) return headOfLine.jam ? undefined : await breaker.succeed();
   // Nodes that do not answer may be down for every lane. Only failures of this lane alone count against its key.
   const silent = answered.every(({ answer }) => !answer.isAnswered)
     ? answered.find((one) => kindOf(one) !== "not now")

@@ -25,9 +25,15 @@ export interface Broadcaster {
   send(held: HeldLane, submissions: readonly InFlightSubmission[], options?: SendOptions): Promise<void>;
   /**
    * Sends everything that is signed once more, after a start, a takeover or a failure.
+   * @param upTo the highest waiver nonce to send; all if undefined.
    * @throws {@link NotBroadcastError} like `send`.
    */
-  resendSigned(held: HeldLane): Promise<void>;
+  resendSigned(held: HeldLane, upTo?: bigint): Promise<void>;
+  /**
+   * Sends a wrapper to each node, under a nonce that another wrapper may hold.
+   * @returns whether a node may have it. False if all that answer hold the other one.
+   */
+  sendFiller(held: HeldLane, filler: InFlightSubmission): Promise<boolean>;
 }
 
 export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker): Broadcaster {
@@ -68,14 +74,33 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
   return {
     retries: retryPace,
     send,
-    async resendSigned(held) {
+    async resendSigned(held, upTo) {
       const all = await findInFlight(store, held, { limit: options.maxInFlight });
       await memory.senderGaps.rebuild(all);
-      const signed = all.filter(({ state }) => state === "signed");
+      const isMeant = ({ waiverNonce }: InFlightSubmission) => upTo === undefined || waiverNonce <= upTo;
+      const signed = all.filter((one) => one.state === "signed" && isMeant(one));
       await send(held, signed);
+    },
+    async sendFiller(held, filler) {
+      const answers = await chain.sendToEach(filler);
+      const clear = answers.filter(({ verdict }) => !SILENT.has(verdict.kind));
+      const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
+      const isHeld = clear.length > 0 && clear.every(({ verdict }) => HELD.has(verdict.kind));
+      if (isHeld && waiverNonce <= filler.waiverNonce) return false;
+      const taken = answers.find(({ verdict }) => verdict.kind === "accepted");
+      const answer = taken ?? clear.find(({ verdict }) => !HELD.has(verdict.kind)) ?? answers[0];
+      if (answer === undefined) return true;
+      const answered = [{ submission: filler, answer }];
+      await applyAnswers(held, answered, { ...memory, earlier: [] }, breaker, context);
+      return true;
     },
   };
 }
+
+/** Answers of a node that holds another wrapper under the nonce. A strict pool calls the nonce too low. */
+const HELD: ReadonlySet<SendVerdictKind> = new Set(["occupied", "nonce too low"]);
+/** Answers of nodes that say nothing of the wrapper. */
+const SILENT: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "not now"]);
 
 interface SendPartOptions extends SendOptions {
   /** The verdicts of the exchange directly before. */

@@ -127,11 +127,12 @@ async function noncesFor(
 
 /** Whether the submission is its sender's next, and this waiver may carry it. */
 function isNext(
-  { sender, senderNonce, innerRaw }: NewSubmission,
+  { sender, senderNonce, innerRaw, keyId }: NewSubmission,
   nonces: ChainNonces,
   { waiver }: HeldLane,
-  { routing, laneMemory }: LaneContext,
+  { routing, laneMemory, strikes }: LaneContext,
 ): boolean {
+  if (strikes.isStruck({ sender, keyId })) return false;
   if (nonces.of(sender) !== senderNonce || laneMemory.hasInFlight(sender)) return false;
   return !routing.policiesDiffer() || routing.carrierOf(waiver, innerRaw) === "here";
 }

@@ -31,6 +31,8 @@ export interface Assigned {
   /** The snapshot had nothing queued and nothing in flight. */
   readonly isEmpty: boolean;
   readonly hasInFlight: boolean;
+  /** Something is queued, and has no place in flight. */
+  readonly isFull: boolean;
 }
 
 const NOTHING = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false } as const;
@@ -82,7 +84,8 @@ async function assignBy(
   context: LaneContext,
 ): Promise<Assigned> {
   const { count } = snapshot.assigned;
-  const work = { isEmpty: snapshot.senders.length + count === 0, hasInFlight: count > 0 };
+  const isFull = snapshot.senders.length > 0 && count >= context.options.maxInFlight;
+  const work = { isEmpty: snapshot.senders.length + count === 0, hasInFlight: count > 0, isFull };
   if (evidence === undefined) return { ...NOTHING, ...work };
   const { senders } = evidence;
   const waiverNonce = nextWaiverNonce(held, evidence.waiverNonce, context);
@@ -90,10 +93,11 @@ async function assignBy(
   const { failed, ...waiting } = await handleNotReady(held, senders, plans, context);
   const hidden = waiting.hidden + (await postponeSilent(held, evidence.silent, context));
   const signable = plans.map((plan) => beforeRefused(plan, context));
+  const mostStruck = context.struckTurn.isFree(waiverNonce) ? evidence.room.mostStruck : 0;
   const { chosen, hasMore, hasHeavy, hasLight } = chooseReady(
     signable,
     { ...snapshot, senders },
-    evidence.room,
+    { ...evidence.room, mostStruck },
   );
   if (hasLight) evidence.parties.noteLight();
   const above = placeAbove(snapshot, waiverNonce, chosen);
@@ -102,7 +106,12 @@ async function assignBy(
     : await placeInGaps(held, waiverNonce, chosen, context);
   if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
   assertSendersInOrder(placed);
-  const { signed, waits } = await signAndStore(held, placed, context);
+  const { onlyUnder } = options;
+  const meant =
+    onlyUnder === undefined ? placed : placed.filter(({ waiverNonce }) => waiverNonce === onlyUnder);
+  const { signed, waits } = await signAndStore(held, meant, context);
+  for (const { submission, waiverNonce: nonce } of meant)
+    if (evidence.room.isStruck(submission)) context.struckTurn.onSigned(nonce);
   const leftQueue = [...failed, ...signed.map(({ id }) => id)];
   await unparkNextOfSenders(held, senders, new Set(leftQueue), context);
   const hasProgress = leftQueue.length + hidden > 0;

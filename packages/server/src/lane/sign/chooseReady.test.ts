@@ -27,6 +27,8 @@ const retriesOf = (mostNow: number, ids: readonly string[]) => ({
 const ROOM: Room = {
   ...{ all: 1_000, ofSender: 1_000, ofKey: UNSHARED, maxInFlight: 1_000 },
   retries: retriesOf(0, []),
+  isStruck: ({ strikes }) => strikes > 0,
+  mostStruck: 1,
 };
 
 /** Chooses among senders with these rows, which are read one after the other. */
@@ -49,7 +51,7 @@ function choose(
         },
         ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce) },
         ...{ signings: ofEach(signings, nonce), position: positions?.[nonce] ?? position++ },
-        ...{ ageMs: 0, isSetAside: false, isWaiting: false },
+        ...{ strikes: 0, ageMs: 0, isSetAside: false, isWaiting: false },
       }),
     ),
     inFlightNonces: new Set(Array.from({ length: inFlight }, (_, nonce) => BigInt(nonce))),

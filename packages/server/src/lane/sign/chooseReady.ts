@@ -13,6 +13,10 @@ export interface Room {
   readonly ofKey: number;
   /** Tells the submissions that were set aside before. It bounds the number of those with such a sender. */
   readonly retries: Retries;
+  /** Whether blocks have left out wrappers of the submission, or of its sender. */
+  isStruck(submission: QueuedSubmission): boolean;
+  /** The most of these that may be signed now. */
+  readonly mostStruck: number;
   /** The most submissions that are in flight in the lane. */
   readonly maxInFlight: number;
 }
@@ -42,8 +46,8 @@ export function placesIn(maxInFlight: number): { readonly ofSender: number; read
 
 /**
  * Chooses ready submissions in the turns of the API keys, up to the share of each sender and each key. Senders with a
- * submission that was signed before come later, and senders with a retry last: if a node refuses the retry again, no other
- * wrapper of the step has a nonce above it.
+ * submission that was signed before come later, then senders with a retry: if a node refuses the retry again, no other
+ * wrapper of the step has a nonce above it. What blocks have left out comes last of all.
  */
 export function chooseReady(
   plans: readonly SenderPlan[],
@@ -66,10 +70,10 @@ export function chooseReady(
     takenOfKey.set(keyId, taken + 1);
     return true;
   };
-  const { others, retries } = inOrder(plans, shares, room.retries);
+  const { others, retries, struck } = inOrder(plans, shares, room);
   const mostRetries = room.retries.mostNow;
-  const heldBack = Math.max(0, retries.length - mostRetries);
-  const inTurns = [...others, ...retries.slice(0, mostRetries)];
+  const heldBack = Math.max(0, retries.length - mostRetries) + Math.max(0, struck.length - room.mostStruck);
+  const inTurns = [...others, ...retries.slice(0, mostRetries), ...struck.slice(0, room.mostStruck)];
   const chosen = inTurns.filter(takePlace).slice(0, room.all);
   const isHeavyKey = (keyId: string) => (takenOfKey.get(keyId) ?? 0) >= room.ofKey;
   const isHeavy = (plan: SenderPlan) => plan.ready.length > room.ofSender;
@@ -86,15 +90,17 @@ export function chooseReady(
 interface InOrder {
   readonly others: readonly QueuedSubmission[];
   readonly retries: readonly QueuedSubmission[];
+  readonly struck: readonly QueuedSubmission[];
 }
 
 /** @param shares the submissions that each plan may have. */
 function inOrder(
   plans: readonly SenderPlan[],
   shares: readonly (readonly QueuedSubmission[])[],
-  { isRetry }: Retries,
+  { retries: { isRetry }, isStruck }: Room,
 ): InOrder {
   const groups = plans.map(({ ready }) => {
+    if (ready.some(isStruck)) return "struck";
     if (ready.some(({ id }) => isRetry(id))) return "retry";
     return ready.some(({ signings }) => signings > 0) ? "signed before" : "new";
   });
@@ -103,5 +109,9 @@ function inOrder(
       .filter((_, i) => groups[i] === group)
       .flat()
       .sort((a, b) => a.position - b.position);
-  return { others: [...inTurn("new"), ...inTurn("signed before")], retries: inTurn("retry") };
+  return {
+    others: [...inTurn("new"), ...inTurn("signed before")],
+    retries: inTurn("retry"),
+    struck: inTurn("struck"),
+  };
 }

@@ -3,6 +3,7 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import {
   type LaneSnapshot,
   type QueuedSender,
+  type QueuedSubmission,
   readLaneSnapshot,
   type SnapshotLimits,
 } from "../../store/lanes/queue/laneSnapshot.js";
@@ -37,6 +38,8 @@ export interface AssignOptions {
   readonly backlog?: boolean;
   /** The parties that use the lane at present. */
   readonly parties?: LaneParties;
+  /** Signs one submission under this nonce, if that is free, and nothing else. */
+  readonly onlyUnder?: bigint;
 }
 
 /** The knowledge of store and chain on which the decision rests. */
@@ -115,7 +118,7 @@ type Work = Pick<Evidence, "snapshot" | "senders" | "room" | "parties">;
 async function workOf(
   snapshot: LaneSnapshot,
   held: HeldLane,
-  { limit, retries = NO_RETRIES, parties = createLaneParties() }: AssignOptions,
+  { limit, retries = NO_RETRIES, parties = createLaneParties(), onlyUnder }: AssignOptions,
   context: LaneContext,
 ): Promise<Work | undefined> {
   parties.note(snapshot);
@@ -131,6 +134,8 @@ async function workOf(
     ofSender: parties.shareOfSender(limit),
     ofKey: ofKey < limit ? ofKey : Number.POSITIVE_INFINITY,
     retries,
+    isStruck: (one: QueuedSubmission) => one.strikes > 0 || context.strikes.isStruck(one),
+    mostStruck: onlyUnder === undefined ? 1 : 0,
     maxInFlight,
   };
   // A full lane signs nothing, but looks for a gap below its nonces: with a gap, the lane would wait for ever.

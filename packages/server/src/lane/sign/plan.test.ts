@@ -15,6 +15,7 @@ function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
     innerHash: new Uint8Array(32),
     senderNonce,
     signings: 0,
+    strikes: 0,
     position: Number(senderNonce),
     ageMs,
     isSetAside: false,

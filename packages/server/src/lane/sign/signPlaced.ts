@@ -39,7 +39,7 @@ export function toInFlight(
   { submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced,
   origin: string,
 ): InFlightSubmission {
-  const { id, innerHash, sender, senderNonce } = submission;
+  const { id, innerHash, sender, senderNonce, keyId } = submission;
   return {
     id,
     state: "signed",
@@ -50,6 +50,7 @@ export function toInFlight(
     innerHash,
     sender,
     senderNonce,
+    keyId,
     origin,
   };
 }

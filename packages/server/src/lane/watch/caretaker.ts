@@ -7,8 +7,10 @@ import { type Lease, releaseLease, takeLease } from "../../store/lanes/lease.js"
 import type { LaneStatusCache } from "../choose/laneStatusCache.js";
 import type { LaneDependencies, WatchContext } from "../context.js";
 import { createFirstSeen } from "../law/firstSeen.js";
+import { createStruckTurn } from "../law/strikes.js";
 import { logFailure } from "../logFailure.js";
 import { createBroadcaster } from "../send/broadcaster.js";
+import { HeadOfLine } from "../send/head.js";
 import type { Look, Schedule } from "./schedule.js";
 import { createSweep, type Sweep } from "./sweep.js";
 import { createWatcher, type Watcher } from "./watch.js";
@@ -125,6 +127,8 @@ function createWatchedLane(waiver: Uint8Array, dependencies: CaretakerDependenci
   const context: WatchContext = {
     ...dependencies,
     log,
+    headOfLine: new HeadOfLine(),
+    struckTurn: createStruckTurn(),
     firstSeen: createFirstSeen(now),
     nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth, now }),
     onLaneStopped: () => {},

@@ -16,12 +16,10 @@ export interface Overdue {
    * wrapper carried the InnerTx, or another transaction has the nonce. Its own wrapper can land no more, and would stop the
    * lane if it held the waiver's next nonce.
    */
-  settle(held: HeldLane, now: OverdueMoment): Promise<void>;
+  settle(held: HeldLane, options: OverdueOptions): Promise<void>;
 }
 
-export interface OverdueMoment {
-  /** The height of the chain. */
-  readonly block: bigint;
+export interface OverdueOptions {
   /** The waiver's next nonce. */
   readonly waiverNonce: bigint;
   /** False for a stopped lane: then submissions are reconciled, and nothing is sent. */
@@ -30,23 +28,12 @@ export interface OverdueMoment {
 
 /** The submissions that are looked at in one call. */
 const MAX_SUBMISSIONS = 2 * RECEIPT_BATCH;
-/** The lane's wrappers go out again when this many blocks came without the lowest: the pool may have dropped it. */
-const MAX_BLOCKS_WITHOUT = 2n;
 
 export function createOverdue(context: WatchContext, broadcaster: Broadcaster): Overdue {
-  const { store, chain, options, broadcastBuffer } = context;
-  const blockCount = createBlockCount();
-  const findStale = async (held: HeldLane, { block, waiverNonce }: OverdueMoment) => {
-    const unstored = broadcastBuffer.unstored();
-    const [lowest] = await findInFlight(store, held, { from: waiverNonce, limit: 1 });
-    const areAllStale =
-      lowest?.waiverNonce === waiverNonce &&
-      (lowest.state === "broadcast" || unstored.has(lowest.id)) &&
-      blockCount.blocksWithout(waiverNonce, block) >= MAX_BLOCKS_WITHOUT;
-    if (areAllStale) {
-      await broadcastBuffer.flush(held.waiver);
-      blockCount.restart();
-    }
+  const { store, chain, options, broadcastBuffer, headOfLine } = context;
+  const findStale = async (held: HeldLane, waiverNonce: bigint) => {
+    const areAllStale = headOfLine.takeLoss();
+    if (areAllStale) await broadcastBuffer.flush(held.waiver);
     const age = areAllStale ? {} : { sentBeforeMs: options.resendAfterMs };
     return findInFlight(store, held, {
       ...{ state: "broadcast", from: waiverNonce, limit: MAX_SUBMISSIONS },
@@ -54,31 +41,17 @@ export function createOverdue(context: WatchContext, broadcaster: Broadcaster): 
     });
   };
   return {
-    async settle(held, now) {
-      const stale = await findStale(held, now);
+    async settle(held, { waiverNonce, mayResend }) {
+      const stale = await findStale(held, waiverNonce);
       if (stale.length === 0) return;
       const turns = await readSenderTurns(stale, chain);
       const hasPassed = ({ sender, senderNonce }: InFlightSubmission) => senderNonce < turns.of(sender);
       await reconcile(held, stale.filter(hasPassed), context);
-      if (!now.mayResend) return;
+      if (!mayResend) return;
       const waiting = stale.filter((submission) => !hasPassed(submission));
-      const requeued = await requeueStuck(held, waiting, now.waiverNonce, turns, context);
+      const requeued = await requeueStuck(held, waiting, waiverNonce, turns, context);
       const resent = waiting.filter(({ id }) => !requeued.has(id));
       await untilLater(broadcaster.send(held, resent));
-    },
-  };
-}
-
-/** Counts the blocks that came without the lane's lowest wrapper, since it was first seen or since the last restart. */
-function createBlockCount() {
-  let waiting: { readonly nonce: bigint; readonly since: bigint } | undefined;
-  return {
-    blocksWithout(nonce: bigint, block: bigint): bigint {
-      if (waiting?.nonce !== nonce) waiting = { nonce, since: block };
-      return block - waiting.since;
-    },
-    restart() {
-      waiting = undefined;
     },
   };
 }

@@ -9,6 +9,7 @@ import type { WatchContext } from "../context.js";
 import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
 import type { Broadcaster } from "../send/broadcaster.js";
 import { createDoubts, type Doubts } from "./doubts.js";
+import { createHeadWatch } from "./headWatch.js";
 import { createOverdue, untilLater } from "./overdue.js";
 import { createForsakenRelease } from "./releaseForsaken.js";
 
@@ -47,6 +48,7 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
   const { store, chain, options } = context;
   const doubts = createDoubts(context);
   const overdue = createOverdue(context, broadcaster);
+  const headWatch = createHeadWatch(context);
   const release = createForsakenRelease(context);
   const nonceFloor = createNonceFloor(context);
   const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<Polled> => {
@@ -54,16 +56,21 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
     const unfinalized =
       options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH, blockFloor) : [];
     const [first] = await findInFlight(store, held, { limit: 1 });
-    if (first === undefined && unfinalized.length === 0) return { isFollowing: false, hasNewDoubts: false };
+    const { headOfLine } = context;
+    const { isFree } = headOfLine;
+    if (first === undefined && !isFree) headOfLine.forget();
+    if (first === undefined && unfinalized.length === 0 && !isFree)
+      return { isFollowing: false, hasNewDoubts: false };
     const block = await chain.blockNumber();
     await checkBlocks(held, unfinalized, block, context);
-    if (first === undefined) return { isFollowing: true, hasNewDoubts: false };
+    if (first === undefined && !isFree) return { isFollowing: true, hasNewDoubts: false };
     const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
     const hasNewDoubts = await doubts.follow(held, waiverNonce);
     await nonceFloor.follow(held, waiverNonce);
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
-    await overdue.settle(held, { block, waiverNonce, mayResend: mode !== "silent" });
-    if (mode !== "signs") await release(held, block, waiverNonce);
+    await headWatch.run(held, { block, waiverNonce, signs: mode === "signs" });
+    await overdue.settle(held, { waiverNonce, mayResend: mode !== "silent" });
+    if (mode !== "signs") await release(held);
     return { isFollowing: true, hasNewDoubts };
   };
   return { poll, doubts };

@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS = [
   "retire-lane",
   "stop-lane",
   "repair-lane",
+  "cancel-nonce",
   "rotate-waiver",
   "read-secrets",
   "failed-authentication",

@@ -54,6 +54,8 @@ interface Common {
   /** The first 4 bytes of the calldata; undefined if it is shorter. */
   readonly selector: Uint8Array | undefined;
   readonly acceptedAt: Date;
+  /** The cause for which it has waited for some seconds: a sentence. */
+  readonly waitsFor?: string | undefined;
   readonly steps: Steps;
 }
 

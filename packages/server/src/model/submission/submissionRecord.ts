@@ -14,6 +14,7 @@ export function toSubmissionRecord(submission: Submission): SubmissionRecord {
     target: bytesToHex(target),
     ...(selector && { selector: bytesToHex(selector) }),
     acceptedAt: acceptedAt.toISOString(),
+    ...(submission.waitsFor !== undefined && { waitsFor: submission.waitsFor }),
     ...wrapperFields(submission),
     ...outcomeFields(submission),
     ...timeFields(submission),

@@ -1,5 +1,6 @@
 import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { LaneWait } from "../submission/waitCauses.js";
 import { addCount, addGauge } from "./gauges.js";
 
 /** The ends of a call to a custody: a good signature, none, none for now, or one that is not the waiver's (D33). */
@@ -46,6 +47,7 @@ export interface LaneGauges {
   readonly oldestInFlightMs: number;
   readonly setAside: number;
   readonly foreignUses: number;
+  readonly wait: (LaneWait & { readonly ms: number }) | undefined;
 }
 
 /** Adds the metrics of a network to a registry. `lanes` is called at each scrape. */
@@ -189,6 +191,14 @@ function addLaneGauges(registry: Registry, lanes: () => readonly LaneGauges[]): 
       lanes().map((lane) => [{ waiver: lane.waiver }, gaugeOf(lane)]),
     );
   }
+  addGauge(
+    registry,
+    "gas_waiver_lane_waits_seconds",
+    "Time for which the lane has waited, by the cause.",
+    ["waiver", "cause"],
+    () =>
+      lanes().flatMap(({ waiver, wait }) => (wait ? [[{ waiver, cause: wait.cause }, wait.ms / 1_000]] : [])),
+  );
   addGauge(
     registry,
     "gas_waiver_replica_lanes",

@@ -1,3 +1,4 @@
+import type { LaneWait, LaneWaitCause } from "../../model/submission/waitCauses.js";
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 import { FOREIGN_USE_MEMORY } from "./countForeignUse.js";
@@ -17,6 +18,8 @@ export interface LaneStatus {
   readonly state: LaneState;
   /** The reason why the lane is stopped, or why its breaker is open. */
   readonly reason: string | undefined;
+  /** The lane's wait, and its length; undefined while it goes on, and without an owner. */
+  readonly wait: (LaneWait & { readonly ms: number }) | undefined;
   /** The breaker is open: no new work goes to the lane for now. */
   readonly broken: boolean;
   /** The UUID of the replica that holds the lease and can sign, or to which the lane is being handed. */
@@ -48,6 +51,9 @@ interface LaneRow {
   waiver: Buffer;
   state: LaneState;
   reason: string | null;
+  waits_cause: LaneWaitCause | null;
+  waits_for: string | null;
+  waits_ms: string | null;
   broken: boolean;
   owner: string | null;
   queued: string;
@@ -90,6 +96,8 @@ const LANE_STATUSES = `with floor as materialized (
 select l.waiver, l.state, l.reason,
        -- No breaker is open for longer, unless the database's clock was set back.
        l.broken_until > now() and l.broken_until <= now() + interval '30 seconds' as broken,
+       case when l.lease_until > now() then l.waits_cause end as waits_cause, l.waits_for,
+       extract(epoch from now() - l.waits_since) * 1000 as waits_ms,
        case when l.lease_until > now() and not l.watch_only then l.owner
             when l.reserved_until > now() then l.reserved_for end as owner,
        coalesce(queued.count, 0) as queued, coalesce(in_flight.count, 0) as in_flight,
@@ -133,6 +141,7 @@ export async function findLaneStatuses(
     waiver: row.waiver,
     state: row.state,
     reason: row.reason ?? undefined,
+    wait: waitOf(row),
     broken: row.broken,
     owner: row.owner ?? undefined,
     queued: Number(row.queued),
@@ -148,4 +157,8 @@ export async function findLaneStatuses(
     blockFloor: BigInt(row.block_floor ?? 0),
     serverStart: row.server_start,
   }));
+}
+
+function waitOf({ waits_cause: cause, waits_for: sentence, waits_ms: ms }: LaneRow): LaneStatus["wait"] {
+  return cause === null || sentence === null ? undefined : { cause, sentence, ms: Number(ms ?? 0) };
 }

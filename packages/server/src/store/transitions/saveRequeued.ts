@@ -8,11 +8,17 @@ const CONCERNED = `select n.submission from unnest($5::uuid[], $8::bytea[]) as n
   join unfinished present on present.id = n.submission and (n.hash is null or present.wrapper_hash = n.hash)`;
 const REQUEUED = withdrawing(CONCERNED, "$7::boolean");
 
+/** The pause after the first strike, and the longest one, in ms. A pause that is longer counts as over (`laneSnapshot.ts`). */
+const MIN_STRUCK_MS = 10_000;
+const MAX_STRUCK_MS = 29_000;
+
 export interface RequeueOptions {
   /** The time that the lane leaves them in the queue before it signs them again. */
   readonly afterMs: number;
   /** Their wrappers may still land. False if no node took them, or their nonces are used by other transactions. */
   readonly isOpen: boolean;
+  /** Blocks have left out their wrappers. Their pause is longer, and doubles with each such wrapper. */
+  readonly isStruck?: boolean;
   /** The wrappers to withdraw, in the order of the ids. A submission that has another wrapper by now stays as it is. */
   readonly wrapperHashes?: readonly Uint8Array[];
 }
@@ -25,7 +31,7 @@ export function saveRequeued(
   store: Store,
   lane: HeldLane,
   ids: readonly string[],
-  { afterMs, isOpen, wrapperHashes = [] }: RequeueOptions,
+  { afterMs, isOpen, isStruck = false, wrapperHashes = [] }: RequeueOptions,
 ): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
@@ -34,8 +40,10 @@ export function saveRequeued(
     `${REQUEUED}
      update unfinished
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
-         broadcast_at = null, is_waiting = $6 > 0, look_at = now() + $6 * interval '1 millisecond'
+         broadcast_at = null, is_waiting = $6 > 0, strikes = strikes + $9,
+         look_at = now() + interval '1 millisecond' * case when $9 = 0 then $6
+                     else least(${MAX_STRUCK_MS}, ${MIN_STRUCK_MS} * 2 ^ least(strikes, 10)) end
      where id in (${CONCERNED}) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD} returning id, origin`,
-    [afterMs, isOpen, byteaArray(wrapperHashes)],
+    [afterMs, isOpen, byteaArray(wrapperHashes), isStruck ? 1 : 0],
   );
 }

@@ -15,6 +15,8 @@ export interface InFlightSubmission {
   readonly innerHash: Uint8Array;
   readonly sender: Uint8Array;
   readonly senderNonce: bigint;
+  /** The API key under which it came. */
+  readonly keyId: string;
   /** The replica whose clients wait for the result. */
   readonly origin: string;
   /** None of its wrappers is in a block below this one. */
@@ -31,6 +33,7 @@ interface InFlightRow {
   inner_hash: Buffer;
   sender: Buffer;
   sender_nonce: string;
+  key_id: string;
   origin: string;
   since_block: string | null;
 }
@@ -57,7 +60,7 @@ export async function findInFlight(
 ): Promise<InFlightSubmission[]> {
   const { rows } = await pool.query<InFlightRow>(
     prepared(
-      `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce, origin,
+      `select id, state, signings, waiver_nonce, wrapper_raw, wrapper_hash, inner_hash, sender, sender_nonce, key_id, origin,
               since_block from unfinished
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
          and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
@@ -85,6 +88,7 @@ export async function findInFlight(
     innerHash: row.inner_hash,
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
+    keyId: row.key_id,
     origin: row.origin,
     ...(row.since_block !== null && { sinceBlock: BigInt(row.since_block) }),
   }));

@@ -1,4 +1,4 @@
-import type { Store } from "../../store.js";
+import type { Queryable, Store } from "../../store.js";
 import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 import type { InFlightFilter } from "./inFlight.js";
@@ -28,6 +28,19 @@ export async function findWithdrawnWrappers(
     waiverNonce: BigInt(waiver_nonce),
     wrapperHash,
   }));
+}
+
+/** Remembers a transaction of the waiver's own that an operator sends, so that its lane knows it. */
+export async function rememberOwnTransaction(
+  { pool }: { readonly pool: Queryable },
+  lane: Pick<HeldLane, "chain" | "waiver">,
+  { waiverNonce, wrapperHash }: WithdrawnWrapper,
+): Promise<void> {
+  await pool.query(
+    `insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash) values ($1, $2, $3, $4)
+     on conflict do nothing`,
+    [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), toBuffer(wrapperHash)],
+  );
 }
 
 /** Counts the withdrawn wrappers of these submissions that may still land, by the id of the submission. */

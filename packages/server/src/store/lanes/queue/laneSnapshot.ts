@@ -16,6 +16,8 @@ export interface QueuedSubmission {
   readonly senderNonce: bigint;
   /** The number of wrappers that were signed for it before. */
   readonly signings: number;
+  /** The number of these that blocks have left out. */
+  readonly strikes: number;
   /** Its position in the snapshot. API keys take turns; of one sender the lower nonce comes first. */
   readonly position: number;
   /** The time since it was accepted, in ms by the database's clock. */
@@ -174,7 +176,7 @@ const SNAPSHOT = `with recursive keys as (
          exists (select from (select s.id from unfinished s where ${IN_QUEUE} limit 2 * $3 + 1) q
                  where q.id not in (select id from next)) as has_unread,
          (select min(key_id) from keys) as first_key, (select max(key_id) from keys) as last_key,
-         next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings,
+         next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings, next.strikes,
          next.age_ms, next.accepted_at, next.is_waiting,
          -- Of each sender once: a long row of one would repeat hundreds of nonces.
          case when row_number() over (partition by next.sender order by next.turn nulls last, next.sender_nonce) = 1
@@ -201,6 +203,7 @@ export interface QueuedRow {
   sender: Buffer;
   sender_nonce: string;
   signings: number;
+  strikes: number;
   age_ms: string;
   accepted_at: Date;
   is_set_aside: boolean;
@@ -333,6 +336,7 @@ function queuedOf(row: QueuedRow, position: number, clock: Pick<DatabaseClock, "
     sender: row.sender,
     senderNonce: BigInt(row.sender_nonce),
     signings: row.signings,
+    strikes: row.strikes,
     position,
     // The database's clock may have been set back since it was last read.
     ageMs: Math.min(Number(row.age_ms), clock.ageOf(row.accepted_at)),

@@ -25,7 +25,7 @@ const SHORT_QUEUE = `with held_nonces as materialized (${heldNonces(4)}), assign
     where s.chain = $1 and s.waiver = $2 and s.waiver_nonce is null and s.state = 'queued' and s.look_at >= $3::timestamptz
     limit ${MOST + 1}
   )
-  select assigned.*, q.id, q.inner_raw, q.inner_hash, q.sender, q.sender_nonce, q.signings, q.key_id, q.is_waiting,
+  select assigned.*, q.id, q.inner_raw, q.inner_hash, q.sender, q.sender_nonce, q.signings, q.strikes, q.key_id, q.is_waiting,
          extract(epoch from now() - q.accepted_at) * 1000 as age_ms, q.accepted_at, ${IS_SET_ASIDE} as is_set_aside,
          q.is_waiting and (q.look_at <= now() or q.look_at > now() + ${LONGEST_PAUSE}) as is_due,
          f.in_flight, f.queued

@@ -1,0 +1,61 @@
+import { RpcUnavailableError } from "../chain/rpc/rpc.js";
+import type { LaneWait } from "../model/submission/waitCauses.js";
+import { CustodyError } from "../signing/custodyErrors.js";
+import type { HeldLane } from "../store/lanes/heldLane.js";
+import { saveLaneWait } from "../store/lanes/saveLaneWait.js";
+import type { LaneContext } from "./context.js";
+import { NotBroadcastError } from "./send/applyAnswers.js";
+
+/** Tells everybody what a lane waits for, once it has waited for some seconds. */
+export interface LaneWaits {
+  /**
+   * Notes what the lane waits for after a step; undefined if the lane goes on.
+   * @throws LeaseLostError
+   */
+  note(held: HeldLane, wait: LaneWait | undefined): Promise<void>;
+}
+
+/** A wait that is longer is told, in ms. All replicas see it within ten seconds of its begin. */
+const TELL_AFTER_MS = 5_000;
+/** A sentence that changes is told this often, in ms. */
+const TELL_EVERY_MS = 5_000;
+
+/** @param now a monotonic clock in ms. */
+export function createLaneWaits(
+  { store, log }: Pick<LaneContext, "store" | "log">,
+  now: () => number = () => performance.now(),
+): LaneWaits {
+  let current: (LaneWait & { readonly since: number }) | undefined;
+  let told: (LaneWait & { readonly at: number }) | undefined;
+  /** The owner before may have told something that is over. */
+  let clearedIn: bigint | undefined;
+  const clear = async (held: HeldLane) => {
+    if (told === undefined && clearedIn === held.epoch) return;
+    await saveLaneWait(store, held, undefined, 0);
+    if (told) log.info({ cause: told.cause }, "the lane does not wait any more");
+    told = undefined;
+    clearedIn = held.epoch;
+  };
+  const tell = async (held: HeldLane, wait: LaneWait & { readonly since: number }) => {
+    const isSame = told?.cause === wait.cause;
+    if (isSame && (told?.sentence === wait.sentence || now() - (told?.at ?? 0) < TELL_EVERY_MS)) return;
+    await saveLaneWait(store, held, wait, now() - wait.since);
+    if (!isSame) log.warn({ cause: wait.cause, sentence: wait.sentence }, "the lane waits");
+    told = { ...wait, at: now() };
+  };
+  return {
+    async note(held, wait) {
+      current = wait && { ...wait, since: current?.cause === wait.cause ? current.since : now() };
+      if (current === undefined) return await clear(held);
+      if (current.cause === "jam" || now() - current.since >= TELL_AFTER_MS) await tell(held, current);
+    },
+  };
+}
+
+/** Names the wait of a lane whose step has failed; undefined if the store is away, which its own monitor tells. */
+export function waitAfter(error: unknown): LaneWait | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof CustodyError) return { cause: "custody", sentence: error.message };
+  const isByNodes = error instanceof NotBroadcastError || error instanceof RpcUnavailableError;
+  return isByNodes ? { cause: "nodes", sentence: error.message } : undefined;
+}

@@ -1,0 +1,149 @@
+// A wrapper that a node takes and no block includes. Any user can make one: an account with code (EIP-3607).
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { openLaneAdmin } from "../../src/lane/admin.js";
+import { untilOwned } from "../support/laneStates.js";
+import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
+import {
+  accountsOf,
+  hashOf,
+  innerOf,
+  SECOND_KEY,
+  SECOND_WAIVER,
+  userAddress,
+  WAIVER,
+  WAIVER_KEY,
+} from "../support/user.js";
+
+const services = testServices({ patience: { speed: 10 } });
+const INCLUDED = { query: "?wait=included" };
+const BAD = 1;
+const OTHERS = Array.from({ length: 10 }, (_, i) => 2 + i);
+/** The most blocks that a bad wrapper may cost the others (L1), and the one in which they would have been. */
+const MOST_BLOCKS = 11;
+
+let mining = false;
+afterEach(() => {
+  mining = false;
+});
+
+/** Mines blocks at the pace of a fast chain until the test ends, each after the service has seen the one before. */
+async function mineOn({ node }: TestService): Promise<void> {
+  mining = true;
+  while (mining) {
+    const seen = node.nextCall("eth_getTransactionCount");
+    await sleep(700);
+    await seen;
+    node.mine();
+  }
+}
+
+interface PoolOptions {
+  readonly keepsLeftOut?: boolean;
+  readonly replaces?: boolean;
+}
+
+/** Starts a service whose chain takes the wrappers of one user, and includes none. */
+async function startWithBadUser(
+  { keepsLeftOut = false, replaces = false }: PoolOptions,
+  keys = [WAIVER_KEY],
+): Promise<TestService> {
+  const waivers = accountsOf(...keys);
+  const nodeOptions = { automine: false, pool: "queued" as const };
+  const service = await services.start({ waivers, requestTimeoutMs: 60_000, leaseMs: 1_000 }, nodeOptions);
+  const { chain } = service.node;
+  Object.assign(chain, { keepsLeftOut, replaces });
+  chain.leftOut.add(userAddress(BAD));
+  await untilOwned(service, keys.length > 1 ? [WAIVER, SECOND_WAIVER] : [WAIVER]);
+  return service;
+}
+
+/** Submits the bad wrapper first, and then the others', behind it. @returns the heights at which the others were in blocks. */
+async function submitBehindBad(service: TestService): Promise<number[]> {
+  const { chain } = service.node;
+  await service.submit([innerOf(BAD)]);
+  void mineOn(service);
+  const from = chain.height;
+  return await Promise.all(
+    OTHERS.map(async (user) => {
+      expect((await service.submit([innerOf(user)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+      return chain.height - from;
+    }),
+  );
+}
+
+describe("a wrapper that a node takes and no block includes", () => {
+  it.each([
+    ["drops it", { keepsLeftOut: false }],
+    ["lets another replace it", { keepsLeftOut: true, replaces: true }],
+  ])("costs others some blocks where the pool %s", async (_, pool) => {
+    const service = await startWithBadUser(pool);
+    const blocks = await submitBehindBad(service);
+    expect(Math.max(...blocks)).toBeLessThanOrEqual(MOST_BLOCKS);
+    expect([...service.node.chain.executed].sort()).toEqual(
+      OTHERS.map((user) => hashOf(innerOf(user))).sort(),
+    );
+  });
+
+  it("sends others to lanes of other keys where the pool keeps it and refuses a second", async () => {
+    const service = await startWithBadUser({ keepsLeftOut: true }, [WAIVER_KEY, SECOND_KEY]);
+    const blocks = await submitBehindBad(service);
+    expect(Math.max(...blocks)).toBeLessThanOrEqual(MOST_BLOCKS);
+    expect([...service.node.chain.executed].sort()).toEqual(
+      OTHERS.map((user) => hashOf(innerOf(user))).sort(),
+    );
+    // Later ones have no trouble at all.
+    const lines = await service.submit(
+      OTHERS.map((user) => innerOf(user, 1)),
+      INCLUDED,
+    );
+    expect(lines.map(outcomeOf)).toEqual(OTHERS.map(() => "success"));
+  });
+
+  it("is named everywhere within ten seconds where there is one key, and nothing behind it says success", async () => {
+    const service = await startWithBadUser({ keepsLeftOut: true });
+    await service.submit([innerOf(BAD)]);
+    void mineOn(service);
+    // The first of the others goes out before anybody can know.
+    const [early = 0, ...late] = OTHERS;
+    const told = service.submit([innerOf(early)]);
+    await service.until("select from lanes where waits_cause in ('head', 'jam')");
+    const waiting = service.submit(
+      late.map((user) => innerOf(user)),
+      { query: "?wait=included" },
+    );
+    await service.until("select from lanes where waits_cause = 'jam'");
+    const name = /nonce 0 is held by a wrapper that \d+ blocks left out/;
+    const ready = async () =>
+      JSON.parse((await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS)).text);
+    await expect.poll(ready, { timeout: 10_000 }).toMatchObject({
+      ready: false,
+      parts: { waivers: { message: expect.stringMatching(name) } },
+    });
+    const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toMatch(/gas_waiver_lane_waits_seconds\{waiver="0x[0-9a-f]+",cause="jam"[^}]*\} \d/);
+    await told;
+    const broadcast = await service.query(
+      "select sender from submissions where state in ('broadcast', 'included') and sender <> all($1)",
+      [[BAD, early].map((user) => Buffer.from(userAddress(user).slice(2), "hex"))],
+    );
+    expect(broadcast).toEqual([]);
+    await payFor(service);
+    expect((await waiting).map(outcomeOf)).toEqual(late.map(() => "success"));
+    expect(await service.query("select foreign_uses from lanes")).toEqual([{ foreign_uses: 0 }]);
+  });
+});
+
+/** An operator frees the nonce, and the pool forgets its trouble with the bad user. */
+async function payFor({ node, databaseUrl }: TestService): Promise<void> {
+  node.chain.balances.set(WAIVER, 10n ** 18n);
+  const admin = await openLaneAdmin({ databaseUrl });
+  const [account] = accountsOf(WAIVER_KEY);
+  if (account === undefined) throw new Error("the waiver has no account");
+  await expect(admin.cancelNonce(account, node.url, { gasPrice: 1n, nonce: 5n })).rejects.toThrow(
+    "the waiver's next nonce is 0, not 5",
+  );
+  expect((await admin.cancelNonce(account, node.url, { gasPrice: 2_000_000_000n })).nonce).toBe(0n);
+  await admin.close();
+}
