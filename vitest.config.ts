@@ -24,6 +24,8 @@ export default defineConfig({
       { extends: true, test: { name: "own process", include: OWN, exclude: NEVER } },
     ],
     environment: "node",
+    // Amazon's SDK otherwise leaves a name of its own in the process.
+    env: { AWS_LAMBDA_NODEJS_NO_GLOBAL_AWSLAMBDA: "true" },
     globalSetup: ["./scripts/testRun.mjs"],
     // The tests use the cryptography of the programs: libsecp256k1, not the slower pure JavaScript.
     setupFiles: ["./scripts/nativeCrypto.mjs", "./test/support/cleanUp.ts"],
