@@ -11,6 +11,8 @@ import type { Session } from "./engine/session.js";
 
 /** The longest that a replica takes to start, in virtual ms. */
 export const START_MS = 60_000;
+/** The pause of the supervisor before it starts a replica again. */
+const RESTART_MS = 2_000;
 
 /** The parts of a world that all replicas share. */
 export interface ReplicaParts {
@@ -28,6 +30,8 @@ export class Replica {
   #owner: Owner;
   #network: Network | undefined;
   #starts = 0;
+  /** A supervisor starts it again if it ends by itself. */
+  #isWanted = false;
 
   constructor(name: string, parts: ReplicaParts) {
     this.name = name;
@@ -60,8 +64,9 @@ export class Replica {
     return runAs(this.#owner, code);
   }
 
-  /** Starts it, and tries again after a second while the start fails, as a supervisor does. Resolves once it runs. */
+  /** Starts it, and tries again while the start fails, as a supervisor does. Resolves once it runs. */
   async start(): Promise<void> {
+    this.#isWanted = true;
     const owner = new Owner(this.#starts++ === 0 ? this.name : `${this.name}.${this.#starts}`);
     owner.clockStepMs = this.#owner.clockStepMs;
     this.#owner = owner;
@@ -79,23 +84,28 @@ export class Replica {
       return undefined;
     });
     if (owner.isDead) return;
-    if (network !== undefined) {
-      this.#network = network;
-      return;
-    }
-    await new Promise<void>((resolve) => void realm.clock.schedule(1_000, resolve, undefined));
-    if (!owner.isDead && this.#owner === owner) await this.start();
+    this.#network = network;
+    if (network !== undefined) return;
+    this.#end(owner);
+    await new Promise<void>((resolve) => void realm.clock.schedule(RESTART_MS, resolve, undefined));
+    // It may have been killed for good, or started by others, meanwhile.
+    if (this.#isWanted && this.#owner === owner) await this.start();
   }
 
   /** Ends it as SIGKILL does: nothing of it happens any more, and the database ends its sessions. */
   kill(): void {
+    const { realm } = this.#parts;
+    realm.journal.note(`${realm.clock.now} ${this.#owner.name} is killed`);
+    this.#isWanted = false;
+    this.#network = undefined;
+    this.#end(this.#owner);
+  }
+
+  #end(owner: Owner): void {
     const { realm, endSessions } = this.#parts;
-    const owner = this.#owner;
     owner.isDead = true;
     owner.isFrozen = false;
     owner.held.length = 0;
-    this.#network = undefined;
-    realm.journal.note(`${realm.clock.now} ${owner.name} is killed`);
     const sessions = realm.sessions.ofOwner(owner);
     for (const session of sessions) session.cut();
     void realm.gate.exclusively(() => endSessions(sessions));

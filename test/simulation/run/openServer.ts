@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresNode } from "../../../packages/server/test/support/postgresNode.js";
 import { type DatabaseServer, makeTemplate } from "../engine/simulatedDatabase.js";
 
+const PLACE = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+const NAME = "gas-waiver-simulation-";
 /** Connections for as many processes as there are. */
 const STORES = 20;
 /** Nothing has to survive a crash, and nothing may happen in the background at moments of its own. */
@@ -14,13 +16,15 @@ full_page_writes = off
 autovacuum = off
 max_parallel_workers_per_gather = 0
 deadlock_timeout = 10ms
+track_counts = off
+update_process_title = off
+io_method = sync
 `;
 
 /** Starts a PostgreSQL for simulations, with its files in memory where the machine has a folder for that. */
 export async function openServer(): Promise<{ server: DatabaseServer; close(): Promise<void> }> {
-  const folder = await mkdtemp(
-    join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "gas-waiver-simulation-"),
-  );
+  await removeLeftOver();
+  const folder = await mkdtemp(join(PLACE, `${NAME}${process.pid}-`));
   const node = new PostgresNode(folder, STORES);
   const close = async () => {
     await node.stop();
@@ -39,5 +43,23 @@ export async function openServer(): Promise<{ server: DatabaseServer; close(): P
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Removes the files of programs that were killed. */
+async function removeLeftOver(): Promise<void> {
+  for (const name of await readdir(PLACE)) {
+    const [, pid] = name.match(`^${NAME}(\\d+)-`) ?? [];
+    if (pid !== undefined && !isRunning(Number(pid)))
+      await rm(join(PLACE, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
