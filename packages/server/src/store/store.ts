@@ -179,7 +179,7 @@ export async function connectStore(
     await createDaysAtStart({ pool: pools.administration });
     await monitor.start({ requireSynchronousStandby });
     // Records the server, so that a later start on another server is noticed.
-    const moves = createStoreMoves(pools.administration, log);
+    const moves = createStoreMoves(pools.administration, log, clock);
     await moves.hasMoved();
     const storeOf = (role: StoreRole): Store => ({
       ...{ pool: pools[role], connection, moves, clock, newId },

@@ -10,7 +10,9 @@ begin
   insert into key_rates (key_id, at) values (the_key, clock_timestamp()) on conflict do nothing;
   select k.* into bucket from key_rates k where k.key_id = the_key for update;
   moment := clock_timestamp();
-  available := burst - greatest(0, bucket.used - extract(epoch from moment - bucket.at)::double precision * rate);
+  -- The bucket may have a time ahead, from before the clock was set back.
+  available := burst - greatest(0, bucket.used
+    - extract(epoch from greatest(interval '0', moment - bucket.at))::double precision * rate);
   granted := '{}';
   foreach need in array needs loop
     -- Fractions of seconds do not add up exactly.

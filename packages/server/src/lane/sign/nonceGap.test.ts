@@ -74,7 +74,7 @@ it("a failure for a missing nonce is excused after a failover until the chain ha
   };
   const moved: Store = {
     ...store,
-    moves: createStoreMoves({ query: store.pool.query.bind(store.pool) } as Queryable, silent),
+    moves: createStoreMoves({ query: store.pool.query.bind(store.pool) } as Queryable, silent, store.clock),
   };
   await store.pool.query(
     "insert into database_servers (system, timeline, first_seen) select system, 0, now() - interval '1 year' from database_servers",

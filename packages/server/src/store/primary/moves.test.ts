@@ -2,10 +2,12 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
+import { DatabaseClock } from "../clock/databaseClock.js";
 import { createConnection, type Queryable } from "../database/database.js";
 import { openStore } from "../store.js";
 import { createStoreMoves } from "./moves.js";
 
+const clock = new DatabaseClock();
 const databases = useTestPostgres();
 const warnings: string[] = [];
 const log = pino({ level: "warn" }, { write: (line: string) => warnings.push(JSON.parse(line).msg) });
@@ -24,7 +26,7 @@ afterEach(async () => {
   await db.end();
 });
 
-const moves = () => createStoreMoves(db as Queryable, log);
+const moves = () => createStoreMoves(db as Queryable, log, clock);
 /** The store has come from another timeline, as long ago as this. */
 const moveAgo = (time: string) =>
   db.query(
@@ -45,6 +47,14 @@ describe("a store", () => {
     expect(await moves().hasMoved()).toBe(true);
     await moveAgo("61 minutes");
     expect(await moves().hasMoved()).toBe(false);
+  });
+
+  it("has moved lately also where the database's clock was set an hour forwards since", async () => {
+    await moveAgo("61 minutes");
+    expect(await moves().hasMoved()).toBe(false);
+    const watched = new DatabaseClock();
+    watched.note(new Date(Date.now() - 3_600_000));
+    expect(await createStoreMoves(db as Queryable, log, watched).hasMoved()).toBe(true);
   });
 
   it("lets nothing fail for what it may lack until the chain has had twenty blocks after a move", async () => {
@@ -82,7 +92,7 @@ describe("a store", () => {
       queries++;
       return db.query(...args);
     }) as Queryable["query"];
-    const counted = createStoreMoves({ query }, log);
+    const counted = createStoreMoves({ query }, log, clock);
     await Promise.all(Array.from({ length: 20 }, () => counted.hasMoved(60_000)));
     const once = queries;
     await counted.hasMoved(60_000);

@@ -1,4 +1,5 @@
 import type { Logger } from "../../model/telemetry/log.js";
+import type { DatabaseClock } from "../clock/databaseClock.js";
 import type { Queryable } from "../database/database.js";
 
 /** Knows whether the store has lately come to another server, where it may lack its last commits. */
@@ -26,7 +27,7 @@ export interface StoreMoves {
 const BLOCKS_AFTER_MOVE = 20n;
 
 /** For this time after a move, a wrapper on the chain that the store does not know counts as lost by the store. */
-const LOSS_ASSUMED_FOR = "1 hour";
+const LOSS_ASSUMED_MS = 3_600_000;
 
 const TIMELINE = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int";
 /**
@@ -40,7 +41,11 @@ const IDENTITIES = [
 /** The role may not call a function, or the server does not have it. */
 const NOT_PERMITTED: ReadonlySet<string | undefined> = new Set(["42501", "0A000", "42883"]);
 
-export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
+export function createStoreMoves(
+  db: Queryable,
+  log: Logger,
+  clock: Pick<DatabaseClock, "longBefore">,
+): StoreMoves {
   const identities = [...IDENTITIES];
   let last: { readonly at: number; readonly answer: Promise<string | undefined> } | undefined;
   let afterMove: { readonly move: string; readonly height: bigint } | undefined;
@@ -50,7 +55,7 @@ export function createStoreMoves(db: Queryable, log: Logger): StoreMoves {
       const [identity] = identities;
       if (identity === undefined) return undefined;
       try {
-        return await recordAndCompare(db, identity);
+        return await recordAndCompare(db, identity, clock.longBefore(LOSS_ASSUMED_MS));
       } catch (error) {
         if (!NOT_PERMITTED.has((error as { code?: string }).code)) throw error;
         // Another question may have come to the same end meanwhile.
@@ -88,14 +93,15 @@ const NOT_SEEN =
   "this role may not see the database's timeline: after a failover that loses commits, wrappers that only the chain has count as foreign uses of a waiver's key; grant execute on pg_current_wal_lsn and pg_walfile_name";
 
 /** @returns when the store came to the present server; undefined if that was long ago, or if it is the first. */
-async function recordAndCompare(db: Queryable, identity: string): Promise<string | undefined> {
+async function recordAndCompare(db: Queryable, identity: string, longAgo: Date): Promise<string | undefined> {
   await db.query(`insert into database_servers (system, timeline) ${identity} on conflict do nothing`);
   const { rows } = await db.query<{ first_seen: string }>(
     `select first_seen::text from database_servers present
-     where (system, timeline) = (${identity}) and first_seen > now() - interval '${LOSS_ASSUMED_FOR}'
+     where (system, timeline) = (${identity}) and first_seen > $1
        -- A role that has lost a permission, or got it, sees the same server by another identity.
        and exists (select from database_servers earlier
                    where earlier.first_seen < present.first_seen and (earlier.system = 0) = (present.system = 0))`,
+    [longAgo],
   );
   return rows[0]?.first_seen;
 }
