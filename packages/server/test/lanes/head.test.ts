@@ -129,9 +129,38 @@ describe("a wrapper that a node takes and no block includes", () => {
       [[BAD, early].map((user) => Buffer.from(userAddress(user).slice(2), "hex"))],
     );
     expect(broadcast).toEqual([]);
+    const [last] = await service.query<{ id: string }>("select id from submissions order by id desc limit 1");
+    const record = async () =>
+      JSON.parse((await service.call("GET", `/v1/submissions/${last?.id}`, undefined, GOOD_HEADERS)).text);
+    await expect.poll(record, { timeout: 10_000 }).toMatchObject({ waitsFor: expect.stringMatching(name) });
     await payFor(service);
     expect((await waiting).map(outcomeOf)).toEqual(late.map(() => "success"));
     expect(await service.query("select foreign_uses from lanes")).toEqual([{ foreign_uses: 0 }]);
+  });
+});
+
+describe("senders who use the nonces of their wrappers otherwise", () => {
+  it("cost others a few blocks, however often they do", async () => {
+    const service = await startWithBadUser({ keepsLeftOut: true, replaces: true });
+    const { chain } = service.node;
+    const racers = [101, 102, 103, 104];
+    const rounds = 5;
+    void mineOn(service);
+    const blocks: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      for (const user of racers)
+        service.submit([innerOf(user, chain.nonceOf(userAddress(user)))]).catch(() => {});
+      // Struck senders have no turn at once.
+      await sleep(500);
+      for (const user of racers) chain.setNonce(userAddress(user), chain.nonceOf(userAddress(user)) + 1n);
+      const from = chain.height;
+      const lines = await service.submit([innerOf(2, round)], INCLUDED);
+      expect(lines.map(outcomeOf)).toEqual(["success"]);
+      blocks.push(chain.height - from);
+    }
+    expect(Math.max(...blocks)).toBeLessThanOrEqual(MOST_BLOCKS);
+    // Those that were seen once hold nobody up again.
+    expect(Math.max(...blocks.slice(1))).toBeLessThanOrEqual(4);
   });
 });
 

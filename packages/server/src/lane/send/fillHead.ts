@@ -13,6 +13,8 @@ export interface FillContext extends LaneContext {
 
 /** The pause of a submission whose wrapper no node takes in the place of another. */
 const HELD_MS = 250;
+/** After this time, what blocks have left out is tried again where the lane has nothing else, in ms. */
+const ALONE_MS = 30_000;
 /** The most submissions to read of those whose pause is over. */
 const MAX_DUE = 16;
 
@@ -24,7 +26,8 @@ export async function fillHead(held: HeldLane, context: FillContext): Promise<vo
   const { headOfLine: head, breaker, broadcaster } = context;
   const { still } = head;
   if (still === undefined || !head.isFree) return;
-  const options = { limit: 1, due: MAX_DUE, onlyUnder: still.nonce };
+  const mayBeLeftOut = head.jam === undefined && still.ms > ALONE_MS;
+  const options = { limit: 1, due: MAX_DUE, onlyUnder: still.nonce, mayBeLeftOut };
   const { signed } = await assign(held, options, context);
   const [filler] = signed;
   if (filler === undefined) return;

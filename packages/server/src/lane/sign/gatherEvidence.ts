@@ -40,6 +40,8 @@ export interface AssignOptions {
   readonly parties?: LaneParties;
   /** Signs one submission under this nonce, if that is free, and nothing else. */
   readonly onlyUnder?: bigint;
+  /** That one may be what blocks have left out before. Default: no. */
+  readonly mayBeLeftOut?: boolean;
 }
 
 /** The knowledge of store and chain on which the decision rests. */
@@ -118,7 +120,7 @@ type Work = Pick<Evidence, "snapshot" | "senders" | "room" | "parties">;
 async function workOf(
   snapshot: LaneSnapshot,
   held: HeldLane,
-  { limit, retries = NO_RETRIES, parties = createLaneParties(), onlyUnder }: AssignOptions,
+  { limit, retries = NO_RETRIES, parties = createLaneParties(), onlyUnder, mayBeLeftOut }: AssignOptions,
   context: LaneContext,
 ): Promise<Work | undefined> {
   parties.note(snapshot);
@@ -134,8 +136,10 @@ async function workOf(
     ofSender: parties.shareOfSender(limit),
     ofKey: ofKey < limit ? ofKey : Number.POSITIVE_INFINITY,
     retries,
-    isStruck: (one: QueuedSubmission) => one.strikes > 0 || context.strikes.isStruck(one),
-    mostStruck: onlyUnder === undefined ? 1 : 0,
+    // A nonce that stands still must have another wrapper, of whomever.
+    isStruck: (one: QueuedSubmission) =>
+      one.strikes > 0 || (onlyUnder === undefined && context.strikes.isStruck(one)),
+    mostStruck: onlyUnder === undefined || mayBeLeftOut === true ? 1 : 0,
     maxInFlight,
   };
   // A full lane signs nothing, but looks for a gap below its nonces: with a gap, the lane would wait for ever.
