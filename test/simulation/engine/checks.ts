@@ -216,7 +216,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
         rpcTimeoutMs: 5_000,
         signal: new AbortController().signal,
       });
-      await poster.post("x").catch((error) => log(`${name}: ${codeOf(error)}`));
+      await poster.post("x").catch((error) => log(`${name}: ${error.message}`));
     }
     return lines.map((line) => line.replace(/^\d+ /, ""));
   },
