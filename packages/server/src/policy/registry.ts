@@ -11,7 +11,7 @@ import {
   readPolicyVersion,
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
-import { blockCall, toQuantity } from "../chain/client/calls.js";
+import { blockCall, blockNumberCall, logsCall, runCall, toQuantity } from "../chain/client/calls.js";
 import {
   isObject,
   MAX_BATCH_CALLS,
@@ -66,10 +66,8 @@ const MAX_BLOCK_RANGE = 500n;
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 
-const registryCall = (data: Uint8Array): RpcCall => ({
-  method: "eth_call",
-  params: [{ to: REGISTRY, data: bytesToHex(data) }, "latest"],
-});
+const registryCall = (data: Uint8Array): RpcCall =>
+  runCall({ to: REGISTRY, data: bytesToHex(data) }, "latest");
 
 export function createRegistry(rpc: Rpc): Registry {
   return {
@@ -100,7 +98,7 @@ export function createRegistry(rpc: Rpc): Registry {
       const [before, now, logs] = await readAll(rpc, [
         blockCall(known.number),
         blockCall(number),
-        { method: "eth_getLogs", params: [filter] },
+        logsCall(filter),
       ]);
       const block = blockOf(now);
       const found = logs && "result" in logs ? logs.result : undefined;
@@ -113,14 +111,15 @@ export function createRegistry(rpc: Rpc): Registry {
 }
 
 async function heightOf(rpc: Rpc): Promise<bigint | undefined> {
-  const [height] = await readAll(rpc, [{ method: "eth_blockNumber", params: [] }]);
+  const [height] = await readAll(rpc, [blockNumberCall()]);
   return quantityOf(height);
 }
 
-/** Makes any number of calls, in requests of bounded size. @throws RpcUnavailableError for the first call without an answer. */
+/** Makes any number of calls, in requests of bounded size, each to one node: its block, logs and calls belong together. @throws RpcUnavailableError for the first call without an answer. */
 async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
   const outcomes: RpcOutcome[] = [];
-  for (const batch of chunk(calls, MAX_BATCH_CALLS)) outcomes.push(...(await rpc.read(batch)));
+  for (const batch of chunk(calls, MAX_BATCH_CALLS))
+    outcomes.push(...(await rpc.read(batch, { byOneNode: true })));
   for (const outcome of outcomes) {
     if ("error" in outcome && !(outcome.error instanceof NodeRpcError)) throw outcome.error;
   }

@@ -1,7 +1,18 @@
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
-import type { RpcCall } from "../rpc/rpcOutcome.js";
+import { bytesToHex, callFailureOf, type Hex } from "@gas-waiver/protocol";
+import { NodeRpcError, type RpcCall, type RpcOutcome, reads } from "../rpc/rpcOutcome.js";
+import {
+  assertHash,
+  blockHashOf,
+  blockOf,
+  bytes,
+  headOf,
+  logsOf,
+  orNull,
+  quantity,
+  receiptOf,
+} from "./nodeAnswers.js";
 
-// The calls that more than one part makes, each written once. Addresses are 20 bytes or 0x hex, hashes 32 bytes.
+// The calls that the service makes for itself, each written once, with what tells an answer. Addresses are 20 bytes or 0x hex, hashes 32 bytes.
 
 /** A height, or the name of a block. */
 export type BlockTag = bigint | "latest" | "finalized" | "safe";
@@ -15,18 +26,29 @@ export function toQuantity(value: bigint): Hex {
 export const blockCall = (block: BlockTag): RpcCall => ({
   method: "eth_getBlockByNumber",
   params: [parameterOf(block), false],
+  isTold: reads(block === "latest" ? placeOf : orNull(placeOf)),
 });
 
 /** Asks for a block with its whole transactions. */
 export const fullBlockCall = (block: BlockTag): RpcCall => ({
   method: "eth_getBlockByNumber",
   params: [parameterOf(block), true],
+  isTold: reads(blockOf),
 });
+
+export const blockNumberCall = (): RpcCall => ({
+  method: "eth_blockNumber",
+  params: [],
+  isTold: reads(quantity),
+});
+
+export const chainIdCall = (): RpcCall => ({ method: "eth_chainId", params: [], isTold: reads(quantity) });
 
 /** Asks for the next nonce of an address after a block. */
 export const nonceCallAt = (address: Uint8Array | string, block: BlockTag): RpcCall => ({
   method: "eth_getTransactionCount",
   params: [typeof address === "string" ? address : bytesToHex(address), parameterOf(block)],
+  isTold: reads(quantity),
 });
 
 /** Asks for the next nonce of an address after the latest block. */
@@ -35,22 +57,50 @@ export const nonceCall = (address: Uint8Array): RpcCall => nonceCallAt(address, 
 export const balanceCall = (address: Uint8Array): RpcCall => ({
   method: "eth_getBalance",
   params: [bytesToHex(address), "latest"],
+  isTold: reads(quantity),
 });
 
 export const transactionCall = (hash: Uint8Array): RpcCall => ({
   method: "eth_getTransactionByHash",
   params: [bytesToHex(hash)],
+  isTold: reads(orNull((transaction) => assertHash(transaction, hash))),
 });
 
 export const receiptCall = (hash: Uint8Array): RpcCall => ({
   method: "eth_getTransactionReceipt",
   params: [bytesToHex(hash)],
+  isTold: reads(receiptOf),
+});
+
+/** Asks for the logs that a filter lets through. */
+export const logsCall = (filter: object): RpcCall => ({
+  method: "eth_getLogs",
+  params: [filter],
+  isTold: reads(logsOf),
+});
+
+/** Runs a request on the state of a block. Where it fails, the error of the node that ran it is the answer. */
+export const runCall = (request: object, block: BlockTag): RpcCall => ({
+  method: "eth_call",
+  params: [request, parameterOf(block)],
+  isTold: (answer) => isFailedRun(answer) || reads(bytes)(answer),
 });
 
 export const sendCall = (raw: Uint8Array): RpcCall => ({
   method: "eth_sendRawTransaction",
   params: [bytesToHex(raw)],
 });
+
+/** The code of geth's answer to a call that reverts. */
+const REVERTED = 3;
+
+function isFailedRun(answer: RpcOutcome): boolean {
+  if (!("error" in answer) || !(answer.error instanceof NodeRpcError)) return false;
+  return answer.error.code === REVERTED || callFailureOf(answer.error) !== undefined;
+}
+
+/** The members of a block that the service needs, with or without its transactions. */
+const placeOf = (block: unknown) => [headOf(block), blockHashOf(block)];
 
 function parameterOf(block: BlockTag): string {
   return typeof block === "bigint" ? toQuantity(block) : block;

@@ -1,4 +1,4 @@
-import { type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesEqual, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { isObject, type RpcOutcome, RpcUnavailableError } from "../rpc/rpcOutcome.js";
 import { type Authorization, authorizationsOf } from "./authorizations.js";
 
@@ -100,6 +100,17 @@ function roomOf(gasLimit: unknown, gasUsed: unknown): bigint | undefined {
 
 const QUANTITY = /^0x[0-9a-f]+$/i;
 
+/** @returns 32 bytes. @throws RpcUnavailableError if the answer is not a block with its hash. */
+export function blockHashOf(value: unknown): Uint8Array {
+  if (!isObject(value)) throw malformed("a block", value);
+  return hash32(value.hash);
+}
+
+/** @throws RpcUnavailableError if the answer is not the transaction with this hash, of 32 bytes. */
+export function assertHash(value: unknown, hash: Uint8Array): void {
+  if (!isObject(value) || !bytesEqual(hash32(value.hash), hash)) throw malformed("a transaction", value);
+}
+
 function blockTransactionOf(value: unknown): BlockTransaction {
   if (!isObject(value)) throw malformed("a transaction", value);
   const authorizations = authorizationsOf(value);
@@ -111,6 +122,17 @@ function blockTransactionOf(value: unknown): BlockTransaction {
     input: bytes(value.input, "calldata"),
     ...(authorizations.length > 0 && { authorizations }),
   };
+}
+
+/** Reads null as undefined. */
+export function orNull<T>(read: (value: unknown) => T): (value: unknown) => T | undefined {
+  return (value) => (value === null ? undefined : read(value));
+}
+
+/** @throws RpcUnavailableError if the answer is not a list of logs. */
+export function logsOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw malformed("a list of logs", value);
+  return value;
 }
 
 /** @throws RpcUnavailableError if the answer is not a quantity. */
@@ -125,7 +147,8 @@ export function hash32(value: unknown): Uint8Array {
   return hexToBytes(value as Hex);
 }
 
-function bytes(value: unknown, name: string): Uint8Array {
+/** @throws RpcUnavailableError if the answer is not bytes. */
+export function bytes(value: unknown, name = "bytes"): Uint8Array {
   if (typeof value !== "string" || !/^0x(?:[0-9a-f]{2})*$/i.test(value)) throw malformed(name, value);
   return hexToBytes(value as Hex);
 }

@@ -13,18 +13,23 @@ import {
 import {
   balanceCall,
   blockCall,
+  blockNumberCall,
+  chainIdCall,
   fullBlockCall,
   nonceCall,
   nonceCallAt,
+  runCall,
   sendCall,
   transactionCall,
 } from "./calls.js";
 import {
   type BlockWithTransactions,
+  blockHashOf,
   blockOf,
   type ChainHead,
   hash32,
   headOf,
+  orNull,
   quantity,
   readEach,
   type Unclear,
@@ -104,21 +109,18 @@ export function createNodeClient(rpc: Rpc): NodeClient {
   const results = async (calls: readonly RpcCall[]) => (await read(calls)).map(resultOf);
   return {
     async identity() {
-      const [chainId, zeroth, first] = await read([
-        { method: "eth_chainId", params: [] },
-        blockCall(0n),
-        blockCall(1n),
-      ]);
+      const calls = [chainIdCall(), blockCall(0n), blockCall(1n)];
+      const [chainId, zeroth, first] = await rpc.read(calls, { byOneNode: true });
       const genesisHash = hashAt(zeroth, 0n) ?? hashAt(first, 1n) ?? UNKNOWN_GENESIS;
       return { chainId: Number(quantity(chainId && resultOf(chainId))), genesisHash };
     },
     async blockNumber() {
-      const [number] = await results([{ method: "eth_blockNumber", params: [] }]);
+      const [number] = await results([blockNumberCall()]);
       return quantity(number);
     },
     head: async () => headOf((await results([blockCall("latest")]))[0]),
     async blockHashes(numbers) {
-      const hashOf = (block: unknown) => (isObject(block) ? hash32(block.hash) : undefined);
+      const hashOf = orNull(blockHashOf);
       return readEach(await read(numbers.map(blockCall)), (outcome) => hashOf(unlessRefused(outcome)));
     },
     async blocks(numbers) {
@@ -127,8 +129,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     async noncesAt(address, numbers) {
       const outcomes = await read(numbers.map((number) => nonceCallAt(address, number)));
-      const nonceOf = (nonce: unknown) => (nonce === null ? undefined : quantity(nonce));
-      return readEach(outcomes, (outcome) => nonceOf(unlessRefused(outcome))).map(unlessUnclear);
+      return readEach(outcomes, (outcome) => orNull(quantity)(unlessRefused(outcome))).map(unlessUnclear);
     },
     async nonces(addresses) {
       const outcomes = await read(addresses.map(nonceCall));
@@ -139,8 +140,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       const values = (await results(calls)).map(quantity);
       return addresses.map((_, i) => ({ nonce: values[2 * i] ?? 0n, balance: values[2 * i + 1] ?? 0n }));
     },
-    call: (requests) =>
-      read(requests.map((request) => ({ method: "eth_call", params: [request, "latest"] }))),
+    call: (requests) => read(requests.map((request) => runCall(request, "latest"))),
     async areIncluded(hashes) {
       const outcomes = await read(hashes.map(transactionCall));
       return readEach(outcomes, (outcome) => isInBlock(resultOf(outcome))).map(unlessUnclear);

@@ -1,7 +1,7 @@
 import { bytesToHex, type CallFailure, callFailureOf } from "@gas-waiver/protocol";
 import { isObject, NodeRpcError, type Rpc, type RpcOutcome } from "../rpc/rpc.js";
 import { type CalledTransaction, callRequest } from "./callRequest.js";
-import { toQuantity } from "./calls.js";
+import { runCall } from "./calls.js";
 
 /** A transaction that reverted in a block. */
 export interface RevertedTransaction extends CalledTransaction {
@@ -31,8 +31,8 @@ export async function replay(
   rpc: Pick<Rpc, "read">,
   transaction: RevertedTransaction,
 ): Promise<ReplayedFailure | undefined> {
-  const parent = toQuantity(transaction.blockNumber > 0n ? transaction.blockNumber - 1n : 0n);
-  const [called] = await rpc.read([{ method: "eth_call", params: [callRequest(transaction), parent] }]);
+  const parent = transaction.blockNumber > 0n ? transaction.blockNumber - 1n : 0n;
+  const [called] = await rpc.read([runCall(callRequest(transaction), parent)]);
   const failure = failureOfCall(called);
   if (failure) return { ...failure, from: "call" };
   const config = { tracer: "callTracer", tracerConfig: { onlyTopCall: true }, timeout: TRACE_TIMEOUT };

@@ -117,7 +117,8 @@ async function readAround(
   addresses: readonly [Uint8Array, ...Uint8Array[]],
   itemCalls: readonly RpcCall[],
 ) {
-  const outcomes = await rpc.read([...addresses.map(nonceCall), ...itemCalls, nonceCall(addresses[0])]);
+  const calls = [...addresses.map(nonceCall), ...itemCalls, nonceCall(addresses[0])];
+  const outcomes = await rpc.read(calls, { byOneNode: true });
   // One of them rejects then.
   if (!outcomes.some((outcome) => "result" in outcome)) outcomes.forEach(resultOf);
   const nonces = outcomes

@@ -1,6 +1,7 @@
 import { readAnswers, unanswered } from "./batchAnswer.js";
 import { type CallList, Division, type WireCall } from "./division.js";
 import { type NoAnswerError, type Poster, ResponseTooLargeError } from "./httpPoster.js";
+import { MethodRests } from "./methodRests.js";
 import { noAnswer, type RpcOutcome, RpcUnavailableError } from "./rpcOutcome.js";
 
 /** A call on its way to an answer. */
@@ -37,6 +38,7 @@ export class Endpoint {
   readonly place: number;
   readonly #mayAnswerTooLong: boolean;
   readonly #division = new Division();
+  readonly methods = new MethodRests();
   #failures = 0;
   /** The end of the endpoint's rest by the monotonic clock, in ms. */
   restsUntil = 0;

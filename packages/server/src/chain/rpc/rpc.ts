@@ -1,7 +1,8 @@
 import { Endpoint, type PendingCall } from "./endpoint.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { createPoster } from "./httpPoster.js";
-import { type RpcCall, type RpcOutcome, RpcUnavailableError, type SendOutcome } from "./rpcOutcome.js";
+import { Reading } from "./reading.js";
+import { noUsableNode, type RpcCall, type RpcOutcome, type SendOutcome } from "./rpcOutcome.js";
 
 export {
   isObject,
@@ -11,6 +12,7 @@ export {
   type RpcCall,
   type RpcOutcome,
   RpcUnavailableError,
+  reads,
   resultOf,
   type SendOutcome,
 } from "./rpcOutcome.js";
@@ -18,10 +20,10 @@ export {
 /** JSON-RPC to one of the chain's nodes, whichever is healthy. Requests keep within what each node takes. */
 export interface Rpc {
   /**
-   * Calls the first healthy node in the order of the calls, and the next nodes for those without an answer. For calls that
+   * Calls the first healthy node in the order of the calls, and the next nodes for those that it does not tell. For calls that
    * change nothing.
    */
-  read(calls: readonly RpcCall[]): Promise<RpcOutcome[]>;
+  read(calls: readonly RpcCall[], options?: ReadOptions): Promise<RpcOutcome[]>;
   /**
    * Sends in order to one node, and to the next only what the first seems not to have, or fails with alone. Otherwise the
    * caller must find out whether it arrived. The same call may go in several requests, which its outcome counts.
@@ -31,6 +33,11 @@ export interface Rpc {
   sendToEach(call: RpcCall): Promise<SendOutcome[]>;
   /** Tells of each node whether it answered its last request. */
   health(): readonly { readonly url: string; readonly healthy: boolean }[];
+}
+
+export interface ReadOptions {
+  /** All outcomes are those of one node, the one that tells most: they are compared with each other. */
+  readonly byOneNode?: boolean;
 }
 
 export interface RpcOptions {
@@ -54,34 +61,39 @@ export function createRpc(options: RpcOptions): Rpc {
   const endpoints = options.rpcUrls.map(
     (url, place) => new Endpoint(createPoster(url, options), place, { mayAnswerTooLong }),
   );
-  const usableInOrder = () => {
+  /** The endpoints that may be asked: one that rests, as a whole or for a method of the calls, comes after the others. */
+  const usableInOrder = (calls: readonly RpcCall[]) => {
     const now = performance.now();
     const usable = endpoints.filter(({ place }) => options.heads?.isUsable(place) ?? true);
-    const healthy = usable.filter(({ restsUntil }) => restsUntil <= now);
     const resting = usable.filter(({ restsUntil }) => restsUntil > now);
-    return [...healthy, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
-  };
-  const ask = async (
-    calls: readonly PendingCall[],
-    mayTryNext: (failure: RpcUnavailableError) => boolean,
-  ) => {
-    let left = calls;
-    for (const endpoint of usableInOrder()) {
-      await endpoint.ask(left);
-      left = left.filter(({ outcome }) => outcome === undefined);
-      const mayGoOn = left.every(({ failure }) => failure === undefined || mayTryNext(failure));
-      if (left.length === 0 || !mayGoOn || options.signal.aborted) return;
-    }
+    const healthy = usable.filter(({ restsUntil }) => restsUntil <= now);
+    const lacksMethod = ({ methods }: Endpoint) => calls.some(({ method }) => methods.rests(method, now));
+    return [
+      ...healthy.filter((endpoint) => !lacksMethod(endpoint)),
+      ...healthy.filter(lacksMethod),
+      ...resting.sort((a, b) => a.restsUntil - b.restsUntil),
+    ];
   };
   return {
-    async read(calls) {
-      const pending = calls.map((call, id) => pendingCall(call, id, false));
-      await ask(pending, () => true);
-      return pending.map(outcomeOf);
+    async read(calls, { byOneNode = false } = {}) {
+      const reading = new Reading(calls, byOneNode);
+      for (const endpoint of usableInOrder(calls)) {
+        const asked = reading.left.map((id) => pendingCall(calls[id] as RpcCall, id, false));
+        await endpoint.ask(asked);
+        reading.note(endpoint, asked);
+        if (reading.left.length === 0 || options.signal.aborted) break;
+      }
+      return reading.end();
     },
     async send(calls) {
       const pending = calls.map((call, id) => pendingCall(call, id, true));
-      await ask(pending, ({ sent, isOfCall }) => sent === "no" || isOfCall);
+      let left = pending;
+      for (const endpoint of usableInOrder([])) {
+        await endpoint.ask(left);
+        left = left.filter(({ outcome }) => outcome === undefined);
+        const mayGoOn = left.every(({ failure }) => !failure || failure.sent === "no" || failure.isOfCall);
+        if (left.length === 0 || !mayGoOn || options.signal.aborted) break;
+      }
       return pending.map((call) => ({ ...outcomeOf(call), requests: call.requests }));
     },
     sendToEach: (call) =>
@@ -96,16 +108,12 @@ export function createRpc(options: RpcOptions): Rpc {
   };
 }
 
-function pendingCall(call: RpcCall, id: number, isSend: boolean): PendingCall {
-  const name = JSON.stringify(call).slice(1);
+function pendingCall({ method, params }: RpcCall, id: number, isSend: boolean): PendingCall {
+  const name = JSON.stringify({ method, params }).slice(1);
   const text = `{"jsonrpc":"2.0","id":${id},${name}`;
   return { id, name, text, isSend, outcome: undefined, failure: undefined, requests: 0 };
 }
 
 function outcomeOf({ outcome, failure }: PendingCall): RpcOutcome {
-  return (
-    outcome ?? {
-      error: failure ?? new RpcUnavailableError("every node is behind, or on another chain", "no"),
-    }
-  );
+  return outcome ?? { error: failure ?? noUsableNode() };
 }

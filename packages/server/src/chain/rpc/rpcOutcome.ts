@@ -7,6 +7,11 @@ export const MAX_BATCH_CALLS = 100;
 export interface RpcCall {
   readonly method: string;
   readonly params: readonly unknown[];
+  /**
+   * Whether a node's answer tells what was asked: a well-formed result, or an error that is the answer. Any other answer counts
+   * only where no other node tells. Without this, each answer tells.
+   */
+  readonly isTold?: (answer: RpcOutcome) => boolean;
 }
 
 /** A node answered a call with a JSON-RPC error. */
@@ -39,6 +44,11 @@ export class RpcUnavailableError extends Error {
   }
 }
 
+/** The failure of calls for which no node could be asked. */
+export function noUsableNode(): RpcUnavailableError {
+  return new RpcUnavailableError("every node is behind, or on another chain", "no");
+}
+
 /** One call's outcome: its result, the error that the node answered, or the one that stands for no answer. */
 export type RpcOutcome =
   | { readonly result: unknown }
@@ -52,6 +62,18 @@ export function isUnanswered(
   outcome: RpcOutcome | undefined,
 ): outcome is { readonly error: RpcUnavailableError } {
   return outcome !== undefined && "error" in outcome && outcome.error instanceof RpcUnavailableError;
+}
+
+/** Makes the {@link RpcCall.isTold} of a call with this reader of results, which throws for a malformed one. */
+export function reads(read: (result: unknown) => unknown): (answer: RpcOutcome) => boolean {
+  return (answer) => {
+    try {
+      read(resultOf(answer));
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** @throws the outcome's error. */

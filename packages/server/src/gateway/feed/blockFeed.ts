@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { toQuantity } from "../../chain/client/calls.js";
-import { isObject, type Rpc, resultOf } from "../../chain/rpc/rpc.js";
+import { blockCall, blockNumberCall, logsCall } from "../../chain/client/calls.js";
+import { isObject, type Rpc, type RpcCall, resultOf } from "../../chain/rpc/rpc.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { heightIn } from "../logRange.js";
 import { type AnnouncedBlock, AnnouncedBlocks, MAX_ANNOUNCED } from "./announcedBlocks.js";
@@ -101,7 +101,7 @@ export class BlockFeed {
   };
 
   async #announceBlocks(): Promise<void> {
-    const height = heightIn({ number: await this.#call("eth_blockNumber", []) }, "number");
+    const height = heightIn({ number: await this.#call(blockNumberCall()) }, "number");
     if (height === undefined) throw new Error("the node has no height");
     const { latest, earliest } = this.#announced;
     // A node that is behind says so. After a reorg to there, the blocks that grow on it differ from the announced ones.
@@ -155,7 +155,7 @@ export class BlockFeed {
   /** A block whose logs the node does not give comes first the next time. */
   async #announceLogs(): Promise<void> {
     for (let block = this.#unread[0]; block; block = this.#unread[0]) {
-      const found = await this.#call("eth_getLogs", [{ blockHash: block.hash }]);
+      const found = await this.#call(logsCall({ blockHash: block.hash }));
       if (!Array.isArray(found)) throw new Error("the node gives no list of logs");
       // While the node answered, the last subscription may have ended.
       if (this.#unread[0] !== block) continue;
@@ -190,14 +190,14 @@ export class BlockFeed {
   }
 
   async #readBlock(height: bigint): Promise<ReadBlock> {
-    const content = await this.#call("eth_getBlockByNumber", [toQuantity(height), false]);
+    const content = await this.#call(blockCall(height));
     if (!isObject(content) || typeof content.hash !== "string")
       throw new Error(`the node has no block ${height}`);
     return { height, hash: content.hash, content };
   }
 
-  async #call(method: string, params: readonly unknown[]): Promise<unknown> {
-    const [outcome] = await this.#dependencies.rpc.read([{ method, params }]);
+  async #call(call: RpcCall): Promise<unknown> {
+    const [outcome] = await this.#dependencies.rpc.read([call]);
     return outcome && resultOf(outcome);
   }
 }

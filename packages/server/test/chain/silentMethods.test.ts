@@ -1,0 +1,73 @@
+// Two nodes of one chain. The first answers one method with an error, or with nonsense, for good; the second is well.
+import { afterEach, describe, expect, it } from "vitest";
+import { RefusedByNode } from "../support/modelChain.js";
+import { approvalOf, changePolicy, REGISTRY, targets, withRegistry } from "../support/policies.js";
+import { ScriptedNode } from "../support/scriptedNode.js";
+import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { APPROVE, hashOf, innerOf } from "../support/user.js";
+
+const services = testServices({ patience: { speed: 10 } });
+const INCLUDED = { query: "?wait=included" };
+
+const spares: ScriptedNode[] = [];
+afterEach(async () => {
+  await Promise.all(spares.splice(0).map((node) => node.close()));
+});
+
+/** Starts a service with two nodes of one chain, the first of which it prefers. */
+async function onTwoNodes(
+  ...options: Parameters<typeof services.start>
+): Promise<{ service: TestService; first: ScriptedNode }> {
+  const before = await services.start(...options);
+  const first = before.node;
+  const spare = await ScriptedNode.start({ chain: first.chain });
+  spares.push(spare);
+  await before.server.close();
+  const changes = { rpcUrl: [first.url, spare.url], requestTimeoutMs: 20_000 };
+  return { service: services.closeAfterTest(await before.startReplica(changes)), first };
+}
+
+/** Whatever a node may answer instead of what was asked. */
+const ANSWERS = {
+  "an empty list": () => [],
+  "an empty object": () => ({}),
+  "an internal error": () => {
+    throw new RefusedByNode("internal error");
+  },
+};
+/** The methods that a lane and its watch read. */
+const METHODS = [
+  "eth_getTransactionCount",
+  "eth_getTransactionReceipt",
+  "eth_getTransactionByHash",
+  "eth_getBlockByNumber",
+  "eth_blockNumber",
+];
+const CASES = METHODS.flatMap((method) =>
+  Object.entries(ANSWERS).map(([name, by]) => ({ method, name, by })),
+);
+
+describe("a node that does not tell one method", () => {
+  it.each(CASES)(
+    "as with $name to $method, keeps nothing from being executed and told",
+    async ({ method, by }) => {
+      const { service, first } = await onTwoNodes();
+      first.answers[method] = by;
+      for (const from of [1, 4]) {
+        const inners = [innerOf(from), innerOf(from + 1), innerOf(from + 2)];
+        expect((await service.submit(inners, INCLUDED)).map(outcomeOf)).toEqual(Array(3).fill("success"));
+        expect(first.chain.executed).toEqual(expect.arrayContaining(inners.map(hashOf)));
+      }
+    },
+  );
+
+  it.each(["eth_call", "eth_getLogs"])(
+    "as with %s, lets no change of a policy pass unseen",
+    async (method) => {
+      const { service, first } = await onTwoNodes(REGISTRY, { prepare: withRegistry() });
+      first.answers[method] = ANSWERS["an internal error"];
+      await changePolicy(service, targets(APPROVE));
+      expect((await service.submit([approvalOf(1)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    },
+  );
+});
