@@ -25,8 +25,9 @@ const HALF_LIFE_MS = 600_000;
 const MAX_STRIKES = 8;
 /** The struck senders of an API key after which its unproven ones count as struck. */
 const STRUCK_OF_KEY = 3;
-/** The most senders that are remembered, of each kind. The oldest are forgotten. */
-const MAX_REMEMBERED = 10_000;
+/** The most struck and proven senders that are remembered. A step looks through all that are struck. */
+const MAX_STRUCK = 1_000;
+const MAX_PROVEN = 10_000;
 
 interface Struck {
   readonly keyId: string;
@@ -42,15 +43,18 @@ export function createStrikes(now: () => number = () => performance.now()): Stri
     const found = struck.get(sender);
     return found ? Math.floor(found.strikes / 2 ** Math.floor((now() - found.at) / HALF_LIFE_MS)) : 0;
   };
-  const struckOfKey = (keyId: string) => {
+  const isKeyStruck = (keyId: string) => {
     let count = 0;
-    for (const [sender, one] of struck) if (one.keyId === keyId && strikesOf(sender) > 0) count++;
-    return count;
+    for (const [sender, one] of struck) {
+      if (one.keyId === keyId && strikesOf(sender) > 0) count++;
+      if (count >= STRUCK_OF_KEY) return true;
+    }
+    return false;
   };
   const set = (sender: string, one: Struck) => {
     struck.delete(sender);
     if (one.strikes > 0) struck.set(sender, one);
-    forgetOldest(struck);
+    forgetOldest(struck, MAX_STRUCK);
   };
   return {
     strike({ sender, keyId }) {
@@ -63,19 +67,19 @@ export function createStrikes(now: () => number = () => performance.now()): Stri
       if (struck.has(name)) set(name, { keyId, strikes: Math.floor(strikesOf(name) / 2), at: now() });
       proven.delete(name);
       proven.add(name);
-      forgetOldest(proven);
+      forgetOldest(proven, MAX_PROVEN);
     },
     isStruck({ sender, keyId }) {
       if (struck.size === 0) return false;
       const name = bytesToHex(sender);
-      return strikesOf(name) > 0 || (!proven.has(name) && struckOfKey(keyId) >= STRUCK_OF_KEY);
+      return strikesOf(name) > 0 || (!proven.has(name) && isKeyStruck(keyId));
     },
   };
 }
 
-function forgetOldest(remembered: Map<string, unknown> | Set<string>): void {
+function forgetOldest(remembered: Map<string, unknown> | Set<string>, most: number): void {
   const [oldest] = remembered.keys();
-  if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+  if (remembered.size > most && oldest !== undefined) remembered.delete(oldest);
 }
 
 /** A lane's turn for struck work: one wrapper in flight, and a rest after one that blocks have left out. */
