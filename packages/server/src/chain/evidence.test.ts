@@ -62,12 +62,13 @@ describe("the verdict on a send", () => {
     expect(verdictKind("hm", "0x")).toBe("disputed");
   });
 
-  it("without an answer is ambiguous, unless a limit or no connection kept the request from the node", () => {
+  it("without an answer is ambiguous, and disputed where the node answers others", () => {
     const unavailable = (sent: "no" | "unknown", isOfCall = false) =>
-      verdictOn({ error: new RpcUnavailableError("already known", sent, { isOfCall }) }).kind;
-    expect(unavailable("unknown")).toBe("ambiguous");
-    expect(unavailable("no")).toBe("not now");
-    expect(unavailable("unknown", true)).toBe("disputed");
+      answerTo({ error: new RpcUnavailableError("already known", sent, { isOfCall }) });
+    expect(unavailable("unknown")).toMatchObject({ verdict: { kind: "ambiguous" }, isAnswered: false });
+    expect(unavailable("no")).toMatchObject({ verdict: { kind: "ambiguous" }, isAnswered: false });
+    expect(unavailable("unknown", true)).toMatchObject({ verdict: { kind: "disputed" }, isAnswered: false });
+    expect(answerTo({ result: null })).toMatchObject({ verdict: { kind: "disputed" }, isAnswered: true });
   });
 });
 

@@ -24,7 +24,7 @@ export interface SendAnswer {
    * brought them, so a refusal proves nothing.
    */
   readonly delivery: "only" | "repeated";
-  /** A node answered this call. Otherwise the verdict follows from the way in which its requests failed. */
+  /** A node answered this call. Otherwise the verdict is `disputed` where it answers others, and `ambiguous` where not. */
   readonly isAnswered: boolean;
 }
 
@@ -58,12 +58,11 @@ export function beginSend(wrappers: readonly SentWrapper[]) {
 }
 
 function verdictOf(outcome: RpcOutcome | undefined, wrapperHash: Uint8Array): SendVerdict {
-  if (outcome === undefined) return { kind: "not now", message: "not sent" };
+  if (outcome === undefined) return { kind: "ambiguous", message: "not sent" };
   if ("error" in outcome) {
     const { error } = outcome;
     if (error instanceof NodeRpcError) return classifySendError(error);
-    const kind = error.isOfCall ? "disputed" : error.sent === "no" ? "not now" : "ambiguous";
-    return { kind, message: error.message };
+    return { kind: error.isOfCall ? "disputed" : "ambiguous", message: error.message };
   }
   const { result } = outcome;
   if (isHash(result, wrapperHash)) return { kind: "accepted" };

@@ -10,7 +10,7 @@ import { findInFlight } from "../store/lanes/nonces/inFlight.js";
 import type { Store } from "../store/store.js";
 import { failSubmissions } from "./law/reconcile.js";
 import { applyAnswers } from "./send/applyAnswers.js";
-import { createSetAsideProbe } from "./send/setAside.js";
+import { createSetAside } from "./send/setAside.js";
 import { assign } from "./sign/assign.js";
 
 let store: Store;
@@ -66,13 +66,13 @@ it("fills the nonce of a refused submission, also after a step that read the sto
     }
     return store.pool.query(statement);
   };
-  const probe = createSetAsideProbe();
+  const setAside = createSetAside();
   const senderGaps = { classify: async () => ({ blocked: new Set<string>(), undecided: new Set<string>() }) };
   const answer = { verdict: { kind: "refused", ...REFUSAL }, delivery: "only" } as SendAnswer;
   await applyAnswers(
     lane,
     [{ submission: refused, answer }],
-    { senderGaps, probe, retryPace: { onSetAside() {} }, earlier: [] } as never,
+    { senderGaps, setAside, retryPace: { onSetAside() {} }, earlier: [] } as never,
     { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} },
     {
       ...context,

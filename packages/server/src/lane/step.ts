@@ -4,12 +4,11 @@ import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
 import type { InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
-import { hasReadyOfOtherKey, hasUnfinished } from "../store/lanes/queue/unfinished.js";
+import { hasUnfinished } from "../store/lanes/queue/unfinished.js";
 import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
-import { createLaneParties, type LaneParties } from "./inbox/laneParties.js";
-import { NotBroadcastError } from "./send/applyAnswers.js";
+import type { LaneParties } from "./inbox/laneParties.js";
 import type { Broadcaster } from "./send/broadcaster.js";
 import { fillHead } from "./send/fillHead.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
@@ -40,9 +39,7 @@ export const IDLE_MS = 250;
  * - Is the lane `stopped` in the store? It touches nothing and rests.
  * - `mustResend`: may a signed wrapper not have reached a node? That is so after a start, after a takeover (the other owner
  *   may have signed), and after any failure. The same bytes of everything that is signed go out again. Until a node has
- *   these bytes, nothing new is signed, with one exception. The node's answers may leave open whether the node or the
- *   wrappers are at fault. Then one submission is signed and sent for each API key that has none among the wrappers, so
- *   that the poison of one key does not stop the other keys.
+ *   these bytes, or answers that it does not take them, nothing new is signed.
  * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
  *   permit something.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
@@ -128,7 +125,7 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   const { headOfLine: head } = context;
   // A line behind a nonce that stands still must not say `success`.
   const { isBraked } = head;
-  if (state.mustResend) await resendSigned(lease, isBraked ? head.still?.nonce : undefined, context);
+  if (state.mustResend) await resendSigned(lease.lane, isBraked ? head.still?.nonce : undefined, context);
   const reason = routing.whyUnusable(account.address);
   if (reason !== undefined || breaker.isOpenedByPolicy) await breaker.followPolicy(reason);
   const resent = state.mustResend ? { ...state, mustResend: isBraked } : state;
@@ -144,37 +141,13 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
 }
 
 async function resendSigned(
-  { lane: held, state }: Lease,
+  held: HeldLane,
   upTo: bigint | undefined,
-  context: StepContext,
+  { broadcastBuffer, broadcaster }: StepContext,
 ): Promise<void> {
-  const { broadcastBuffer, broadcaster, breaker } = context;
   // Wrappers that a node has surely taken need not be sent again.
   await broadcastBuffer.flush(held.waiver);
-  try {
-    await broadcaster.resendSigned(held, upTo);
-  } catch (error) {
-    const isLate = upTo !== undefined;
-    const mayProbe =
-      error instanceof NotBroadcastError && state === "open" && !breaker.isOpenedByPolicy && !isLate;
-    if (mayProbe && (await hasReadyOfOtherKey(context.store, held))) await probeNode(held, context);
-    throw error;
-  }
-}
-
-/** The most submissions, of one API key each, that are sent to see whether the node is well. */
-const MAX_PROBES = 16;
-const ONE_OF_EACH: LaneParties = {
-  ...createLaneParties(),
-  shareOfKey: () => 1,
-  shareOfSender: () => 1,
-};
-
-/** Sends one submission of each API key. The node's clear answer to any of them shows that the other wrappers are at fault. */
-async function probeNode(held: HeldLane, context: StepContext): Promise<void> {
-  const options = { limit: MAX_PROBES, due: 0, backlog: true, parties: ONE_OF_EACH };
-  const { signed } = await assign(held, options, context);
-  await context.broadcaster.send(held, signed, { isProbe: true });
+  await broadcaster.resendSigned(held, upTo);
 }
 
 /** A custody that does not sign opens the lane's breaker. One that signs with another key stops the lane (D33). */

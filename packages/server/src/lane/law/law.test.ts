@@ -54,11 +54,10 @@ const DELIVERIES = ["only", "repeated"] as const;
 const answerOf = (verdict: SendVerdict, delivery: SendAnswer["delivery"]) =>
   ({ verdict, delivery }) as SendAnswer;
 
-function* answers(): Generator<Pick<Evidence, "answer" | "isNodeWell">> {
+function* answers(): Generator<Pick<Evidence, "answer">> {
   yield {};
   for (const verdict of Object.values(KINDS))
-    for (const delivery of DELIVERIES)
-      for (const isNodeWell of BOOLEANS) yield { answer: answerOf(verdict, delivery), isNodeWell };
+    for (const delivery of DELIVERIES) yield { answer: answerOf(verdict, delivery) };
 }
 
 /** Every combination of evidence that there is. */
@@ -166,11 +165,10 @@ describe("the law, over every combination of evidence", () => {
     expect(firstCaseWhere((_, d) => isQueuedAgain(d) && d.move === "requeue" && !d.isOpen)).toBeUndefined();
   });
 
-  it("sets nothing aside while the node seems unwell", () => {
-    const isUnwell = (e: Evidence) => e.answer !== undefined && !e.isNodeWell;
-    expect(
-      firstCaseWhere((e, d) => isUnwell(e) && d.move === "requeue" && d.clause === "L8"),
-    ).toBeUndefined();
+  it("sets nothing aside without an answer, and nothing that a node has taken before", () => {
+    const isSetAside = (d: Decision) => d.move === "requeue" && d.clause === "L8";
+    const mayBe = (e: Evidence) => e.state === "signed" && e.answer?.verdict.kind !== "ambiguous";
+    expect(firstCaseWhere((e, d) => isSetAside(d) && !mayBe(e))).toBeUndefined();
   });
 });
 
@@ -179,51 +177,43 @@ describe("the answer to a send", () => {
   const REQUEUED_OPEN = "requeue L7 open";
   const ASIDE = "requeue L8 open";
   const [RESEND, STAY, BROADCAST] = ["resend L8", "stay L11", "broadcast L5"];
-  /**
-   * The decisions by the state: signed, to the only delivery; signed, to a repeated one, by a node that is well and by one that is
-   * not; broadcast, by the same two.
-   */
-  const DECISIONS: Record<SendVerdictKind, readonly [string, string, string, string, string]> = {
-    accepted: [BROADCAST, BROADCAST, BROADCAST, BROADCAST, BROADCAST],
-    "already known": [RESEND, RESEND, RESEND, STAY, STAY],
-    "nonce too low": [RESEND, RESEND, RESEND, STAY, STAY],
-    occupied: [RESEND, RESEND, RESEND, STAY, STAY],
-    "nonce gap": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
-    "inner too early": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
-    "inner too late": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
-    "waiver unusable": [CLOSED, REQUEUED_OPEN, REQUEUED_OPEN, STAY, STAY],
-    "not now": [ASIDE, ASIDE, RESEND, STAY, STAY],
-    disputed: [ASIDE, ASIDE, RESEND, ASIDE, STAY],
-    ambiguous: [ASIDE, ASIDE, RESEND, ASIDE, STAY],
-    refused: ["fail L6", ASIDE, RESEND, ASIDE, STAY],
+  /** The decisions: signed, to the only delivery; signed, to a repeated one; broadcast. */
+  const DECISIONS: Record<SendVerdictKind, readonly [string, string, string]> = {
+    accepted: [BROADCAST, BROADCAST, BROADCAST],
+    "already known": [RESEND, RESEND, STAY],
+    "nonce too low": [RESEND, RESEND, STAY],
+    occupied: [RESEND, RESEND, STAY],
+    "nonce gap": [CLOSED, REQUEUED_OPEN, STAY],
+    "inner too early": [CLOSED, REQUEUED_OPEN, STAY],
+    "inner too late": [CLOSED, REQUEUED_OPEN, STAY],
+    "waiver unusable": [CLOSED, REQUEUED_OPEN, STAY],
+    "not now": [ASIDE, ASIDE, STAY],
+    disputed: [ASIDE, ASIDE, STAY],
+    ambiguous: [RESEND, RESEND, STAY],
+    refused: ["fail L6", ASIDE, STAY],
   };
   const decisionOf = (
     state: "signed" | "broadcast",
-    [verdict, delivery, isNodeWell]: readonly [SendVerdict, SendAnswer["delivery"], boolean],
+    [verdict, delivery]: readonly [SendVerdict, SendAnswer["delivery"]],
     openWrappers = 0,
   ) => {
-    const decision = decide({ state, openWrappers, answer: answerOf(verdict, delivery), isNodeWell });
+    const decision = decide({ state, openWrappers, answer: answerOf(verdict, delivery) });
     const isOpen = decision.move === "requeue" ? (decision.isOpen ? " open" : " closed") : "";
     return `${decision.move} ${decision.clause}${isOpen}`;
   };
 
   it.each(Object.values(KINDS))("has its decision in each state: $kind", (verdict) => {
     expect([
-      decisionOf("signed", [verdict, "only", true]),
-      decisionOf("signed", [verdict, "repeated", true]),
-      decisionOf("signed", [verdict, "repeated", false]),
-      decisionOf("broadcast", [verdict, "repeated", true]),
-      decisionOf("broadcast", [verdict, "repeated", false]),
+      decisionOf("signed", [verdict, "only"]),
+      decisionOf("signed", [verdict, "repeated"]),
+      decisionOf("broadcast", [verdict, "repeated"]),
     ]).toEqual(DECISIONS[verdict.kind]);
-    for (const isNodeWell of BOOLEANS) {
-      const repeated = decisionOf("broadcast", [verdict, "repeated", isNodeWell]);
-      expect(decisionOf("broadcast", [verdict, "only", isNodeWell])).toBe(repeated);
-    }
+    expect(decisionOf("broadcast", [verdict, "only"])).toBe(DECISIONS[verdict.kind][2]);
   });
 
   it("that refuses the only send while an earlier wrapper may land queues the submission again", () => {
-    expect(decisionOf("signed", [KINDS.refused, "only", true], 1)).toBe(CLOSED);
-    expect(decisionOf("signed", [KINDS.refused, "repeated", true], 1)).toBe(ASIDE);
+    expect(decisionOf("signed", [KINDS.refused, "only"], 1)).toBe(CLOSED);
+    expect(decisionOf("signed", [KINDS.refused, "repeated"], 1)).toBe(ASIDE);
   });
 });
 

@@ -20,9 +20,10 @@ import type { Failure } from "../../model/submission/submission.js";
  *       and no earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
  *   L7  A node surely did not take the wrapper now and may do so later, or refused the only request with it while an earlier
  *       wrapper may still land: the submission is queued again, for a while.
- *   L8  Any other answer is unclear. While the node seems unwell, the same bytes go out again. Where the answer seems to
- *       concern this wrapper alone, the submission is set aside: queued again for a pause that grows, with the wrapper
- *       remembered as open. The next submission gets the nonce; without one, the same bytes come again.
+ *   L8  Any other answer is unclear. Where a node answers, if only to others, the answer concerns this wrapper: the submission is
+ *       set aside, which means queued again for a pause that grows, with the wrapper remembered as open. The next submission
+ *       gets the nonce; without one, the same bytes come again. Where no node answers, or where the nonce may not be free, the
+ *       same bytes go out again.
  *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
  *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
  *   L10 The wrapper cannot land or run where it stands, for one of the reasons of `Misplacement`. The submission is queued
@@ -70,8 +71,6 @@ export interface Evidence {
   /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper. */
   readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
   readonly answer?: SendAnswer;
-  /** The node seems to work: an unclear answer concerns this wrapper alone (`setAside.ts`). */
-  readonly isNodeWell?: boolean;
   /** The answer to a look-up of its present wrapper. */
   readonly presence?: Presence;
   /** Its present wrapper cannot land or run where it stands. */
@@ -100,9 +99,9 @@ const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
 
 /**
  * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low`, `occupied` and
- * `already known`, where the nonce is not free.
+ * `already known`, where the nonce is not free, and `ambiguous`, which is no answer.
  */
-const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "ambiguous", "not now"]);
+const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "not now"]);
 
 /** Decides the next move of a submission. Pure: the same evidence gives the same decision. */
 export function decide(evidence: Evidence): Decision {
@@ -118,11 +117,12 @@ export function decide(evidence: Evidence): Decision {
   return answer === undefined ? { move: "stay", clause: "L11" } : decideAnswer(evidence, answer);
 }
 
-function decideAnswer({ state, openWrappers, isNodeWell }: Evidence, answer: SendAnswer): Decision {
-  const { verdict, delivery } = answer;
+function decideAnswer({ state, openWrappers }: Evidence, { verdict, delivery }: SendAnswer): Decision {
   if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
-  const isOnlySend = delivery === "only" && state === "signed";
-  if (verdict.kind === "refused" && isOnlySend && openWrappers === 0) {
+  // A node has taken the wrapper before. Blocks show what becomes of it.
+  if (state === "broadcast") return { move: "stay", clause: "L11" };
+  const isOnly = delivery === "only";
+  if (verdict.kind === "refused" && isOnly && openWrappers === 0) {
     const { reason, values = {} } = verdict;
     return fail("L6", {
       reason,
@@ -130,15 +130,11 @@ function decideAnswer({ state, openWrappers, isNodeWell }: Evidence, answer: Sen
       values,
     });
   }
-  if (isOnlySend && (NOT_TAKEN.has(verdict.kind) || verdict.kind === "refused"))
-    return { move: "requeue", clause: "L7", isOpen: false };
-  if (state === "signed" && NOT_TAKEN.has(verdict.kind))
-    return { move: "requeue", clause: "L7", isOpen: true };
-  // Another node may have the wrapper that this node has no room for.
-  const isFull = verdict.kind === "not now" && state === "broadcast";
-  if (SET_ASIDE.has(verdict.kind) && isNodeWell === true && !isFull)
-    return { move: "requeue", clause: "L8", isOpen: true };
-  return state === "signed" ? { move: "resend", clause: "L8" } : { move: "stay", clause: "L11" };
+  if (NOT_TAKEN.has(verdict.kind) || (verdict.kind === "refused" && isOnly))
+    return { move: "requeue", clause: "L7", isOpen: !isOnly };
+  return SET_ASIDE.has(verdict.kind)
+    ? { move: "requeue", clause: "L8", isOpen: true }
+    : { move: "resend", clause: "L8" };
 }
 
 function decideQueued({ openWrappers, expiry }: Evidence): Decision {

@@ -15,7 +15,7 @@ import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";
 import { findLowestFreeNonce } from "../sign/placeInGaps.js";
 import type { SenderGaps } from "./senderGaps.js";
-import { type SetAsideProbe, setAsidePauseMs } from "./setAside.js";
+import { type SetAside, setAsidePauseMs } from "./setAside.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
 export class NotBroadcastError extends Error {
@@ -35,7 +35,7 @@ export function kindOf({ answer }: AnsweredBroadcast): SendVerdictKind {
 /** The memory of a lane from one exchange with the node to the next. */
 export interface BroadcastMemory {
   readonly senderGaps: SenderGaps;
-  readonly probe: SetAsideProbe;
+  readonly setAside: SetAside;
   readonly retryPace: Pick<RetryPace, "onSetAside">;
   /** The verdicts of the exchange directly before, if this one continues it. */
   readonly earlier: readonly SendVerdictKind[];
@@ -110,23 +110,23 @@ async function applyDecisions(
   held: HeldLane,
   notAccepted: readonly AnsweredBroadcast[],
   answered: readonly AnsweredBroadcast[],
-  { probe, retryPace, earlier }: BroadcastMemory,
+  { setAside, retryPace, earlier }: BroadcastMemory,
   context: WatchContext,
 ): Promise<ReadonlySet<string>> {
   const { store, log } = context;
   const verdicts = [...earlier, ...answered.map(kindOf)];
-  if (answered.some((one) => kindOf(one) === "accepted")) await wakeQueued(store, held, probe.onAccepted());
+  if (answered.some((one) => kindOf(one) === "accepted"))
+    await wakeQueued(store, held, setAside.onAccepted());
   if (notAccepted.length === 0) return new Set();
   const open = await openWrappersOf(notAccepted, store);
   const failed: FailedSubmission[] = [];
   const requeued = new Map<string, RequeueGroup>();
   const resend = new Set<string>();
-  const setAside: string[] = [];
+  const paused: string[] = [];
   for (const { submission, answer } of notAccepted) {
     const { id, state, signings } = submission;
     const { kind } = answer.verdict;
-    const isNodeWell = probe.isNodeWell(submission, verdicts);
-    const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer, isNodeWell });
+    const decision = decide({ state, openWrappers: open.get(id) ?? 0, answer });
     if (decision.move === "fail") failed.push({ id, ...decision.failure, condition: submission.wrapperHash });
     else if (decision.move === "resend") resend.add(id);
     else if (decision.move === "requeue") {
@@ -138,14 +138,13 @@ async function applyDecisions(
       requeued.set(`${afterMs} ${isOpen}`, group);
       group.submissions.push(submission);
       if (decision.clause !== "L8") continue;
-      probe.onSetAside(id);
       retryPace.onSetAside(id);
-      setAside.push(id);
+      paused.push(id);
     }
   }
   await failSubmissions(held, failed, context);
   for (const { submissions, ...pause } of requeued.values()) await requeue(held, submissions, pause, context);
-  probe.suspectNode(setAside, verdicts);
+  setAside.note(paused, verdicts);
   return resend;
 }
 
@@ -235,7 +234,7 @@ async function moveBreaker(
   breaker: AnswerBreaker,
   { headOfLine }: Pick<WatchContext, "headOfLine">,
 ): Promise<void> {
-  const find = (kind: SendVerdictKind, among = answered) => among.find((one) => kindOf(one) === kind);
+  const find = (kind: SendVerdictKind) => answered.find((one) => kindOf(one) === kind);
   const unusable = find("waiver unusable");
   if (unusable)
     return await breaker.fail(
@@ -245,11 +244,9 @@ async function moveBreaker(
   // Bytes that go out again behind a jam show nothing of it.
   if (find("accepted")) return headOfLine.jam ? undefined : await breaker.succeed();
   // Nodes that do not answer may be down for every lane. Only failures of this lane alone count against its key.
-  const silent = answered.every(({ answer }) => !answer.isAnswered)
-    ? answered.find((one) => kindOf(one) !== "not now")
-    : undefined;
+  const [silent] = answered.some(({ answer }) => answer.isAnswered) ? [] : answered;
   if (silent) return await breaker.noAnswer(whyOf(silent));
-  const refused = find("occupied", remaining) ?? find("disputed", remaining);
+  const refused = remaining.find((one) => kindOf(one) === "occupied");
   if (refused)
     await breaker.fail("counted", `the node does not take this waiver's wrappers: ${whyOf(refused)}`);
 }

@@ -6,12 +6,7 @@ import type { WatchContext } from "../context.js";
 import { createRetryPace, type Retries } from "../inbox/retryPace.js";
 import { type AnsweredBroadcast, applyAnswers, kindOf } from "./applyAnswers.js";
 import { createSenderGaps } from "./senderGaps.js";
-import { createSetAsideProbe } from "./setAside.js";
-
-export interface SendOptions {
-  /** Earlier wrappers have no clear answer, and these are to show whether the node is well. */
-  readonly isProbe?: boolean;
-}
+import { createSetAside } from "./setAside.js";
 
 /** Sends stored wrappers, and stores what the node's answers mean. */
 export interface Broadcaster {
@@ -22,7 +17,7 @@ export interface Broadcaster {
    * Retries at their end go in an exchange of their own, so that no other wrapper waits for the answers to retries.
    * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
    */
-  send(held: HeldLane, submissions: readonly InFlightSubmission[], options?: SendOptions): Promise<void>;
+  send(held: HeldLane, submissions: readonly InFlightSubmission[]): Promise<void>;
   /**
    * Sends everything that is signed once more, after a start, a takeover or a failure.
    * @param upTo the highest waiver nonce to send; all if undefined.
@@ -39,31 +34,28 @@ export interface Broadcaster {
 export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker): Broadcaster {
   const { store, chain, options } = context;
   const retryPace = createRetryPace();
-  const memory = { senderGaps: createSenderGaps(chain), probe: createSetAsideProbe(), retryPace };
+  const memory = { senderGaps: createSenderGaps(chain), setAside: createSetAside(), retryPace };
   const sendPart = async (
     held: HeldLane,
     submissions: readonly InFlightSubmission[],
-    { isProbe = false, earlier = [] }: SendPartOptions,
+    earlier: readonly SendVerdictKind[] = [],
   ): Promise<AnsweredBroadcast[]> => {
     if (submissions.length === 0) return [];
-    memory.probe.onSend();
     const answers = await chain.send(submissions);
     const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
       const answer = answers[i];
       return answer ? [{ submission, answer }] : [];
     });
-    if (isProbe) memory.probe.onProbed(answered.map(kindOf));
     await applyAnswers(held, answered, { ...memory, earlier }, breaker, context);
     return answered;
   };
-  const send: Broadcaster["send"] = async (held, submissions, options = {}) => {
-    const retriesFrom = options.isProbe ? submissions.length : firstOfRetries(submissions, retryPace);
+  const send: Broadcaster["send"] = async (held, submissions) => {
+    const retriesFrom = firstOfRetries(submissions, retryPace);
     const retries = submissions.slice(retriesFrom);
-    const others = await sendPart(held, submissions.slice(0, retriesFrom), options);
+    const others = await sendPart(held, submissions.slice(0, retriesFrom));
     if (retries.length === 0) return;
-    const earlier = others.map(kindOf);
     const begunAt = performance.now();
-    const answered = await sendPart(held, retries, { ...options, earlier });
+    const answered = await sendPart(held, retries, others.map(kindOf));
     const accepted = answered.filter((one) => kindOf(one) === "accepted");
     retryPace.onExchange({
       ids: retries.map(({ id }) => id),
@@ -101,11 +93,6 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
 const HELD: ReadonlySet<SendVerdictKind> = new Set(["occupied", "nonce too low"]);
 /** Answers of nodes that say nothing of the wrapper. */
 const SILENT: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "not now"]);
-
-interface SendPartOptions extends SendOptions {
-  /** The verdicts of the exchange directly before. */
-  readonly earlier?: readonly SendVerdictKind[];
-}
 
 /**
  * The place from which on all senders have retries. It is the end if such a sender also has a wrapper before it, since a

@@ -73,22 +73,6 @@ function submissionOf(row: UnfinishedRow): UnfinishedSubmission {
   };
 }
 
-/** True if a submission that was never signed is ready in the lane, of an API key that has nothing signed there. */
-export async function hasReadyOfOtherKey(
-  { pool }: Store,
-  lane: Pick<HeldLane, "chain" | "waiver">,
-): Promise<boolean> {
-  const { rows } = await pool.query(
-    `select from unfinished q
-     where q.chain = $1 and q.waiver = $2 and q.state = 'queued' and q.signings = 0 and not q.is_waiting
-       and not exists (select from unfinished s where s.chain = $1 and s.waiver = $2 and s.state = 'signed'
-                       and s.key_id = q.key_id)
-     limit 1`,
-    [lane.chain, toBuffer(lane.waiver)],
-  );
-  return rows.length > 0;
-}
-
 /**
  * True while the lane has a submission that is queued, signed or broadcast. With `reorgsMayCome`, also while it has one in a block
  * that is not final: a submission moves between the two, so one statement asks for both.
