@@ -239,7 +239,7 @@ async function runSteps(
         const taken = await step(state, held, context);
         ({ state, restMs, isEmpty } = taken);
         if (taken.hasInFlight || context.nonceProofs.isSearching) watch.follow();
-        await waits.note(held.lane, taken.wait);
+        await waits.note(held.lane, watch.wait ?? taken.wait);
       }
       failures = 0;
     } catch (error) {

@@ -55,26 +55,25 @@ describe("the check of a lane's final blocks", () => {
     );
     const held = { chain: 1, waiver: bytes(20, 1), owner: "", epoch: 1n };
     for (; second < seconds; second++) await check.run(held);
-    return said;
+    return { said, wait: check.wait };
   }
 
-  it("takes a node that ends below them for one that lags, for hours, and says so once", async () => {
-    expect(await runFor(7_200, () => undefined)).toEqual([
-      "warn at 10: the node lacks final blocks of the lane, which waits until it has them",
-    ]);
-  });
-
-  it("says when the node has caught up", async () => {
-    expect(await runFor(60, (_, second) => (second < 30 ? undefined : recorded.blockHash))).toEqual([
-      "warn at 10: the node lacks final blocks of the lane, which waits until it has them",
-      "info at 30: the node has the lane's final blocks again",
-    ]);
+  it("takes a node that ends below them for one that lags, for hours, and names the wait until it has caught up", async () => {
+    const lagging = await runFor(7_200, () => undefined);
+    expect(lagging.said).toEqual([]);
+    expect(lagging.wait).toEqual({
+      cause: "lag",
+      sentence:
+        "the nodes lack final blocks of the lane: the waiver's next nonce is 5, and final block 100 had its nonce 7",
+    });
+    expect((await runFor(1, () => undefined)).wait).toBeUndefined();
+    const kept = await runFor(60, (_, second) => (second < 30 ? undefined : recorded.blockHash));
+    expect(kept).toEqual({ said: [], wait: undefined });
   });
 
   it("stops the lane only once other blocks are as deep as a reorg can be, and stay for a while", async () => {
     const other = (height: bigint, second: number) => (height <= 100 + second / 10 ? OTHER : undefined);
-    const said = await runFor(50, other);
-    expect(said.filter((line) => !line.startsWith("warn"))).toEqual([
+    expect((await runFor(50, other)).said).toEqual([
       "error at 30: the chain seems to have lost final blocks",
       "stopped",
       "fatal at 45: the lane stops: the chain has lost final blocks",

@@ -1,4 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import { LANE_WAITS, type LaneWait } from "../../model/submission/waitCauses.js";
 import {
   type FinalInclusion,
   findLastFinalInclusion,
@@ -40,9 +41,6 @@ export function judgeFinality({
 
 /** A node must show the loss for at least this long before the lane stops. */
 export const CONFIRM_LOSS_MS = 15_000;
-/** A lag that lasts longer is told. */
-const TOLD_LAG_MS = 10_000;
-
 /**
  * Compares the last final blocks of all these lanes with the chain's nonces: one query, and one call for each lane.
  * @returns the lanes whose next nonce is not above that of their last final block. A {@link LostBlocksCheck} finds out why.
@@ -72,6 +70,8 @@ export interface LostBlocksCheck {
   run(held: HeldLane): Promise<void>;
   /** Takes note that the chain has the lane's final blocks. */
   keep(): void;
+  /** Undefined unless the lane waits for a node that lags. */
+  readonly wait: LaneWait | undefined;
 }
 
 type LostBlocksContext = Pick<WatchContext, "store" | "chain" | "log" | "onLaneStopped"> & {
@@ -85,16 +85,19 @@ export function createLostBlocksCheck(
 ): LostBlocksCheck {
   const { store, log, onLaneStopped } = context;
   let lostSince: number | undefined;
-  let lagsSince: number | undefined;
-  let isLagTold = false;
+  /** Once is no wait: another node may answer the next time, behind one address. */
+  let lags = 0;
+  let wait: LaneWait | undefined;
   const keep = () => {
-    if (isLagTold) log.info("the node has the lane's final blocks again");
     lostSince = undefined;
-    lagsSince = undefined;
-    isLagTold = false;
+    lags = 0;
+    wait = undefined;
   };
   return {
     keep,
+    get wait() {
+      return wait;
+    },
     async run(held) {
       const view = await viewOf(held, context);
       if (view === undefined) return;
@@ -102,10 +105,8 @@ export function createLostBlocksCheck(
       if (judgement === "kept") return keep();
       const seen = sentenceOf(view);
       if (judgement === "lag") {
-        lagsSince ??= now();
-        if (isLagTold || now() - lagsSince < TOLD_LAG_MS) return;
-        isLagTold = true;
-        log.warn({ seen }, "the node lacks final blocks of the lane, which waits until it has them");
+        lags++;
+        if (lags > 1) wait = { cause: "lag", sentence: `${LANE_WAITS.lag}: ${seen}` };
         return;
       }
       if (lostSince === undefined) log.error({ seen }, "the chain seems to have lost final blocks");

@@ -1,5 +1,6 @@
 import { INTERVALS_WHEN_IDLE } from "../../chain/heads/blockWatch.js";
 import { patienceClock } from "../../model/patience.js";
+import type { LaneWait } from "../../model/submission/waitCauses.js";
 import { LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Lease } from "../../store/lanes/lease.js";
@@ -62,6 +63,11 @@ export class LaneWatch {
       this.#doubts.start();
       return againMs;
     }, budget);
+  }
+
+  /** Undefined unless the lane waits for nodes that lag. */
+  get wait(): LaneWait | undefined {
+    return this.#lostBlocks.wait;
   }
 
   /** Begins to follow the chain, because the lane may have sent something. */

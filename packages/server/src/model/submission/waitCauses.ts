@@ -6,6 +6,7 @@ export const LANE_WAITS = {
   head: "blocks leave out the wrapper with the waiver's next nonce",
   jam: "no node gives up a wrapper that blocks leave out: restart the pools, or run `gas-waiver lanes cancel`",
   block: "the chain makes no blocks",
+  lag: "the nodes lack final blocks of the lane",
   nodes: "no node answers the lane's wrappers clearly",
   custody: "the custody does not sign",
   policy: "the policies permit the waiver nothing",
