@@ -22,8 +22,6 @@ export function installGlobals(): void {
   replaceNetwork();
   countReading();
   syncBuiltinESMExports();
-  // For uuidOfProcess.mjs, which Node's loader puts between the service and the package.
-  Object.assign(globalThis, { [Symbol.for("simulation: current process")]: currentOwner });
 }
 
 function replaceTimers(): void {

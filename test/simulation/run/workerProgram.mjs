@@ -1,9 +1,7 @@
 // A process that runs worlds for `npm run simulate`: each message brings a plan, and each answer a result.
-import { register } from "node:module";
 import { pathToFileURL } from "node:url";
 
 process.setSourceMapsEnabled(true);
-register(new URL("./uuidHook.mjs", import.meta.url));
 const [program, server, name] = process.argv.slice(2);
 const { openWorker } = await import(pathToFileURL(program).href);
 const worker = await openWorker(JSON.parse(server), name);
