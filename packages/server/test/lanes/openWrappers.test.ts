@@ -42,7 +42,7 @@ describe("the search for what became of open wrappers", () => {
   };
   const doubtsWith = (find: NonceProofs["find"]) =>
     createDoubts({
-      ...{ store, chain, log: silent, nonceProofs: { find }, options: { reorgDepth: 0 } },
+      ...{ store, chain, log: silent, nonceProofs: { find, unproven: () => [] }, options: { reorgDepth: 0 } },
       firstSeen: createFirstSeen(() => nowMs),
       results: { publish: () => {} },
     } as unknown as WatchContext);

@@ -531,6 +531,7 @@ export class LaneModel {
       else if (event.kind === "poll") {
         if (!isStopped) await lostBlocks.run(held);
         await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");
+        while ((await context.nonceProofs.search()) === "more");
         // Each kind of doubt has its turn.
         for (let looks = 0; looks < 3; looks++) await watcher.doubts.look(held);
       } else if (event.kind === "sweep") {

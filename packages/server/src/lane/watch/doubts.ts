@@ -1,4 +1,4 @@
-import { bytesEqual } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import {
@@ -37,6 +37,8 @@ const PAGE = RECEIPT_BATCH;
 const PAGES_AT_ONCE = 10;
 /** Open wrappers of one page. */
 const OPEN_PAGE = 50;
+/** The most unproven nonces that one line of the log names. */
+const NAMED_NONCES = 10;
 /** The rest after a look. It doubles with each round that finds nothing new. */
 const MIN_REST_MS = 200;
 const MAX_REST_MS = 2_000;
@@ -81,21 +83,17 @@ export function createDoubts(context: WatchContext): Doubts {
     return found !== "rest";
   };
   const kinds = [search, lookAtPassed, lookAtOpen];
+  const nameUnproven = createUnprovenLog(context);
   return {
     async follow(held, waiverNonce) {
       const known = next < waiverNonce ? next : waiverNonce;
       next = waiverNonce;
-      let isClear = true;
-      for (let below = waiverNonce, pages = 0; pages < PAGES_AT_ONCE; pages++) {
-        const page = await findInFlight(store, held, { below, from: known, first: "highest", limit: PAGE });
-        isClear = (await reconcile(held, page, context)) && isClear;
-        below = page.at(-1)?.waiverNonce ?? known;
-        if (page.length < PAGE) break;
-      }
+      const isClear = await reconcileNewest(held, { from: known, below: waiverNonce }, context);
       if (!isClear) restMs = MIN_REST_MS;
       return !isClear;
     },
     async look(held) {
+      nameUnproven();
       for (let tried = 0; tried < kinds.length; tried++) {
         const kind = kinds.shift();
         if (kind === undefined) break;
@@ -104,6 +102,46 @@ export function createDoubts(context: WatchContext): Doubts {
       }
       return undefined;
     },
+  };
+}
+
+/**
+ * Reconciles what is in flight in a range of waiver nonces, the newest first, up to some pages.
+ * @returns whether all have receipts.
+ */
+async function reconcileNewest(
+  held: HeldLane,
+  { from, below }: { readonly from: bigint; readonly below: bigint },
+  context: WatchContext,
+): Promise<boolean> {
+  let isClear = true;
+  let end = below;
+  for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
+    const range = { from, below: end, first: "highest", limit: PAGE } as const;
+    const page = await findInFlight(context.store, held, range);
+    isClear = (await reconcile(held, page, context)) && isClear;
+    end = page.at(-1)?.waiverNonce ?? from;
+    if (page.length < PAGE) break;
+  }
+  return isClear;
+}
+
+/** @returns a function that logs when nonces begin to be unproven, and when none is any more. */
+function createUnprovenLog({ nonceProofs, log }: Pick<WatchContext, "nonceProofs" | "log">) {
+  let isTold = false;
+  return (): void => {
+    const unproven = nonceProofs.unproven();
+    if (unproven.length > 0 === isTold) return;
+    isTold = !isTold;
+    const nonces = unproven
+      .slice(0, NAMED_NONCES)
+      .map(({ account, nonce }) => `${bytesToHex(account)} ${nonce}`);
+    if (isTold)
+      log.warn(
+        { count: unproven.length, nonces },
+        "unprovable: no block that a node shows tells who used these nonces; their submissions wait, and no others",
+      );
+    else log.info("blocks tell who used the nonces that were unprovable");
   };
 }
 
