@@ -36,15 +36,15 @@ export function unproven(
   const { reason = "no reason", message = "" } = failure;
   if (reason === "NOT_BROADCAST" && age + SLACK_MS < sources.maxQueueMs)
     return { law: "S3", why: `failed for its age after ${Math.round(age)} ms: ${message}` };
-  if (delivered.length > 0) {
-    const open = delivered.filter(({ waiver, nonce }) => chain.nonceOf(waiver) <= nonce).length;
-    if (open === 0 && reason === "NOT_BROADCAST") return undefined;
-    const why = `failed (${reason}: ${message}) although ${delivered.length} wrapper(s) were sent, ${open} of them under unused nonces`;
-    return { law: "S1", why };
-  }
+  const open = delivered.filter(({ waiver, nonce }) => chain.nonceOf(waiver) <= nonce).length;
+  if (open > 0)
+    return {
+      law: "S1",
+      why: `failed (${reason}: ${message}) although ${delivered.length} wrapper(s) were sent, ${open} of them under unused nonces`,
+    };
   if (reason === "NOT_BROADCAST") return undefined;
   if (reason === "NONCE_GAP") return unprovenGap(submission, age, sources);
-  return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it was ever sent` };
+  return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it may still land` };
 }
 
 /** The sender's nonce belongs to another transaction. */
