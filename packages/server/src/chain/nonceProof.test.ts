@@ -44,6 +44,7 @@ function proofsOver(
   const chain = createNodeClient({
     read,
     send: async () => [],
+    readFromEach: async () => [],
     sendToEach: async () => [],
     health: () => [],
   });

@@ -4,7 +4,7 @@ import { RefusedByNode } from "../support/modelChain.js";
 import { approvalOf, changePolicy, REGISTRY, targets, withRegistry } from "../support/policies.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
-import { APPROVE, hashOf, innerOf } from "../support/user.js";
+import { APPROVE, hashOf, innerOf, userAddress } from "../support/user.js";
 
 const services = testServices({ patience: { speed: 10 } });
 const INCLUDED = { query: "?wait=included" };
@@ -70,4 +70,27 @@ describe("a node that does not tell one method", () => {
       expect((await service.submit([approvalOf(1)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
     },
   );
+});
+
+describe("a node that tells a nonce of a sender as used", () => {
+  it("fails no submission of that sender which another node would take", async () => {
+    const { service, first } = await onTwoNodes();
+    let asked = 0;
+    first.answers.eth_getTransactionCount = ([address], answer) => {
+      if (address !== userAddress(1)) return answer();
+      asked++;
+      return "0x7";
+    };
+    const line = service.submit([innerOf(1)], INCLUDED);
+    await first.until(() => asked >= 3);
+    expect((await service.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    delete first.answers.eth_getTransactionCount;
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("above all that there can be, has not told it", async () => {
+    const { service, first } = await onTwoNodes();
+    first.answers.eth_getTransactionCount = () => `0x${"ab".repeat(32)}`;
+    expect((await service.submit([innerOf(1)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+  });
 });

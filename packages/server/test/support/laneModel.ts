@@ -320,6 +320,7 @@ export class LaneModel {
     const chain = createNodeClient({
       read,
       send,
+      readFromEach: async (call) => read([call]),
       sendToEach: async (call) => send([call]),
       health: () => [],
     });

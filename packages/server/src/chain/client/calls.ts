@@ -7,6 +7,7 @@ import {
   bytes,
   headOf,
   logsOf,
+  nonceOf,
   orNull,
   quantity,
   receiptOf,
@@ -48,7 +49,7 @@ export const chainIdCall = (): RpcCall => ({ method: "eth_chainId", params: [], 
 export const nonceCallAt = (address: Uint8Array | string, block: BlockTag): RpcCall => ({
   method: "eth_getTransactionCount",
   params: [typeof address === "string" ? address : bytesToHex(address), parameterOf(block)],
-  isTold: reads(quantity),
+  isTold: reads(nonceOf),
 });
 
 /** Asks for the next nonce of an address after the latest block. */

@@ -141,6 +141,16 @@ export function quantity(value: unknown): bigint {
   return BigInt(value);
 }
 
+/** EIP-2681: the next nonce of an account is never above this one. */
+const MAX_NONCE = 2n ** 64n - 1n;
+
+/** @throws RpcUnavailableError if the answer is not a nonce. */
+export function nonceOf(value: unknown): bigint {
+  const nonce = quantity(value);
+  if (nonce > MAX_NONCE) throw malformed("a nonce", value);
+  return nonce;
+}
+
 /** @throws RpcUnavailableError if the answer is not a hash of 32 bytes. */
 export function hash32(value: unknown): Uint8Array {
   if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) throw malformed("a hash", value);

@@ -16,6 +16,7 @@ function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
   const chain = createNodeClient({
     read: ask,
     send: async () => [],
+    readFromEach: async () => [],
     sendToEach: async () => [],
     health: () => [],
   });

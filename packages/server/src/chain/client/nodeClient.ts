@@ -29,6 +29,7 @@ import {
   type ChainHead,
   hash32,
   headOf,
+  nonceOf,
   orNull,
   quantity,
   readEach,
@@ -78,6 +79,11 @@ export interface NodeClient {
    * such as one on a provider's list. Rejects if no nonce is told.
    */
   nonces(addresses: readonly Uint8Array[]): Promise<(bigint | undefined)[]>;
+  /**
+   * Reads the next nonce of an address from each of the nodes, for a decision that no single one may bring about.
+   * @returns what those say that tell it; never rejects.
+   */
+  nonceByEach(address: Uint8Array): Promise<bigint[]>;
   /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
   accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
   /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
@@ -129,11 +135,16 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     async noncesAt(address, numbers) {
       const outcomes = await read(numbers.map((number) => nonceCallAt(address, number)));
-      return readEach(outcomes, (outcome) => orNull(quantity)(unlessRefused(outcome))).map(unlessUnclear);
+      return readEach(outcomes, (outcome) => orNull(nonceOf)(unlessRefused(outcome))).map(unlessUnclear);
     },
     async nonces(addresses) {
       const outcomes = await read(addresses.map(nonceCall));
-      return readEach(outcomes, (outcome) => quantity(resultOf(outcome))).map(unlessUnclear);
+      return readEach(outcomes, (outcome) => nonceOf(resultOf(outcome))).map(unlessUnclear);
+    },
+    async nonceByEach(address) {
+      const call = nonceCall(address);
+      const told = (await rpc.readFromEach(call)).filter((outcome) => call.isTold?.(outcome));
+      return told.map((outcome) => nonceOf(resultOf(outcome)));
     },
     async accounts(addresses) {
       const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);

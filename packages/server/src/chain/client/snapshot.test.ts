@@ -33,7 +33,13 @@ function readerOver(answer: (calls: readonly RpcCall[]) => RpcOutcome[]) {
     return answer(calls);
   };
   const snapshot = createSnapshotReader(
-    { read, send: async () => [], sendToEach: async () => [], health: () => [] },
+    {
+      read,
+      send: async () => [],
+      readFromEach: async () => [],
+      sendToEach: async () => [],
+      health: () => [],
+    },
     () => now,
   );
   const receipts = async (...hashes: Uint8Array[]) => (await snapshot([waiver], hashes)).receipts;

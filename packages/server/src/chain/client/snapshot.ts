@@ -10,7 +10,7 @@ import {
   resultOf,
 } from "../rpc/rpc.js";
 import { nonceCall, receiptCall, transactionCall } from "./calls.js";
-import { type InclusionReceipt, quantity, receiptOf, type Unclear } from "./nodeAnswers.js";
+import { type InclusionReceipt, nonceOf, receiptOf, type Unclear } from "./nodeAnswers.js";
 
 /**
  * A receipt; undefined for a transaction that is in no block; `unclear` if the node does not tell, because it still makes its
@@ -122,7 +122,7 @@ async function readAround(
   // One of them rejects then.
   if (!outcomes.some((outcome) => "result" in outcome)) outcomes.forEach(resultOf);
   const nonces = outcomes
-    .map((outcome) => readIn(outcome, quantity))
+    .map((outcome) => readIn(outcome, nonceOf))
     .map((nonce) => (nonce === "unclear" ? undefined : nonce));
   return {
     nonces: nonces.slice(0, addresses.length),

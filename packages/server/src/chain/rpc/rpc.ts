@@ -29,6 +29,8 @@ export interface Rpc {
    * caller must find out whether it arrived. The same call may go in several requests, which its outcome counts.
    */
   send(calls: readonly RpcCall[]): Promise<SendOutcome[]>;
+  /** Calls each of the nodes that may be asked, and returns the outcome at each. For calls that change nothing. */
+  readFromEach(call: RpcCall): Promise<RpcOutcome[]>;
   /** Sends one call to every node, and returns the outcome at each, in their order. */
   sendToEach(call: RpcCall): Promise<SendOutcome[]>;
   /** Tells of each node whether it answered its last request. */
@@ -96,16 +98,19 @@ export function createRpc(options: RpcOptions): Rpc {
       }
       return pending.map((call) => ({ ...outcomeOf(call), requests: call.requests }));
     },
-    sendToEach: (call) =>
-      Promise.all(
-        endpoints.map(async (endpoint) => {
-          const pending = pendingCall(call, 0, true);
-          await endpoint.ask([pending]);
-          return { ...outcomeOf(pending), requests: pending.requests };
-        }),
-      ),
+    readFromEach: (call) => askEach(usableInOrder([call]), call, false),
+    sendToEach: (call) => askEach(endpoints, call, true),
     health: () => endpoints.map(({ poster, isHealthy }) => ({ url: poster.url, healthy: isHealthy })),
   };
+}
+
+function askEach(endpoints: readonly Endpoint[], call: RpcCall, isSend: boolean): Promise<SendOutcome[]> {
+  const asked = endpoints.map(async (endpoint) => {
+    const pending = pendingCall(call, 0, isSend);
+    await endpoint.ask([pending]);
+    return { ...outcomeOf(pending), requests: pending.requests };
+  });
+  return Promise.all(asked);
 }
 
 function pendingCall({ method, params }: RpcCall, id: number, isSend: boolean): PendingCall {

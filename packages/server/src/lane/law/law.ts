@@ -39,7 +39,7 @@ import type { Failure } from "../../model/submission/submission.js";
 export type Expiry =
   /** The sender's earlier nonce did not come in time, and no lane has it (D20). */
   | { readonly kind: "nonce gap"; readonly failure: Failure }
-  /** The sender's nonce is past by a node's word, and the InnerTx has no receipt; `next` is the chain's. */
+  /** The sender's nonce is past by the word of each node that tells it, and the InnerTx has no receipt; `next` is the chain's. */
   | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
 
 /** The reasons for which a wrapper cannot land or run where it stands. */

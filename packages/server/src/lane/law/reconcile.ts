@@ -122,12 +122,18 @@ async function evidenceOf(
   held: HeldLane,
   { candidate, outcome }: CandidateOutcome,
   openWrappers: number,
-  { nonceProofs }: ReconcileContext,
+  { chain, nonceProofs }: ReconcileContext,
 ): Promise<Evidence> {
   const { signings, sender, senderNonce, innerHash, waiverNonce, wrapperHash, sinceBlock } = candidate;
   const state = waiverNonce === undefined ? "queued" : "broadcast";
-  if (outcome.kind === "nonceUsed" && signings === 0)
-    return { state, openWrappers, expiry: { kind: "nonce past", senderNonce, next: outcome.next } };
+  if (outcome.kind === "nonceUsed" && signings === 0) {
+    // It was never sent, so no block has to show who used its nonce. But one node alone may be wrong.
+    const told = await chain.nonceByEach(sender);
+    const isPast = told.every((next) => senderNonce < next);
+    return isPast
+      ? { state, openWrappers, expiry: { kind: "nonce past", senderNonce, next: outcome.next } }
+      : { state, openWrappers };
+  }
   if (outcome.kind === "nonceUsed") {
     const senderNonceUse = await nonceProofs.find({ account: sender, nonce: senderNonce, sinceBlock });
     if (senderNonceUse) return { state, openWrappers, senderNonceUse: withOwner(senderNonceUse, innerHash) };
