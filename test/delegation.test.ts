@@ -14,12 +14,16 @@ const ended = new AbortController();
 let devnet: Devnet;
 let rpc: RpcCall;
 let proofs: NonceProofs;
+/** In ms. */
+let time = 0;
+/** Longer than the pauses of a search, and shorter than a search is remembered. */
+const PAUSE_MS = 31_000;
 beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const { url } = await devnet.listen({ port: 0 });
   rpc = rpcOf(url);
   const chain = createNodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs: 5_000, signal: ended.signal }));
-  proofs = createNonceProofs({ chain, reorgDepth: 1 });
+  proofs = createNonceProofs({ chain, reorgDepth: 1, now: () => time, searchAfterMs: 0 });
 });
 afterAll(async () => {
   ended.abort();
@@ -60,7 +64,11 @@ interface Authorized {
 
 /** The use of an account's nonce: `kind transaction`, as the final blocks show it. */
 async function useOf(i: number, nonce: bigint): Promise<string | undefined> {
-  const use = await proofs.find({ account: hexToBytes(signer(i).address), nonce });
+  const wanted = { account: hexToBytes(signer(i).address), nonce };
+  await proofs.find(wanted);
+  time += PAUSE_MS;
+  while ((await proofs.search()) !== "rest");
+  const use = await proofs.find(wanted);
   return use && `${use.by} ${bytesToHex(use.transaction.hash)}`;
 }
 

@@ -1,6 +1,6 @@
 import { define } from "../define.js";
 import { ERROR_SCHEMA, parseErrorBody } from "./errorBody.js";
-import { INCLUDED_SAMPLE, REFUSED_SAMPLE } from "./samples.js";
+import { INCLUDED_SAMPLE, REFUSED_SAMPLE, WAITING_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, objectSchema, type Schema } from "./schema.js";
 import { type Members, readShape, type TypeOf } from "./shape.js";
 import {
@@ -92,7 +92,7 @@ export default /* @__PURE__ */ defineNamedSchemas(() => ({
   RefusedRecord: { schema: REFUSED_RECORD_SCHEMA, examples: [REFUSED_SAMPLE], read: parseRefusedRecord },
   AnySubmissionRecord: {
     schema: ANY_SUBMISSION_RECORD_SCHEMA,
-    examples: [INCLUDED_SAMPLE, REFUSED_SAMPLE],
+    examples: [INCLUDED_SAMPLE, REFUSED_SAMPLE, WAITING_SAMPLE],
     read: parseAnySubmissionRecord,
   },
 }));

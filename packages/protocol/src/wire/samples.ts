@@ -45,6 +45,11 @@ export const QUEUED_SAMPLE = /* @__PURE__ */ define(() => ({
   acceptedAt: "2026-05-18T09:30:00.000Z",
 }));
 
+export const WAITING_SAMPLE = /* @__PURE__ */ define(() => ({
+  ...QUEUED_SAMPLE,
+  waitsFor: "no node has taken its wrapper; it is tried again after a pause",
+}));
+
 export const INCLUDED_SAMPLE = /* @__PURE__ */ define(() => ({
   ...QUEUED_SAMPLE,
   state: "included",

@@ -1,6 +1,6 @@
 import { define } from "../define.js";
 import { ERROR_SCHEMA, parseErrorBody } from "./errorBody.js";
-import { FAILED_SAMPLE, INCLUDED_SAMPLE, QUEUED_SAMPLE } from "./samples.js";
+import { FAILED_SAMPLE, INCLUDED_SAMPLE, QUEUED_SAMPLE, WAITING_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, objectSchema } from "./schema.js";
 import { type Members, readShape, type TypeOf } from "./shape.js";
 
@@ -116,7 +116,7 @@ export const SUBMISSION_RECORD_SCHEMA = /* @__PURE__ */ define(() =>
 export default /* @__PURE__ */ defineNamedSchemas(() => ({
   SubmissionRecord: {
     schema: SUBMISSION_RECORD_SCHEMA,
-    examples: [INCLUDED_SAMPLE, FAILED_SAMPLE, QUEUED_SAMPLE],
+    examples: [INCLUDED_SAMPLE, FAILED_SAMPLE, QUEUED_SAMPLE, WAITING_SAMPLE],
     read: parseSubmissionRecord,
   },
 }));

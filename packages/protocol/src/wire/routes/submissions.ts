@@ -1,7 +1,7 @@
 import { define } from "../../define.js";
 import { describeValue } from "../../describeValue.js";
 import { ProtocolError } from "../../protocolError.js";
-import { FAILED_SAMPLE, INCLUDED_SAMPLE } from "../samples.js";
+import { FAILED_SAMPLE, INCLUDED_SAMPLE, WAITING_SAMPLE } from "../samples.js";
 import { objectSchema, schemaOf } from "../schema.js";
 import { fits, type Members, type TypeOf } from "../shape.js";
 import {
@@ -243,7 +243,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
     SubmissionPage: {
       schema: SUBMISSION_PAGE_SCHEMA,
       examples: [
-        { submissions: [INCLUDED_SAMPLE, FAILED_SAMPLE], next: "AZ47HH1SfE6aO18MLY5qcQ" },
+        { submissions: [INCLUDED_SAMPLE, FAILED_SAMPLE, WAITING_SAMPLE], next: "AZ47HH1SfE6aO18MLY5qcQ" },
         { submissions: [] },
       ],
       read: parseSubmissionPage,

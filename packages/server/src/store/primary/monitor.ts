@@ -90,9 +90,9 @@ export class StoreMonitor {
 
   /** Records a trouble that a query met. @returns the trouble to name: a known one explains a silent database. */
   report(trouble: StoreTrouble, error: Error): StoreTrouble {
-    // A database that waits for its standby looks silent to a query.
-    if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind) && trouble.kind === "silent")
-      return this.#trouble;
+    // A database that waits for its standby looks silent to a query, and keeps all connections in use.
+    const isEffect = trouble.kind === "silent" || trouble.kind === "busy";
+    if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind) && isEffect) return this.#trouble;
     const isNew = trouble.kind !== this.#trouble?.kind;
     this.#begin(trouble, error.message);
     if (isNew && trouble.kind === "readOnly") this.#options.onReadOnly();
