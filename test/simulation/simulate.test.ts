@@ -62,24 +62,17 @@ describe("a world", () => {
   });
 });
 
-/** The violations that no law knows: the simulation itself, or the service's process, has failed. */
-const FAILURES = ["harness", "crash"];
-
 describe("npm run simulate", () => {
-  it("runs 60 worlds, and goes on where it was stopped", { timeout: 900_000 }, () => {
+  it("finds no broken law in 60 worlds, and goes on where it was stopped", { timeout: 900_000 }, () => {
     const folder = freshFolder();
     const [state, json] = [join(folder, "state.jsonl"), join(folder, "outcomes.json")];
-    const first = simulate("--runs", "50", "--state", state);
-    expect([0, 1]).toContain(first.status);
+    simulate("--runs", "50", "--state", state);
     const { status, stdout } = simulate("--runs", "60", "--state", state, "--json", json);
-    expect([0, 1]).toContain(status);
     expect(stdout).toContain("60 worlds");
     const outcomes = JSON.parse(readFileSync(json, "utf8")) as WorldOutcome[];
     expect(outcomes.map(({ seed }) => seed)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
-    const failures = outcomes.flatMap(({ violations }) =>
-      violations.filter(({ law }) => FAILURES.includes(law)),
-    );
-    expect(failures).toEqual([]);
+    expect(outcomes.filter(({ violations }) => violations.length > 0)).toEqual([]);
+    expect(status).toBe(0);
   });
 
   it("refuses a wrong usage", () => {
