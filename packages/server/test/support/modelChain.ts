@@ -334,9 +334,11 @@ export class ModelChain {
     return { blockNumber: quantity(height), blockHash, gasUsed: quantity(21_000), status: "0x1" };
   }
 
-  #receiptBy(hash: Hex, head: number): Receipt | null {
+  #receiptBy(hash: Hex, head: number): (Receipt & { readonly transactionHash: Hex }) | null {
     const receipt = this.#receipts.get(hash) ?? this.#receiptOfOther(hash);
-    return receipt === null || Number(receipt.blockNumber) > head ? null : receipt;
+    return receipt === null || Number(receipt.blockNumber) > head
+      ? null
+      : { ...receipt, transactionHash: hash };
   }
 
   #block(number: number, withTransactions: boolean, head: number): object | null {

@@ -27,14 +27,14 @@ export function toQuantity(value: bigint): Hex {
 export const blockCall = (block: BlockTag): RpcCall => ({
   method: "eth_getBlockByNumber",
   params: [parameterOf(block), false],
-  isTold: reads(block === "latest" ? placeOf : orNull(placeOf)),
+  isTold: reads(block === "latest" ? placeOf : orNull((answer) => placeOf(answer, heightOf(block)))),
 });
 
 /** Asks for a block with its whole transactions. */
 export const fullBlockCall = (block: BlockTag): RpcCall => ({
   method: "eth_getBlockByNumber",
   params: [parameterOf(block), true],
-  isTold: reads(blockOf),
+  isTold: reads((answer) => blockOf(answer, heightOf(block))),
 });
 
 export const blockNumberCall = (): RpcCall => ({
@@ -70,7 +70,7 @@ export const transactionCall = (hash: Uint8Array): RpcCall => ({
 export const receiptCall = (hash: Uint8Array): RpcCall => ({
   method: "eth_getTransactionReceipt",
   params: [bytesToHex(hash)],
-  isTold: reads(receiptOf),
+  isTold: reads((answer) => receiptOf(answer, hash)),
 });
 
 /** Asks for the logs that a filter lets through. */
@@ -101,7 +101,10 @@ function isFailedRun(answer: RpcOutcome): boolean {
 }
 
 /** The members of a block that the service needs, with or without its transactions. */
-const placeOf = (block: unknown) => [headOf(block), blockHashOf(block)];
+const placeOf = (block: unknown, height?: bigint) => [headOf(block), blockHashOf(block, height)];
+
+/** Undefined for the name of a block, whose height nobody knows before. */
+const heightOf = (block: BlockTag) => (typeof block === "bigint" ? block : undefined);
 
 function parameterOf(block: BlockTag): string {
   return typeof block === "bigint" ? toQuantity(block) : block;

@@ -44,12 +44,12 @@ export type Unclear = "unclear";
  */
 export function readEach<T>(
   outcomes: readonly RpcOutcome[],
-  read: (outcome: RpcOutcome) => T,
+  read: (outcome: RpcOutcome, place: number) => T,
 ): (T | Unclear)[] {
   const failures: unknown[] = [];
-  const values = outcomes.map((outcome) => {
+  const values = outcomes.map((outcome, place) => {
     try {
-      return read(outcome);
+      return read(outcome, place);
     } catch (error) {
       failures.push(error);
       return "unclear" as const;
@@ -63,10 +63,11 @@ export function unlessUnclear<T>(value: T | Unclear): T | undefined {
   return value === "unclear" ? undefined : value;
 }
 
-/** @throws RpcUnavailableError if the answer is neither a receipt nor null. */
-export function receiptOf(value: unknown): InclusionReceipt | undefined {
+/** @throws RpcUnavailableError if the answer is neither the receipt of the transaction with this hash nor null. */
+export function receiptOf(value: unknown, hash: Uint8Array): InclusionReceipt | undefined {
   if (value === null) return undefined;
-  if (!isObject(value)) throw malformed("a receipt", value);
+  const isAsked = isObject(value) && bytesEqual(hash32(value.transactionHash), hash);
+  if (!isAsked) throw malformed("the transaction's receipt", value);
   return {
     blockNumber: quantity(value.blockNumber),
     blockHash: hash32(value.blockHash),
@@ -75,10 +76,11 @@ export function receiptOf(value: unknown): InclusionReceipt | undefined {
   };
 }
 
-/** @throws RpcUnavailableError if the answer is neither a block with its transactions nor null. */
-export function blockOf(value: unknown): BlockWithTransactions | undefined {
+/** @throws RpcUnavailableError if the answer is neither the block at this height with its transactions nor null. */
+export function blockOf(value: unknown, height: bigint | undefined): BlockWithTransactions | undefined {
   if (value === null) return undefined;
-  if (!isObject(value) || !Array.isArray(value.transactions)) throw malformed("a block", value);
+  const isAsked = isObject(value) && (height === undefined || quantity(value.number) === height);
+  if (!isAsked || !Array.isArray(value.transactions)) throw malformed("a block", value);
   return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
 }
 
@@ -100,9 +102,10 @@ function roomOf(gasLimit: unknown, gasUsed: unknown): bigint | undefined {
 
 const QUANTITY = /^0x[0-9a-f]+$/i;
 
-/** @returns 32 bytes. @throws RpcUnavailableError if the answer is not a block with its hash. */
-export function blockHashOf(value: unknown): Uint8Array {
-  if (!isObject(value)) throw malformed("a block", value);
+/** @returns 32 bytes. @throws RpcUnavailableError if the answer is not the block at this height, with its hash. */
+export function blockHashOf(value: unknown, height: bigint | undefined): Uint8Array {
+  const isAsked = isObject(value) && (height === undefined || quantity(value.number) === height);
+  if (!isAsked) throw malformed("a block", value);
   return hash32(value.hash);
 }
 

@@ -126,12 +126,14 @@ export function createNodeClient(rpc: Rpc): NodeClient {
     },
     head: async () => headOf((await results([blockCall("latest")]))[0]),
     async blockHashes(numbers) {
-      const hashOf = orNull(blockHashOf);
-      return readEach(await read(numbers.map(blockCall)), (outcome) => hashOf(unlessRefused(outcome)));
+      const hashOf = (i: number) => orNull((block) => blockHashOf(block, numbers[i]));
+      return readEach(await read(numbers.map(blockCall)), (outcome, i) => hashOf(i)(unlessRefused(outcome)));
     },
     async blocks(numbers) {
       const outcomes = await read(numbers.map(fullBlockCall));
-      return readEach(outcomes, (outcome) => blockOf(unlessRefused(outcome))).map(unlessUnclear);
+      return readEach(outcomes, (outcome, i) => blockOf(unlessRefused(outcome), numbers[i])).map(
+        unlessUnclear,
+      );
     },
     async noncesAt(address, numbers) {
       const outcomes = await read(numbers.map((number) => nonceCallAt(address, number)));

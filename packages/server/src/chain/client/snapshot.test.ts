@@ -21,7 +21,12 @@ function answerOf({ method, params: [hash] }: RpcCall): RpcOutcome {
     return { result: method === LOOKUPS ? { hash, blockNumber: null } : null };
   if (hash !== bytesToHex(included)) return { result: null };
   const transaction = { blockNumber: "0x5", blockHash: bytesToHex(blockHash) };
-  return { result: method === LOOKUPS ? transaction : { ...transaction, gasUsed: "0x5208", status: "0x1" } };
+  return {
+    result:
+      method === LOOKUPS
+        ? transaction
+        : { ...transaction, transactionHash: hash, gasUsed: "0x5208", status: "0x1" },
+  };
 }
 
 /** A reader over a node, which records the method between the nonces of each request. */
@@ -55,6 +60,14 @@ describe("a snapshot", () => {
       nonceAfter: 7n,
     });
     expect(requests).toEqual([RECEIPTS]);
+  });
+
+  it("takes no other transaction's receipt for the one that it asks for", async () => {
+    const moved = { method: RECEIPTS, params: [bytesToHex(included)] };
+    const { receipts } = readerOver((calls) =>
+      calls.map((call) => answerOf(call.method === RECEIPTS ? moved : call)),
+    );
+    expect(await receipts(missing, included)).toEqual([undefined, receipt]);
   });
 
   it("looks transactions up where a missing receipt gets no answer, as with cosmos/evm, and for ten minutes does so first", async () => {

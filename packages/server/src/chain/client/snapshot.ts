@@ -62,7 +62,7 @@ export function createSnapshotReader(rpc: Rpc, now: () => number = () => perform
 
 const readByReceipt: SnapshotReaderOf = async (rpc, addresses, hashes) => {
   const { items, ...nonces } = await readAround(rpc, addresses, hashes.map(receiptCall));
-  const receipts: ReceiptAnswer[] = items.map(receiptIn);
+  const receipts = hashes.map((hash, i) => receiptIn(items[i], hash));
   // A node that does not tell a missing receipt may still know that there is no such transaction.
   const unclear = hashes.filter((_, i) => receipts[i] === "unclear");
   const lookups = await readAll(rpc, unclear.map(transactionCall));
@@ -77,7 +77,7 @@ const readByLookup: SnapshotReaderOf = async (rpc, addresses, hashes) => {
   const { items, ...nonces } = await readAround(rpc, addresses, hashes.map(transactionCall));
   const others = hashes.filter((hash, i) => !isInNoBlock(items[i], hash));
   const outcomes = await readAll(rpc, others.map(receiptCall));
-  const found = new Map(others.map((hash, i) => [hash, receiptIn(outcomes[i])]));
+  const found = new Map(others.map((hash, i) => [hash, receiptIn(outcomes[i], hash)]));
   return {
     ...nonces,
     receipts: hashes.map((hash) => (found.has(hash) ? (found.get(hash) ?? "unclear") : undefined)),
@@ -86,7 +86,8 @@ const readByLookup: SnapshotReaderOf = async (rpc, addresses, hashes) => {
 
 type SnapshotReaderOf = (rpc: Rpc, ...subjects: Parameters<SnapshotReader>) => Promise<NodeSnapshot>;
 
-const receiptIn = (outcome: RpcOutcome | undefined): ReceiptAnswer => readIn(outcome, receiptOf);
+const receiptIn = (outcome: RpcOutcome | undefined, hash: Uint8Array): ReceiptAnswer =>
+  readIn(outcome, (receipt) => receiptOf(receipt, hash));
 
 function readIn<T>(outcome: RpcOutcome | undefined, read: (value: unknown) => T): T | Unclear {
   try {

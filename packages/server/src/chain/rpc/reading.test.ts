@@ -38,7 +38,13 @@ const fails = (message: string, data?: string) => () => {
 const [address, hash] = [bytes(20, 1), bytes(32, 1)];
 const hex = (length: number, byte: string) => `0x${byte.repeat(length)}`;
 const block = { number: "0x1", hash: hex(32, "ab"), timestamp: "0x1", transactions: [] };
-const receipt = { blockNumber: "0x1", blockHash: hex(32, "ab"), gasUsed: "0x1", status: "0x1" };
+const receipt = {
+  transactionHash: hex(32, "01"),
+  blockNumber: "0x1",
+  blockHash: hex(32, "ab"),
+  gasUsed: "0x1",
+  status: "0x1",
+};
 
 const CALLS: readonly (readonly [string, RpcCall, unknown])[] = [
   ["a nonce", nonceCall(address), "0x7"],
@@ -49,7 +55,7 @@ const CALLS: readonly (readonly [string, RpcCall, unknown])[] = [
   ["no transaction", transactionCall(hash), null],
   ["the latest block", blockCall("latest"), block],
   ["no block", blockCall(7n), null],
-  ["a whole block", fullBlockCall(7n), block],
+  ["a whole block", fullBlockCall(1n), block],
   ["the height", blockNumberCall(), "0x7"],
   ["the chain's id", chainIdCall(), "0x7"],
   ["logs", logsCall({}), []],

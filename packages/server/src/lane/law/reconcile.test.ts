@@ -29,6 +29,7 @@ describe("a reconciled submission", () => {
   let lane: HeldLane;
   let nowMs: number;
   let nodeSnapshot: NodeSnapshot;
+  let toldNonces: bigint[];
   let published: SubmissionUpdate[];
   /** The transaction that used a nonce, as final blocks show it. */
   let nonceUses: Map<bigint, NonceUse>;
@@ -42,8 +43,9 @@ describe("a reconciled submission", () => {
     published = [];
     nonceUses = new Map();
     askedAt = new Map();
-    const chain: Pick<NodeClient, "snapshot" | "blocks"> = {
+    const chain: Pick<NodeClient, "snapshot" | "blocks" | "nonceByEach"> = {
       snapshot: async () => nodeSnapshot,
+      nonceByEach: async () => toldNonces,
       blocks: async (heights) => heights.map(() => ({ hash: receipt.blockHash, transactions: [] })),
     };
     context = {
@@ -256,11 +258,15 @@ describe("a reconciled submission", () => {
     expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });
 
-  it("needs no proof if it was never signed", async () => {
+  it("needs no proof if it was never signed, but the word of each node that tells the nonce", async () => {
     const id = await createSubmission("queued", store, lane, newSubmissionOf(1));
     const [row] = await findSubmissions(store, [id]);
     if (row === undefined) throw new Error("the submission is not in the store");
     setChain(0n, 3n);
+    toldNonces = [3n, 0n];
+    await reconcile(lane, [{ ...row, signings: 0 }], context);
+    expect(published).toEqual([]);
+    toldNonces = [3n, 3n];
     await reconcile(lane, [{ ...row, signings: 0 }], context);
     expect(published).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
