@@ -28,16 +28,20 @@ describe("a lane to whose sends no node answers", () => {
     await breaker.noAnswer("silence");
     await breaker.noAnswer("silence");
     expect(await isBroken()).toBe(false);
+    expect(breaker.isAvoided).toBe(false);
     await breaker.noAnswer("silence");
     expect(await isBroken()).toBe(true);
+    expect(breaker.isAvoided).toBe(true);
     expect(breaker.state, "it goes on trying").toBe("closed");
     await breaker.succeed();
     expect(await isBroken()).toBe(false);
+    expect(breaker.isAvoided).toBe(false);
   });
 
   it("goes on taking new work where no other lane takes any", async () => {
     const breaker = breakerOf(false);
     for (let i = 0; i < 5; i++) await breaker.noAnswer("silence");
     expect(await isBroken()).toBe(false);
+    expect(breaker.isAvoided).toBe(false);
   });
 });

@@ -15,6 +15,8 @@ export interface LaneBreaker {
   readonly state: Breaker["state"];
   /** The policies have opened the breaker, and {@link followPolicy} has not closed it since. */
   readonly isOpenedByPolicy: boolean;
+  /** No node has answered the last exchanges: the lane signs only what no other lane may carry. */
+  readonly isAvoided: boolean;
   /** A node has taken a wrapper of the lane. */
   succeed(): Promise<void>;
   /**
@@ -25,7 +27,7 @@ export interface LaneBreaker {
   fail(severity: "counted" | "decisive", why: string): Promise<void>;
   /**
    * No node has answered an exchange. After several such exchanges in a row, new work goes to other lanes if any takes
-   * work. This lane goes on trying.
+   * work. This lane goes on with what it alone may carry.
    */
   noAnswer(why: string): Promise<void>;
   /**
@@ -50,15 +52,16 @@ export function createLaneBreaker(
   const breaker = createBreaker({ ...LIMITS, now: () => performance.now() });
   let isOpenedByPolicy = false;
   let unanswered = 0;
-  let isAvoided = false;
+  /** In ms of the monotonic clock; undefined while nodes answer. */
+  let avoidedUntil: number | undefined;
   const write = async (forMs: number, why?: string) => {
     const held = lease.current();
     if (held) await setBreaker(store, held.lane, forMs, why);
   };
   const succeed: LaneBreaker["succeed"] = async () => {
-    const wasAvoided = isAvoided;
+    const wasAvoided = avoidedUntil !== undefined;
     unanswered = 0;
-    isAvoided = false;
+    avoidedUntil = undefined;
     if (!breaker.succeed() && !wasAvoided) return;
     await write(0);
     log.info("the lane's breaker is closed: its waiver can be used again");
@@ -76,6 +79,9 @@ export function createLaneBreaker(
     get isOpenedByPolicy() {
       return isOpenedByPolicy;
     },
+    get isAvoided() {
+      return avoidedUntil !== undefined && performance.now() < avoidedUntil;
+    },
     succeed,
     fail,
     async noAnswer(why) {
@@ -83,9 +89,10 @@ export function createLaneBreaker(
       if (unanswered < MAX_UNANSWERED || breaker.state !== "closed") return;
       // A node that is away may be away for every lane, and some lane must take new work.
       if (!routing.hasOtherLane(waiver)) return;
+      if (avoidedUntil === undefined)
+        log.warn({ why }, "no node answers this lane, and others get its new work");
+      avoidedUntil = performance.now() + AVOIDED_MS;
       await write(AVOIDED_MS, `no node answers: ${why}`);
-      if (!isAvoided) log.warn({ why }, "no node answers this lane, and others get its new work");
-      isAvoided = true;
     },
     async followPolicy(reason) {
       if (reason === undefined) await succeed();

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { bytesEqual } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { assignContext } from "../../../test/support/assignContext.js";
 import { bytes, createHeldLane, newSubmissionOf } from "../../../test/support/submissions.js";
@@ -119,5 +120,27 @@ describe("an assignment of a lane that knows its queue as empty", () => {
   it("fails where no node tells the nonces, and leaves no rejection behind", async () => {
     const context = await knownWithoutNode();
     await expect(assign(lane, options, context)).rejects.toThrow("no node answers");
+  });
+});
+
+describe("an assignment of a lane whose sends no node answers", () => {
+  it("signs what no other lane may carry, and what follows the sender's own in flight, and nothing else", async () => {
+    const queue = async (...ones: readonly (readonly [user: number, nonce: number])[]) => {
+      const added = ones.map(([user, nonce]) => newSubmissionOf(user, nonce));
+      await accept(store, { chain: lane.chain, origin: randomUUID() }, added);
+      return added;
+    };
+    const context = assignContext(store);
+    const options = { limit: 100, due: 0 };
+    await queue([1, 0]);
+    expect((await assign(lane, options, context)).signed).toHaveLength(1);
+    const [following, alone, shared] = await queue([1, 1], [2, 0], [3, 0]);
+    const hasOtherCarrier = (_waiver: Uint8Array, innerRaw: Uint8Array) =>
+      alone === undefined || !bytesEqual(innerRaw, alone.innerRaw);
+    const avoided = { ...context, routing: { ...context.routing, hasOtherCarrier } } as LaneContext;
+    const idsOf = async (isAvoided: boolean) =>
+      (await assign(lane, { ...options, isAvoided }, avoided)).signed.map(({ id }) => id).sort();
+    expect(await idsOf(true)).toEqual([following?.id, alone?.id].sort());
+    expect(await idsOf(false)).toEqual([shared?.id]);
   });
 });

@@ -42,6 +42,8 @@ export interface AssignOptions {
   readonly onlyUnder?: bigint;
   /** That one may be what blocks have left out before. Default: no. */
   readonly mayBeLeftOut?: boolean;
+  /** The lane leaves to others what they may carry. Default: no. */
+  readonly isAvoided?: boolean;
 }
 
 /** The knowledge of store and chain on which the decision rests. */
@@ -120,13 +122,16 @@ type Work = Pick<Evidence, "snapshot" | "senders" | "room" | "parties">;
 async function workOf(
   snapshot: LaneSnapshot,
   held: HeldLane,
-  { limit, retries = NO_RETRIES, parties = createLaneParties(), onlyUnder, mayBeLeftOut }: AssignOptions,
+  options: AssignOptions,
   context: LaneContext,
 ): Promise<Work | undefined> {
+  const { limit, retries = NO_RETRIES, parties = createLaneParties(), onlyUnder, mayBeLeftOut } = options;
   parties.note(snapshot);
   const mayRetry = ({ queued }: QueuedSender) =>
     retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));
-  const senders = await reroute(held, snapshot.senders.filter(mayRetry), context);
+  const isOthers = options.isAvoided === true ? othersMayCarry(held, context) : () => false;
+  const mayGo = (one: QueuedSender) => mayRetry(one) && !isOthers(one);
+  const senders = await reroute(held, snapshot.senders.filter(mayGo), context);
   const { maxInFlight } = context.options;
   if (senders.length === 0 && snapshot.assigned.count === 0) return undefined;
   const free = Math.max(0, Math.min(limit, maxInFlight - snapshot.inFlight));
@@ -144,6 +149,15 @@ async function workOf(
   };
   // A full lane signs nothing, but looks for a gap below its nonces: with a gap, the lane would wait for ever.
   return { snapshot, senders: free > 0 ? senders : [], room, parties };
+}
+
+/**
+ * Tells the senders whose work the lane directory moves to other lanes. A sender with something in flight stays, so that its
+ * nonces stay in order.
+ */
+function othersMayCarry({ waiver }: HeldLane, { routing }: Pick<LaneContext, "routing">) {
+  return ({ queued, inFlightNonces }: QueuedSender) =>
+    inFlightNonces.size === 0 && queued.every(({ innerRaw }) => routing.hasOtherCarrier(waiver, innerRaw));
 }
 
 /** @param isQuiet the queue is probably short. */
