@@ -14,22 +14,14 @@ import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";
 import { findLowestFreeNonce } from "../sign/placeInGaps.js";
+import { type AnsweredBroadcast, kindOf, submissionOf } from "./answered.js";
 import type { SenderGaps } from "./senderGaps.js";
 import { type SetAside, setAsidePauseMs } from "./setAside.js";
+import { findShown, settleTaken } from "./settleTaken.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
 export class NotBroadcastError extends Error {
   override readonly name = "NotBroadcastError";
-}
-
-/** A wrapper that was sent, and what the node's answer means. */
-export interface AnsweredBroadcast {
-  readonly submission: InFlightSubmission;
-  readonly answer: SendAnswer;
-}
-
-export function kindOf({ answer }: AnsweredBroadcast): SendVerdictKind {
-  return answer.verdict.kind;
 }
 
 /** The memory of a lane from one exchange with the node to the next. */
@@ -49,7 +41,6 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "waiver unusable": 1_000,
 };
 const NONCE_OCCUPIED_MS = 250;
-const BLOCKED_MS = 250;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 
@@ -64,16 +55,13 @@ export async function applyAnswers(
   breaker: AnswerBreaker,
   context: WatchContext,
 ): Promise<void> {
-  const { store, metrics, broadcastBuffer, onNoncesFreed } = context;
-  for (const one of answered) metrics.sent(kindOf(one));
-  const { blocked, undecided } = await memory.senderGaps.classify(answered);
-  const runnable = answered.filter(({ submission: { id } }) => !blocked.has(id) && !undecided.has(id));
-  broadcastBuffer.add(held, runnable.filter(isBroadcast).map(submissionOf));
-  const cannotRun = answered.map(submissionOf).filter(({ id }) => blocked.has(id));
-  await requeueMisplaced(held, cannotRun, "sender gap", { afterMs: BLOCKED_MS, store, onNoncesFreed });
+  for (const one of answered) context.metrics.sent(kindOf(one));
+  const first = await settleTaken(held, answered, new Set(), memory, context);
   const unclear = answered.filter(isUnclear).map(submissionOf);
   await reconcile(held, unclear, context);
-  const shown = await addShown(held, unclear, context);
+  const shown = await findShown(unclear, context);
+  // Another's unclear answer holds up nothing that the node has accepted.
+  const { undecided } = shown.size > 0 ? await settleTaken(held, first.left, shown, memory, context) : first;
   const misplaced = await requeueOccupied(
     held,
     answered.filter((one) => kindOf(one) === "occupied").map(submissionOf),
@@ -86,18 +74,8 @@ export async function applyAnswers(
   const resend = await applyDecisions(held, notAccepted, answered, memory, context);
   const remaining = answered.filter(({ submission: { id } }) => undecided.has(id) || resend.has(id));
   await moveBreaker(answered, remaining, breaker, context);
-  const [first] = remaining;
-  if (first)
-    throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${whyOf(first)}`);
-}
-
-function submissionOf({ submission }: AnsweredBroadcast): InFlightSubmission {
-  return submission;
-}
-
-/** Whether the node has taken the wrapper (L5). */
-function isBroadcast({ submission: { state }, answer }: AnsweredBroadcast): boolean {
-  return decide({ state, openWrappers: 0, answer }).move === "broadcast";
+  const [one] = remaining;
+  if (one) throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${whyOf(one)}`);
 }
 
 /** A refusal of bytes that may have been sent before may come after they were taken. */
@@ -174,25 +152,6 @@ async function openWrappersOf(
     .filter((one) => kindOf(one) === "refused" && one.submission.signings > 1)
     .map(({ submission }) => submission.id);
   return countOpenWrappers(store, ids);
-}
-
-/**
- * Finds the wrappers that the node shows, and counts them as broadcast. A strict pool that holds a wrapper expects the next
- * nonce, and may call the nonce of the same bytes too low.
- */
-async function addShown(
-  held: HeldLane,
-  submissions: readonly InFlightSubmission[],
-  { chain, broadcastBuffer }: WatchContext,
-): Promise<ReadonlySet<string>> {
-  if (submissions.length === 0) return new Set();
-  const presences = await chain.lookUp(submissions.map(({ wrapperHash }) => wrapperHash));
-  const shown = submissions.filter(({ state }, i) => {
-    const presence = presences[i];
-    return presence && decide({ state, openWrappers: 0, presence }).move === "broadcast";
-  });
-  broadcastBuffer.add(held, shown);
-  return new Set(shown.map(({ id }) => id));
 }
 
 /**

@@ -4,7 +4,8 @@ import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
 import type { WatchContext } from "../context.js";
 import { createRetryPace, type Retries } from "../inbox/retryPace.js";
-import { type AnsweredBroadcast, applyAnswers, kindOf } from "./applyAnswers.js";
+import { type AnsweredBroadcast, kindOf } from "./answered.js";
+import { applyAnswers } from "./applyAnswers.js";
 import { createSenderGaps } from "./senderGaps.js";
 import { createSetAside } from "./setAside.js";
 

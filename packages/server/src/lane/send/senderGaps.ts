@@ -12,8 +12,14 @@ export interface SenderGaps {
    * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
    */
   rebuild(inFlight: readonly InFlightSubmission[]): Promise<void>;
-  /** Records the node's verdicts, in the order sent, and returns the ids of accepted ones that cannot run yet. */
-  classify(answered: readonly AnsweredSend[]): Promise<{
+  /**
+   * Records the node's verdicts, in the order sent, and returns the ids of those that the node has and that cannot run yet.
+   * @param shown the ids of those that the node shows, whatever it answered. Default: none.
+   */
+  classify(
+    answered: readonly AnsweredSend[],
+    shown?: ReadonlySet<string>,
+  ): Promise<{
     /** An earlier nonce of the sender is neither used nor with the node. */
     readonly blocked: ReadonlySet<string>;
     /** An earlier nonce of the sender is in the same batch, and it is not known whether the node has it. */
@@ -75,18 +81,18 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
         addGap(bytesToHex(submission.sender), missing);
       }
     },
-    async classify(answered) {
+    async classify(answered, shown = new Set()) {
       const undecidedSenders = new Set<string>();
       const undecided = new Set<string>();
       const maybeBlocked: InFlightSubmission[] = [];
       for (const { submission, answer } of answered) {
-        const { verdict } = answer;
         const { id, state, senderNonce } = submission;
+        const kind = shown.has(id) ? "accepted" : answer.verdict.kind;
         const sender = bytesToHex(submission.sender);
         const gap = gaps.get(sender);
-        if (NOT_TAKEN.has(verdict.kind)) addGap(sender, senderNonce);
-        else if (UNDECIDED.has(verdict.kind)) undecidedSenders.add(sender);
-        else if (verdict.kind !== "accepted") continue;
+        if (NOT_TAKEN.has(kind)) addGap(sender, senderNonce);
+        else if (UNDECIDED.has(kind)) undecidedSenders.add(sender);
+        else if (kind !== "accepted") continue;
         else if (gap === senderNonce) gaps.delete(sender);
         // A submission that is broadcast was reported as a success before, and stays one.
         else if (state !== "signed") continue;
