@@ -4,6 +4,7 @@ import { createAcceptedWork } from "../../src/lane/inbox/acceptedWork.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { createLaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
+import { HeadOfLine } from "../../src/lane/send/head.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
@@ -50,6 +51,7 @@ export function assignContext(
     laneOffers,
     replica: randomUUID(),
     laneMemory,
+    headOfLine: new HeadOfLine(() => 0),
     strikes: createStrikes(() => 0),
     struckTurn: createStruckTurn(() => 0),
     onNoncesFreed: laneMemory.forget,
