@@ -11,7 +11,6 @@ import type { InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
 import type { Store } from "../store/store.js";
 import type { SavedSigned } from "../store/transitions/saveSigned.js";
 import { createLaneParties } from "./inbox/laneParties.js";
-import { HeadOfLine } from "./send/head.js";
 import { IDLE_MS, initialState, type StepContext, step } from "./step.js";
 
 let store: Store;
@@ -30,7 +29,6 @@ function sendingLane() {
     ...assignContext(store),
     account: privateKeyAccount(WAIVER_KEY),
     routing: { policiesDiffer: () => false, whyUnusable: () => undefined },
-    headOfLine: new HeadOfLine(),
     breaker: { state: "closed", isOpenedByPolicy: false },
     parties: createLaneParties(),
     broadcaster: {

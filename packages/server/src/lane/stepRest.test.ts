@@ -8,7 +8,6 @@ import type { NewSubmission } from "../store/accept/newSubmission.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { createLaneParties } from "./inbox/laneParties.js";
-import { HeadOfLine } from "./send/head.js";
 import { initialState, type StepContext, step } from "./step.js";
 
 let store: Store;
@@ -28,7 +27,6 @@ async function readyLane() {
     account: { address: lane.waiver },
     parties: createLaneParties(),
     routing: { ...base.routing, whyUnusable: () => undefined },
-    headOfLine: new HeadOfLine(),
     breaker: { state: "closed", isOpenedByPolicy: false },
     broadcaster: { retries: { mostNow: 0, isRetry: () => false }, send: async () => onSend() },
     wake() {},
