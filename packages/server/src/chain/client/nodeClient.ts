@@ -143,11 +143,7 @@ export function createNodeClient(rpc: Rpc): NodeClient {
       const outcomes = await read(addresses.map(nonceCall));
       return readEach(outcomes, (outcome) => nonceOf(resultOf(outcome))).map(unlessUnclear);
     },
-    async nonceByEach(address) {
-      const call = nonceCall(address);
-      const told = (await rpc.readFromEach(call)).filter((outcome) => call.isTold?.(outcome));
-      return told.map((outcome) => nonceOf(resultOf(outcome)));
-    },
+    nonceByEach: (address) => nonceByEach(address, rpc),
     async accounts(addresses) {
       const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
       const values = (await results(calls)).map(quantity);
@@ -178,6 +174,12 @@ export function createNodeClient(rpc: Rpc): NodeClient {
  */
 function unlessRefused(outcome: RpcOutcome): unknown {
   return "error" in outcome && outcome.error instanceof NodeRpcError ? null : resultOf(outcome);
+}
+
+async function nonceByEach(address: Uint8Array, rpc: Pick<Rpc, "readFromEach">): Promise<bigint[]> {
+  const call = nonceCall(address);
+  const told = (await rpc.readFromEach(call)).filter((outcome) => call.isTold?.(outcome));
+  return told.map((outcome) => nonceOf(resultOf(outcome)));
 }
 
 async function sendToEach(wrapper: SentWrapper, rpc: Pick<Rpc, "sendToEach">): Promise<SendAnswer[]> {
