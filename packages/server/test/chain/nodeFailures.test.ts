@@ -1,4 +1,5 @@
 // A chain node that is away, refuses wrappers, or gives bad answers: the client's result, and the submission's outcome.
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Misbehaviour } from "../support/scriptedNode.js";
 import { outcomeOf, testServices, txHashOf } from "../support/testService.js";
@@ -99,6 +100,7 @@ describe("an ambiguous answer to a broadcast", () => {
 
 describe("a node that answers an unknown error", () => {
   const unknownError = { code: -32_603, message: "the moon is full" };
+  const BLOCK_MS = 100;
   /** The node answers the error to the wrappers of user 1 alone. */
   const onlyToUser1 = (raw: string) => (raw.includes(innerOf(1).slice(2)) ? unknownError : undefined);
 
@@ -133,14 +135,17 @@ describe("a node that answers an unknown error", () => {
       requestTimeoutMs: 120_000,
     });
     service.node.onSends({ kind: "error", of: onlyToUser1 });
-    let hasEnded = false;
+    let isEnded = false;
     const poisoned = service.submit([innerOf(1)]).finally(() => {
-      hasEnded = true;
+      isEnded = true;
     });
     await service.node.until(({ sent }) => sent.length >= 2);
     expect((await service.submit([innerOf(2, 0)])).map(outcomeOf)).toEqual(["success"]);
-    for (let nonce = 1; !hasEnded; nonce++)
+    // Some blocks a second, as a chain has, however fast the machine is.
+    for (let nonce = 1; !isEnded; nonce++) {
       await service.submit([innerOf(2, nonce)], { query: "?wait=included" });
+      await Promise.race([poisoned, setTimeout(BLOCK_MS)]);
+    }
     expect((await poisoned).map(outcomeOf)).toEqual(["TIMEOUT/NOT_BROADCAST"]);
     expect(service.node.chain.executed).not.toContain(hashOf(innerOf(1)));
   });
