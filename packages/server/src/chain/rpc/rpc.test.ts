@@ -135,9 +135,10 @@ describe("a send", () => {
     scripts[1] = accepted;
     await nodes[0]?.close();
     expect(await rpc.send([SEND])).toMatchObject([{ result: "0x1", requests: 1 }]);
-    await nodes[1]?.close();
+    scripts[1] = { kind: "reset", carriedOut: false };
     const [afterReset] = await rpc.send([SEND]);
-    expect([kindOf(afterReset), afterReset?.requests]).toEqual(["unavailable, sent: unknown", 1]);
+    expect([kindOf(afterReset), afterReset?.requests]).toEqual(["unavailable, sent: unknown", 2]);
+    await nodes[1]?.close();
     const [refused] = await rpc.send([SEND]);
     expect([kindOf(refused), refused?.requests]).toEqual(["unavailable, sent: no", 0]);
   });
