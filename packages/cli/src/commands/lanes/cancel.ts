@@ -2,8 +2,8 @@ import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
 import { CommandFailedError } from "../../errorMessage.js";
 import { JsonRpcClient } from "../../jsonRpcClient.js";
-import { withLanes } from "../../lanes/withLanes.js";
-import { address, url, wholeNumber } from "../../settings/parsers.js";
+import { NODE_SETTING, withLanes } from "../../lanes/withLanes.js";
+import { address, wholeNumber } from "../../settings/parsers.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../../waivers/custodies.js";
 import { openWaivers } from "../../waivers/openWaivers.js";
@@ -41,14 +41,7 @@ export const cancel = defineCommand({
       defaultText: "the waiver's next one",
       parse: (text: string) => BigInt(wholeNumber(0)(text)),
     },
-    rpcUrl: {
-      flag: "rpc-url",
-      env: "GAS_WAIVER_RPC_URL",
-      placeholder: "URL",
-      help: "JSON-RPC URL of the chain's node.",
-      required: true,
-      parse: url("http:", "https:"),
-    },
+    ...NODE_SETTING,
     ...STORE_SETTINGS,
   },
   rules: { alternatives: [...STORE_ALTERNATIVES, CUSTODIES], check: problemsOfCustody },

@@ -2,8 +2,8 @@ import type { LaneFindings } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../../command.js";
 import { findingsJson, lossLines, OUTCOMES } from "../../lanes/findingsOutput.js";
 import { laneLines } from "../../lanes/laneOutput.js";
-import { withLanes } from "../../lanes/withLanes.js";
-import { switchedOn, url } from "../../settings/parsers.js";
+import { NODE_SETTING, withLanes } from "../../lanes/withLanes.js";
+import { switchedOn } from "../../settings/parsers.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
 export const doctor = defineCommand({
@@ -12,14 +12,7 @@ export const doctor = defineCommand({
     "command resolves itself what can be proved, in lanes that no service works. Otherwise it changes nothing.",
   examples: ["gas-waiver lanes doctor --rpc-url http://127.0.0.1:8545"],
   settings: {
-    rpcUrl: {
-      flag: "rpc-url",
-      env: "GAS_WAIVER_RPC_URL",
-      placeholder: "URL",
-      help: "JSON-RPC URL of the chain's node.",
-      required: true,
-      parse: url("http:", "https:"),
-    },
+    ...NODE_SETTING,
     repair: {
       flag: "repair",
       help: "Resolve the differences, in lanes that no service works.",
