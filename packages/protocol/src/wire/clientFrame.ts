@@ -74,6 +74,17 @@ export function readClientFrame(text: string): ReceivedFrame {
     if (error instanceof ProtocolError) return refused("MALFORMED_BODY", error.message);
     return refused("MALFORMED_JSON", "the frame is not JSON");
   }
+  return readParsedFrame(frame);
+}
+
+/**
+ * Reads a client's frame as {@link readClientFrame} does, from parsed JSON. Never throws.
+ * @example
+ * ```ts
+ * const { request, parse } = readParsedFrame({ id: 1, transactions: [signedTransaction] });
+ * ```
+ */
+export function readParsedFrame(frame: unknown): ReceivedFrame {
   if (!isObject(frame)) {
     return refused(
       "MALFORMED_BODY",

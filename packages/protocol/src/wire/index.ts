@@ -6,6 +6,7 @@ export {
   encodeClientFrame,
   type ReceivedFrame,
   readClientFrame,
+  readParsedFrame,
   type SubmitFrame,
   type WatchFrame,
 } from "./clientFrame.js";

@@ -1,49 +1,9 @@
-import { isLosslessNumber, parse as parseLossless } from "lossless-json";
 import { isObject } from "../chain/rpc/rpc.js";
+import { ExactNumber } from "./exactIds.js";
 
 // JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as nodes of Ethereum speak it: parameters are a list.
 
 export type RpcId = string | number | null | ExactNumber;
-
-/** A number as its client wrote it, which JavaScript would round. */
-export class ExactNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/**
- * Gives back the ids of a message that parsing has rounded. Nodes answer with the very bytes of an id, and clients in other
- * languages have integers of 64 bits.
- * @param message parsed from `text`. Its requests are changed.
- */
-export function restoreExactIds(message: unknown, text: string): unknown {
-  const requests: readonly unknown[] = Array.isArray(message) ? message : [message];
-  if (!requests.some(isRounded)) return message;
-  const exact = exactRequests(text);
-  requests.forEach((request, i) => {
-    const written = exact[i];
-    if (isRounded(request) && isObject(written) && isLosslessNumber(written.id))
-      request.id = new ExactNumber(written.id.value);
-  });
-  return message;
-}
-
-function isRounded(request: unknown): request is { id: unknown } {
-  return isObject(request) && typeof request.id === "number" && !Number.isSafeInteger(request.id);
-}
-
-function exactRequests(text: string): readonly unknown[] {
-  try {
-    const exact = parseLossless(text);
-    return Array.isArray(exact) ? exact : [exact];
-  } catch {
-    // This parser is stricter about members that are there twice, and recursive.
-    return [];
-  }
-}
 
 /** A valid request object. */
 export interface RpcRequest {

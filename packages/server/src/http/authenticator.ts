@@ -6,7 +6,7 @@ import { hashOfKey, keyIdIn } from "../keys/apiKey.js";
 import type { Grant } from "../keys/cachedKey.js";
 import type { ConfiguredGrants } from "../keys/configuredGrants.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import { type Caller, type LimitedCaller, partyOf } from "../model/keys/caller.js";
+import { type Caller, type KeyLimits, type LimitedCaller, partyOf } from "../model/keys/caller.js";
 import { addressGroup } from "../model/options/networkAddress.js";
 import { isOriginOfKey } from "../model/options/origins.js";
 import type { AddressedRequest, ClientAddress } from "./clientAddress.js";
@@ -70,7 +70,7 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
       const grant = match?.grant ?? directory.authenticate(key, hash);
       if (grant.caller.publishable === undefined) return grant;
       assertOrigin(request.headers.origin, grant.caller.publishable.origins);
-      return grantOfAddress(grant, addressGroup(clientAddress(request)));
+      return grantOfAddress(grant, addressGroup(clientAddress(request)), isOfGateway(request));
     },
   };
 }
@@ -98,13 +98,24 @@ function assertOrigin(origin: string | undefined, origins: readonly string[]): v
 }
 
 /** Follows changes of the key, as the key's own grant does. */
-function grantOfAddress(grant: Grant, address: string): Grant {
+function grantOfAddress(grant: Grant, address: string, isOfGateway: boolean): Grant {
   return {
     get caller() {
-      return { ...grant.caller, address };
+      const { caller } = grant;
+      return { ...caller, address, ...(isOfGateway && { limits: gatewayLimits(caller.limits) }) };
     },
     signal: grant.signal,
   };
+}
+
+/** A message of the gateway under a publishable key. A transaction with the longest calldata of the default fits. */
+const GATEWAY_BODY_BYTES = 262_144;
+/** A message has at most so many bytes beside the calldata, which is hex. */
+const BYTES_BESIDE_CALLDATA = 572;
+
+function gatewayLimits(limits: KeyLimits): KeyLimits {
+  const largest = Math.max(GATEWAY_BODY_BYTES, 2 * limits.maxDataLength + BYTES_BESIDE_CALLDATA);
+  return { ...limits, maxBodyBytes: Math.min(limits.maxBodyBytes ?? largest, largest) };
 }
 
 /** A key in the path of the gateway (D32). Secret keys are not taken from a URL, which proxies log. */
@@ -122,10 +133,14 @@ export function presentedKey({ headers, url }: PresentedRequest): string | undef
 }
 
 /** Whoever gave a wallet the URL of the gateway sees this message, and can set no header. */
-function missingKeyMessage({ url = "" }: PresentedRequest): string {
-  return url.startsWith("/rpc/")
+function missingKeyMessage(request: PresentedRequest): string {
+  return isOfGateway(request)
     ? "the URL has no publishable key: it ends in `/rpc/gwp_…`"
     : "the request has no header `Authorization: Bearer <API key>`";
+}
+
+function isOfGateway({ url = "" }: PresentedRequest): boolean {
+  return url.startsWith("/rpc/");
 }
 
 type PresentedRequest = Pick<IncomingMessage, "headers"> & { readonly url?: string | undefined };

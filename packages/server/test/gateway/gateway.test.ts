@@ -91,6 +91,24 @@ describe("JSON-RPC", () => {
     expect(await idsIn(refused)).toEqual(["9007199254740993"]);
   });
 
+  it("takes no message above 256 KiB under a publishable key, over HTTP or a WebSocket", async () => {
+    const messageOf = (bytes: number) => {
+      const [head, tail] = [
+        '{"jsonrpc":"2.0","id":9007199254740993,"method":"eth_chainId","params":["',
+        '"]}',
+      ];
+      return `${head}${"a".repeat(bytes - head.length - tail.length)}${tail}`;
+    };
+    expect((await client().post(messageOf(262_144))).json).toMatchObject({ result: "0x899" });
+    const refused = await client().post(messageOf(262_145));
+    expect(refused.status).toBe(413);
+    expect(refused.json).toMatchObject({ error: { data: { reason: "BODY_TOO_LARGE" } } });
+    const socket = await GatewaySocket.open(client().url.replace("http", "ws"));
+    const closed = socket.closeCode();
+    socket.sendText(messageOf(262_145));
+    expect(await closed).toBe(1009);
+  });
+
   it("needs a key, and says so in JSON-RPC", async () => {
     const { status, json } = await new GatewayClient(service().url, "gwp_test_unknown").post("{}");
     expect(status).toBe(401);

@@ -94,6 +94,10 @@ export class GatewaySocket {
     return this.#send(method, params, true);
   }
 
+  sendText(text: string): void {
+    this.#socket.send(text);
+  }
+
   #send(method: string, params: readonly unknown[], binary: boolean): Promise<SocketAnswer> {
     const id = ++this.#lastId;
     this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }), { binary });

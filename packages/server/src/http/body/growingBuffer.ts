@@ -37,8 +37,8 @@ export class GrowingBuffer {
     return true;
   }
 
-  text(): string {
-    return this.#bytes.toString("utf8", 0, this.#length);
+  bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
   }
 
   #grow(minBytes: number): void {

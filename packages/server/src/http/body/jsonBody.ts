@@ -1,5 +1,6 @@
 import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
+import { MAX_BYTES_AT_ONCE, parseInSlices } from "../../util/slicedJson.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import { GrowingBuffer } from "./growingBuffer.js";
@@ -7,8 +8,8 @@ import { onResponseClosed } from "./onResponseClosed.js";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Adds to a parsed body what parsing its text has lost. */
-    readonly completeBody?: (body: unknown, text: string) => unknown;
+    /** Adds to a parsed body what parsing its bytes has lost. */
+    readonly completeBody?: (body: unknown, bytes: Buffer) => unknown;
   }
 }
 
@@ -48,23 +49,24 @@ export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory 
   });
   const parseText = (request: FastifyRequest, text: string) =>
     new Promise((resolve, reject) => {
+      assertFewValues(text);
       parse(request, text, (error, body) => (error ? reject(error) : resolve(body)));
     });
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: RequestPayload) => {
-    const text = await readText(request, payload, maxBodyBytes);
-    assertFewValues(text);
-    const body = await parseText(request, text);
+    const bytes = await readBytes(request, payload, maxBodyBytes);
+    const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
+    const body = isLarge ? await parseInSlices(bytes) : await parseText(request, bytes.toString());
     const { completeBody } = request.routeOptions.config;
-    return completeBody === undefined ? body : completeBody(body, text);
+    return completeBody === undefined ? body : await completeBody(body, bytes);
   });
 }
 
 /** @throws {@link ProtocolError} `BODY_TOO_LARGE`, `BODIES_AT_CAPACITY` or `MALFORMED_BODY`; the rest is dropped. */
-async function readText(
+async function readBytes(
   { headers, caller, bodyMemory }: BodyRequest,
   payload: RequestPayload,
   maxBodyBytes: number,
-): Promise<string> {
+): Promise<Buffer> {
   const limit = Math.min(caller?.limits.maxBodyBytes ?? maxBodyBytes, maxBodyBytes);
   const limitedBy = limit < maxBodyBytes ? "of this key" : "that the service accepts";
   const declared = headers["content-length"];
@@ -83,7 +85,7 @@ async function readText(
         reject(error);
       }
     });
-    payload.once("end", () => resolve(buffer.text()));
+    payload.once("end", () => resolve(buffer.bytes()));
     payload.once("error", reject);
   });
 }

@@ -1,10 +1,12 @@
-import { assertFewValues, CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
+import { CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
+import { restoreExactIds } from "../../gateway/exactIds.js";
 import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
 import { createSubscriptions, type Subscriptions } from "../../gateway/feed/subscriptions.js";
 import type { Gateway } from "../../gateway/gateway.js";
-import { encodeRefusalOf, GatewayRefusal, RPC_CODES, restoreExactIds } from "../../gateway/jsonRpc.js";
+import { encodeRefusalOf, GatewayRefusal, RPC_CODES } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
+import { parseJson } from "../../util/slicedJson.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
@@ -60,7 +62,7 @@ export class GatewayConnection extends SocketConnection {
     const { gateway, options } = this.#dependencies;
     let message: unknown;
     try {
-      message = messageOf(data);
+      message = await messageOf(data);
       if (this.#inFlight > options.maxSocketRequests) {
         throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
@@ -124,12 +126,11 @@ function notificationOf(subscription: string, result: string): string {
  * Reads a frame of text or a binary one, as nodes do: web3.py sends binary frames unless it is told otherwise.
  * @throws {@link GatewayRefusal} "parse error".
  */
-function messageOf(data: Buffer): unknown {
-  const text = data.toString();
-  assertFewValues(text);
+async function messageOf(data: Buffer): Promise<unknown> {
   try {
-    return restoreExactIds(JSON.parse(text), text);
-  } catch {
+    return await restoreExactIds(await parseJson(data), data);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");
   }
 }

@@ -1,7 +1,8 @@
 import { errorBodyOf, type ProtocolError, statusOf } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { restoreExactIds } from "../../gateway/exactIds.js";
 import type { Gateway } from "../../gateway/gateway.js";
-import { GatewayRefusal, RPC_CODES, restoreExactIds } from "../../gateway/jsonRpc.js";
+import { GatewayRefusal, RPC_CODES } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";

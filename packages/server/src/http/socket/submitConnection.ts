@@ -7,12 +7,14 @@ import {
   type ReceivedFrame,
   type RequestId,
   readClientFrame,
+  readParsedFrame,
 } from "@gas-waiver/protocol";
 import type { Intake } from "../../intake/intake.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
+import { MAX_BYTES_AT_ONCE, parseInSlices } from "../../util/slicedJson.js";
 import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
@@ -54,7 +56,7 @@ export class SubmitConnection extends SocketConnection {
    * @param onStored called once, when the first of the frame's transactions are in the store, or none will be.
    */
   protected override async respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void> {
-    const received = isBinary ? binaryFrame() : readClientFrame(data.toString());
+    const received = isBinary ? binaryFrame() : await readFrame(data);
     const { request } = received;
     let isInFlight = false;
     let stream: AsyncIterator<LineGroup> | undefined;
@@ -126,10 +128,24 @@ export class SubmitConnection extends SocketConnection {
 }
 
 function binaryFrame(): ReceivedFrame {
+  return refusedFrame("MALFORMED_BODY", "the frame is binary; frames are JSON as text");
+}
+
+async function readFrame(data: Buffer): Promise<ReceivedFrame> {
+  if (data.length <= MAX_BYTES_AT_ONCE) return readClientFrame(data.toString());
+  try {
+    return readParsedFrame(await parseInSlices(data));
+  } catch (error) {
+    if (error instanceof ProtocolError) return refusedFrame("MALFORMED_BODY", error.message);
+    return refusedFrame("MALFORMED_JSON", "the frame is not JSON");
+  }
+}
+
+function refusedFrame(reason: "MALFORMED_BODY" | "MALFORMED_JSON", message: string): ReceivedFrame {
   return {
     request: null,
     parse() {
-      throw new ProtocolError("MALFORMED_BODY", "the frame is binary; frames are JSON as text");
+      throw new ProtocolError(reason, message);
     },
   };
 }

@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MAX_BYTES_AT_ONCE, parseInSlices } from "./slicedJson.js";
+
+const parse = (text: string) => parseInSlices(Buffer.from(text));
+
+describe("JSON that is parsed in slices", () => {
+  it("has the values that JSON.parse finds, however it is written", async () => {
+    const values = fc.jsonValue({ maxDepth: 6 });
+    await fc.assert(
+      fc.asyncProperty(values, fc.constantFrom(undefined, 1, "\t"), async (value, space) => {
+        const text = JSON.stringify(value, undefined, space);
+        if (/"(__proto__|constructor)"/.test(text)) return;
+        expect(await parse(text)).toStrictEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it("is refused where JSON.parse refuses it", async () => {
+    const pieces = [
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      '"a"',
+      '"\\u00e9"',
+      '"\\x"',
+      "1",
+      "-",
+      "01",
+      "true",
+      "nul",
+      " ",
+    ];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...pieces), { maxLength: 9 }), async (parts) => {
+        const text = parts.join("");
+        let whole: unknown;
+        try {
+          whole = JSON.parse(text);
+        } catch {
+          await expect(parse(text)).rejects.toThrow(SyntaxError);
+          return;
+        }
+        expect(await parse(text)).toStrictEqual(whole);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ["characters of several bytes", "aé€😀".repeat(60_000)],
+    ["escapes", '\\"\u0007é'.repeat(60_000)],
+    ["surrogates as escapes", "\\ud83d\\ude00".repeat(30_000), true],
+  ])("keeps long texts of %s whole", async (_, characters, isEscaped = false) => {
+    const text = isEscaped ? `["${characters}"]` : JSON.stringify([characters]);
+    expect(await parse(text)).toEqual(JSON.parse(text));
+  });
+
+  it("leaves out members that could become a prototype, and a byte order mark", async () => {
+    expect(
+      await parse('\ufeff{"__proto__":{"a":1},"constructor":{"prototype":1},"b":[{"__proto__":2}]}'),
+    ).toEqual({
+      b: [{}],
+    });
+  });
+
+  it("is refused if it has very many values, or ends too early", async () => {
+    await expect(parse(`[${"[],".repeat(250_000)}[]]`)).rejects.toMatchObject({ reason: "MALFORMED_BODY" });
+    await expect(parse(`{"a":"${"b".repeat(MAX_BYTES_AT_ONCE)}`)).rejects.toThrow(SyntaxError);
+  });
+
+  it("lets the event loop turn, whatever takes its time", async () => {
+    const long = "b".repeat(2_000_000);
+    for (const text of [
+      `["${long}"]`,
+      `[${"{},".repeat(100_000)}1]`,
+      `${"[".repeat(99_999)}${"]".repeat(99_999)}`,
+    ]) {
+      let turns = 0;
+      const counting = () => {
+        turns++;
+        next = setImmediate(counting);
+      };
+      let next = setImmediate(counting);
+      await parse(text);
+      clearImmediate(next);
+      expect(turns).toBeGreaterThan(10);
+    }
+  });
+});

@@ -1,0 +1,214 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { assertFewValues, MAX_JSON_VALUES, ProtocolError } from "@gas-waiver/protocol";
+
+/** Bytes of JSON that are parsed in one turn of the event loop. More take milliseconds, for which everybody would wait. */
+export const MAX_BYTES_AT_ONCE = 1_048_576;
+
+/** The place of a number in its message: the depth of its member, 0 for the whole message, and the member's name. */
+export interface NumberPlace {
+  readonly depth: number;
+  readonly key: string | undefined;
+}
+
+/** Makes the value of a number from its text. */
+export type ReadNumber = (text: string, place: NumberPlace) => unknown;
+
+/**
+ * Parses JSON as `JSON.parse` does, a slice in each turn of the event loop. Members named `__proto__` and `constructor` are left out.
+ * @throws SyntaxError, or {@link ProtocolError} `MALFORMED_BODY` for very many values.
+ */
+export async function parseInSlices(bytes: Buffer, readNumber: ReadNumber = Number): Promise<unknown> {
+  const slices = new SlicedParser(bytes, readNumber).run();
+  for (let slice = slices.next(); ; slice = slices.next()) {
+    if (slice.done) return slice.value;
+    await nextTurn();
+  }
+}
+
+/** Parses JSON at once if it is small, in slices otherwise. @throws as {@link parseInSlices} does. */
+export async function parseJson(bytes: Buffer): Promise<unknown> {
+  if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes);
+  const text = bytes.toString();
+  assertFewValues(text);
+  return JSON.parse(text);
+}
+
+/** A list or an object that has not ended. */
+interface OpenContainer {
+  readonly content: unknown[] | Record<string, unknown>;
+  /** The member that is read. */
+  key: string | undefined;
+}
+
+const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
+const ENDS_OF_SCALAR = new Set(Buffer.from(" \t\n\r,]}"));
+const BYTE_ORDER_MARK = Buffer.from("\ufeff");
+/** Work of a slice in bytes, some half a millisecond. A value costs as much as so many bytes of a text. */
+const WORK_OF_SLICE = 131_072;
+const WORK_OF_VALUE = 64;
+/** A text is decoded in parts of so many bytes. */
+const PART_BYTES = 65_536;
+/** The most bytes of a character. */
+const MAX_CHARACTER_BYTES = 4;
+/** Numbers of more digits have no use. */
+const MAX_SCALAR_BYTES = 1_024;
+
+class SlicedParser {
+  readonly #bytes: Buffer;
+  readonly #readNumber: ReadNumber;
+  readonly #open: OpenContainer[] = [];
+  #at: number;
+  #values = 0;
+  #work = 0;
+
+  constructor(bytes: Buffer, readNumber: ReadNumber) {
+    this.#bytes = bytes;
+    this.#readNumber = readNumber;
+    this.#at = bytes.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
+  }
+
+  /** Yields at the end of each slice. @returns the value. */
+  *run(): Generator<void, unknown> {
+    for (let isFirst = false; ; ) {
+      if (this.#isSliceOver(WORK_OF_VALUE)) yield;
+      const value: unknown = yield* this.#beginValue(isFirst);
+      isFirst = value === OPENED;
+      if (isFirst) continue;
+      const whole = yield* this.#endContainers(value);
+      if (this.#open.length > 0) continue;
+      if (this.#nextByte() !== undefined) throw this.#unexpected();
+      return whole;
+    }
+  }
+
+  /** Reads a scalar or an empty container, or the beginning of another one. */
+  *#beginValue(isFirst: boolean): Generator<void, unknown> {
+    const container = this.#open.at(-1);
+    if (isFirst && container && this.#skip(closerOf(container))) {
+      this.#open.pop();
+      return container.content;
+    }
+    if (container && !Array.isArray(container.content)) container.key = yield* this.#readKey();
+    if (++this.#values > MAX_JSON_VALUES) throw tooManyValues();
+    if (this.#skip("[")) return this.#openContainer([]);
+    if (this.#skip("{")) return this.#openContainer({});
+    return this.#nextByte() === QUOTE ? yield* this.#readText() : this.#readScalar();
+  }
+
+  /** Gives a value to its container, and all containers that end with it to theirs. @returns the last one's value. */
+  *#endContainers(value: unknown): Generator<void, unknown> {
+    let whole = value;
+    for (let container = this.#open.at(-1); container; container = this.#open.at(-1)) {
+      if (this.#isSliceOver(WORK_OF_VALUE)) yield;
+      addTo(container, whole);
+      if (this.#skip(",")) return undefined;
+      if (!this.#skip(closerOf(container))) throw this.#unexpected();
+      this.#open.pop();
+      whole = container.content;
+    }
+    return whole;
+  }
+
+  #openContainer(content: OpenContainer["content"]): typeof OPENED {
+    this.#open.push({ content, key: undefined });
+    return OPENED;
+  }
+
+  *#readKey(): Generator<void, string> {
+    if (this.#nextByte() !== QUOTE) throw this.#unexpected();
+    const key = yield* this.#readText();
+    if (!this.#skip(":")) throw this.#unexpected();
+    return key;
+  }
+
+  *#readText(): Generator<void, string> {
+    const bytes = this.#bytes;
+    let text = "";
+    let from = this.#at + 1;
+    for (let at = from; at < bytes.length; ) {
+      const byte = bytes[at] ?? QUOTE;
+      if (byte === QUOTE) {
+        this.#at = at + 1;
+        return text + this.#decode(from, at);
+      }
+      if (at - from >= PART_BYTES && isPartEnd(byte, at - from)) {
+        text += this.#decode(from, at);
+        if (this.#isSliceOver(at - from)) yield;
+        from = at;
+      }
+      at += byte !== BACKSLASH ? 1 : bytes[at + 1] === LETTER_U ? 6 : 2;
+    }
+    throw new SyntaxError("the JSON ends within a text");
+  }
+
+  #decode(from: number, to: number): string {
+    return JSON.parse(`"${this.#bytes.toString("utf8", from, to)}"`) as string;
+  }
+
+  /** Reads a number, a boolean or null. */
+  #readScalar(): unknown {
+    const from = this.#at;
+    let to = from;
+    while (to < this.#bytes.length && !ENDS_OF_SCALAR.has(this.#bytes[to] ?? 0)) {
+      if (++to - from > MAX_SCALAR_BYTES) throw this.#unexpected();
+    }
+    this.#at = to;
+    const text = this.#bytes.toString("latin1", from, to);
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "number") return value;
+    return this.#readNumber(text, { depth: this.#open.length, key: this.#open.at(-1)?.key });
+  }
+
+  /** Skips this character, if it is the next one behind the white space. */
+  #skip(character: string): boolean {
+    if (this.#nextByte() !== character.charCodeAt(0)) return false;
+    this.#at++;
+    return true;
+  }
+
+  /** Returns the next byte behind the white space. */
+  #nextByte(): number | undefined {
+    const limit = this.#at + MAX_BYTES_AT_ONCE;
+    while (isWhiteSpace(this.#bytes[this.#at])) {
+      if (++this.#at > limit) throw this.#unexpected();
+    }
+    return this.#bytes[this.#at];
+  }
+
+  #isSliceOver(work: number): boolean {
+    this.#work += work;
+    if (this.#work < WORK_OF_SLICE) return false;
+    this.#work = 0;
+    return true;
+  }
+
+  #unexpected(): SyntaxError {
+    return new SyntaxError(`the JSON is malformed at byte ${this.#at}`);
+  }
+}
+
+/** Stands for a container that has begun. */
+const OPENED = Symbol("opened");
+
+function closerOf({ content }: OpenContainer): "]" | "}" {
+  return Array.isArray(content) ? "]" : "}";
+}
+
+function addTo({ content, key }: OpenContainer, value: unknown): void {
+  if (Array.isArray(content)) content.push(value);
+  else if (key !== undefined && key !== "__proto__" && key !== "constructor") content[key] = value;
+}
+
+function isWhiteSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Whether a part of a text may end before this byte. Bytes that are no UTF-8 may look as if a character never ended. */
+function isPartEnd(byte: number, length: number): boolean {
+  return (byte & 0xc0) !== 0x80 || length >= PART_BYTES + MAX_CHARACTER_BYTES;
+}
+
+function tooManyValues(): ProtocolError {
+  const message = `the JSON has more than ${MAX_JSON_VALUES} values; a batch has far fewer`;
+  return new ProtocolError("MALFORMED_BODY", message, { maxValues: MAX_JSON_VALUES });
+}
