@@ -84,7 +84,7 @@ export function createApp(dependencies: AppDependencies): Required<NetworkApp> {
   const { connections, parties, server } = port;
   const partyOf = (request: IncomingMessage) => {
     const party = partyOfRequest(request, { authenticator, clientAddress, failures });
-    if (party.hasKey) connections.keep(request.socket);
+    if (party.grant) connections.keep(request.socket, party.grant);
     return party;
   };
   const app = createBaseApp({

@@ -185,8 +185,8 @@ export function partyOfRequest(
 ): RequestParty {
   const key = presentedKey(request);
   try {
-    const { caller } = authenticator.authenticate(request);
-    return { name: partyOfKey(caller), hasKey: true };
+    const grant = authenticator.authenticate(request);
+    return { name: partyOfKey(grant.caller), grant };
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     const address = clientAddress(request);
@@ -197,7 +197,7 @@ export function partyOfRequest(
     // A flood of bad keys must not delay the probes of a load balancer at the same address.
     const hasNone = key === undefined && request.headers.authorization === undefined;
     const kind = hasNone ? "without a key" : "with a bad key";
-    return { name: `${addressGroup(address)} ${kind}`, hasKey: false };
+    return { name: `${addressGroup(address)} ${kind}` };
   }
 }
 

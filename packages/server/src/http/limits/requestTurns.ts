@@ -1,13 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Grant } from "../../keys/cachedKey.js";
 import type { PartyTurns } from "./partyTurns.js";
 
 /** The sender of a request, as the limits count it. */
 export interface RequestParty {
   /** An API key or an address. */
   readonly name: string;
-  /** True if the request has a valid API key. */
-  readonly hasKey: boolean;
+  /** The right of its API key; undefined if it has no valid one. */
+  readonly grant?: Grant | undefined;
 }
 
 /** A request that needs no key counts as this share of a refused one. */
@@ -93,7 +94,7 @@ export class RequestTurns {
     response.once("close", () => {
       leave();
       if (response.statusCode >= 400) this.#parties.charge(party.name);
-      else if (!party.hasKey) this.#parties.charge(party.name, KEYLESS_SHARE);
+      else if (party.grant === undefined) this.#parties.charge(party.name, KEYLESS_SHARE);
       this.#next(turns, request.socket);
     });
     leave = this.#parties.enter(party.name, () => this.#serve(exchange));

@@ -176,7 +176,7 @@ function ignoreExpectations(server: Server): void {
 }
 
 function partyByAddress(request: IncomingMessage): RequestParty {
-  return { name: `address ${addressGroup(connectionAddress(request))}`, hasKey: false };
+  return { name: `address ${addressGroup(connectionAddress(request))}` };
 }
 
 function hintOf(places: readonly NetworkPlace[]): string {

@@ -18,6 +18,8 @@ export interface SocketOwner {
 
 /** The most open WebSockets of one address under a publishable key. */
 export const MAX_ADDRESS_SOCKETS = 100;
+/** The share of all WebSockets that those of publishable keys may be: anybody can open them, from many addresses. */
+const PUBLISHABLE_SHARE = 0.5;
 
 /** Bounds the open WebSockets, in all, for each key and for each client's address. */
 export class SocketLimits {
@@ -28,6 +30,7 @@ export class SocketLimits {
   /** The WebSockets of each address under each publishable key. */
   readonly #ofKeyAddresses = new Counts();
   #open = 0;
+  #publishable = 0;
 
   constructor(options: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
     this.#options = options;
@@ -65,6 +68,10 @@ export class SocketLimits {
     if (this.#ofAddresses.of(address) >= maxAddressConnections) {
       return { owner: "this address", limit: maxAddressConnections };
     }
+    const ofPublishable = Math.ceil(maxSockets * PUBLISHABLE_SHARE);
+    if (isPublishable && this.#publishable >= ofPublishable) {
+      return { owner: "the service for publishable keys", limit: ofPublishable };
+    }
     if (this.#open >= maxSockets) return { owner: "the service", limit: maxSockets };
     return undefined;
   }
@@ -74,7 +81,9 @@ export class SocketLimits {
     this.#metrics.sockets(this.#open);
     this.#ofKeys.add(keyId, count);
     this.#ofAddresses.add(address, count);
-    if (isPublishable) this.#ofKeyAddresses.add(`${keyId} ${address}`, count);
+    if (!isPublishable) return;
+    this.#publishable += count;
+    this.#ofKeyAddresses.add(`${keyId} ${address}`, count);
   }
 }
 

@@ -115,7 +115,7 @@ export class SocketAcceptor {
       declineUpgrade(this.#services.server, request, socket, head);
       return;
     }
-    this.#services.connections.keep(socket);
+    this.#services.connections.keep(socket, grant);
     this.#heads.set(request, head);
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const leave = this.#limits.enter(owner);

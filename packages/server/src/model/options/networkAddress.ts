@@ -29,13 +29,25 @@ export function isLoopbackHost(host: string): boolean {
  * providers give to a customer, or a single IPv4 address. Limits count by it.
  */
 export function addressGroup(address: string): string {
-  if (isIP(address) !== 6) return address;
+  return isIP(address) === 6 ? networkOf(address, 4) : address;
+}
+
+/**
+ * Returns the IPv6 network of 48 bits of an address, which providers give to a site, and of which anybody can have one; undefined for
+ * an IPv4 address. Its networks of 64 bits share some limits.
+ */
+export function addressSite(address: string): string | undefined {
+  return isIP(address) === 6 ? networkOf(address, 3) : undefined;
+}
+
+/** Returns the network of this many groups of 16 bits. */
+function networkOf(address: string, count: number): string {
   const [before = "", after] = address.split("::");
   const head = before === "" ? [] : before.split(":");
   const tail = after === undefined || after === "" ? [] : after.split(":");
   const zeros = after === undefined ? 0 : 8 - head.length - tail.length;
-  const groups = [...head, ...new Array<string>(zeros).fill("0"), ...tail].slice(0, 4);
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+  const groups = [...head, ...new Array<string>(zeros).fill("0"), ...tail].slice(0, count);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/${16 * count}`;
 }
 
 /**

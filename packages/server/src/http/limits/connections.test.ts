@@ -1,0 +1,134 @@
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { limitConnections } from "./connections.js";
+
+const KEYLESS_MS = 5_000;
+
+/** A port without a network, which keeps count of what it drops. */
+function portWith(limits: { readonly maxConnections?: number; readonly maxAddressConnections?: number }) {
+  const server = new EventEmitter();
+  const app = { server, addHook() {} } as unknown as FastifyInstance;
+  const table = limitConnections(app, { ...limits, keylessMs: KEYLESS_MS }, { dropped() {} });
+  const connect = (remoteAddress: string) => {
+    const socket = new FakeSocket(remoteAddress);
+    server.emit("connection", socket);
+    return socket as FakeSocket & Socket;
+  };
+  const request = (socket: Socket) => {
+    const response = new EventEmitter();
+    server.emit("request", { socket }, response);
+    return () => response.emit("close");
+  };
+  const withKey = (address: string, key: ReturnType<typeof rightOf>) => {
+    const socket = connect(address);
+    table.keep(socket, key.right);
+    return socket;
+  };
+  return { connect, request, withKey };
+}
+
+class FakeSocket extends EventEmitter {
+  readonly remoteAddress: string;
+  closed = false;
+
+  constructor(remoteAddress: string) {
+    super();
+    this.remoteAddress = remoteAddress;
+  }
+
+  destroy(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.emit("close");
+  }
+}
+
+function rightOf(isPublishable: boolean) {
+  const controller = new AbortController();
+  const caller = isPublishable ? { publishable: {} } : {};
+  const right = { caller, signal: controller.signal } as unknown as Parameters<
+    ReturnType<typeof limitConnections>["keep"]
+  >[1];
+  return { right, end: () => controller.abort() };
+}
+
+const PUBLIC = rightOf(true);
+const SECRET = rightOf(false);
+const closedOf = (sockets: readonly { readonly closed: boolean }[]) => sockets.map(({ closed }) => closed);
+
+afterEach(() => void vi.useRealTimers());
+
+describe("a full port", () => {
+  it("drops connections without a key first, then those of publishable keys, and never those of secret ones", () => {
+    const { connect, withKey } = portWith({ maxConnections: 4 });
+    const secret = withKey("192.0.2.1", SECRET);
+    const publishable = [withKey("192.0.2.2", PUBLIC), withKey("192.0.2.2", PUBLIC)];
+    const keyless = connect("192.0.2.3");
+    expect(closedOf([secret, ...publishable, withKey("192.0.2.4", SECRET)])).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(keyless.closed).toBe(true);
+    expect(closedOf([withKey("192.0.2.5", SECRET), withKey("192.0.2.6", SECRET)])).toEqual([false, false]);
+    expect(closedOf([secret, ...publishable])).toEqual([false, true, true]);
+    expect(connect("192.0.2.7").closed).toBe(true);
+  });
+
+  it("drops the address with the most connections of publishable keys, the longest idle one first", () => {
+    const { request, withKey } = portWith({ maxConnections: 4 });
+    const [once] = [withKey("192.0.2.1", PUBLIC)];
+    const many = ["192.0.2.2", "192.0.2.2", "192.0.2.2"].map((address) => withKey(address, PUBLIC));
+    const end = request(many[0] as Socket);
+    withKey("192.0.2.3", SECRET);
+    expect(closedOf(many)).toEqual([false, true, false]);
+    withKey("192.0.2.3", SECRET);
+    expect(closedOf(many)).toEqual([false, true, true]);
+    end();
+    expect(once?.closed).toBe(false);
+  });
+
+  it("drops requests of publishable keys in flight, rather than nobody else gets in", () => {
+    const { connect, request, withKey } = portWith({ maxConnections: 2 });
+    const busy = [withKey("192.0.2.1", PUBLIC), withKey("192.0.2.2", PUBLIC)];
+    for (const socket of busy) request(socket);
+    expect(connect("192.0.2.3").closed).toBe(false);
+    expect(closedOf(busy).filter(Boolean)).toHaveLength(1);
+  });
+});
+
+describe("an address with its share of connections", () => {
+  it("gets a new one in place of its own under a publishable key", () => {
+    const { connect, withKey } = portWith({ maxAddressConnections: 1 });
+    const other = withKey("192.0.2.2", PUBLIC);
+    const first = withKey("192.0.2.1", PUBLIC);
+    expect(connect("192.0.2.1").closed).toBe(false);
+    expect(closedOf([first, other])).toEqual([true, false]);
+  });
+
+  it("has the share of four with the others of its IPv6 network of 48 bits", () => {
+    const { withKey } = portWith({ maxAddressConnections: 2 });
+    const sockets = Array.from({ length: 9 }, (_, i) => withKey(`2001:db8:7:${i}::1`, SECRET));
+    expect(closedOf(sockets)).toEqual([...Array<boolean>(8).fill(false), true]);
+    expect(withKey("2001:db8:8::1", SECRET).closed).toBe(false);
+  });
+});
+
+describe("a connection whose key ended", () => {
+  it("is closed within a second if idle, and with its answer otherwise", () => {
+    vi.useFakeTimers();
+    const key = rightOf(true);
+    const { request, withKey } = portWith({});
+    const [idle, busy, other] = [withKey("a", key), withKey("a", key), withKey("a", PUBLIC)];
+    const end = request(busy);
+    key.end();
+    vi.advanceTimersByTime(1_000);
+    expect(closedOf([idle, busy, other])).toEqual([true, false, false]);
+    end();
+    vi.advanceTimersByTime(1_000);
+    expect(closedOf([busy, other])).toEqual([true, false]);
+  });
+});
