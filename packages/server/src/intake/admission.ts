@@ -4,6 +4,7 @@ import type { ResolvedOptions } from "../model/options/options.js";
 import { queueLengths } from "../store/accept/queueLengths.js";
 import type { LaneFloor } from "../store/lanes/queue/laneFloors.js";
 import type { Store } from "../store/store.js";
+import { Tally } from "../util/tally.js";
 
 /** The room of one request. */
 export interface AdmittedTransactions {
@@ -25,21 +26,6 @@ export interface AdmissionDependencies {
 const COUNT_MAX_AGE_MS = 100;
 /** Counting takes at most a twentieth of the time, also while dead rows that cannot be removed make it slow. */
 const PERIODS_PER_COUNT = 20;
-
-/** Numbers of transactions, in all and for each key. */
-class Tally {
-  total = 0;
-  readonly #byKey = new Map<string, number>();
-
-  ofKey(keyId: string): number {
-    return this.#byKey.get(keyId) ?? 0;
-  }
-
-  add(keyId: string, transactions: number): void {
-    this.total += transactions;
-    this.#byKey.set(keyId, this.ofKey(keyId) + transactions);
-  }
-}
 
 /**
  * Bounds the queue of submissions that wait for a broadcast (D22). A request is admitted whole or not at all.
@@ -121,7 +107,7 @@ export class Admission {
     const total = tallies.reduce((sum, tally) => sum + tally.total, 0);
     assertRoom("QUEUE_AT_CAPACITY", "the queue", total, transactions, queueCapacity);
     const share = Math.ceil(queueCapacity * limits.queueShare);
-    const ofKey = tallies.reduce((sum, tally) => sum + tally.ofKey(keyId), 0);
+    const ofKey = tallies.reduce((sum, tally) => sum + tally.of(keyId), 0);
     assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, share);
   }
 }

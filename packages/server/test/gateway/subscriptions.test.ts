@@ -117,3 +117,44 @@ describe("subscriptions", () => {
     await heads.close();
   });
 });
+
+describe("an address that subscribes to very much", () => {
+  const open = ({ url }: TestService, address: string) =>
+    GatewaySocket.open(`${url.replace("http", "ws")}/rpc/${GATEWAY_KEY}`, { "x-forwarded-for": address });
+
+  it("has 400 subscriptions over all of its connections, until it ends some", async () => {
+    const service = await services.start({ publicApiKeys: [GATEWAY_KEY], trustedProxies: ["127.0.0.1"] });
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => open(service, "192.0.2.1")));
+    const [first, ...others] = sockets;
+    const subscribe = (socket: GatewaySocket | undefined, times: number) =>
+      Promise.all(Array.from({ length: times }, () => socket?.call("eth_subscribe", "newHeads")));
+    for (const socket of others) await subscribe(socket, 100);
+    const refused = { error: { code: -32_005, message: expect.stringContaining("this address has 400") } };
+    expect(await subscribe(first, 1)).toEqual([expect.objectContaining(refused)]);
+    const neighbour = await open(service, "192.0.2.2");
+    expect(await subscribe(neighbour, 1)).toEqual([{ result: expect.any(String) }]);
+    await others[0]?.close();
+    await expect.poll(() => subscribe(first, 1)).toEqual([{ result: expect.any(String) }]);
+    await Promise.all([first, ...others.slice(1), neighbour].map((socket) => socket?.close()));
+  });
+
+  it("is sent a share of the bytes, and others hear of the next block before it has all of them", async () => {
+    const service = await services.start({ publicApiKeys: [GATEWAY_KEY], trustedProxies: ["127.0.0.1"] });
+    const [greedy, other] = [await open(service, "192.0.2.1"), await open(service, "192.0.2.2")];
+    for (let i = 0; i < 12; i++) await greedy.call("eth_subscribe", "logs");
+    await other.call("eth_subscribe", "newHeads");
+    const data = `0x${"00".repeat(500_000)}`;
+    service.node.answers.eth_getLogs = () => [
+      { ...LOG, data },
+      { ...LOG, data },
+    ];
+    service.node.mine();
+    await other.next();
+    for (let i = 0; i < 16; i++) await greedy.next();
+    service.node.mine();
+    await other.next();
+    expect(greedy.notified).toBeLessThan(24);
+    await other.close();
+    greedy.pause();
+  });
+});

@@ -65,6 +65,8 @@ export class GatewaySocket {
   readonly #socket: WebSocket;
   readonly #answers = new Map<number, (answer: SocketAnswer) => void>();
   readonly #notified: Notification[] = [];
+  /** The notifications that have come. */
+  notified = 0;
   #wake: () => void = () => {};
   #lastId = 0;
 
@@ -72,15 +74,17 @@ export class GatewaySocket {
     this.#socket = socket;
     socket.on("message", (data) => {
       const { jsonrpc: _, id, ...rest } = JSON.parse(String(data)) as { jsonrpc: string; id?: number };
-      if (id === undefined) this.#notified.push(rest as unknown as Notification);
-      else this.#answers.get(id)?.(rest);
+      if (id === undefined) {
+        this.notified++;
+        this.#notified.push(rest as unknown as Notification);
+      } else this.#answers.get(id)?.(rest);
       this.#wake();
     });
   }
 
   /** @throws if the handshake is refused, with its status. */
-  static async open(url: string): Promise<GatewaySocket> {
-    const socket = new WebSocket(url);
+  static async open(url: string, headers: Readonly<Record<string, string>> = {}): Promise<GatewaySocket> {
+    const socket = new WebSocket(url, { headers });
     await once(socket, "open");
     return new GatewaySocket(socket);
   }

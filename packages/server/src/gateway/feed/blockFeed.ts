@@ -29,8 +29,10 @@ export interface BlockFeedDependencies {
 
 /** The pause after a failure, in ms. A new block ends it. */
 const RETRY_MS = 500;
-/** Headers that are sent, and logs that filters compare, in one turn of the event loop. */
-const ANNOUNCED_PER_TURN = 10_000;
+/** Logs that filters compare in one turn of the event loop. */
+const ANNOUNCED_PER_TURN = 1_000;
+/** To send a header takes as long as to compare so many logs. */
+const LOGS_PER_HEADER = 10;
 
 /** A block as the node has answered it. */
 interface ReadBlock {
@@ -138,7 +140,7 @@ export class BlockFeed {
       this.#announced.add(announced);
       if (this.#logs.size > 0) this.#unread.push(announced);
       const header = announcementOfHeader(content);
-      await this.#notify(this.#heads, 1, (listener) => listener(header));
+      await this.#notify(this.#heads, LOGS_PER_HEADER, (listener) => listener(header));
     }
     if (this.#unread.length > MAX_ANNOUNCED) this.#loseLogs();
   }

@@ -16,9 +16,6 @@ export interface Subscriptions {
 
 type Send = (announced: readonly Announcement[]) => void;
 
-/** The subscriptions that one connection may have. */
-const MAX_SUBSCRIPTIONS = 100;
-
 const MAX_SHOWN_KIND = 64;
 
 /** The connection to a client. */
@@ -27,6 +24,8 @@ export interface SubscribedClient {
   notify(subscription: string, results: readonly string[]): void;
   /** Called when logs of some blocks cannot be announced any more. */
   onLost(): void;
+  /** Counts one more subscription beside the open ones. @returns a function to call at its end. @throws {@link GatewayRefusal} */
+  enter(open: number): () => void;
 }
 
 export function createSubscriptions(
@@ -60,10 +59,6 @@ export function createSubscriptions(
   };
   return {
     subscribe([kind, filter]) {
-      if (ends.size >= MAX_SUBSCRIPTIONS) {
-        const message = `this connection has ${MAX_SUBSCRIPTIONS} subscriptions, as many as it may`;
-        throw new GatewayRefusal(RPC_CODES.limitExceeded, message);
-      }
       const subscription = `0x${randomBytes(16).toString("hex")}`;
       const send: Send = (announced) => {
         if (announced.length === 0) return;
@@ -72,7 +67,11 @@ export function createSubscriptions(
           announced.map(({ text }) => text),
         );
       };
-      ends.set(subscription, listen(kind, filter, send));
+      const leave = client.enter(ends.size);
+      ends.set(
+        subscription,
+        endOf(() => listen(kind, filter, send), leave),
+      );
       return subscription;
     },
     unsubscribe([subscription]) {
@@ -86,4 +85,18 @@ export function createSubscriptions(
       ends.clear();
     },
   };
+}
+
+/** Begins to listen. @returns a function that ends it, and the count of the subscription. */
+function endOf(listen: () => () => void, leave: () => void): () => void {
+  try {
+    const end = listen();
+    return () => {
+      end();
+      leave();
+    };
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }

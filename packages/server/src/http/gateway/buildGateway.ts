@@ -1,13 +1,12 @@
 import { createAnswerCache } from "../../gateway/answerCache.js";
 import { BlockFeed, type NewBlocks } from "../../gateway/feed/blockFeed.js";
+import { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.js";
 import { Gateway } from "../../gateway/gateway.js";
 import { MAX_BATCH_CALLS } from "../../gateway/jsonRpc.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
-import type { Caller, RateLimits } from "../../model/keys/caller.js";
-import type { ResolvedOptions } from "../../model/options/options.js";
-import { createAddressShares } from "../limits/addressShares.js";
-import { createLocalRateLimiter } from "../limits/localRateLimiter.js";
+import type { RateLimits } from "../../model/keys/caller.js";
+import { type CountOfParty, countParties } from "../limits/partyRates.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
 export type GatewayServices = Pick<
@@ -38,11 +37,16 @@ export type ChainProgress = NewBlocks & {
   onRewind(listener: () => void): void;
 };
 
-/** Builds the gateway from the parts that the other routes use too. */
-export function buildGateway(services: GatewayServices): {
+/** The gateway, with what its WebSockets share. */
+export interface GatewayParts {
   readonly gateway: Gateway;
   readonly blockFeed: BlockFeed;
-} {
+  readonly subscriptionLimits: SubscriptionLimits;
+  readonly countNotified: CountOfParty;
+}
+
+/** Builds the gateway from the parts that the other routes use too. */
+export function buildGateway(services: GatewayServices): GatewayParts {
   const { options, gatewayRpc, blockEvents, policy, readLimiter, health, log } = services;
   const cache = createAnswerCache({ height: () => blockEvents.height, reorgDepth: options.reorgDepth });
   blockEvents.onRewind(cache.clear);
@@ -53,40 +57,32 @@ export function buildGateway(services: GatewayServices): {
     storeTurns: readLimiter,
     version: health.version,
   });
-  const countReads = countReadsBy(options);
+  const countReads = countParties(
+    () => ({
+      ofKey: rateLimits(options.gatewayRatePerSecond),
+      ofAddress: rateLimits(options.gatewayAddressRatePerSecond),
+    }),
+    "reads",
+  );
   const gateway = new Gateway({
     ...{ methods, countReads, log },
     maxBatchCalls: MAX_BATCH_CALLS,
     maxAnswerBytes: options.gatewayAnswerBytes,
   });
-  return { gateway, blockFeed: new BlockFeed({ rpc: gatewayRpc, newBlocks: blockEvents, log }) };
+  return {
+    gateway,
+    blockFeed: new BlockFeed({ rpc: gatewayRpc, newBlocks: blockEvents, log }),
+    subscriptionLimits: new SubscriptionLimits(),
+    countNotified: countParties(() => NOTIFIED_BYTES, "bytes"),
+  };
 }
 
 function rateLimits(ratePerSecond: number): RateLimits {
   return { ratePerSecond, rateBurst: 2 * ratePerSecond };
 }
 
-/**
- * Counts for the address under a publishable key, and for the whole key, which its addresses share: pages that run wild cost
- * their addresses alone.
- */
-function countReadsBy(
-  options: Pick<ResolvedOptions, "gatewayRatePerSecond" | "gatewayAddressRatePerSecond">,
-) {
-  const keys = createAddressShares("reads");
-  const addresses = createLocalRateLimiter(undefined, "reads");
-  return ({ keyId, address }: Caller, reads: number) => {
-    const ofKey = rateLimits(options.gatewayRatePerSecond);
-    const ofAddress = rateLimits(options.gatewayAddressRatePerSecond);
-    // A message that costs more than the burst could never pass.
-    const count = Math.min(reads, ofAddress.rateBurst, ofKey.rateBurst);
-    const atAddress = { keyId, ...(address !== undefined && { address }), limits: ofAddress };
-    if (address !== undefined) addresses.take(atAddress, count);
-    try {
-      keys.take({ ...atAddress, limits: ofKey }, count);
-    } catch (error) {
-      if (address !== undefined) addresses.refund(atAddress, count);
-      throw error;
-    }
-  };
-}
+/** The bytes of notifications: a block of many logs may come at once, and what is beyond that waits. */
+const NOTIFIED_BYTES = {
+  ofKey: { ratePerSecond: 8_388_608, rateBurst: 67_108_864 },
+  ofAddress: { ratePerSecond: 2_097_152, rateBurst: 16_777_216 },
+};

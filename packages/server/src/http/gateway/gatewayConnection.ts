@@ -1,17 +1,24 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
 import { restoreExactIds } from "../../gateway/exactIds.js";
 import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
+import type { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.js";
 import { createSubscriptions, type Subscriptions } from "../../gateway/feed/subscriptions.js";
 import type { Gateway } from "../../gateway/gateway.js";
 import { encodeRefusalOf, GatewayRefusal, RPC_CODES } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
+import type { Caller } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { parseJson } from "../../util/slicedJson.js";
+import { RateExceededError } from "../limits/localRateLimiter.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
   readonly gateway: Pick<Gateway, "answer">;
   readonly blockFeed: Pick<BlockFeed, "onHead" | "onLogs">;
+  readonly subscriptionLimits: Pick<SubscriptionLimits, "enter">;
+  /** Counts bytes that are sent unasked. @throws {@link RateExceededError} */
+  countNotified(caller: Caller, bytes: number): void;
   readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
 }
 
@@ -37,6 +44,7 @@ export class GatewayConnection extends SocketConnection {
     super(accepted, dependencies);
     this.#dependencies = dependencies;
     this.#subscriptions = createSubscriptions(dependencies.blockFeed, {
+      enter: (open) => dependencies.subscriptionLimits.enter(this.caller, open),
       notify: (subscription, results) => this.#notify({ subscription, results }),
       onLost: () => this.#closeAsBehind("logs of some blocks could not be read: subscribe again"),
     });
@@ -89,18 +97,32 @@ export class GatewayConnection extends SocketConnection {
     if (!this.#isNotifying) void this.#sendWaiting();
   }
 
+  /** Resolves when the client's address and key may be sent so many bytes, or when the connection is closed. */
+  async #mayNotify(bytes: number): Promise<void> {
+    while (this.isOpen) {
+      try {
+        this.#dependencies.countNotified(this.caller, bytes);
+        return;
+      } catch (error) {
+        if (!(error instanceof RateExceededError)) throw error;
+        await sleep(NOTIFIED_PAUSE_MS, undefined, { ref: false });
+      }
+    }
+  }
+
   /** Closes because the client will not get all of its notifications. */
   #closeAsBehind(reason: string): void {
     this.endStreams();
     this.close(CLOSE_CODES.tryAgainLater, reason);
   }
 
-  /** Sends at the pace at which the client reads, so that a block of many logs holds up nobody. */
+  /** Sends at the pace at which the client reads, and may be sent to, so that a block of many logs holds up nobody. */
   async #sendWaiting(): Promise<void> {
     this.#isNotifying = true;
     try {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
         for (const result of next.results) {
+          await this.#mayNotify(result.length + BYTES_OF_NOTIFICATION);
           if (!this.isOpen) return;
           await this.send(notificationOf(next.subscription, result));
         }
@@ -113,6 +135,11 @@ export class GatewayConnection extends SocketConnection {
     }
   }
 }
+
+/** A notification costs as much as this many bytes of its content. */
+const BYTES_OF_NOTIFICATION = 512;
+/** The pause of a client that has been sent as much as it may. */
+const NOTIFIED_PAUSE_MS = 100;
 
 function charactersOf({ results }: WaitingNotifications): number {
   return results.reduce((sum, result) => sum + result.length, 0);

@@ -1,5 +1,6 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { type Caller, type LimitedCaller, partyOf } from "../../model/keys/caller.js";
+import { Tally } from "../../util/tally.js";
 
 /** The memory of one body or WebSocket message. */
 export interface MemoryReservation {
@@ -25,7 +26,7 @@ export class BodyMemoryBudget {
   readonly #capacity: number;
   readonly #maxBodyBytes: number;
   /** The bytes of each key, and of each address under a publishable one. */
-  readonly #bytesByOwner = new Map<string, number>();
+  readonly #bytesByOwner = new Tally();
   #bytes = 0;
 
   /**
@@ -59,28 +60,20 @@ export class BodyMemoryBudget {
   #reserve(owner: BudgetOwner, bytes: number): void {
     const share = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * owner.limits.queueShare));
     if (this.#bytes + bytes > this.#capacity) throw atCapacity("the service holds", this.#capacity);
-    if (this.#bytesOf(owner.keyId) + bytes > share) throw atCapacity("this key holds", share);
+    if (this.#bytesByOwner.of(owner.keyId) + bytes > share) throw atCapacity("this key holds", share);
     const ofAddress = Math.min(
       share,
       Math.max(owner.limits.maxBodyBytes ?? this.#maxBodyBytes, ADDRESS_BYTES),
     );
-    if (owner.address !== undefined && this.#bytesOf(partyOf(owner)) + bytes > ofAddress) {
+    if (owner.address !== undefined && this.#bytesByOwner.of(partyOf(owner)) + bytes > ofAddress) {
       throw atCapacity("this address holds", ofAddress);
     }
     this.#add(owner, bytes);
   }
 
-  #bytesOf(owner: string): number {
-    return this.#bytesByOwner.get(owner) ?? 0;
-  }
-
   #add(owner: LimitedCaller, bytes: number): void {
     this.#bytes += bytes;
-    for (const name of new Set([owner.keyId, partyOf(owner)])) {
-      const sum = this.#bytesOf(name) + bytes;
-      if (sum === 0) this.#bytesByOwner.delete(name);
-      else this.#bytesByOwner.set(name, sum);
-    }
+    for (const name of new Set([owner.keyId, partyOf(owner)])) this.#bytesByOwner.add(name, bytes);
   }
 }
 

@@ -2,7 +2,7 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import { type Caller, type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
 
 /** The things that a rate counts, which the `RateLimit` header fields name. */
-export type RateUnit = "transactions" | "reads" | "unknown-keys";
+export type RateUnit = "transactions" | "reads" | "bytes" | "unknown-keys";
 
 /** Whose rate is used up, for the message of a refusal. */
 export type RateOwner = "the key's" | "this address's" | "this address's share of the key's";

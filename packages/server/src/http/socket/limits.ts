@@ -1,6 +1,7 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
+import { Tally } from "../../util/tally.js";
 
 export type SocketLimitOptions = Pick<
   ResolvedOptions,
@@ -25,10 +26,10 @@ const PUBLISHABLE_SHARE = 0.5;
 export class SocketLimits {
   readonly #options: SocketLimitOptions;
   readonly #metrics: Pick<Metrics, "sockets">;
-  readonly #ofKeys = new Counts();
-  readonly #ofAddresses = new Counts();
+  readonly #ofKeys = new Tally();
+  readonly #ofAddresses = new Tally();
   /** The WebSockets of each address under each publishable key. */
-  readonly #ofKeyAddresses = new Counts();
+  readonly #ofKeyAddresses = new Tally();
   #open = 0;
   #publishable = 0;
 
@@ -84,20 +85,5 @@ export class SocketLimits {
     if (!isPublishable) return;
     this.#publishable += count;
     this.#ofKeyAddresses.add(`${keyId} ${address}`, count);
-  }
-}
-
-/** Counts by name. A name without a count takes no memory. */
-class Counts {
-  readonly #counts = new Map<string, number>();
-
-  of(name: string): number {
-    return this.#counts.get(name) ?? 0;
-  }
-
-  add(name: string, count: 1 | -1): void {
-    const sum = this.of(name) + count;
-    if (sum === 0) this.#counts.delete(name);
-    else this.#counts.set(name, sum);
   }
 }

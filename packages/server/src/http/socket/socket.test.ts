@@ -57,6 +57,8 @@ async function appWith(submit: Intake["submit"]) {
     parties: new PartyTurns(),
     gateway: { answer: async () => undefined },
     blockFeed: { onHead: () => () => {}, onLogs: () => () => {} },
+    subscriptionLimits: { enter: () => () => {} },
+    countNotified() {},
     connections: { keep: () => {} },
     clientAddress: () => "192.0.2.1",
     authenticator: { authenticate },
