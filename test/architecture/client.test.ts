@@ -3,6 +3,7 @@ import { testArrows } from "./testArrows.js";
 // The entries are files directly in src. The actions, the socket and the provider send through http.
 testArrows("client", {
   viemTransport: ["errors", "gasless"],
+  ethersSigner: ["errors", "gasless"],
   bulk: ["actions", "errors", "http"],
   hooks: ["actions", "errors", "http", "provider", "socket"],
   gasless: ["actions", "errors", "http"],

@@ -1,10 +1,26 @@
 import { type AnySubmissionRecord, type ErrorBody, WireError } from "@gas-waiver/protocol/wire";
 
+/** A transaction that the service may have accepted. */
+export interface InDoubtTransaction {
+  /** Its position among the transactions of the call. */
+  readonly index: number;
+  /** The signed bytes as 0x hex. Sent again they are the same submission; other bytes could pay a second time. */
+  readonly signed: string;
+  /** The hash, for `wait`. The adapters for viem and ethers fill it in; elsewhere it is the Keccak-256 of `signed`. */
+  readonly txHash?: string;
+}
+
 /**
  * The base of every error of this client: test `error instanceof WaiverClientError`, then `error.name`.
  * None of them holds the API key. An aborted signal throws its own reason instead.
  */
 export abstract class WaiverClientError extends Error {
+  /**
+   * The transactions that the service may have accepted, to be sent again with the same bytes: by `submit`, or by the
+   * adapter's function for signed bytes. While one is here, a new signature could pay twice.
+   */
+  readonly inDoubt: readonly InDoubtTransaction[] = [];
+
   abstract override readonly name:
     | "InvalidArgumentError"
     | "RequestRefusedError"

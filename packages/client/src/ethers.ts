@@ -5,24 +5,24 @@ import {
   AbstractSigner,
   Interface,
   type InterfaceAbi,
+  keccak256,
   type Provider,
   resolveAddress,
   type Signer,
   Transaction,
   type TransactionLike,
+  type TransactionReceipt,
   type TransactionRequest,
-  TransactionResponse,
+  type TransactionResponse,
   type TypedDataDomain,
   type TypedDataField,
 } from "ethers";
-import { InvalidArgumentError, UnusableAccountError } from "./errors.js";
-import {
-  Gasless,
-  type GaslessCall,
-  type GaslessOptions,
-  type GaslessSender,
-  withMargin,
-} from "./gasless/gasless.js";
+import { UnusableAccountError } from "./errors.js";
+import { assertReadable, callOf, PAYMENT } from "./ethersSigner/gaslessCall.js";
+import { responseOf } from "./ethersSigner/transactionResponse.js";
+import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
+import type { GaslessCall, GaslessSender, SentTransaction } from "./gasless/gaslessCall.js";
+import { RECEIPT_TIMEOUT_MS } from "./gasless/receiptOrFailure.js";
 import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
 
 export type { ErrorWithReason, RevertReason } from "./revertReason.js";
@@ -57,7 +57,7 @@ export class GasWaiverSigner extends AbstractSigner {
   constructor(signer: Signer, options: GasWaiverSignerOptions | Gasless) {
     super(signer.provider);
     this.#signer = signer;
-    this.#gasless = options instanceof Gasless ? options : new Gasless(options);
+    this.#gasless = options instanceof Gasless ? options : new Gasless(options, keccak256);
   }
 
   /** Returns the same signer on another provider; they share their nonces. */
@@ -87,6 +87,7 @@ export class GasWaiverSigner extends AbstractSigner {
 
   /** Estimates gas at gas price 0, so that the estimate does not fail for an empty account. */
   override async estimateGas(transaction: TransactionRequest): Promise<bigint> {
+    assertReadable(transaction, PAYMENT);
     const { from, to, data, value } = await this.populateCall(transaction);
     const call = { from: from ?? null, to: to ?? null, data: data ?? null, value: value ?? null };
     return await this.#providerFor("estimateGas").estimateGas({ ...call, gasPrice: 0 });
@@ -94,20 +95,16 @@ export class GasWaiverSigner extends AbstractSigner {
 
   /** Fills in a transaction for {@link signTransaction}: legacy, at gas price 0. */
   override async populateTransaction(transaction: TransactionRequest): Promise<TransactionLike<string>> {
-    const { from, to, data, value } = await this.populateCall(transaction);
-    const [{ chainId }, nonce, gasLimit] = await Promise.all([
-      this.#providerFor("populateTransaction").getNetwork(),
-      transaction.nonce ?? this.getNonce("pending"),
-      transaction.gasLimit ?? this.estimateGas(transaction).then(withMargin),
-    ]);
-    const call = { from: from ?? null, to: to ?? null, data: data ?? "0x", value: value ?? 0n };
-    return { ...call, type: 0, gasPrice: 0n, chainId, nonce, gasLimit };
+    const { chainId, ...prepared } = await this.prepareGaslessTransaction(transaction);
+    return { ...prepared, from: await this.getAddress(), chainId: BigInt(chainId ?? 0) };
   }
 
   /**
-   * Signs and sends through the service.
-   * @returns the transaction, when a node of the chain has it.
-   * @throws WaiverClientError; the error of ethers where the node refuses the estimate.
+   * Signs and sends through the service: the same bytes again, until it is known whether the service has them. With
+   * `customData: { idempotencyKey }` a call that is repeated never pays twice.
+   * @returns the transaction, when a node of the chain has it. Its `wait` also ends when the service says that it failed.
+   * @throws WaiverClientError; while `inDoubt` has the signed bytes, go on with {@link sendSignedTransaction}. The error of ethers
+   * where the node refuses the estimate.
    * @example
    * ```ts
    * const sent = await signer.sendTransaction({ to: tokenAddress, data: calldata });
@@ -116,10 +113,53 @@ export class GasWaiverSigner extends AbstractSigner {
    */
   override async sendTransaction(transaction: TransactionRequest): Promise<TransactionResponse> {
     const provider = this.#providerFor("sendTransaction");
-    const call = await this.#callOf(transaction);
-    const blockNumber = await provider.getBlockNumber();
-    const { signed } = await this.#gasless.send(await this.#sender(provider), call);
-    return responseOf(Transaction.from(signed), provider).replaceableTransaction(blockNumber);
+    const call = await this.#callOf(transaction, PAYMENT);
+    const sender = await this.#sender(provider);
+    return await this.#respond(provider, () => this.#gasless.send(sender, call));
+  }
+
+  /**
+   * Sends bytes that were signed before, such as those that an error has in `inDoubt`. They are the same submission, however
+   * often they are sent.
+   * @param signed 0x hex.
+   * @returns the transaction, when a node of the chain has it.
+   * @throws WaiverClientError
+   * @example
+   * ```ts
+   * import { WaiverClientError } from "@gas-waiver/client";
+   *
+   * try {
+   *   await signer.sendTransaction({ to: tokenAddress, data: calldata });
+   * } catch (error) {
+   *   const [open] = error instanceof WaiverClientError ? error.inDoubt : [];
+   *   if (open === undefined) throw error; // it will not be paid
+   *   await signer.sendSignedTransaction(open.signed);
+   * }
+   * ```
+   */
+  async sendSignedTransaction(signed: string): Promise<TransactionResponse> {
+    const provider = this.#providerFor("sendSignedTransaction");
+    return await this.#respond(provider, () => this.#gasless.submitSigned(signed));
+  }
+
+  /**
+   * Waits for the receipt of a transaction that was sent through the service, or until the service says that it failed. The
+   * responses of a `Contract` wait for the receipt alone, so use this for them.
+   * @returns the receipt; `status` 0 says that the call reverted.
+   * @throws SubmissionFailedError if it failed, or with the code `TIMEOUT` after `timeoutMs`.
+   * @example
+   * ```ts
+   * const receipt = await signer.waitForTransaction(transactionHash);
+   * ```
+   */
+  async waitForTransaction(
+    hash: string,
+    confirms = 1,
+    timeoutMs = RECEIPT_TIMEOUT_MS,
+  ): Promise<TransactionReceipt | null> {
+    const provider = this.#providerFor("waitForTransaction");
+    const receipt = provider.waitForTransaction(hash, confirms, timeoutMs);
+    return await this.#gasless.receiptOrFailure(hash, receipt, timeoutMs);
   }
 
   /**
@@ -154,16 +194,20 @@ export class GasWaiverSigner extends AbstractSigner {
     return await this.#gasless.sign(sender, await this.#callOf(transaction));
   }
 
-  async #callOf(transaction: TransactionRequest): Promise<GaslessCall> {
-    const { to, data, value } = await this.populateCall(transaction);
-    if (typeof to !== "string")
-      throw new InvalidArgumentError("the transaction has no `to`: creation is not waived");
-    const { gasLimit: gas, nonce } = transaction;
-    return {
-      ...{ to, data: data ?? "0x", value: BigInt(value ?? 0) },
-      gas: gas === undefined || gas === null ? undefined : BigInt(gas),
-      nonce: nonce === undefined || nonce === null ? undefined : Number(nonce),
-    };
+  async #callOf(transaction: TransactionRequest, also: readonly string[] = []): Promise<GaslessCall> {
+    assertReadable(transaction, also);
+    return callOf(transaction, await this.populateCall(transaction));
+  }
+
+  async #respond(provider: Provider, send: () => Promise<SentTransaction>): Promise<TransactionResponse> {
+    const blockNumber = await provider.getBlockNumber();
+    const { signed } = await send();
+    const sent = responseOf(Transaction.from(signed), provider).replaceableTransaction(blockNumber);
+    const receiptOf = sent.wait.bind(sent);
+    // ethers reads no time-out as none at all.
+    const wait: typeof receiptOf = (confirms, timeoutMs = RECEIPT_TIMEOUT_MS) =>
+      this.#gasless.receiptOrFailure(sent.hash, receiptOf(confirms, timeoutMs), timeoutMs);
+    return Object.assign(sent, { wait });
   }
 
   async #sender(provider: Provider): Promise<GaslessSender> {
@@ -185,18 +229,6 @@ export class GasWaiverSigner extends AbstractSigner {
       `${operation} reads the chain, and the signer is not connected to a provider`,
     );
   }
-}
-
-/** Returns the transaction in the form of a node's answer before it is in a block. */
-function responseOf(transaction: Transaction, provider: Provider): TransactionResponse {
-  const { hash, from, signature, to, nonce, gasLimit, data, value, chainId } = transaction;
-  if (hash === null || from === null || signature === null)
-    throw new InvalidArgumentError("the transaction is not signed");
-  const inclusion = { blockNumber: null, blockHash: null, index: 0 };
-  const fees = { gasPrice: 0n, maxPriorityFeePerGas: null, maxFeePerGas: null };
-  const call = { from, to, nonce, gasLimit, data, value, chainId, signature };
-  const noLists = { accessList: null, authorizationList: null };
-  return new TransactionResponse({ hash, type: 0, ...inclusion, ...fees, ...call, ...noLists }, provider);
 }
 
 /**

@@ -5,90 +5,87 @@
 import {
   type Abi,
   type Account,
-  type Address,
-  type BaseError,
   type Chain,
   type Client,
   type ContractFunctionArgs,
   type ContractFunctionName,
-  type ContractFunctionParameters,
   decodeErrorResult,
-  type EncodeFunctionDataParameters,
-  encodeFunctionData,
-  getContractError,
   type Hash,
   type Hex,
-  type LocalAccount,
-  type TransactionSerializableLegacy,
+  keccak256,
+  type TransactionReceipt,
   type Transport,
+  type WaitForTransactionReceiptParameters,
 } from "viem";
-import { parseAccount } from "viem/accounts";
-import { UnusableAccountError } from "./errors.js";
-import {
-  Gasless,
-  type GaslessCall,
-  type GaslessOptions,
-  type GaslessSender,
-  type GaslessTransaction,
-} from "./gasless/gasless.js";
+import { waitForTransactionReceipt } from "viem/actions";
+import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
 import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
-import { type NodeRequest, type SigningAccount, viemSender } from "./viemTransport/viemSender.js";
+import { callOf, contractCallOf, PAYMENT, preparedOf } from "./viemTransport/gaslessCall.js";
+import type {
+  Changing,
+  Payment,
+  PreparedGaslessTransaction,
+  SendGaslessTransactionParameters,
+  WriteGaslessContractParameters,
+} from "./viemTransport/parameters.js";
 
 export type { ErrorWithReason, RevertReason } from "./revertReason.js";
 export { type GasWaiverTransportOptions, gasWaiverTransport } from "./viemTransport/gasWaiverTransport.js";
+export type {
+  PreparedGaslessTransaction,
+  SendGaslessTransactionParameters,
+  WriteGaslessContractParameters,
+} from "./viemTransport/parameters.js";
 export type { SigningAccount } from "./viemTransport/viemSender.js";
 
 /** The address of the service, and how to send through it. */
 export type GasWaiverActionsOptions = GaslessOptions;
 
-/** Options of both actions. */
-interface Overrides {
-  /** A local account, as `privateKeyToAccount` returns it; the client's own by default. */
-  readonly account?: Account | Address;
-  /** The gas limit, in gas; by default the node's estimate at gas price 0, and a fifth on top. */
-  readonly gas?: bigint;
-  /** The sender's nonce; the next one by default. Calls made at the same time get consecutive ones. */
-  readonly nonce?: number;
-}
-
-/** The parameters of `sendGaslessTransaction`. */
-export interface SendGaslessTransactionParameters extends Overrides {
-  readonly to: Address;
-  readonly data?: Hex;
-  /** The value in wei. */
-  readonly value?: bigint;
-}
-
-type Changing = "nonpayable" | "payable";
-
-/** The parameters of `writeGaslessContract`: those of viem's `writeContract` without fees. */
-export type WriteGaslessContractParameters<
-  abi extends Abi | readonly unknown[] = Abi,
-  functionName extends ContractFunctionName<abi, Changing> = ContractFunctionName<abi, Changing>,
-  args extends ContractFunctionArgs<abi, Changing, functionName> = ContractFunctionArgs<
-    abi,
-    Changing,
-    functionName
-  >,
-> = ContractFunctionParameters<abi, Changing, functionName, args> &
-  Overrides & {
-    /** The value in wei. */
-    readonly value?: bigint;
-  };
-
 /** The actions that {@link gasWaiverActions} adds. A type, since viem asks for one with an index signature. */
 export type GasWaiverActions = {
   /**
-   * Signs a transaction of gas price 0 as the client's account, and sends it through the service.
-   * @returns its hash, when a node of the chain has it: `waitForTransactionReceipt` takes it from there.
-   * @throws WaiverClientError; viem's own errors where the node refuses the estimate.
+   * Signs a transaction of gas price 0 as the client's account, and sends it through the service: the same bytes again, until it
+   * is known whether the service has them.
+   * @returns its hash, when a node of the chain has it: `waitForGaslessReceipt` takes it from there.
+   * @throws WaiverClientError; while `inDoubt` has the signed bytes, go on with `sendRawGaslessTransaction`. viem's own errors
+   * where the node refuses the estimate.
    * @example
    * ```ts
    * const hash = await walletClient.sendGaslessTransaction({ to: tokenAddress, data: calldata });
-   * await publicClient.waitForTransactionReceipt({ hash });
+   * await walletClient.waitForGaslessReceipt({ hash });
    * ```
    */
-  sendGaslessTransaction(parameters: SendGaslessTransactionParameters): Promise<Hash>;
+  sendGaslessTransaction(parameters: SendGaslessTransactionParameters & Payment): Promise<Hash>;
+  /**
+   * Sends bytes that were signed before, such as those that an error has in `inDoubt`. They are the same submission, however
+   * often they are sent.
+   * @returns the hash, when a node of the chain has the transaction.
+   * @throws WaiverClientError
+   * @example
+   * ```ts
+   * import { WaiverClientError } from "@gas-waiver/client";
+   *
+   * try {
+   *   await walletClient.sendGaslessTransaction({ to: tokenAddress, data: calldata });
+   * } catch (error) {
+   *   const [open] = error instanceof WaiverClientError ? error.inDoubt : [];
+   *   if (open === undefined) throw error; // it will not be paid
+   *   await walletClient.sendRawGaslessTransaction({ serializedTransaction: open.signed });
+   * }
+   * ```
+   */
+  sendRawGaslessTransaction(parameters: { readonly serializedTransaction: string }): Promise<Hash>;
+  /**
+   * Waits for the receipt of a transaction that was sent through the service, or until the service says that it failed.
+   * @param parameters those of viem's `waitForTransactionReceipt`. `timeout` is 180,000 ms by default.
+   * @returns the receipt; the status `reverted` says that the call reverted.
+   * @throws SubmissionFailedError if it failed, or with the code `TIMEOUT` when the time is over.
+   * @example
+   * ```ts
+   * const { status } = await walletClient.waitForGaslessReceipt({ hash: transactionHash });
+   * ```
+   */
+  waitForGaslessReceipt(parameters: WaitForTransactionReceiptParameters): Promise<TransactionReceipt>;
   /**
    * Calls a contract's function in a transaction of gas price 0, through the service.
    * @returns its hash, when a node of the chain has it.
@@ -109,7 +106,7 @@ export type GasWaiverActions = {
     const abi extends Abi | readonly unknown[],
     functionName extends ContractFunctionName<abi, Changing>,
     const args extends ContractFunctionArgs<abi, Changing, functionName>,
-  >(parameters: WriteGaslessContractParameters<abi, functionName, args>): Promise<Hash>;
+  >(parameters: WriteGaslessContractParameters<abi, functionName, args> & Payment): Promise<Hash>;
   /**
    * Prepares a transaction of gas price 0 without signing it: estimates its gas, and gives it the account's next nonce, which it
    * does not reserve.
@@ -158,14 +155,6 @@ export type GasWaiverActions = {
   >(parameters: WriteGaslessContractParameters<abi, functionName, args>): Promise<Hex>;
 };
 
-/** A transaction of gas price 0 before its signature, as viem's `signTransaction` takes it. */
-export type PreparedGaslessTransaction = TransactionSerializableLegacy & {
-  readonly type: "legacy";
-  readonly chainId: number;
-  readonly nonce: number;
-  readonly gas: bigint;
-};
-
 /**
  * Adds `sendGaslessTransaction` and `writeGaslessContract` to a viem client. Make them once for a sender and keep
  * them: they remember its nonces.
@@ -188,14 +177,22 @@ export function gasWaiverActions(
 ): <transport extends Transport, chain extends Chain | undefined, account extends Account | undefined>(
   client: Client<transport, chain, account>,
 ) => GasWaiverActions {
-  const gasless = new Gasless(options);
+  const gasless = new Gasless(options, (bytes) => keccak256(bytes as Hex));
   return (client) => ({
     async sendGaslessTransaction(parameters) {
-      const { txHash } = await gasless.send(...callOf(client, parameters));
+      const { txHash } = await gasless.send(...callOf(client, parameters, PAYMENT));
       return txHash as Hash;
     },
+    async sendRawGaslessTransaction({ serializedTransaction }) {
+      const { txHash } = await gasless.submitSigned(serializedTransaction);
+      return txHash as Hash;
+    },
+    async waitForGaslessReceipt(parameters) {
+      const { hash, timeout } = parameters;
+      return await gasless.receiptOrFailure(hash, waitForTransactionReceipt(client, parameters), timeout);
+    },
     async writeGaslessContract(parameters) {
-      const { txHash } = await gasless.send(...contractCallOf(client, parameters));
+      const { txHash } = await gasless.send(...contractCallOf(client, parameters, PAYMENT));
       return txHash as Hash;
     },
     async prepareGaslessTransaction(parameters) {
@@ -208,56 +205,6 @@ export function gasWaiverActions(
       return (await gasless.sign(...contractCallOf(client, parameters))) as Hex;
     },
   });
-}
-
-/** Returns the sender of a call and the call, for {@link Gasless}. */
-function callOf(
-  client: Client,
-  { account, to, data = "0x", value = 0n, gas, nonce }: SendGaslessTransactionParameters,
-): [GaslessSender, GaslessCall] {
-  return [senderOf(client, localAccount(account ?? client.account)), { to, data, value, gas, nonce }];
-}
-
-/** Returns the sender and the call of a contract's function. */
-function contractCallOf(client: Client, parameters: unknown): [GaslessSender, GaslessCall] {
-  const { abi, address, functionName, args, ...overrides } = parameters as WriteGaslessContractParameters;
-  const data = encodeFunctionData({ abi, functionName, args } as EncodeFunctionDataParameters);
-  const account = localAccount(overrides.account ?? client.account);
-  const sender = senderOf(client, account);
-  const estimateGas = (call: GaslessCall) =>
-    sender.estimateGas(call).catch((error: unknown) => {
-      const contractCall = { abi, address, args, functionName, sender: account.address };
-      throw getContractError(error as BaseError, contractCall);
-    });
-  const { value = 0n, gas, nonce } = overrides;
-  return [
-    { ...sender, estimateGas },
-    { to: address, data, value, gas, nonce },
-  ];
-}
-
-function preparedOf({ to, data, ...transaction }: GaslessTransaction): PreparedGaslessTransaction {
-  return { ...transaction, to: to as Address, data: data as Hex, type: "legacy", gasPrice: 0n };
-}
-
-/**
- * Returns the account as a local one.
- * @throws UnusableAccountError if it cannot sign without sending.
- */
-function localAccount(account: Account | Address | undefined): LocalAccount {
-  if (account === undefined) {
-    throw new UnusableAccountError("the client has no account; give it or the call a local one");
-  }
-  const parsed = parseAccount(account);
-  if (parsed.type === "local") return parsed as LocalAccount;
-  throw new UnusableAccountError(
-    `the account ${parsed.address} is of type ${parsed.type}: its wallet signs only what it sends itself; ` +
-      "use a local account, such as privateKeyToAccount gives",
-  );
-}
-
-function senderOf(client: Client, account: SigningAccount): GaslessSender {
-  return viemSender(client.request as NodeRequest, account, client.chain?.id);
 }
 
 /**

@@ -1,4 +1,11 @@
-import { ConnectionFailedError, RequestRefusedError } from "../errors.js";
+import { type ErrorDetails, isReason, retryOf } from "@gas-waiver/protocol/wire";
+import {
+  ConnectionFailedError,
+  InvalidArgumentError,
+  MalformedAnswerError,
+  RequestRefusedError,
+  WaiverClientError,
+} from "../errors.js";
 
 /** The reasons of the code `UNAVAILABLE` whose meaning includes that nothing was accepted. */
 const REASONS_BEFORE_ACCEPTANCE: ReadonlySet<string | undefined> = new Set([
@@ -12,7 +19,34 @@ const REASONS_BEFORE_ACCEPTANCE: ReadonlySet<string | undefined> = new Set([
  */
 export function isSurelyNotAccepted(error: unknown): boolean {
   if (error instanceof ConnectionFailedError) return error.certainty === "not_sent";
-  if (!(error instanceof RequestRefusedError)) return false;
+  // Whoever answered has no such route, so it is no gas-waiver service.
+  if (error instanceof MalformedAnswerError) return error.status === 404 || error.status === 405;
+  if (!(error instanceof RequestRefusedError)) return error instanceof InvalidArgumentError;
   const { status, code, reason } = error;
   return status < 500 || code === "QUEUE_FULL" || REASONS_BEFORE_ACCEPTANCE.has(reason);
+}
+
+/** Returns the error with these transactions as its `inDoubt`. The reason of an aborted signal stays as it is. */
+export function leavingInDoubt(
+  error: unknown,
+  transactions: readonly string[],
+  indexes: Iterable<number>,
+): unknown {
+  if (!(error instanceof WaiverClientError)) return error;
+  const inDoubt = [...indexes].map((index) => ({ index, signed: transactions[index] ?? "" }));
+  if (inDoubt.length === 0 || error.inDoubt.length > 0) return error;
+  const message = `${error.message}; the service may have it: send the same bytes again, as \`inDoubt\` has them`;
+  return Object.assign(error, { inDoubt, message });
+}
+
+/** Tells whether the very same transaction may succeed when it is sent again. */
+export function mayPassLater({
+  reason,
+  details,
+}: {
+  readonly reason?: string | undefined;
+  readonly details?: ErrorDetails | undefined;
+}): boolean {
+  const known = reason !== undefined && isReason(reason) ? retryOf(reason) : "corrected";
+  return (details?.retry ?? known) !== "corrected";
 }

@@ -12,7 +12,7 @@ import { InvalidArgumentError, MalformedAnswerError, StreamEndedError } from "..
 import type { Connection } from "../http/connection.js";
 import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
-import { isSurelyNotAccepted } from "./acceptance.js";
+import { isSurelyNotAccepted, leavingInDoubt } from "./acceptance.js";
 import { assertSender, type SenderCheck } from "./senderCheck.js";
 import { assertTransactionList } from "./transactionList.js";
 
@@ -93,20 +93,20 @@ export async function* submit(
     } catch (error) {
       // Earlier attempts had already yielded every line that this answer lacks.
       if (error instanceof StreamEndedError && missing.size === 0) return;
+      const mayHaveBeen: boolean = mayBeAccepted || !isSurelyNotAccepted(error);
       await pauseBeforeRetry(error, attempt, retry, signal).catch((thrown: unknown) => {
-        throw thrown === error ? errorOfAllAttempts(error, mayBeAccepted, missing) : thrown;
+        if (thrown !== error || !mayHaveBeen) throw thrown;
+        throw leavingInDoubt(errorOfAllAttempts(error, missing), transactions, missing);
       });
-      mayBeAccepted ||= !isSurelyNotAccepted(error);
+      mayBeAccepted = mayHaveBeen;
     }
   }
 }
 
-/** Returns the error for all attempts together: if an earlier one may have been accepted, the error says so. */
-function errorOfAllAttempts(error: unknown, mayBeAccepted: boolean, missing: ReadonlySet<number>): unknown {
+/** Returns the error for all attempts together, one of which may have been accepted. */
+function errorOfAllAttempts(error: unknown, missing: ReadonlySet<number>): unknown {
   if (error instanceof StreamEndedError) return new StreamEndedError([...missing], { cause: error.cause });
-  return mayBeAccepted && isSurelyNotAccepted(error)
-    ? new StreamEndedError([...missing], { cause: error })
-    : error;
+  return isSurelyNotAccepted(error) ? new StreamEndedError([...missing], { cause: error }) : error;
 }
 
 interface Attempt {

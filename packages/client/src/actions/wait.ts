@@ -46,7 +46,7 @@ export async function wait(
  * Tells whether a submission has reached the stage `until`.
  * @throws SubmissionFailedError if it never will.
  */
-function hasReached(record: AnySubmissionRecord, until: Wait): record is SubmissionRecord {
+export function hasReached(record: AnySubmissionRecord, until: Wait): record is SubmissionRecord {
   const { id, state, error } = record;
   // D16: a transaction whose call reverted was broadcast, and did not succeed.
   if ("refused" in record || state === "failed" || (record.reverted && until === "included")) {

@@ -1,4 +1,5 @@
-import { isReason, type KeyPolicy, type ResultLine, retryOf, type Wait } from "@gas-waiver/protocol/wire";
+import type { KeyPolicy, ResultLine, Wait } from "@gas-waiver/protocol/wire";
+import { mayPassLater } from "../actions/acceptance.js";
 import { policy } from "../actions/policy.js";
 import { submit } from "../actions/submit.js";
 import { JournalError } from "../errors.js";
@@ -229,7 +230,7 @@ class Run {
     const options = { retry, signal: this.#ending.signal, ...(wait && { wait }) };
     for await (const line of submit(this.#connectionFor(batch), texts, options)) {
       const own = { ...line, index: batch[line.index] ?? line.index };
-      if (!own.success && mayPassLater(own)) repeatable.push(own);
+      if (!own.success && mayPassLater(own.error)) repeatable.push(own);
       else {
         this.#log.add(own);
         this.#settle(own);
@@ -275,11 +276,4 @@ class Run {
 
 function positionOf([first = 0]: readonly number[]): number {
   return first;
-}
-
-/** Tells whether the very same transaction may succeed when it is sent again. */
-function mayPassLater({ error }: Extract<ResultLine, { success: false }>): boolean {
-  const { reason, details } = error;
-  const known = reason !== undefined && isReason(reason) ? retryOf(reason) : "corrected";
-  return (details?.retry ?? known) !== "corrected";
 }

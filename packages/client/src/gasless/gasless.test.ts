@@ -8,7 +8,8 @@ import {
   statusOf,
 } from "@gas-waiver/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
-import { Gasless, type GaslessCall, type GaslessSender } from "./gasless.js";
+import { Gasless } from "./gasless.js";
+import type { GaslessCall, GaslessSender } from "./gaslessCall.js";
 
 const TX_HASH = `0x${"ab".repeat(32)}`;
 const ID = "01890000-0000-7000-8000-000000000000";
@@ -19,6 +20,7 @@ const failure = (reason: Reason): ResultLine => ({
   error: { code: codeOf(reason), message: reason, reason, details: { retry: "corrected" } } as never,
 });
 
+const AT_ONCE = { attempts: 1, minDelayMs: 0 };
 const refusal = (reason: Reason) =>
   Response.json(requestErrorBody(new ProtocolError(reason, "")), { status: statusOf(reason) });
 
@@ -31,20 +33,25 @@ let signed: { nonce: number; gas: bigint; chainId: number }[];
 let counted: number;
 /** The estimates of calls, by their data; 100,000 by default. */
 let estimates: Map<string, Promise<bigint>>;
+/** The idempotency keys that were sent. */
+let keys: string[];
 let gasless: Gasless;
 
 beforeEach(() => {
   answers = new Map();
   submitted = [];
   signed = [];
+  keys = [];
   counted = 0;
   estimates = new Map();
-  gasless = new Gasless({ url: "http://service", fetch });
+  gasless = new Gasless({ url: "http://service", fetch }, (bytes) => `hash of ${bytes}`);
 });
 
 const fetch: typeof globalThis.fetch = async (_, init) => {
   const [nonce = -1] = (JSON.parse(String(init?.body)).transactions as string[]).map(Number);
   submitted.push(nonce);
+  const key = new Headers(init?.headers).get("idempotency-key");
+  if (key !== null) keys.push(key);
   const answer = answers.get(nonce)?.shift() ?? success;
   if (answer instanceof Error) throw answer;
   return answer instanceof Response ? answer : new Response(`${encodeResultLine(answer)}\n`);
@@ -181,5 +188,95 @@ describe("the nonce after a transaction", () => {
     answers.set(7, [failure("NONCE_GAP")]);
     await expect(send({ nonce: 7 })).rejects.toMatchObject({ reason: "NONCE_GAP" });
     expect(submitted).toEqual([7]);
+  });
+});
+
+describe("a call whose answer is lost", () => {
+  const lost = () => new Error("reset");
+  const impatient = (timeoutMs: number) =>
+    new Gasless({ url: "http://service", fetch, timeoutMs, retry: AT_ONCE }, (bytes) => `hash of ${bytes}`);
+
+  it("is sent again with the same bytes, until the service has told its outcome", async () => {
+    answers.set(0, [
+      lost(),
+      refusal("STORE_UNAVAILABLE"),
+      refusal("QUEUE_AT_CAPACITY"),
+      failure("NOT_BROADCAST"),
+    ]);
+    gasless = impatient(5_000);
+    expect(await send()).toEqual({ id: ID, txHash: TX_HASH, signed: "0" });
+    expect(submitted).toEqual([0, 0, 0, 0, 0]);
+    expect(signed).toHaveLength(1);
+  });
+
+  it("leaves its bytes, its hash and what to do in the error when the time is over", async () => {
+    answers.set(0, [lost()]);
+    gasless = impatient(0);
+    const error: unknown = await send().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ inDoubt: [{ index: 0, signed: "0", txHash: "hash of 0" }] });
+    expect(error).toMatchObject({ message: expect.stringContaining("send the same bytes again") });
+    expect(await gasless.submitSigned("0")).toMatchObject({ signed: "0" });
+    await send();
+    expect(submitted).toEqual([0, 0, 1]);
+  });
+
+  it("frees its nonce as soon as its bytes turn out to be refused", async () => {
+    answers.set(0, [lost(), failure("TARGET_NOT_ALLOWED")]);
+    gasless = impatient(0);
+    await settled(send());
+    expect(await settled(gasless.submitSigned("0"))).toEqual(["TARGET_NOT_ALLOWED"]);
+    await send();
+    expect(submitted).toEqual([0, 0, 0]);
+  });
+
+  it("is cut, and sent again, when no answer comes at all", async () => {
+    let requests = 0;
+    const silent: typeof globalThis.fetch = async (input, init) => {
+      if (requests++ > 0) return await fetch(input, init);
+      return await new Promise((_, reject) => {
+        init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+      });
+    };
+    gasless = new Gasless({ url: "http://service", fetch: silent, timeoutMs: 100 }, String);
+    expect(await send()).toMatchObject({ txHash: TX_HASH });
+  });
+
+  it("is signed with another nonce only when the chain has used its own for another transaction", async () => {
+    const used: ResultLine = failure("NONCE_TOO_LOW");
+    const usedByAnother = { ...used, error: { ...Object(used).error, details: { usedBy: TX_HASH } } };
+    answers.set(0, [lost(), failure("NONCE_CONFLICT"), used, usedByAnother]);
+    gasless = impatient(5_000);
+    expect(await send()).toMatchObject({ signed: "1" });
+    expect(submitted).toEqual([0, 0, 0, 0, 1]);
+  });
+
+  it("is not signed again in the place of bytes that may still execute", async () => {
+    answers.set(0, [lost(), failure("NONCE_GAP")]);
+    gasless = impatient(1);
+    expect(await settled(send())).toEqual([expect.stringContaining("send the same bytes again")]);
+    expect(signed).toHaveLength(1);
+  });
+});
+
+describe("an idempotency key", () => {
+  it("goes out with each request, and is signed for once as long as the outcome is open", async () => {
+    answers.set(0, [new Error("reset")]);
+    gasless = new Gasless({ url: "http://service", fetch, timeoutMs: 0 }, String);
+    await settled(send({ idempotencyKey: "order-1" }));
+    const both = [send({ idempotencyKey: "order-1" }), send({ idempotencyKey: "order-1" })];
+    expect((await Promise.all(both)).map(({ signed }) => signed)).toEqual(["0", "0"]);
+    expect(keys).toEqual(["order-1", "order-1", "order-1"]);
+  });
+
+  it("that cannot be sent leaves nothing in doubt", async () => {
+    const error: unknown = await send({ idempotencyKey: "order 1" }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "InvalidArgumentError", inDoubt: [] });
+    expect(submitted).toEqual([]);
+  });
+
+  it("keeps the call from being signed again with another nonce, since the service would take it for another one", async () => {
+    answers.set(0, [failure("NONCE_CONFLICT")]);
+    expect(await settled(send({ idempotencyKey: "order-1" }))).toEqual(["NONCE_CONFLICT"]);
+    expect(signed).toHaveLength(1);
   });
 });

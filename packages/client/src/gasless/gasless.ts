@@ -1,55 +1,22 @@
-import { isSurelyNotAccepted } from "../actions/acceptance.js";
-import { submit } from "../actions/submit.js";
-import { StreamEndedError, SubmissionFailedError } from "../errors.js";
+import { status } from "../actions/status.js";
+import { hasReached } from "../actions/wait.js";
+import { InvalidArgumentError, SubmissionFailedError, WaiverClientError } from "../errors.js";
 import { type Connection, type ConnectionOptions, createConnection } from "../http/connection.js";
 import type { RetryOptions } from "../http/retry.js";
+import type { GaslessCall, GaslessSender, GaslessTransaction, SentTransaction } from "./gaslessCall.js";
 import { type NonceReservation, NonceSequence } from "./nonceSequence.js";
+import { receiptOrFailure } from "./receiptOrFailure.js";
+import { submitUntilKnown } from "./submitUntilKnown.js";
 
 /** The address of the service, and how to send through it. */
 export interface GaslessOptions extends ConnectionOptions {
-  /** Sends again when the service is away or busy, as `retry` of `submit` does. Off by default. */
-  readonly retry?: RetryOptions;
-}
-
-/** A call that a user makes. */
-export interface GaslessCall {
-  readonly to: string;
-  /** 0x hex. */
-  readonly data: string;
-  /** The value in wei. */
-  readonly value: bigint;
-  /** The gas limit, in gas; estimated if absent. */
-  readonly gas?: bigint | undefined;
-  /** The sender's nonce; the lowest free one if absent. */
-  readonly nonce?: number | undefined;
-}
-
-/** A legacy transaction of gas price 0, to be signed with its chain id (EIP-155). */
-export interface GaslessTransaction extends GaslessCall {
-  readonly chainId: number;
-  readonly gas: bigint;
-  readonly nonce: number;
-}
-
-/** The sender and the chain, as the adapters for viem and ethers give them. */
-export interface GaslessSender {
-  readonly address: string;
-  chainId(): Promise<number>;
-  /** Reads the sender's transaction count, those in the node's pool included. */
-  transactionCount(): Promise<number>;
-  /** Estimates the gas of a call from the sender at gas price 0. */
-  estimateGas(call: GaslessCall): Promise<bigint>;
-  /** Signs, and returns the signed bytes as 0x hex. */
-  sign(transaction: GaslessTransaction): Promise<string>;
-}
-
-/** A transaction that a node of the chain has. */
-export interface SentTransaction {
-  /** The submission's id, for `status` and `wait`. */
-  readonly id: string;
-  readonly txHash: string;
-  /** The signed bytes as 0x hex. */
-  readonly signed: string;
+  /**
+   * The time, in milliseconds, in which a call finds out whether the service has its transaction: it sends the same bytes again
+   * after an answer that was lost, and signs again where another program took its nonce. 60,000 by default.
+   */
+  readonly timeoutMs?: number | undefined;
+  /** Sends again what the service has surely not accepted, because it is away or busy. Off by default. */
+  readonly retry?: RetryOptions | undefined;
 }
 
 /** The gas limit in percent of the estimate. The cost of a call may change between the estimate and its block. */
@@ -63,30 +30,44 @@ export function withMargin(estimate: bigint): bigint {
 /** Sends users' calls through one service, and keeps each sender's nonces in sequence. */
 export class Gasless {
   readonly #connection: Connection;
+  readonly #hashOf: (bytes: string) => string;
+  readonly #timeoutMs: number;
   readonly #retry: RetryOptions | undefined;
   readonly #sequences = new Map<string, NonceSequence>();
+  /** The signed bytes that a call with this idempotency key left in doubt, or is sending. */
+  readonly #signedByKey = new Map<string, Promise<Signed>>();
+  /** The transactions that the service may have, by their signed bytes. */
+  readonly #inDoubt = new Map<string, Signed>();
 
-  constructor({ retry, ...connection }: GaslessOptions) {
+  /** @param hashOf returns the Keccak-256 of bytes (both 0x hex). */
+  constructor(
+    { retry, timeoutMs = 60_000, ...connection }: GaslessOptions,
+    hashOf: (bytes: string) => string,
+  ) {
+    this.#hashOf = hashOf;
     this.#connection = createConnection(connection);
+    this.#timeoutMs = timeoutMs;
     this.#retry = retry;
   }
 
   /**
-   * Estimates, signs and submits, and waits until a node of the chain has the transaction.
-   * @throws SubmissionFailedError if it failed or the wait for it timed out, another {@link WaiverClientError}, or an error of viem or ethers.
+   * Estimates, signs and submits, and waits until a node of the chain has the transaction. A call whose bytes can never execute,
+   * because another program took their nonce, is signed again with another one.
+   * @throws SubmissionFailedError if it failed, another {@link WaiverClientError}, or an error of viem or ethers. While `inDoubt` has
+   * the bytes, only {@link submitSigned} with them pays once.
    */
   async send(sender: GaslessSender, call: GaslessCall): Promise<SentTransaction> {
     const prepared = prepare(sender, call);
-    const attempt = async () => {
-      const reservation = await this.#reserve(sender, call, prepared);
-      return await this.#submit(await this.#sign(sender, call, prepared, reservation), reservation);
-    };
-    try {
-      return await attempt();
-    } catch (error) {
-      // Signed again with another nonce, the call may be accepted.
-      if (call.nonce !== undefined || !isNonceMismatch(error)) throw error;
-      return await attempt();
+    let endsAt: number | undefined;
+    for (;;) {
+      const signed = await this.#signOnce(sender, call, prepared);
+      endsAt ??= performance.now() + this.#timeoutMs;
+      try {
+        return await this.#submit(signed, endsAt);
+      } catch (error) {
+        const isChosen = call.nonce !== undefined || call.idempotencyKey !== undefined;
+        if (isChosen || !isNonceMismatch(error) || performance.now() >= endsAt) throw error;
+      }
     }
   }
 
@@ -107,11 +88,43 @@ export class Gasless {
    * @throws an error of viem or ethers.
    */
   async sign(sender: GaslessSender, call: GaslessCall): Promise<string> {
-    const prepared = prepare(sender, call);
-    const reservation = await this.#reserve(sender, call, prepared);
-    const signed = await this.#sign(sender, call, prepared, reservation);
-    reservation.markUsed();
-    return signed;
+    const { bytes, reservation } = await this.#sign(sender, call, prepare(sender, call));
+    reservation?.markUsed();
+    return bytes;
+  }
+
+  /**
+   * Submits a signed transaction, and waits until a node of the chain has it.
+   * @throws SubmissionFailedError if it failed, or another {@link WaiverClientError}.
+   */
+  async submitSigned(bytes: string): Promise<SentTransaction> {
+    return await this.#submit(this.#inDoubt.get(bytes) ?? { bytes }, performance.now() + this.#timeoutMs);
+  }
+
+  /**
+   * Waits for the receipt of a transaction, or for the service's record where that says first that there will be none: a
+   * submission fails when another transaction takes its nonce, and no node tells that of a hash.
+   * @throws SubmissionFailedError if the submission failed, or with the code `TIMEOUT` when the time is over; the error of `receipt`.
+   */
+  receiptOrFailure<Receipt>(txHash: string, receipt: Promise<Receipt>, timeoutMs?: number): Promise<Receipt> {
+    return receiptOrFailure(this.#connection, txHash, receipt, timeoutMs);
+  }
+
+  /** @throws SubmissionFailedError if the service's record says that the submission failed. */
+  async assertNotFailed(txHash: string): Promise<void> {
+    const record = await status(this.#connection, txHash, { retry: { attempts: 1 } }).catch(() => undefined);
+    if (record) hasReached(record, "broadcast");
+  }
+
+  /** Signs, unless a call with this idempotency key has. */
+  async #signOnce(sender: GaslessSender, call: GaslessCall, prepared: Promise<Prepared>): Promise<Signed> {
+    const { idempotencyKey: key } = call;
+    const sign = () => this.#sign(sender, call, prepared);
+    if (key === undefined) return await sign();
+    const signed = this.#signedByKey.get(key) ?? sign();
+    this.#signedByKey.set(key, signed);
+    signed.catch(() => this.#signedByKey.delete(key));
+    return await signed;
   }
 
   async #reserve(
@@ -119,48 +132,46 @@ export class Gasless {
     { nonce }: GaslessCall,
     prepared: Promise<Prepared>,
   ): Promise<NonceReservation> {
-    // The promise is awaited when the nonce's turn comes. Until then a failure must not count as unhandled.
-    prepared.catch(() => undefined);
     const sequence = this.#sequenceOf(sender.address);
     const count = () => sender.transactionCount();
     return nonce === undefined ? await sequence.reserve(count, prepared) : sequence.reserveChosen(nonce);
   }
 
-  async #sign(
-    sender: GaslessSender,
-    call: GaslessCall,
-    prepared: Promise<Prepared>,
-    reservation: NonceReservation,
-  ): Promise<string> {
+  async #sign(sender: GaslessSender, call: GaslessCall, prepared: Promise<Prepared>): Promise<Signed> {
+    const reservation = await this.#reserve(sender, call, prepared);
+    const { idempotencyKey, ...rest } = call;
     try {
-      return await sender.sign({ ...call, ...(await prepared), nonce: reservation.nonce });
+      const bytes = await sender.sign({ ...rest, ...(await prepared), nonce: reservation.nonce });
+      return { bytes, reservation, idempotencyKey };
     } catch (error) {
       reservation.release();
       throw error;
     }
   }
 
-  /**
-   * Submits a signed transaction, and waits until a node of the chain has it.
-   * @throws SubmissionFailedError if it failed or the wait for it timed out, or another {@link WaiverClientError}.
-   */
-  async submitSigned(signed: string): Promise<SentTransaction> {
-    const retry = this.#retry;
-    for await (const line of submit(this.#connection, [signed], retry && { retry })) {
-      if (!line.success) throw new SubmissionFailedError(line.id, line.error);
-      return { id: line.id, txHash: line.txHash, signed };
-    }
-    throw new StreamEndedError([0]);
-  }
-
-  async #submit(signed: string, reservation: NonceReservation): Promise<SentTransaction> {
+  async #submit(signed: Signed, endsAt: number): Promise<SentTransaction> {
+    const { bytes, reservation, idempotencyKey } = signed;
+    const isInDoubt = this.#inDoubt.has(bytes);
+    const options = { signed: bytes, idempotencyKey, isInDoubt, endsAt, retry: this.#retry };
+    let isOpen = false;
     try {
-      const sent = await this.submitSigned(signed);
-      reservation.markUsed();
-      return sent;
+      const { id, txHash } = await submitUntilKnown(this.#connection, options);
+      reservation?.markUsed();
+      return { id, txHash, signed: bytes };
     } catch (error) {
-      settleNonce(reservation, error);
+      isOpen = error instanceof WaiverClientError && error.inDoubt.length > 0;
+      if (isOpen)
+        Object.assign(error as object, {
+          inDoubt: [{ index: 0, signed: bytes, txHash: this.#hashOf(bytes) }],
+        });
+      if (reservation) settleNonce(reservation, error, isOpen);
       throw error;
+    } finally {
+      if (isOpen) this.#inDoubt.set(bytes, signed);
+      else {
+        this.#inDoubt.delete(bytes);
+        if (idempotencyKey !== undefined) this.#signedByKey.delete(idempotencyKey);
+      }
     }
   }
 
@@ -177,34 +188,46 @@ interface Prepared {
   readonly gas: bigint;
 }
 
-async function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepared> {
-  const [chainId, gas] = await Promise.all([
-    sender.chainId(),
-    call.gas ?? sender.estimateGas(call).then(withMargin),
-  ]);
-  return { chainId, gas };
+/** Signed bytes, and what they were signed for. Those of a caller's own have no more than the bytes. */
+interface Signed {
+  /** 0x hex. */
+  readonly bytes: string;
+  readonly reservation?: NonceReservation;
+  readonly idempotencyKey?: string | undefined;
 }
 
+function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepared> {
+  const gas = call.gas ?? sender.estimateGas(call).then(withMargin);
+  const prepared = Promise.all([sender.chainId(), gas]).then(([chainId, gas]) => {
+    if (call.chainId === undefined || call.chainId === chainId) return { chainId, gas };
+    throw new InvalidArgumentError(
+      `the call is for chain ${call.chainId}, and the sender is on chain ${chainId}`,
+    );
+  });
+  // It is awaited when the nonce's turn comes. Until then a failure must not count as unhandled.
+  prepared.catch(() => undefined);
+  return prepared;
+}
+
+/** The failures after which the call may succeed with another nonce. */
+const NONCE_MISMATCHES: ReadonlySet<unknown> = new Set(["NONCE_GAP", "NONCE_CONFLICT", "NONCE_TOO_LOW"]);
+
 /**
- * Tells whether the service has given the transaction up for its nonce alone, and no wrapper of it may still land.
- * Then a transaction signed in its place cannot run in addition to it. NONCE_TOO_LOW does not prove that.
+ * Tells whether the service has given the transaction up for its nonce alone, and no request with its bytes is without an
+ * answer. Then a transaction signed in its place cannot run in addition to it.
  */
 function isNonceMismatch(error: unknown): boolean {
-  const reason = error instanceof SubmissionFailedError ? error.reason : undefined;
-  return reason === "NONCE_GAP" || reason === "NONCE_CONFLICT";
+  return (
+    error instanceof SubmissionFailedError && error.inDoubt.length === 0 && NONCE_MISMATCHES.has(error.reason)
+  );
 }
 
 /** The reasons of a failure after which the nonce is used, by this or by another transaction. */
 const NONCE_USED: ReadonlySet<unknown> = new Set(["REVERTED", "NONCE_TOO_LOW", "NONCE_CONFLICT"]);
 
-function settleNonce(reservation: NonceReservation, error: unknown): void {
-  if (error instanceof SubmissionFailedError) {
-    if (error.reason === "NONCE_GAP") reservation.forgetUsed();
-    // D17: only the waiting has ended; the service goes on with the transaction.
-    else if (error.code === "TIMEOUT" || NONCE_USED.has(error.reason)) reservation.markUsed();
-    else reservation.release();
-    return;
-  }
-  if (isSurelyNotAccepted(error)) reservation.release();
-  else reservation.markUsed();
+function settleNonce(reservation: NonceReservation, error: unknown, isInDoubt: boolean): void {
+  const reason = error instanceof SubmissionFailedError ? error.reason : undefined;
+  if (isInDoubt || NONCE_USED.has(reason)) reservation.markUsed();
+  else if (reason === "NONCE_GAP") reservation.forgetUsed();
+  else reservation.release();
 }

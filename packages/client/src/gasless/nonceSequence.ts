@@ -1,4 +1,7 @@
-/** A nonce that was given to a transaction. The outcome of its transaction decides whether it is given out again. */
+/**
+ * A nonce that was given to a transaction. The outcome of its transaction decides whether it is given out again; what is told
+ * later replaces what was told before.
+ */
 export interface NonceReservation {
   readonly nonce: number;
   /** The transaction will surely not run, so the next transaction gets the nonce. */
@@ -45,12 +48,17 @@ export class NonceSequence {
   /** Reserves a nonce that the caller has chosen. */
   reserveChosen(nonce: number): NonceReservation {
     this.#inFlight.add(nonce);
+    let hasMarked = false;
     return {
       nonce,
-      release: () => this.#inFlight.delete(nonce),
+      release: () => {
+        this.#inFlight.delete(nonce);
+        if (hasMarked) this.#used.delete(nonce);
+      },
       markUsed: () => {
         this.#inFlight.delete(nonce);
         this.#used.add(nonce);
+        hasMarked = true;
       },
       forgetUsed: () => {
         this.#inFlight.delete(nonce);

@@ -33,12 +33,21 @@ export function isTemporary(error: unknown): boolean {
 export async function pauseBeforeRetry(
   error: unknown,
   failed: number,
-  { attempts, minDelayMs = 250, maxDelayMs = 5_000 }: RetryOptions,
+  options: RetryOptions,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (failed >= attempts || !isTemporary(error)) throw error;
+  if (failed >= options.attempts || !isTemporary(error)) throw error;
+  await pause(delayBeforeRetry(error, failed, options), signal);
+}
+
+/** Returns the pause after so many attempts, in ms: what the service asks for, or a doubling one. */
+export function delayBeforeRetry(
+  error: unknown,
+  failed: number,
+  { minDelayMs = 250, maxDelayMs = 5_000 }: RetryOptions,
+): number {
   const retryAfterMs = error instanceof RequestRefusedError ? (error.retryAfterMs ?? 0) : 0;
-  await pause(Math.max(retryAfterMs, Math.min(maxDelayMs, minDelayMs * 2 ** (failed - 1))), signal);
+  return Math.max(retryAfterMs, Math.min(maxDelayMs, minDelayMs * 2 ** (failed - 1)));
 }
 
 /** Repeats a read that fails for a passing reason. Reads change nothing, however often they are sent. */

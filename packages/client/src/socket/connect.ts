@@ -1,4 +1,6 @@
 import type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
+import { isSurelyNotAccepted, leavingInDoubt } from "../actions/acceptance.js";
+import type { SubmitOptions } from "../actions/submit.js";
 import { InvalidArgumentError } from "../errors.js";
 import { type ConnectionOptions, createConnection, parseBaseUrl } from "../http/connection.js";
 import type { WebSocketConstructor } from "./socketLink.js";
@@ -6,8 +8,6 @@ import { type RequestedLines, SocketRequest } from "./socketRequest.js";
 import { SocketSession } from "./socketSession.js";
 
 export type { WebSocketConstructor } from "./socketLink.js";
-
-import type { SubmitOptions } from "../actions/submit.js";
 
 /** The address of the service, and how to keep a WebSocket to it. */
 export interface ConnectOptions extends ConnectionOptions {
@@ -120,6 +120,9 @@ async function* linesOf(
   session.add(request);
   try {
     yield* request.lines();
+  } catch (error) {
+    if (!("transactions" in requested) || isSurelyNotAccepted(error)) throw error;
+    throw leavingInDoubt(error, requested.transactions, request.unanswered);
   } finally {
     signal?.removeEventListener("abort", abort);
     session.remove(request);

@@ -93,6 +93,11 @@ export class SocketRequest {
     return parts.filter(({ indexes }) => indexes.length > 0);
   }
 
+  /** The positions without a line. */
+  get unanswered(): Iterable<number> {
+    return this.#pending.keys();
+  }
+
   get hasSomethingToSend(): boolean {
     if (this.#error) return false;
     return [...this.#pending.values()].some(({ at }) => at === "submit" || at === "watch");

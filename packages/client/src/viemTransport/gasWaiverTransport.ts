@@ -2,6 +2,7 @@ import {
   type Address,
   BaseError,
   type Hex,
+  keccak256,
   MethodNotFoundRpcError,
   numberToHex,
   type TransactionSerializableLegacy,
@@ -9,6 +10,8 @@ import {
 } from "viem";
 import { UnusableAccountError, WaiverClientError } from "../errors.js";
 import { Gasless, type GaslessOptions, withMargin } from "../gasless/gasless.js";
+import type { SentTransaction } from "../gasless/gaslessCall.js";
+import { assertHonoured } from "../gasless/honoured.js";
 import { type NodeRequest, type SigningAccount, viemSender } from "./viemSender.js";
 
 /** The address of the service, how to send through it, and accounts. */
@@ -49,7 +52,8 @@ export function gasWaiverTransport<transport extends Transport>(
   transport: transport,
   options: GasWaiverTransportOptions,
 ): transport {
-  const gasless = new Gasless(options);
+  const gasless = new Gasless(options, (bytes) => keccak256(bytes as Hex));
+  const sent = new Set<string>();
   const wrapped: Transport = (parameters) => {
     const inner = transport(parameters);
     const node: NodeRequest = (call) => inner.request(call);
@@ -57,6 +61,7 @@ export function gasWaiverTransport<transport extends Transport>(
       node,
       gasless,
       accounts: options.accounts ?? [],
+      sent,
       chainId: parameters.chain?.id,
     });
     const request = (call: { method: string; params?: unknown }, requestOptions?: never) => {
@@ -81,14 +86,20 @@ interface TransportParts {
   readonly gasless: Gasless;
   readonly accounts: readonly SigningAccount[];
   readonly chainId: number | undefined;
+  /** The hashes that were sent, and whose receipt nobody has read. All clients of the transport share them. */
+  readonly sent: Set<string>;
 }
 
 type Handlers = Readonly<Record<string, (params: readonly unknown[]) => Promise<unknown>>>;
 
 /** The methods that the transport answers itself. */
 function handlersOf(parts: TransportParts): Handlers {
-  const { node, gasless, accounts } = parts;
+  const { node, gasless, accounts, sent } = parts;
   const price = async () => "0x0";
+  const noted = ({ txHash }: SentTransaction) => {
+    sent.add(txHash);
+    return txHash;
+  };
   return {
     eth_gasPrice: price,
     eth_maxPriorityFeePerGas: price,
@@ -104,8 +115,16 @@ function handlersOf(parts: TransportParts): Handlers {
     eth_sendRawTransactionSync: notFound("eth_sendRawTransactionSync"),
     wallet_sendTransaction: notFound("wallet_sendTransaction"),
     wallet_sendCalls: notFound("wallet_sendCalls"),
-    eth_sendRawTransaction: async ([signed]) => (await gasless.submitSigned(String(signed))).txHash,
-    eth_sendTransaction: ([call]) => sendAs(parts, Object(call)),
+    eth_sendRawTransaction: async ([signed]) => noted(await gasless.submitSigned(String(signed))),
+    eth_sendTransaction: async ([call]) => noted(await sendAs(parts, Object(call))),
+    // A failed transaction never has a receipt, so viem would wait for it in vain.
+    eth_getTransactionReceipt: async (params) => {
+      const receipt = await node({ method: "eth_getTransactionReceipt", params });
+      const hash = String(params[0]);
+      if (receipt !== null) sent.delete(hash);
+      else if (sent.has(hash)) await gasless.assertNotFailed(hash);
+      return receipt;
+    },
     ...(accounts.length > 0 && { eth_accounts: async () => accounts.map(({ address }) => address) }),
   };
 }
@@ -114,21 +133,22 @@ function handlersOf(parts: TransportParts): Handlers {
 async function sendAs(
   { node, gasless, accounts, chainId }: TransportParts,
   call: UnsignedCall,
-): Promise<string> {
-  const { from = "", to, data, input, value = "0x0", gas, nonce } = call;
+): Promise<SentTransaction> {
+  assertHonoured(call, HONOURED);
+  const { from = "", to, data, input, value = "0x0", gas, nonce, chainId: callChainId } = call;
   if (typeof to !== "string")
     throw new UnusableAccountError("the transaction has no `to`: creation is not waived");
   const account =
     accounts.find(({ address }) => address.toLowerCase() === from.toLowerCase()) ??
     remoteAccount(node, from as Address);
-  const { txHash } = await gasless.send(viemSender(node, account, chainId), {
+  return await gasless.send(viemSender(node, account, chainId), {
     ...{ to, data: data ?? input ?? "0x", value: BigInt(value) },
     ...{
       gas: gas === undefined ? undefined : BigInt(gas),
       nonce: nonce === undefined ? undefined : Number(nonce),
+      chainId: callChainId === undefined ? undefined : Number(callChainId),
     },
   });
-  return txHash;
 }
 
 /** Returns an account whose key is behind the transport, as those of Hardhat and of test nodes are: some sign without sending. */
@@ -151,6 +171,9 @@ function remoteAccount(node: NodeRequest, address: Address): SigningAccount {
   return { address, signTransaction: signTransaction as SigningAccount["signTransaction"] };
 }
 
+/** The members that a call reads, beside prices and the type. viem leaves its account among them. */
+const HONOURED = ["from", "account", "to", "data", "input", "value", "gas", "nonce", "chainId"];
+
 /** The parameter of `eth_sendTransaction`. */
 interface UnsignedCall {
   readonly from?: string;
@@ -160,6 +183,7 @@ interface UnsignedCall {
   readonly value?: string;
   readonly gas?: string;
   readonly nonce?: string;
+  readonly chainId?: string | number;
 }
 
 function notFound(method: string) {

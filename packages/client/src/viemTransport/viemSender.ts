@@ -1,5 +1,5 @@
 import { type Address, type Hex, type LocalAccount, numberToHex } from "viem";
-import type { GaslessSender } from "../gasless/gasless.js";
+import type { GaslessSender } from "../gasless/gaslessCall.js";
 
 /** An account of viem that signs without sending, as `privateKeyToAccount` returns it. */
 export type SigningAccount = Pick<LocalAccount, "address" | "signTransaction">;
