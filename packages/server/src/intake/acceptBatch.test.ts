@@ -9,6 +9,7 @@ import { limitsOfService } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { LineSource } from "../results/resultLine.js";
 import type { Acceptance, NewSubmission } from "../store/accept/newSubmission.js";
+import { StoreUnavailableError, troubleNamed } from "../store/database/storeTrouble.js";
 import { type AdmittedRequest, BatchAcceptor } from "./acceptBatch.js";
 
 const waiver = hexToBytes(WAIVER);
@@ -109,7 +110,7 @@ describe("a batch", () => {
 
   it("is refused whole, without any line, if its first slice cannot be written", async () => {
     const { lineSources, write, accepted } = startAccepting(batch(60));
-    (await write(0)).fail(Object.assign(new Error("gone"), { code: "ECONNREFUSED" }));
+    (await write(0)).fail(new StoreUnavailableError(troubleNamed("unreachable")));
     await expect(accepted).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(lineSources).toEqual([]);
   });
@@ -119,7 +120,7 @@ describe("a batch", () => {
     const { lineSources, kept, write, accepted, isComplete } = startAccepting(transactions);
     (await write(0)).finish();
     const { completed } = await accepted;
-    (await write(1)).fail(Object.assign(new Error("gone"), { code: "ECONNREFUSED" }));
+    (await write(1)).fail(new StoreUnavailableError(troubleNamed("unreachable")));
     await completed;
     expect(outcomes(lineSources)).toEqual([
       ...Array(25).fill("accepted"),

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { bytes, newSubmissionOf } from "../../../test/support/submissions.js";
+import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js";
 import { CompetitorGoneError } from "./competitors.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
@@ -90,7 +91,7 @@ it("writes another key's request beside two writes of one key, and mixes the key
 });
 
 it("fails every request when the store cannot be reached, and otherwise only the request at fault", async () => {
-  const connectionRefused = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+  const connectionRefused = new StoreUnavailableError(troubleNamed("unreachable"));
   const unavailable = groupAccepts(() => Promise.reject(connectionRefused));
   await expect(Promise.all([unavailable(request(1, 1)), unavailable(request(2, 1))])).rejects.toBe(
     connectionRefused,

@@ -1,9 +1,37 @@
 import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type pg from "pg";
+import pg from "pg";
 import { StoreUnavailableError, troubleNamed } from "./storeTrouble.js";
 
 // Cuts connections whose answers can no longer be trusted, or do not come.
+
+/**
+ * The driver's client, but bytes that it cannot read fail the connection. The driver reads them in a listener of the socket,
+ * where an exception would end the process: PostgreSQL with GSSAPI asks for a login that the driver does not know.
+ */
+export class SafeClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    const { connection } = this as unknown as { readonly connection: DriverProtocol };
+    const attach = connection.attachListeners;
+    connection.attachListeners = (stream) =>
+      attach.call(connection, {
+        on: (event, listener) =>
+          stream.on(event, (...values) => {
+            try {
+              listener(...values);
+            } catch (error) {
+              cut(this, new Error(`the database's answer cannot be read: ${(error as Error).message}`));
+            }
+          }),
+      });
+  }
+}
+
+/** The part of the driver's connection that reads what the socket brings. */
+interface DriverProtocol {
+  attachListeners(stream: Pick<EventEmitter, "on">): void;
+}
 
 /**
  * Cuts a connection whose wait for the synchronous standby was cancelled: PostgreSQL would report a commit that the
@@ -35,7 +63,7 @@ interface ParameterStatus {
 }
 
 /** Fails the query before what has come behind the message is read, as if the socket had failed. */
-function cut(client: pg.PoolClient, error: Error): void {
+function cut(client: pg.ClientBase, error: Error): void {
   (client as unknown as { readonly connection: EventEmitter }).connection.emit("error", error);
   socketOf(client).destroy();
 }

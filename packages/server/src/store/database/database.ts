@@ -3,12 +3,14 @@ import {
   cutAfterCancelledSync,
   cutSilentConnections,
   cutWhenReadOnly,
+  SafeClient,
   socketOf,
 } from "./brokenConnections.js";
 import { type DatabaseRoute, isLocalDatabase, namesTlsMode } from "./databaseTls.js";
-import { type StoreTrouble, StoreUnavailableError, troubleNamed, troubleOf } from "./storeTrouble.js";
+import { type DriverPhase, driverTrouble } from "./driverTrouble.js";
+import { type StoreTrouble, StoreUnavailableError, troubleNamed } from "./storeTrouble.js";
 
-// This file and brokenConnections.ts are the only ones of the service that know the PostgreSQL driver.
+// This file, brokenConnections.ts and driverTrouble.ts are the only ones of the service that know the PostgreSQL driver.
 
 /** One SQL statement. A connection plans a named statement once, and keeps the plan. */
 export interface Statement {
@@ -152,9 +154,10 @@ class DriverPool implements Pool {
 
   async connect(): Promise<PooledConnection> {
     try {
-      return new DriverConnection(await this.#pool.connect(), (error) => this.#toStoreError(error));
+      const client = await this.#pool.connect();
+      return new DriverConnection(client, (error) => this.#toStoreError(error, "query"));
     } catch (error) {
-      throw this.#toStoreError(error);
+      throw this.#toStoreError(error, "connect");
     }
   }
 
@@ -176,13 +179,13 @@ class DriverPool implements Pool {
     await Promise.all([this.#pool.end(), ...this.#retired]);
   }
 
-  #toStoreError(error: unknown): unknown {
-    const trouble = troubleOf(error);
-    if (trouble === undefined) return error;
+  #toStoreError(error: unknown, phase: DriverPhase): unknown {
+    const kind = driverTrouble(error, phase);
+    if (kind === undefined) return error;
     const { message } = error as Error;
     // The driver has one message for a pool without a free connection and for a server that does not answer.
-    const isBusy = trouble.kind === "silent" && this.use().busy >= this.#options.maxConnections;
-    const named = isBusy && /trying to connect/.test(message) ? troubleNamed("busy") : trouble;
+    const isBusy = kind === "silent" && this.use().busy >= this.#options.maxConnections;
+    const named = troubleNamed(isBusy && /trying to connect/.test(message) ? "busy" : kind);
     const known = this.#options.onTrouble?.(named, error as Error) ?? named;
     return new StoreUnavailableError(known, message, { cause: error });
   }
@@ -233,6 +236,7 @@ function createDriverPool({
 }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...driverConfig(options),
+    Client: SafeClient,
     max: maxConnections,
     ...(prepare !== undefined && {
       onConnect: (client: pg.ClientBase) => prepare(withQueryTimeout(client, answerTimeoutMs)),
@@ -278,11 +282,20 @@ export interface ConnectionEvents {
   onNotification?(channel: string, payload: string): void;
 }
 
-/** Makes a connection of its own; it is open when `connect` has resolved. */
+/** Makes a connection of its own; it is open when `connect` has resolved. It rejects as a pool's connections do. */
 export function createConnection(options: ConnectionOptions, events: ConnectionEvents = {}): Connection {
-  const client = new pg.Client(driverConfig(options));
+  const client = new SafeClient(driverConfig(options));
   client.on("error", (error) => events.onLost?.(error));
   client.on("end", () => events.onLost?.());
   client.on("notification", ({ channel, payload = "" }) => events.onNotification?.(channel, payload));
-  return client as unknown as Connection;
+  const named = (phase: DriverPhase) => (error: Error) => {
+    const kind = driverTrouble(error, phase);
+    throw kind ? new StoreUnavailableError(troubleNamed(kind), error.message, { cause: error }) : error;
+  };
+  const { query } = client as unknown as Queryable;
+  return {
+    connect: () => client.connect().then(() => {}, named("connect")),
+    query: (statement, values) => query.call(client, statement, values).catch(named("query")) as never,
+    end: () => client.end(),
+  };
 }

@@ -31,9 +31,4 @@ describe("the name of a trouble", () => {
       expect(isStoreUnavailable(await failureOf(sql))).toBe(false);
     }
   });
-
-  it("is given to the codes of the operating system", () => {
-    const error = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
-    expect(troubleOf(error)?.kind).toBe("unreachable");
-  });
 });

@@ -4,6 +4,15 @@ const TROUBLES = {
     message: "the store does not answer",
     advice: "see whether PostgreSQL runs and whether DATABASE_URL leads to it",
   },
+  name: {
+    message: "the store's name leads to no address",
+    advice: "see whether the host of DATABASE_URL is right, and whether this machine's name server works",
+  },
+  tls: {
+    message: "the store's TLS connection cannot be made",
+    advice:
+      "see whether PostgreSQL has ssl = on, and a certificate that is valid now, for this host, by an authority of sslrootcert",
+  },
   silent: {
     message: "the store gave no answer in time",
     advice: "see whether PostgreSQL is overloaded, frozen, or waits for a synchronous standby",
@@ -89,43 +98,12 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** Troubles by SQLSTATE: the whole code, or else its class. */
-const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
-  "08": "unreachable",
-  "25006": "readOnly",
-  // A statement that the session has not prepared, or has prepared already: another client had the session before.
-  "26000": "pooled",
-  "42P05": "pooled",
-  "28": "login",
-  "3D000": "login",
-  "53": "full",
-  "53300": "connections",
-  "57": "stopping",
-  "57014": "cancelled",
-  "57P03": "starting",
-  // The function `accept` of the schema: no partition takes the outcome of this id.
-  GW001: "clock",
-};
-
-const SILENCE = /timeout|Query read timeout/i;
-const LOSS = /connection terminated|Connection ended|Cannot use a pool|Client has encountered/i;
-
 /**
  * Names the trouble for which the database did not do its work.
  * @returns undefined if the database did its work and refused the statement, or if the error is of something else.
  */
 export function troubleOf(error: unknown): StoreTrouble | undefined {
-  if (error instanceof StoreUnavailableError) return error.trouble;
-  if (!(error instanceof Error)) return undefined;
-  const { code } = error as { code?: unknown };
-  // The operating system's codes, such as ECONNREFUSED.
-  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return troubleNamed("unreachable");
-  if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) {
-    const kind = BY_SQLSTATE[code] ?? BY_SQLSTATE[code.slice(0, 2)];
-    return kind && troubleNamed(kind);
-  }
-  if (LOSS.test(error.message)) return troubleNamed("unreachable");
-  return SILENCE.test(error.message) ? troubleNamed("silent") : undefined;
+  return error instanceof StoreUnavailableError ? error.trouble : undefined;
 }
 
 /** True if the database could not do its work. False if it answered with a refusal of the query. */
