@@ -12,7 +12,7 @@ const CALLERS: Readonly<Record<string, readonly string[]>> = {
   saveFailed: ["lane/law/reconcile.ts", "lane/send/applyAnswers.ts"],
   saveIncluded: ["lane/law/reconcile.ts"],
   saveRequeued: ["lane/law/requeueMisplaced.ts", "lane/law/requeueReplaced.ts", "lane/send/applyAnswers.ts"],
-  saveBroadcast: ["lane/law/broadcastBuffer.ts", "store/transitions/saveSigned.ts"],
+  saveBroadcast: ["lane/law/broadcastBuffer.ts"],
   saveReorged: ["lane/watch/watch.ts"],
   saveFinal: ["lane/watch/watch.ts"],
   // It fails what no wrapper may carry any more, and has that condition in its statement (L9).

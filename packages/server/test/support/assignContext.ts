@@ -7,9 +7,7 @@ import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { HeadOfLine } from "../../src/lane/send/head.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
-import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import type { Store } from "../../src/store/store.js";
-import type { SavedSigned } from "../../src/store/transitions/saveSigned.js";
 import { silent } from "./testPostgres.js";
 import { WAIVER_KEY } from "./user.js";
 
@@ -43,9 +41,6 @@ export function assignContext(
     chain: { nonces },
     options: OPTIONS,
     results: { publish() {} },
-    broadcastBuffer: {
-      storeAlongside: (_: HeldLane, write: (wrappers: readonly []) => Promise<SavedSigned>) => write([]),
-    },
     routing: { policiesDiffer: () => false },
     acceptedWork,
     laneOffers,

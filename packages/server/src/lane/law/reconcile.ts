@@ -189,7 +189,7 @@ async function includeExecuted(
   };
   const ids = included.map(({ id }) => id);
   for (const { candidate } of included) context.strikes?.prove(candidate.sender);
-  const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
+  const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(held, ids, save) : save(new Map()));
   // The nonce of a wrapper that was needless is free.
   if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();
   for (const { blockNumber } of included)

@@ -185,16 +185,14 @@ interface Signed {
 async function signAndStore(
   held: HeldLane,
   placed: readonly Placed[],
-  { store, laneSigner, broadcastBuffer, head }: LaneContext,
+  { store, laneSigner, head }: LaneContext,
 ): Promise<Signed> {
   if (placed.length === 0) return { signed: [], waits: false };
   const signed = await signPlaced(placed, laneSigner, head?.());
   const waits = signed.length < placed.length;
   if (signed.length === 0) return { signed: [], waits };
-  const moved = await broadcastBuffer.storeAlongside(held, (broadcast) =>
-    saveSigned(store, held, signed, broadcast),
-  );
-  const origins = new Map(moved.signed.map(({ id, origin }) => [id, origin]));
+  const moved = await saveSigned(store, held, signed);
+  const origins = new Map(moved.map(({ id, origin }) => [id, origin]));
   const inFlight = signed.flatMap((one) => {
     const origin = origins.get(one.id);
     return origin === undefined ? [] : [toInFlight(one, origin)];

@@ -12,18 +12,6 @@ export interface BroadcastWrapper {
 }
 
 /**
- * The step signed → broadcast as an `update`.
- * @param ids the number of the parameter with the submissions' ids; the wrappers' hashes and the ages in ms are in the next two
- *   parameters.
- */
-export const broadcastUpdate = (
-  ids: number,
-) => `update unfinished s set state = 'broadcast', broadcast_at = now() - b.age * interval '1 millisecond'
-  from unnest($${ids}::uuid[], $${ids + 1}::bytea[], $${ids + 2}::float8[]) as b (submission, hash, age)
-  where s.id = b.submission and s.wrapper_hash = b.hash and s.state in ('signed', 'broadcast') and ${LEASE_IS_HELD}
-  returning s.id, s.origin, s.state`;
-
-/**
  * signed → broadcast: a node has taken the wrappers. A submission that is broadcast already gets a new `broadcast_at`.
  * @returns the submissions that are broadcast now.
  * @throws {@link LeaseLostError}
@@ -37,7 +25,10 @@ export function saveBroadcast(
     store,
     lane,
     broadcast.map((b) => b.id),
-    ` ${broadcastUpdate(5)}`,
+    ` update unfinished s set state = 'broadcast', broadcast_at = now() - b.age * interval '1 millisecond'
+      from unnest($5::uuid[], $6::bytea[], $7::float8[]) as b (submission, hash, age)
+      where s.id = b.submission and s.wrapper_hash = b.hash and s.state in ('signed', 'broadcast') and ${LEASE_IS_HELD}
+      returning s.id, s.origin`,
     [byteaArray(broadcast.map((b) => b.wrapperHash)), broadcast.map(({ ageMs = 0 }) => ageMs)],
   );
 }

@@ -2,7 +2,6 @@ import { byteaArray } from "../database/statements.js";
 import { type ChangedSubmission, type HeldLane, writeAsOwner } from "../lanes/heldLane.js";
 import { isAboveFloor, lowerNonceFloor } from "../lanes/nonces/nonceFloor.js";
 import type { Store } from "../store.js";
-import { type BroadcastWrapper, broadcastUpdate, saveBroadcast } from "./saveBroadcast.js";
 
 /** A queued submission with the waiver nonce that it gets, and its signed WrapperTx. */
 export interface SignedSubmission {
@@ -16,63 +15,48 @@ export interface SignedSubmission {
   readonly head?: bigint | undefined;
 }
 
-/** The submissions that took each of the two steps. */
-export interface SavedSigned {
-  readonly signed: readonly ChangedSubmission[];
-  readonly broadcast: readonly ChangedSubmission[];
-}
-
 /**
- * queued → signed: stores the waiver nonces and the signed bytes, before anything is sent. The same statement takes the
- * step signed → broadcast for the wrappers in `broadcast`, as {@link saveBroadcast} does. A submission moves only if the
+ * queued → signed: stores the waiver nonces and the signed bytes, before anything is sent. A submission moves only if the
  * lane still has it and no other wrapper was signed since the read. So the next send is the first one.
+ * @returns the submissions that moved.
  * @throws {@link LeaseLostError}
  */
 export async function saveSigned(
   store: Store,
   lane: HeldLane,
   signed: readonly SignedSubmission[],
-  broadcast: readonly BroadcastWrapper[] = [],
-): Promise<SavedSigned> {
-  if (signed.length === 0) return { signed: [], broadcast: await saveBroadcast(store, lane, broadcast) };
+): Promise<ChangedSubmission[]> {
+  if (signed.length === 0) return [];
   const lowest = signed.map((s) => s.waiverNonce).reduce((a, b) => (a < b ? a : b));
   for (;;) {
-    const saved = await saveAboveFloor(store, lane, signed, broadcast);
-    if (saved.signed.length > 0 || !(await lowerNonceFloor(store, lane, lowest))) return saved;
+    const saved = await saveAboveFloor(store, lane, signed);
+    if (saved.length > 0 || !(await lowerNonceFloor(store, lane, lowest))) return saved;
   }
 }
 
-/** Moves nothing to `signed` while the lane's floor is above one of the nonces. */
-async function saveAboveFloor(
+/** Moves nothing while the lane's floor is above one of the nonces. */
+function saveAboveFloor(
   store: Store,
   lane: HeldLane,
   signed: readonly SignedSubmission[],
-  broadcast: readonly BroadcastWrapper[],
-): Promise<SavedSigned> {
-  const moved: (ChangedSubmission & { readonly state: string })[] = await writeAsOwner(
+): Promise<ChangedSubmission[]> {
+  return writeAsOwner(
     store,
     lane,
     signed.map((s) => s.id),
-    `, broadcast as (${broadcastUpdate(9)}), signed as (
-       update unfinished s
-       set state = 'signed', waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
-           signed_at = now(), signings = s.signings + 1, since_block = coalesce(s.since_block, n.head)
-       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $12::integer[], $13::bigint[])
-         as n (submission, nonce, hash, raw, signings, head)
-       where s.id = n.submission and s.state = 'queued' and s.waiver = $2 and s.signings = n.signings
-         and ${isAboveFloor(6)} returning s.id, s.origin, s.state
-     ) select * from signed union all select * from broadcast`,
+    ` update unfinished s
+      set state = 'signed', waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
+          signed_at = now(), signings = s.signings + 1, since_block = coalesce(s.since_block, n.head)
+      from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $9::integer[], $10::bigint[])
+        as n (submission, nonce, hash, raw, signings, head)
+      where s.id = n.submission and s.state = 'queued' and s.waiver = $2 and s.signings = n.signings
+        and ${isAboveFloor(6)} returning s.id, s.origin`,
     [
       signed.map((s) => s.waiverNonce.toString()),
       byteaArray(signed.map((s) => s.wrapperHash)),
       byteaArray(signed.map((s) => s.wrapperRaw)),
-      broadcast.map((b) => b.id),
-      byteaArray(broadcast.map((b) => b.wrapperHash)),
-      broadcast.map(({ ageMs = 0 }) => ageMs),
       signed.map((s) => s.signings),
       signed.map((s) => s.head?.toString()),
     ],
   );
-  const of = (state: string) => moved.filter((one) => one.state === state);
-  return { signed: of("signed"), broadcast: of("broadcast") };
 }
