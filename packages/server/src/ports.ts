@@ -40,10 +40,19 @@ export interface Ports {
 export function createPorts(portsOptions: PortsOptions): Ports {
   const { options, slots, log, registry, leaving } = portsOptions;
   const metrics = createProcessMetrics(registry);
-  const { tls, trustedProxies } = options;
+  const { tls, trustedProxies, allowedHosts } = options;
   const api = createPort({
     places: slots.map((slot) => ({ ...slot.place, app: () => slot.running?.apps.api })),
-    ...{ log, metrics, leaving, tls, timeouts: options, limits: connectionLimits(options), isCounted: true },
+    ...{
+      log,
+      metrics,
+      leaving,
+      tls,
+      allowedHosts,
+      timeouts: options,
+      limits: connectionLimits(options),
+      isCounted: true,
+    },
   });
   const placesOf = (name: "operators" | "admin") =>
     slots.map((slot) => ({
@@ -52,14 +61,14 @@ export function createPorts(portsOptions: PortsOptions): Ports {
     }));
   const operators = createPort({
     places: placesOf("operators"),
-    ...{ log, metrics, tls, limits: scraperLimits(trustedProxies), routes: OPERATORS_ROUTES },
+    ...{ log, metrics, tls, allowedHosts, limits: scraperLimits(trustedProxies), routes: OPERATORS_ROUTES },
   });
   keepScrapers(operators.app, operators.port.connections);
   if (slots.some(({ place }) => !place.isAlone)) serveOperators(operators.app, portsOptions);
   // Connections without a good token make room first, so that nobody keeps the operators out.
   const admin = createPort({
     places: placesOf("admin"),
-    ...{ log, metrics, tls, limits: { ...OPERATORS_CONNECTIONS, trustedProxies } },
+    ...{ log, metrics, tls, allowedHosts, limits: { ...OPERATORS_CONNECTIONS, trustedProxies } },
   });
   return {
     apps: { api: api.app, operators: operators.app, admin: admin.app },

@@ -8,6 +8,7 @@ import type { IdentifiedToken } from "../keys/configuredKeys.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { Actor } from "../model/keys/auditRecord.js";
 import { invalidTerms } from "../model/keys/keyTerms.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { createAdminAuthenticator } from "./auth.js";
@@ -18,6 +19,7 @@ export interface AdminAppDependencies {
   /** Returns the tokens, which may change while the service runs. */
   readonly tokens: () => readonly IdentifiedToken[];
   readonly log: Logger;
+  readonly options: Pick<ResolvedOptions, "allowedHosts">;
   readonly clientAddress: ClientAddress;
   readonly failures: FailedAuthentications;
   readonly port: Pick<Port, "connections">;
@@ -43,7 +45,10 @@ type AdminHandler = (request: AdminRequest) => Promise<object>;
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
 export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
   const { keys, tokens, log, clientAddress, failures, port } = dependencies;
-  const app = createBaseApp({ log, maxBodyBytes: MAX_BODY_BYTES, routes: Object.values(ADMIN_ROUTES) });
+  const app = createBaseApp({
+    ...{ log, allowedHosts: dependencies.options.allowedHosts, maxBodyBytes: MAX_BODY_BYTES },
+    routes: Object.values(ADMIN_ROUTES),
+  });
   const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });
   const handlers = handlersFor(keys);
   for (const [name, { method, path, role }] of Object.entries(ADMIN_ROUTES)) {

@@ -1,6 +1,6 @@
-import { bytesToHex, type Hex, type ProtocolError } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { KeyCaps } from "../model/keys/caller.js";
-import { capExceeded } from "../model/keys/capExceeded.js";
+import type { CapReached } from "../model/keys/capExceeded.js";
 import type { CapUse, DayUse } from "../store/keys/capUse.js";
 
 /** The part of a key's daily caps that a transaction would reserve: itself and its gas limit. */
@@ -25,13 +25,13 @@ export function checkCaps(
   caps: KeyCaps,
   use: DayUse,
   senders: readonly Uint8Array[],
-): Map<number, ProtocolError> {
-  const refused = new Map<number, ProtocolError>();
+): Map<number, CapReached> {
+  const refused = new Map<number, CapReached>();
   const day = new CapDay(caps, use, senders);
   const fits = (reservation: CapReservation) => {
-    const error = day.refusal(reservation);
-    if (error) refused.set(reservation.index, error);
-    return error === undefined;
+    const reached = day.capReachedBy(reservation);
+    if (reached) refused.set(reservation.index, reached);
+    return reached === undefined;
   };
   for (let waiting = queues; waiting.length > 0; ) {
     const behindRefused: CapReservation[][] = [];
@@ -64,8 +64,8 @@ class CapDay {
     this.#useBySender = new Map(senders.map((sender, i) => [bytesToHex(sender), use.senders[i] ?? UNUSED]));
   }
 
-  /** @returns the error of the first cap without room; undefined if the reservation fits. */
-  refusal({ sender, gasLimit }: CapReservation): ProtocolError | undefined {
+  /** @returns the first cap without room; undefined if the reservation fits. */
+  capReachedBy({ sender, gasLimit }: CapReservation): CapReached | undefined {
     const { transactions, gas, senderTransactions, senderGas } = this.#caps;
     const ofKey = this.#useOfKey;
     const ofSender = this.#useBySender.get(bytesToHex(sender)) ?? UNUSED;
@@ -77,7 +77,7 @@ class CapDay {
     ] as const;
     for (const { cap, limit, used, asked } of checks) {
       if (limit === undefined || used + asked <= BigInt(limit)) continue;
-      return capExceeded({ cap, limit: BigInt(limit), used, asked, ends: this.#ends });
+      return { cap, limit: BigInt(limit), used, asked, ends: this.#ends };
     }
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { bytesToHex, type ProtocolError } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/client/nodeClient.js";
 import type { Caller, KeyCaps } from "../model/keys/caller.js";
+import { capExceeded } from "../model/keys/capExceeded.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import type { Store } from "../store/store.js";
@@ -24,13 +25,14 @@ export interface FitDependencies {
  */
 export async function checkFit(
   checked: readonly CheckedTransaction[],
-  { keyId, caps }: Caller,
+  caller: Caller,
   dependencies: FitDependencies,
 ): Promise<CheckedTransaction[]> {
   const valid = checked.filter((one) => "valid" in one);
   const accounts = await loadAccounts(valid, dependencies);
+  const { caps } = caller;
   const refused = caps
-    ? await refusedWithCaps(valid, accounts, keyId, caps, dependencies.store)
+    ? await refusedWithCaps(valid, accounts, { ...caller, caps }, dependencies.store)
     : accounts.verdict().refused;
   return checked.map((one) => {
     const error = refused.get(one.index);
@@ -41,17 +43,19 @@ export async function checkFit(
 async function refusedWithCaps(
   valid: readonly IndexedTransaction[],
   accounts: SenderAccounts,
-  keyId: string,
-  caps: KeyCaps,
+  caller: Caller & { readonly caps: KeyCaps },
   store: Store,
 ): Promise<ReadonlyMap<number, ProtocolError>> {
   const { senders } = accounts;
   const { refused, known } = accounts.verdict();
-  const use = await mapStoreErrors(() => findDayUse(store, keyId, senders));
+  const use = await mapStoreErrors(() => findDayUse(store, caller.keyId, senders));
   const wouldReserve = ({ index }: IndexedTransaction) => !refused.has(index) && !known.has(index);
-  const capped = checkCaps(queueByNonce(valid, wouldReserve), caps, use, senders);
+  const capped = checkCaps(queueByNonce(valid, wouldReserve), caller.caps, use, senders);
+  const cappedRefusals = [...capped].map(
+    ([index, reached]) => [index, capExceeded(reached, caller)] as const,
+  );
   // Without the capped transactions, those behind them leave a gap, or get the nonce.
-  return new Map([...accounts.verdict(new Set(capped.keys())).refused, ...capped]);
+  return new Map([...accounts.verdict(new Set(capped.keys())).refused, ...cappedRefusals]);
 }
 
 /** Queues the transactions of each nonce of a sender behind the one that would be accepted. */

@@ -15,7 +15,6 @@ import { createRateLimiter } from "./limits/rateLimiter.js";
 import { createReadLimiter } from "./limits/readLimiter.js";
 import { PUBLIC_ROUTES } from "./paths.js";
 import type { NetworkApp, Port } from "./port/port.js";
-import { refuseForeignHosts } from "./requestHost.js";
 import { registerRoutes } from "./routes/index.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 import { acceptSockets, isSocketRequest } from "./socket/socket.js";
@@ -90,12 +89,12 @@ export function createApp(dependencies: AppDependencies): Required<NetworkApp> {
   const app = createBaseApp({
     log,
     metrics,
+    allowedHosts: options.allowedHosts,
     maxBodyBytes,
     bodyMemory,
     routes: PUBLIC_ROUTES,
     leaving: dependencies.leaving,
   });
-  refuseForeignHosts(app, options.allowedHosts);
   registerCors(app, options, () => directory.origins);
   const rateLimiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => rateLimiter.close());

@@ -7,7 +7,7 @@ import type { Grant } from "../keys/cachedKey.js";
 import type { ConfiguredGrants } from "../keys/configuredGrants.js";
 import type { KeyDirectory } from "../keys/directory.js";
 import { type Caller, type KeyLimits, type LimitedCaller, partyOf } from "../model/keys/caller.js";
-import { addressGroup } from "../model/options/networkAddress.js";
+import { addressGroup, addressSite } from "../model/options/networkAddress.js";
 import { isOriginOfKey } from "../model/options/origins.js";
 import type { AddressedRequest, ClientAddress } from "./clientAddress.js";
 import type { FailedAuthentications } from "./limits/failedAuthentications.js";
@@ -70,7 +70,7 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies): Au
       const grant = match?.grant ?? directory.authenticate(key, hash);
       if (grant.caller.publishable === undefined) return grant;
       assertOrigin(request.headers.origin, grant.caller.publishable.origins);
-      return grantOfAddress(grant, addressGroup(clientAddress(request)), isOfGateway(request));
+      return grantOfAddress(grant, clientAddress(request), isOfGateway(request));
     },
   };
 }
@@ -98,11 +98,13 @@ function assertOrigin(origin: string | undefined, origins: readonly string[]): v
 }
 
 /** Follows changes of the key, as the key's own grant does. */
-function grantOfAddress(grant: Grant, address: string, isOfGateway: boolean): Grant {
+function grantOfAddress(grant: Grant, clientAddress: string, isOfGateway: boolean): Grant {
+  const site = addressSite(clientAddress);
+  const place = { address: addressGroup(clientAddress), ...(site !== undefined && { site }) };
   return {
     get caller() {
       const { caller } = grant;
-      return { ...caller, address, ...(isOfGateway && { limits: gatewayLimits(caller.limits) }) };
+      return { ...caller, ...place, ...(isOfGateway && { limits: gatewayLimits(caller.limits) }) };
     },
     signal: grant.signal,
   };

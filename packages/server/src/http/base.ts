@@ -6,12 +6,14 @@ import { createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { refuseUnknownPaths } from "./notFound.js";
 import type { RoutePattern } from "./paths.js";
-import { refuseUnclearHost } from "./requestHost.js";
+import { refuseForeignHosts, refuseUnclearHost } from "./requestHost.js";
 
 export interface BaseAppOptions {
   readonly log: Logger;
   /** Counts the refusals. By default, nothing does. */
   readonly metrics?: Pick<Metrics, "refused">;
+  /** The names that it answers to; any by default. */
+  readonly allowedHosts?: readonly string[] | undefined;
   readonly maxBodyBytes: number;
   /** Bounds the bodies of all callers together. Without it only `maxBodyBytes` bounds a body. */
   readonly bodyMemory?: BodyMemoryBudget;
@@ -52,6 +54,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   });
   if (leaving) endConnections(app, leaving);
   refuseUnclearHost(app);
+  refuseForeignHosts(app, options.allowedHosts);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
   app.setErrorHandler(handleError);
   refuseUnknownPaths(app, options.routes, options.hint);

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { ReadinessProbe } from "../health/readiness.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { createBaseApp } from "./base.js";
@@ -11,6 +12,7 @@ export interface OperatorsAppServices extends Pick<RouteServices, "health"> {
   readonly metrics: Pick<Metrics, "registry">;
   readonly log: Logger;
   readonly readiness: ReadinessProbe;
+  readonly options: Pick<ResolvedOptions, "allowedHosts">;
 }
 
 export const OPERATORS_ROUTES = ["/livez", "/readyz", "/metrics"].map((path) => ({ method: "GET", path }));
@@ -24,8 +26,9 @@ export const IDLE_SCRAPER_MS = 75_000;
  * not reach, and so without an API key (D24). The probes have the bodies of `/v1/health` and `/v1/ready`.
  */
 export function createOperatorsApp(services: OperatorsAppServices): FastifyInstance {
-  const { metrics, log, health, readiness } = services;
-  const app = createBaseApp({ log, maxBodyBytes: MAX_BODY_BYTES, routes: OPERATORS_ROUTES });
+  const { metrics, log, health, readiness, options } = services;
+  const { allowedHosts } = options;
+  const app = createBaseApp({ log, allowedHosts, maxBodyBytes: MAX_BODY_BYTES, routes: OPERATORS_ROUTES });
   app.get("/livez", serveHealth({ health }).handler);
   app.get("/readyz", serveReady({ readiness }).handler);
   app.get("/metrics", async (_request, reply) => {

@@ -20,7 +20,7 @@ import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { chunk } from "../util/chunk.js";
 import { createEventLoopYield, type RequestPart } from "./eventLoopYield.js";
-import type { AcceptedSubmission, Idempotency, SliceOutcome } from "./idempotency.js";
+import type { AcceptedSubmission, DecidedSlice, Idempotency, SliceOutcome } from "./idempotency.js";
 import { lineSourceOf, maybeAccepted, notAccepted, type ValidatedTransaction } from "./lineSources.js";
 import { type Slice, slicesOf } from "./slices.js";
 
@@ -51,6 +51,8 @@ export interface AdmittedRequest {
   readonly lines: Pick<ResultLines, "expect" | "add" | "complete">;
   /** The request's idempotency key with its hashes (D18), if the client sent one. */
   readonly keyed?: IdempotentRequest | undefined;
+  /** Whether the store has decisions of a request under this idempotency key. */
+  readonly isBegun?: boolean;
   /** Called when this many more of the transactions have been accepted or refused. */
   onDecided(transactions: number): void;
 }
@@ -58,6 +60,11 @@ export interface AdmittedRequest {
 /** A request with the ids of its transactions. A request that repeats an idempotency key gets the ids of the first request under it. */
 interface Batch extends AdmittedRequest {
   ids: readonly string[];
+  /**
+   * The lines so far of a request with an idempotency key, while none of its transactions was valid. The store is not told of them:
+   * anybody could fill it with such requests.
+   */
+  refused: LineSource[] | undefined;
 }
 
 interface ValidatedSlice {
@@ -85,7 +92,8 @@ export class BatchAcceptor {
    * @throws {@link ProtocolError} of code `UNAVAILABLE`, or `IDEMPOTENCY_KEY_REUSED`. Then nothing is known to be accepted.
    */
   async accept(transactions: readonly string[], request: AdmittedRequest) {
-    const batch: Batch = { ...request, ids: transactions.map(() => this.#dependencies.newId()) };
+    const ids = transactions.map(() => this.#dependencies.newId());
+    const batch: Batch = { ...request, ids, refused: request.keyed && !request.isBegun ? [] : undefined };
     const [first, ...laterSlices] = slicesOf(transactions);
     if (first) {
       const part = transactions.length <= TRANSACTIONS_AT_ONCE ? "small" : "first";
@@ -140,22 +148,28 @@ export class BatchAcceptor {
   }
 
   async #acceptSlice(slice: ValidatedSlice, batch: Batch): Promise<void> {
-    const { acceptAll, idempotency, onAccepted } = this.#dependencies;
-    const { keyed, ids, onDecided } = batch;
-    const { from, validations } = slice;
-    const outcome = await mapStoreErrors(async () =>
-      keyed
-        ? await idempotency.decide(
-            keyed,
-            { ids, from, to: from + validations.length },
-            (accept, knownIds, start) => this.#write(accept, transactionsOf(slice, knownIds, start), batch),
-          )
-        : { ids, ...(await this.#write(acceptAll, transactionsOf(slice, ids, from), batch)) },
-    );
+    const outcome = await mapStoreErrors(() => this.#decide(slice, batch));
     batch.ids = outcome.ids;
-    onDecided(validations.length);
-    if (outcome.accepted.length > 0) onAccepted(outcome.accepted);
+    batch.onDecided(slice.validations.length);
+    if (outcome.accepted.length > 0) this.#dependencies.onAccepted(outcome.accepted);
     this.#addLines(outcome.lineSources, batch, slice);
+  }
+
+  async #decide(slice: ValidatedSlice, batch: Batch): Promise<DecidedSlice> {
+    const { acceptAll, idempotency } = this.#dependencies;
+    const { keyed, ids, refused } = batch;
+    const { from, validations } = slice;
+    const isRefused = validations.every((validation) => "error" in validation);
+    if (keyed === undefined || (isRefused && refused)) {
+      const outcome = await this.#write(acceptAll, transactionsOf(slice, ids, from), batch);
+      refused?.push(...outcome.lineSources);
+      return { ids, ...outcome };
+    }
+    batch.refused = undefined;
+    const range = { ids, from, to: from + validations.length, refused: refused ?? [] };
+    return await idempotency.decide(keyed, range, (accept, knownIds, start) =>
+      this.#write(accept, transactionsOf(slice, knownIds, start), batch),
+    );
   }
 
   /** Adds the lines, and keeps those that are refused, from before a client has them. */
@@ -186,7 +200,7 @@ export class BatchAcceptor {
       return [{ waiver: acceptance.waiver, submission, isSigned: acceptance.isSigned ?? false }];
     });
     return {
-      lineSources: transactions.map((one) => lineSourceOf(one, acceptanceById.get(one.id))),
+      lineSources: transactions.map((one) => lineSourceOf(one, acceptanceById.get(one.id), batch.caller)),
       accepted,
     };
   }

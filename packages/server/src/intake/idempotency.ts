@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
-import type { Caller } from "../model/keys/caller.js";
+import type { LimitedCaller } from "../model/keys/caller.js";
 import type { LineSource } from "../results/resultLine.js";
 import { acceptOfKey } from "../store/accept/acceptAll.js";
 import { CompetitorGoneError } from "../store/accept/competitors.js";
@@ -25,10 +25,11 @@ import { createFairSemaphore } from "../util/fairSemaphore.js";
  */
 export interface Idempotency {
   /**
-   * @returns the decisions for a request that came before, as sources of lines; undefined if some are still open.
+   * @returns the decisions for a request that came before, as sources of lines; "open" if some are still open, and undefined if
+   *   the store knows nothing of the request.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED`.
    */
-  replay(request: IdempotentRequest): Promise<LineSource[] | undefined>;
+  replay(request: IdempotentRequest): Promise<readonly LineSource[] | "open" | undefined>;
   /**
    * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions after
    * them.
@@ -43,6 +44,8 @@ export interface SliceRange {
   readonly ids: readonly string[];
   readonly from: number;
   readonly to: number;
+  /** The lines of all transactions before `from`, if none was valid and the store was not told; else empty. */
+  readonly refused: readonly LineSource[];
 }
 
 /** Writes the slice's transactions from index `start` on, under these ids of the whole request. */
@@ -88,7 +91,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
       const known = await findIdempotentRequest(store.pool, request, store.clock.longBefore(retentionMs));
       if (known === undefined) return undefined;
       assertSameBody(request, known);
-      if (known.decided < known.ids.length) return undefined;
+      if (known.decided < known.ids.length) return "open";
       return await decidedSources(store.pool, known, 0, known.decided);
     },
     async decide(request, range, write) {
@@ -109,12 +112,13 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
 function decideOnce(
   { store, retentionMs, place }: IdempotencyDependencies,
   request: IdempotentRequest,
-  { ids, from, to }: SliceRange,
+  { ids, from, to, refused }: SliceRange,
   write: WriteSlice,
 ): Promise<DecidedSlice> {
   return inTransaction(store, async (db) => {
-    const known = await lockIdempotentRequest(db, request, ids, store.clock.longBefore(retentionMs));
-    assertSameBody(request, known);
+    const stored = await lockIdempotentRequest(db, request, ids, store.clock.longBefore(retentionMs));
+    assertSameBody(request, stored);
+    const known = stored.decided === 0 ? withDecided(stored, refused, refused.length) : stored;
     // Decisions may end inside the slice: another version of the service may have cut the request into other slices.
     const start = Math.min(Math.max(known.decided, from), to);
     if (known.decided < from) throw new Error("the request was forgotten before it was over");
@@ -127,16 +131,20 @@ function decideOnce(
   });
 }
 
-/** Hashes the idempotency key and the transactions. The query parameter `wait` may differ between repetitions. */
+/**
+ * Hashes the idempotency key and the transactions. The query parameter `wait` may differ between repetitions. Everybody may have a
+ * publishable key, so under it an idempotency key belongs to the client's address too.
+ */
 export function keyedRequestOf(
-  { keyId }: Pick<Caller, "keyId">,
+  { keyId, address }: LimitedCaller,
   idempotencyKey: string,
   transactions: readonly string[],
   chain: number,
 ): IdempotentRequest {
   const body = createHash("sha256");
   for (const text of transactions) body.update(`${text.length}:`).update(text);
-  const idempotencyKeyHash = createHash("sha256").update(idempotencyKey).digest();
+  const name = address === undefined ? idempotencyKey : `${address} ${idempotencyKey}`;
+  const idempotencyKeyHash = createHash("sha256").update(name).digest();
   return { chain, keyId, idempotencyKeyHash, bodyHash: body.digest() };
 }
 
@@ -167,7 +175,7 @@ async function decidedSources(
   });
 }
 
-function withDecided(known: Decisions, lineSources: readonly LineSource[], decided: number) {
+function withDecided(known: Decisions, lineSources: readonly LineSource[], decided: number): Decisions {
   const ids = [...known.ids];
   const refusals = { ...known.refusals };
   for (const source of lineSources) {
@@ -176,7 +184,7 @@ function withDecided(known: Decisions, lineSources: readonly LineSource[], decid
     const { reason, message, values } = source.error;
     refusals[source.index] = [reason, message, values];
   }
-  return { ids, decided, refusals };
+  return { bodyHash: known.bodyHash, ids, decided, refusals };
 }
 
 function busy(cause: unknown): ProtocolError {

@@ -127,11 +127,11 @@ export class Intake {
       throw error;
     });
     if ("earlier" in entered) return linesOf(this.#linesOptions(wait, timeoutMs), entered.earlier);
-    const { admitted } = entered;
+    const { admitted, isBegun } = entered;
     const lines = new ResultLines(this.#linesOptions(wait, timeoutMs));
     try {
       const rules = rulesFor(caller, options, policies.current());
-      const request = { caller, rules, lines, keyed, onDecided: admitted.leave };
+      const request = { caller, rules, lines, keyed, isBegun, onDecided: admitted.leave };
       const { completed } = await this.#acceptor.accept(transactions, request);
       void completed.finally(admitted.leaveAll);
     } catch (error) {
@@ -148,8 +148,9 @@ export class Intake {
     return await mapStoreErrors(async () => {
       this.#dependencies.assertStoreWritable();
       const earlier = keyed && (await this.#idempotency.replay(keyed));
-      if (earlier) return { earlier };
-      return { admitted: await this.#admission.admit(caller, transactions) };
+      if (earlier !== undefined && earlier !== "open") return { earlier };
+      const admitted = await this.#admission.admit(caller, transactions);
+      return { admitted, isBegun: earlier === "open" };
     });
   }
 

@@ -1,4 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
+import type { Caller } from "../model/keys/caller.js";
 import { capExceeded } from "../model/keys/capExceeded.js";
 import type { Submission } from "../model/submission/submission.js";
 import type { Validation } from "../policy/validateTransaction.js";
@@ -12,6 +13,7 @@ export type ValidatedTransaction = Validation & { readonly index: number; readon
 export function lineSourceOf(
   transaction: ValidatedTransaction,
   acceptance: Acceptance | undefined,
+  caller: Pick<Caller, "keyId" | "publishable">,
 ): LineSource {
   const { index, id } = transaction;
   if ("error" in transaction) return { index, id, error: transaction.error };
@@ -20,22 +22,30 @@ export function lineSourceOf(
     case "known":
       return { index, id: acceptance.submission.id, innerHash, earlier: true };
     case "conflict":
-      return { index, id, error: nonceConflict(acceptance.with, tx.nonce) };
+      return { index, id, error: nonceConflict(acceptance.with, tx.nonce, caller) };
     case "capped":
-      return { index, id, error: capExceeded(acceptance.by) };
+      return { index, id, error: capExceeded(acceptance.by, caller) };
     default:
       return { index, id, innerHash, earlier: false };
   }
 }
 
-/** D20: a nonce that is used is too low; a nonce that another unfinished submission has is a conflict. */
-function nonceConflict(other: Submission, nonce: bigint): ProtocolError {
-  const values = { nonce: nonce.toString(), submission: other.id };
+/**
+ * D20: a nonce that is used is too low; a nonce that another unfinished submission has is a conflict. The other one is named to its
+ * own API key alone, and to nobody who has the key from a page.
+ */
+function nonceConflict(
+  other: Submission,
+  nonce: bigint,
+  { keyId, publishable }: Pick<Caller, "keyId" | "publishable">,
+): ProtocolError {
+  const isOwn = other.keyId === keyId && publishable === undefined;
+  const name = isOwn ? `submission ${other.id}` : "another submission";
+  const values = { nonce: nonce.toString(), ...(isOwn && { submission: other.id }) };
   if (other.state === "included") {
-    const message = `nonce ${nonce} is already used, by submission ${other.id}`;
-    return new ProtocolError("NONCE_TOO_LOW", message, values);
+    return new ProtocolError("NONCE_TOO_LOW", `nonce ${nonce} is already used, by ${name}`, values);
   }
-  const message = `another transaction of this sender with nonce ${nonce} is ${other.state}: submission ${other.id}`;
+  const message = `another transaction of this sender with nonce ${nonce} is ${other.state}: ${name}`;
   return new ProtocolError("NONCE_CONFLICT", message, values);
 }
 

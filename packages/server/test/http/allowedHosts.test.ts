@@ -1,6 +1,6 @@
 // The hosts that a service on a developer's machine answers to. With DNS rebinding, the host name of a hostile page may
 // lead to this machine.
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { replyToBytes } from "../support/rawReply.js";
 import { API_KEY, testServices } from "../support/testService.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
@@ -8,7 +8,18 @@ import { upgradeRequest } from "../support/upgradeRequest.js";
 const services = testServices();
 
 describe("a service that names its hosts", () => {
-  const shared = services.shared({ allowedHosts: ["loopback", "gateway"] });
+  const shared = services.shared({
+    allowedHosts: ["loopback", "gateway"],
+    adminTokens: [{ name: "admin", token: "a".repeat(40) }],
+  });
+
+  const operators: { readonly url: string; readonly path: string; readonly status: number }[] = [];
+  beforeAll(async () => {
+    const { server } = shared();
+    const anyPort = { host: "127.0.0.1", port: 0 };
+    operators.push({ ...(await server.listenMetrics(anyPort)), path: "/metrics", status: 200 });
+    operators.push({ ...(await server.listenAdmin(anyPort)), path: "/admin/v1/keys", status: 401 });
+  });
 
   it.each([
     ["localhost:8080", true],
@@ -17,10 +28,14 @@ describe("a service that names its hosts", () => {
     ["gateway:8080", true],
     ["rebound.evil.example:8080", false],
     ["localhost.evil.example", false],
-  ])("answers to %s: %s, over HTTP and WebSocket", async (host, isAllowed) => {
+  ])("answers to %s: %s, over HTTP and WebSocket, and on the operators' ports", async (host, isAllowed) => {
     const health = await replyToBytes(shared(), `GET /v1/health HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     expect(health.status).toBe(isAllowed ? 200 : 400);
     const handshake = upgradeRequest(API_KEY).map((line) => line.replace(/^Host: .*/, `Host: ${host}`));
+    for (const { url, path, status } of operators) {
+      const reply = await replyToBytes({ url }, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      expect(reply.status).toBe(isAllowed ? status : 400);
+    }
     const socket = await replyToBytes(shared(), `${handshake.join("\r\n")}\r\n\r\n`);
     expect(socket.status).toBe(isAllowed ? 101 : 400);
   });

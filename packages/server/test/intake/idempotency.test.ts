@@ -112,9 +112,26 @@ describe("an idempotency key", () => {
       expect(error).toMatchObject({ code: "INVALID_REQUEST", reason: "IDEMPOTENCY_KEY_REUSED" });
     }
     const headers = { ...named("a").headers, ...OTHER };
-    const [theirs] = await service.submit(["0x12"], { headers });
+    const [theirs] = await service.submit(["0x12", innerOf(2)], { headers });
     expect(theirs?.id).not.toBe(mine?.id);
     expect(await service.query("select from keyed_requests")).toHaveLength(2);
+  });
+
+  it("leaves nothing in the store if no transaction was valid", async () => {
+    const service = await services.start();
+    for (const transactions of [["0x"], Array(60).fill("0x"), [innerOf(1, 0, { gasPrice: 1n })]]) {
+      await service.submit(transactions, named("a"));
+      expect(await service.query("select from keyed_requests")).toEqual([]);
+    }
+    expect((await service.submit([innerOf(2)], named("a"))).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("repeats refusals that were decided before the first transaction that was accepted", async () => {
+    const service = await services.start();
+    const batch = [...Array(30).fill("0x"), innerOf(1), ...Array(30).fill("0x")];
+    const first = await service.submit(batch, named("a"));
+    expect(first[30] && outcomeOf(first[30])).toBe("success");
+    expect(await service.submit(batch, named("a"))).toEqual(first);
   });
 
   it("stays unused if the request was refused whole", async () => {
@@ -158,9 +175,10 @@ describe("an idempotency key", () => {
     await service.query("update keyed_requests set created_at = created_at - interval '30 seconds'");
     expect(await service.submit(batch, named("a"))).toEqual(first);
     await service.query("update keyed_requests set created_at = created_at - interval '31 seconds'");
-    const later = await service.submit(["0x"], named("a"));
+    const other = ["0x", innerOf(2)];
+    const later = await service.submit(other, named("a"));
     expect(idsOf(later)).not.toContain(first[1]?.id);
-    expect(await service.submit(["0x"], named("a"))).toEqual(later);
+    expect(await service.submit(other, named("a"))).toEqual(later);
   });
 });
 

@@ -4,7 +4,7 @@ import { bytesToHex, SOCKET_PROTOCOL } from "@gas-waiver/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
-import { API_KEY, outcomeOf, type Reply, testServices } from "../support/testService.js";
+import { API_KEY, OTHER_API_KEY, outcomeOf, type Reply, testServices } from "../support/testService.js";
 import { TestSocket } from "../support/testSocket.js";
 import { hashOf, innerOf, TOKEN } from "../support/user.js";
 
@@ -244,6 +244,12 @@ describe("one address under a publishable key", () => {
     // All addresses that one client has in its network of IPv6 are one.
     expect((await send("/v1/submit", "2001:db8::1")).status).toBe(200);
     expect((await send("/v1/submit", "2001:db8::2")).status).toBe(429);
+    // A site has 65,536 such networks, which share four times the rate of one.
+    for (const network of [1, 2, 3]) {
+      expect((await send("/v1/submit", `2001:db8:0:${network}::1`)).status).toBe(200);
+    }
+    expect((await send("/v1/submit", "2001:db8:0:4::1")).status).toBe(429);
+    expect((await send("/v1/submit", "2001:db8:1::1")).status).toBe(200);
   });
 
   it("is one of its senders' addresses: a sender's caps hold over all addresses", async () => {
@@ -260,5 +266,37 @@ describe("one address under a publishable key", () => {
     };
     expect(await submitFrom("203.0.113.1", 0)).toBe("success");
     expect(await submitFrom("203.0.113.2", 1)).toBe("RATE_LIMITED/CAP_EXCEEDED");
+    const [capped] = await shared().submit([innerOf(30, 1)], {
+      headers: fieldsOf(key, undefined, "203.0.113.3"),
+    });
+    // No amount of what is used, and so no `limit`, `used` or `asked`.
+    const details = { ...(capped && "error" in capped && capped.error.details) };
+    expect(Object.keys(details).sort()).toEqual(["cap", "ends", "retry"]);
+  });
+
+  it("has idempotency keys of its own", async () => {
+    const submit = (sender: number, address: string) =>
+      shared().call("POST", "/v1/submit", bodyOf(innerOf(sender)), {
+        ...fieldsOf(walletKey, undefined, address),
+        "idempotency-key": "order-1",
+      });
+    expect((await submit(40, "203.0.113.40")).status).toBe(200);
+    expect((await submit(41, "203.0.113.40")).status).toBe(422);
+    expect((await submit(41, "203.0.113.41")).status).toBe(200);
+  });
+
+  it("is not told which submission has the nonce of its sender, and neither is another key", async () => {
+    const service = await services.start({ publicApiKeys: ["gwp_test_conflict"] }, { automine: false });
+    const [first] = await service.submit([innerOf(1)]);
+    const rival = innerOf(1, 0, { gasLimit: 90_000n });
+    for (const [key, isTold] of [
+      [API_KEY, true],
+      [OTHER_API_KEY, false],
+      ["gwp_test_conflict", false],
+    ] as const) {
+      const [line] = await service.submit([rival], { headers: { authorization: `Bearer ${key}` } });
+      expect(line && outcomeOf(line)).toBe("VALIDATION_FAILED/NONCE_CONFLICT");
+      expect(JSON.stringify(line).includes(first?.id ?? "?")).toBe(isTold);
+    }
   });
 });

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { Reply, TestService } from "./testService.js";
 
 /** Sends bytes on a connection of their own, and returns the reply. */
-export async function replyToBytes(service: TestService, bytes: string): Promise<Reply> {
+export async function replyToBytes(service: Pick<TestService, "url">, bytes: string): Promise<Reply> {
   const { port, hostname } = new URL(service.url);
   const socket = connect(Number(port), hostname);
   socket.write(bytes);

@@ -1,4 +1,5 @@
-import { createLocalRateLimiter, type RatedCaller, type TakenTokens } from "./localRateLimiter.js";
+import type { RatedCaller, TakenTokens } from "./localRateLimiter.js";
+import { createAddressRates } from "./partyRates.js";
 
 type TakeTokens = (caller: RatedCaller, count: number) => Promise<TakenTokens>;
 
@@ -8,11 +9,12 @@ type TakeTokens = (caller: RatedCaller, count: number) => Promise<TakenTokens>;
  * @param takeOfKey takes the tokens of the key, which count for all of its addresses together.
  */
 export function limitAddresses(takeOfKey: TakeTokens, now: () => number): TakeTokens {
-  const ofAddresses = createLocalRateLimiter(now);
+  const ofAddresses = createAddressRates(now);
   return async (caller, count) => {
-    const { keyId, limits, address, publishable } = caller;
+    const { keyId, limits, address, site, publishable } = caller;
     if (address === undefined || publishable === undefined) return await takeOfKey(caller, count);
-    const addressCaller = { keyId, address, limits: publishable.addressRate };
+    const place = { address, ...(site !== undefined && { site }) };
+    const addressCaller = { keyId, ...place, limits: publishable.addressRate };
     const state = ofAddresses.take(addressCaller, count);
     const refund = () => ofAddresses.refund(addressCaller, count);
     const ofKey = await takeOfKey({ keyId, limits }, count).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
 import type { Grant } from "../../keys/cachedKey.js";
 import { DEFAULTS } from "../../model/options/defaults.js";
-import { addressGroup, addressSite } from "../../model/options/networkAddress.js";
+import { addressGroup, addressSite, SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ProcessMetrics } from "../../model/telemetry/processMetrics.js";
 import { connectionAddress, trustedAddresses } from "../clientAddress.js";
 import { tcpConnectionOf } from "../port/tls.js";
@@ -51,9 +51,6 @@ export const OPERATORS_CONNECTIONS = {
   keylessMs: DEFAULTS.headTimeoutMs + KEYLESS_MS,
 };
 const CHECK_MS = 1_000;
-
-/** The networks of 64 bits whose shares one network of 48 bits may use up. Anybody may have one, with 65,536 of the others. */
-const SHARES_OF_SITE = 4;
 
 /**
  * Bounds the open connections: in all, for each address, and for each IPv6 network of 48 bits. At a limit, a new connection replaces

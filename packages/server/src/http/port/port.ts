@@ -68,6 +68,8 @@ export interface RequestTimeouts {
 export interface PortOptions {
   readonly places: readonly NetworkPlace[];
   readonly log: Logger;
+  /** The names that the port itself answers to; any by default. */
+  readonly allowedHosts?: readonly string[] | undefined;
   readonly metrics: ProcessMetrics;
   readonly limits: ConnectionLimits;
   /** By default, those of the public port without options. */
@@ -99,7 +101,14 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
   const findPlace = createPlaceFinder(places);
   const findApp = (request: IncomingMessage) => findPlace(request)?.app();
   const app = createBaseApp({
-    ...{ log, leaving, routes, maxBodyBytes: MAX_BODY_BYTES, hint: hintOf(places) },
+    ...{
+      log,
+      leaving,
+      routes,
+      allowedHosts: options.allowedHosts,
+      maxBodyBytes: MAX_BODY_BYTES,
+      hint: hintOf(places),
+    },
     server: {
       ...listenerOptions(options, (request) => findApp(request)?.isUpgrade?.(request) ?? false),
       clientErrorHandler: (error, socket) => answerMalformedRequest(error, socket, turns),

@@ -1,4 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
+import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { Tally } from "../../util/tally.js";
@@ -13,6 +14,8 @@ export interface SocketOwner {
   readonly keyId: string;
   /** The group of addresses that its client has. */
   readonly address: string;
+  /** Its IPv6 network of 48 bits. */
+  readonly site: string | undefined;
   /** Whether the key is publishable (D32), so that one address must leave room to others. */
   readonly isPublishable: boolean;
 }
@@ -59,6 +62,7 @@ export class SocketLimits {
   #fullLimit({
     keyId,
     address,
+    site,
     isPublishable,
   }: SocketOwner): { readonly owner: string; readonly limit: number } | undefined {
     const { maxSockets, maxKeySockets, maxAddressConnections } = this.#options;
@@ -69,6 +73,10 @@ export class SocketLimits {
     if (this.#ofAddresses.of(address) >= maxAddressConnections) {
       return { owner: "this address", limit: maxAddressConnections };
     }
+    const ofSite = SHARES_OF_SITE * maxAddressConnections;
+    if (site !== undefined && this.#ofAddresses.of(site) >= ofSite) {
+      return { owner: "this network of addresses", limit: ofSite };
+    }
     const ofPublishable = Math.ceil(maxSockets * PUBLISHABLE_SHARE);
     if (isPublishable && this.#publishable >= ofPublishable) {
       return { owner: "the service for publishable keys", limit: ofPublishable };
@@ -77,11 +85,12 @@ export class SocketLimits {
     return undefined;
   }
 
-  #add({ keyId, address, isPublishable }: SocketOwner, count: 1 | -1): void {
+  #add({ keyId, address, site, isPublishable }: SocketOwner, count: 1 | -1): void {
     this.#open += count;
     this.#metrics.sockets(this.#open);
     this.#ofKeys.add(keyId, count);
     this.#ofAddresses.add(address, count);
+    if (site !== undefined) this.#ofAddresses.add(site, count);
     if (!isPublishable) return;
     this.#publishable += count;
     this.#ofKeyAddresses.add(`${keyId} ${address}`, count);

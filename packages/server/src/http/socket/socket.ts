@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
 import type { Caller } from "../../model/keys/caller.js";
-import { addressGroup } from "../../model/options/networkAddress.js";
+import { addressGroup, addressSite } from "../../model/options/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { isAllowedHost } from "../../model/options/origins.js";
 import { shuttingDown } from "../../model/shuttingDown.js";
@@ -100,8 +100,9 @@ export class SocketAcceptor {
   }
 
   #ownerOf({ keyId, publishable }: Caller, request: IncomingMessage): SocketOwner {
-    const address = addressGroup(this.#services.clientAddress(request));
-    return { keyId, address, isPublishable: publishable !== undefined };
+    const address = this.#services.clientAddress(request);
+    const place = { address: addressGroup(address), site: addressSite(address) };
+    return { keyId, ...place, isPublishable: publishable !== undefined };
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -16,6 +16,8 @@ export interface Caller {
   readonly publishable?: PublishableRights;
   /** The group of addresses of the client, where the key is publishable: one address must not use up what others need. */
   readonly address?: string;
+  /** The larger network of that address, where it has one: its addresses share their limits. */
+  readonly site?: string;
 }
 
 /** The rights of a publishable key (D32), which everybody may know. It sees only what it can name by hash. */
@@ -27,7 +29,7 @@ export interface PublishableRights {
 }
 
 /** The part of a caller that names whom a limit counts for. */
-export type LimitedCaller = Pick<Caller, "keyId" | "address">;
+export type LimitedCaller = Pick<Caller, "keyId" | "address" | "site">;
 
 /** Names whom the limits of one replica count for: a key, or each address under a publishable one. */
 export function partyOf({ keyId, address }: LimitedCaller): string {

@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { KeyCaps } from "./caller.js";
+import type { Caller, KeyCaps } from "./caller.js";
 
 /** The daily cap that has no room for a transaction (D25). */
 export interface CapReached {
@@ -13,12 +13,20 @@ export interface CapReached {
 }
 
 /**
- * The error for a transaction that a daily cap of its API key, or of its sender under that key, has no room for (D25).
+ * The error for a transaction that a daily cap of its API key, or of its sender under that key, has no room for (D25). A client with a
+ * publishable key is not told how much others have used.
  */
-export function capExceeded({ cap, limit, used, asked, ends }: CapReached): ProtocolError {
+export function capExceeded(
+  { cap, limit, used, asked, ends }: CapReached,
+  { publishable }: Pick<Caller, "publishable">,
+): ProtocolError {
   const ofSender = cap === "senderTransactions" || cap === "senderGas";
   const unit = cap === "gas" || cap === "senderGas" ? "gas" : "transactions";
   const whose = ofSender ? "this sender under this API key" : "this API key";
+  if (publishable !== undefined) {
+    const message = `the daily cap of ${whose} in ${unit} has no room; the day ends at ${ends.toISOString()}`;
+    return new ProtocolError("CAP_EXCEEDED", message, { cap, ends: ends.toISOString() });
+  }
   const message = `the daily cap of ${whose} is ${limit} ${unit}: ${used} used, ${asked} asked; the day ends at ${ends.toISOString()}`;
   const amounts = { limit: limit.toString(), used: used.toString(), asked: asked.toString() };
   return new ProtocolError("CAP_EXCEEDED", message, { cap, ...amounts, ends: ends.toISOString() });

@@ -40,6 +40,9 @@ export function addressSite(address: string): string | undefined {
   return isIP(address) === 6 ? networkOf(address, 3) : undefined;
 }
 
+/** The limits of one network of 64 bits that all of its network of 48 bits together may reach. */
+export const SHARES_OF_SITE = 4;
+
 /** Returns the network of this many groups of 16 bits. */
 function networkOf(address: string, count: number): string {
   const [before = "", after] = address.split("::");
