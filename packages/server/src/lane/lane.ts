@@ -1,6 +1,4 @@
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
-import { createNonceProofs } from "../chain/nonceProof.js";
-import { patienceClock } from "../model/patience.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
@@ -10,16 +8,12 @@ import { type LaneContext, type LaneDependencies, LONG_REST_MS } from "./context
 import { createLaneMemory } from "./inbox/laneMemory.js";
 import { createLaneParties } from "./inbox/laneParties.js";
 import { createLaneWaits, type LaneWaits, waitAfter } from "./laneWaits.js";
-import { createFirstSeen } from "./law/firstSeen.js";
-import { createStruckTurn } from "./law/strikes.js";
 import { logFailure } from "./logFailure.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
-import { HeadOfLine } from "./send/head.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import type { Schedule } from "./watch/schedule.js";
-import { createWatcher } from "./watch/watch.js";
-import { LaneWatch } from "./watch/watchLane.js";
+import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
 import type { WorkKind } from "./workSignal.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
@@ -40,10 +34,6 @@ export interface Lane {
   onNewBlock(): void;
   /** Takes note of the lane's status in the store. A lane that rests although it has work wakes up. */
   onStatus(status: LaneStatus): void;
-  /** See {@link LaneWatch.onFinality}. */
-  onFinality(finality: "kept" | "doubted"): void;
-  /** See {@link LaneWatch.searchLostWrappers}. */
-  searchLostWrappers(): void;
   /** Finishes the step in progress, and gives the lease, if held, to another replica. */
   handOver(to: string): void;
   /** Takes nothing new, finishes the step in progress, and releases the lease. */
@@ -84,9 +74,8 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const context: LaneContext = { ...dependencies, ...memory, ...hooks, laneSigner, log, account };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster(context, breaker);
-  const watcher = createWatcher(context, broadcaster);
   const { onFollowing, schedule } = dependencies;
-  const watch = new LaneWatch(watcher, lease, { ...context, onFollowing, schedule });
+  const watch = new LaneWatch(lease, broadcaster, { ...context, onFollowing, schedule, mode: "signs" });
   const stopping = new AbortController();
   const handover = createHandover(lease, context);
   const activity = createActivity();
@@ -109,8 +98,6 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       if (held && held.state !== status.state) recheck();
       else if (activity.isNew()) wake();
     },
-    onFinality: watch.onFinality,
-    searchLostWrappers: watch.searchLostWrappers,
     handOver(to) {
       handover.request(to);
       wake();
@@ -122,17 +109,6 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       await dependencies.broadcastBuffer.flush(waiver);
       await lease.release();
     },
-  };
-}
-
-/** The lane's memory of what the chain has shown of its wrappers. */
-function createWatchMemory({ chain, options, patience }: StartLaneDependencies) {
-  const now = patienceClock(patience);
-  return {
-    headOfLine: new HeadOfLine(),
-    struckTurn: createStruckTurn(),
-    firstSeen: createFirstSeen(now),
-    nonceProofs: createNonceProofs({ chain, reorgDepth: options.reorgDepth, now }),
   };
 }
 

@@ -9,7 +9,6 @@ import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spreadLanes.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
-import { startFinalityRounds } from "./watch/finalityRounds.js";
 import { createSchedule } from "./watch/schedule.js";
 import type { WorkKind } from "./workSignal.js";
 
@@ -70,7 +69,6 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     await registerLanes(store, chainRef, waivers);
     if (!stopped) setLanes([...lanes, ...added.map(start)]);
   };
-  const rounds = startFinalityRounds(() => lanes, { ...dependencies, schedule });
   dependencies.statuses.onRefresh((all) => tellStatuses(lanes, all));
   const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
@@ -101,7 +99,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
       await turns.ended();
       // From here on no other replica hands a lane to this one.
       await spreading?.close();
-      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close(), rounds.end()]);
+      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
       leases.close();
     },
   };

@@ -40,12 +40,23 @@ describe("the search for what became of open wrappers", () => {
     const block = { blockNumber: 3n, blockHash: bytes(32, 3), blockTransactions: [] };
     return { transaction, nonce, by: "sender", ...block };
   };
-  const doubtsWith = (find: NonceProofs["find"]) =>
-    createDoubts({
-      ...{ store, chain, log: silent, nonceProofs: { find, unproven: () => [] }, options: { reorgDepth: 0 } },
+  const doubtsWith = (find: NonceProofs["find"]) => {
+    const nonceProofs = { find, unproven: () => [], isSearching: false };
+    const context = {
+      ...{ store, chain, log: silent, nonceProofs, options: { reorgDepth: 0 } },
       firstSeen: createFirstSeen(() => nowMs),
       results: { publish: () => {} },
-    } as unknown as WatchContext);
+    } as unknown as WatchContext;
+    const { questions } = createDoubts(context, () => {});
+    return {
+      /** @returns the time until there is more to ask. */
+      async look(): Promise<number> {
+        const rests: (number | undefined)[] = [];
+        for (const question of questions) rests.push(await question(lane));
+        return Math.min(...rests.map((restMs) => restMs ?? Number.POSITIVE_INFINITY));
+      },
+    };
+  };
   const query = async (sql: string) => (await store.pool.query(sql)).rows;
   /** Queues a submission with an open wrapper, in a pause that no step ends. */
   const setAside = async (user: number, waiverNonce: bigint) => {
@@ -72,7 +83,7 @@ describe("the search for what became of open wrappers", () => {
     };
     const doubts = doubtsWith(async ({ nonce }) => (nonce < 50n ? undefined : useOf(nonce)));
     const openAfter = async () => {
-      nowMs += (await doubts.look(lane)) ?? Number.POSITIVE_INFINITY;
+      nowMs += await doubts.look();
       return (await query("select from withdrawn where open_for is not null")).length;
     };
     const open = [await openAfter(), await openAfter()];
@@ -90,7 +101,7 @@ describe("the search for what became of open wrappers", () => {
       blocks: async () => [],
       snapshot: async () => ({ nonces: [5n, 1n], receipts: [receipt], nonceAfter: 5n }),
     };
-    await doubtsWith(async () => undefined).look(lane);
+    await doubtsWith(async () => undefined).look();
     expect(await query(`select id, state from submissions`)).toEqual([{ id, state: "included" }]);
   });
 
@@ -99,7 +110,7 @@ describe("the search for what became of open wrappers", () => {
     chain = { nonces };
     await query(`insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
       select chain, waiver, 1, '\\x02', gen_random_uuid() from lanes`);
-    await doubtsWith(async () => undefined).look(lane);
+    await doubtsWith(async () => undefined).look();
     expect(nonces).not.toHaveBeenCalled();
   });
 });

@@ -533,11 +533,10 @@ export class LaneModel {
         if (!isStopped) await lostBlocks.run(held);
         await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");
         while ((await context.nonceProofs.search()) === "more");
-        // Each kind of doubt has its turn.
-        for (let looks = 0; looks < 3; looks++) await watcher.doubts.look(held);
+        for (const question of watcher.doubts.questions) await question(held);
       } else if (event.kind === "sweep") {
         const sweep = createSweep(context);
-        while (await sweep.next(held));
+        while ((await sweep(held)) === 0);
       } else await broadcaster.send(held, worker.outbox.shift() ?? []);
     } finally {
       this.#answers = ["good"];

@@ -12,24 +12,23 @@ import type { WatchContext } from "../context.js";
 import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";
 
+/** Asks a little. @returns the time until there is more to ask, in ms; undefined while there is nothing. */
+export type Question = (held: HeldLane) => Promise<number | undefined>;
+
 /*
  * A lane doubts what became of a submission whose waiver nonce the chain has used while the InnerTx has no receipt, and of
- * a withdrawn wrapper that may still land (D28). Doubts are looked at in pages, one request after the other, half of each
- * for the youngest: however many there are, nothing else waits for them.
+ * a withdrawn wrapper that may still land (D28). Doubts are looked at in pages, half of each for the youngest: however many
+ * there are, nothing else waits for them.
  */
 export interface Doubts {
   /**
    * Looks once for the outcome of everything that the chain has passed since the last call, the newest first. What has no
    * receipt is a doubt from then on.
    * @param waiverNonce the waiver's next nonce.
-   * @returns whether there are new doubts.
    */
-  follow(held: HeldLane, waiverNonce: bigint): Promise<boolean>;
-  /**
-   * Looks at some of the doubts, or reads some blocks for them.
-   * @returns the time to rest before the next look, in ms; undefined while there is nothing to doubt.
-   */
-  look(held: HeldLane): Promise<number | undefined>;
+  follow(held: HeldLane, waiverNonce: bigint): Promise<void>;
+  /** The proofs of what used nonces, what the chain has passed, and the open wrappers. */
+  readonly questions: readonly Question[];
 }
 
 /** The submissions of one page, and the pages of what the chain has passed that are looked at before anything else. */
@@ -46,61 +45,68 @@ const MAX_REST_MS = 2_000;
 interface Row {
   readonly waiverNonce: bigint;
 }
-/** @returns the rows from `from` on, from one end of the range. */
-type ReadRows<T> = (from: bigint, first: "lowest" | "highest", limit: number) => Promise<T[]>;
+/** Reads the rows from a nonce on, from one end of the range. */
+type ReadRows<T> = (
+  held: HeldLane,
+  range: { readonly from: bigint; readonly first: "lowest" | "highest"; readonly limit: number },
+) => Promise<T[]>;
+/** @returns whether there was anything to judge. */
+type Judge<T> = (held: HeldLane, page: readonly T[]) => Promise<boolean>;
 
-export function createDoubts(context: WatchContext): Doubts {
+/** @param onNews called when there are new doubts, or new proofs. */
+export function createDoubts(context: WatchContext, onNews: () => void): Doubts {
   const { store, chain, nonceProofs } = context;
-  const passedPages = createPages(PAGE);
-  const openPages = createPages(OPEN_PAGE);
   let next = 0n;
   let restMs = MIN_REST_MS;
-  const lookAtPassed = async (held: HeldLane) => {
-    const page = await passedPages.next((from, first, limit) =>
-      findInFlight(store, held, { below: next, from, first, limit }),
-    );
-    await reconcile(held, page, context);
-    if (passedPages.isAtStart()) restMs = Math.min(MAX_REST_MS, 2 * restMs);
-    return page.length > 0;
+  const noteNews = () => {
+    restMs = MIN_REST_MS;
+    onNews();
   };
-  const lookAtOpen = async (held: HeldLane) => {
-    const page = await openPages.next((from, first, limit) =>
-      findOpenWrappers(store, held, { from, first, limit }),
-    );
-    if (page.length === 0) return false;
-    const [chainNonce = 0n] = await chain.nonces([held.waiver]);
-    const passed = page.filter(({ waiverNonce }) => waiverNonce < chainNonce);
-    if (passed.length === 0) return false;
-    const ids = passed.map(({ submission }) => submission);
-    await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
-    await judge(held, passed, context);
-    if (openPages.isAtStart()) restMs = Math.min(MAX_REST_MS, 2 * restMs);
-    return true;
+  const askInPages = <T extends Row>(size: number, read: ReadRows<T>, judge: Judge<T>): Question => {
+    const pages = createPages(size, read);
+    return async (held) => {
+      const page = await pages.next(held);
+      if (page.length === 0 || !(await judge(held, page))) return undefined;
+      if (pages.isAtStart()) restMs = Math.min(MAX_REST_MS, 2 * restMs);
+      return restMs;
+    };
   };
-  const search = async () => {
-    const found = nonceProofs.isSearching ? await nonceProofs.search() : "rest";
-    if (found !== "rest") restMs = MIN_REST_MS;
-    return found !== "rest";
-  };
-  const kinds = [search, lookAtPassed, lookAtOpen];
+  const passed = askInPages(
+    PAGE,
+    (held, range) => findInFlight(store, held, { ...range, below: next }),
+    async (held, page) => {
+      await reconcile(held, page, context);
+      return true;
+    },
+  );
+  const open = askInPages(
+    OPEN_PAGE,
+    (held, range) => findOpenWrappers(store, held, range),
+    async (held, page) => {
+      const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+      const used = page.filter(({ waiverNonce }) => waiverNonce < chainNonce);
+      const ids = used.map(({ submission }) => submission);
+      await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
+      await judgeWrappers(held, used, context);
+      return used.length > 0;
+    },
+  );
   const nameUnproven = createUnprovenLog(context);
+  let searchRestMs = MIN_REST_MS;
+  const proofs: Question = async () => {
+    nameUnproven();
+    if (!nonceProofs.isSearching) return undefined;
+    const found = await nonceProofs.search();
+    searchRestMs = found === "rest" ? Math.min(MAX_REST_MS, 2 * searchRestMs) : MIN_REST_MS;
+    if (found === "found") noteNews();
+    return searchRestMs;
+  };
   return {
+    questions: [proofs, passed, open],
     async follow(held, waiverNonce) {
       const known = next < waiverNonce ? next : waiverNonce;
       next = waiverNonce;
-      const isClear = await reconcileNewest(held, { from: known, below: waiverNonce }, context);
-      if (!isClear) restMs = MIN_REST_MS;
-      return !isClear;
-    },
-    async look(held) {
-      nameUnproven();
-      for (let tried = 0; tried < kinds.length; tried++) {
-        const kind = kinds.shift();
-        if (kind === undefined) break;
-        kinds.push(kind);
-        if (await kind(held)) return restMs;
-      }
-      return undefined;
+      if (!(await reconcileNewest(held, { from: known, below: waiverNonce }, context))) noteNews();
     },
   };
 }
@@ -146,20 +152,20 @@ function createUnprovenLog({ nonceProofs, log }: Pick<WatchContext, "nonceProofs
 }
 
 /** Reads page after page, around and around: half of each from where the one before ended, the other half the youngest. */
-function createPages(size: number) {
+function createPages<T extends Row>(size: number, read: ReadRows<T>) {
   const half = Math.ceil(size / 2);
   let from = 0n;
   return {
     /** Whether the last page was the end of a round. */
     isAtStart: () => from === 0n,
-    async next<T extends Row>(read: ReadRows<T>): Promise<T[]> {
-      const older = await read(from, "lowest", half);
+    async next(held: HeldLane): Promise<T[]> {
+      const older = await read(held, { from, first: "lowest", limit: half });
       const last = older.at(-1);
       const isEnd = older.length < half || last === undefined;
       const startedAt = from;
       from = isEnd ? 0n : last.waiverNonce + 1n;
       if (isEnd && startedAt === 0n) return older;
-      const youngest = await read(0n, "highest", size - half);
+      const youngest = await read(held, { from: 0n, first: "highest", limit: size - half });
       const isRead = ({ waiverNonce }: Row) => waiverNonce >= startedAt && (isEnd || waiverNonce < from);
       return [...older, ...youngest.filter((row) => !isRead(row))];
     },
@@ -171,7 +177,7 @@ function createPages(size: number) {
  * that landed stays open until its submission is included. A submission that is by now in another lane is planned again
  * at once.
  */
-async function judge(
+async function judgeWrappers(
   held: HeldLane,
   wrappers: readonly OpenWrapper[],
   { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,

@@ -3,7 +3,6 @@ import { LANE_WAITS, type LaneWait } from "../../model/submission/waitCauses.js"
 import {
   type FinalInclusion,
   findLastFinalInclusion,
-  findLastFinalInclusions,
   stopForLostBlocks,
 } from "../../store/lanes/blocks/finalInclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
@@ -40,36 +39,12 @@ export function judgeFinality({
 }
 
 /** A node must show the loss for at least this long before the lane stops. */
-export const CONFIRM_LOSS_MS = 15_000;
-/**
- * Compares the last final blocks of all these lanes with the chain's nonces: one query, and one call for each lane.
- * @returns the lanes whose next nonce is not above that of their last final block. A {@link LostBlocksCheck} finds out why.
- */
-export async function findDoubtedLanes(
-  lanes: readonly HeldLane[],
-  { store, chain }: Pick<WatchContext, "store"> & { readonly chain: Pick<WatchContext["chain"], "nonces"> },
-): Promise<ReadonlySet<HeldLane>> {
-  const [first] = lanes;
-  if (first === undefined) return new Set();
-  const waivers = lanes.map(({ waiver }) => waiver);
-  const recorded = await findLastFinalInclusions(store, first.chain, waivers);
-  const known = lanes.flatMap((lane, i) => {
-    const inclusion = recorded[i];
-    return inclusion ? [{ lane, used: inclusion.waiverNonce }] : [];
-  });
-  const next = await chain.nonces(known.map(({ lane }) => lane.waiver));
-  const isDoubted = (used: bigint, i: number) => {
-    const told = next[i];
-    return told !== undefined && told <= used;
-  };
-  return new Set(known.flatMap(({ lane, used }, i) => (isDoubted(used, i) ? [lane] : [])));
-}
+const CONFIRM_LOSS_MS = 15_000;
 
-/** Compares a doubted lane's final blocks with the chain, and stops the lane when the chain has lost them. */
+/** Compares the lane's last final block with the chain, and stops the lane when the chain has lost it. */
 export interface LostBlocksCheck {
-  run(held: HeldLane): Promise<void>;
-  /** Takes note that the chain has the lane's final blocks. */
-  keep(): void;
+  /** @param isIdle nothing of the lane has come into a block since the last run. Then the store is not read. */
+  run(held: HeldLane, isIdle?: boolean): Promise<void>;
   /** Undefined unless the lane waits for a node that lags. */
   readonly wait: LaneWait | undefined;
 }
@@ -84,6 +59,7 @@ export function createLostBlocksCheck(
   now: () => number = () => performance.now(),
 ): LostBlocksCheck {
   const { store, log, onLaneStopped } = context;
+  let recorded: FinalInclusion | undefined;
   let lostSince: number | undefined;
   /** Once is no wait: another node may answer the next time, behind one address. */
   let lags = 0;
@@ -94,12 +70,13 @@ export function createLostBlocksCheck(
     wait = undefined;
   };
   return {
-    keep,
     get wait() {
       return wait;
     },
-    async run(held) {
-      const view = await viewOf(held, context);
+    async run(held, isIdle = false) {
+      if (!isIdle) recorded = await findLastFinalInclusion(store, held);
+      if (recorded === undefined) return keep();
+      const view = await viewOf(held, recorded, context);
       if (view === undefined) return;
       const judgement = judgeFinality(view);
       if (judgement === "kept") return keep();
@@ -123,10 +100,9 @@ export function createLostBlocksCheck(
 
 async function viewOf(
   held: HeldLane,
-  { store, chain, options }: LostBlocksContext,
+  recorded: FinalInclusion,
+  { chain, options }: LostBlocksContext,
 ): Promise<FinalityView | undefined> {
-  const recorded = await findLastFinalInclusion(store, held);
-  if (recorded === undefined) return undefined;
   const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
   if (waiverNonce > recorded.waiverNonce)
     return { recorded, waiverNonce, blockHash: undefined, isDeep: false };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createSchedule } from "./schedule.js";
+import { createSchedule, createTurns, createVisits } from "./schedule.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -17,13 +17,10 @@ describe("a look", () => {
     const times: number[] = [];
     const rests = [100, 50, undefined];
     const startedAt = now();
-    const look = createSchedule().look(
-      async () => {
-        times.push(now() - startedAt);
-        return rests.shift();
-      },
-      { afterMs: 10 },
-    );
+    const look = createSchedule().look(async () => {
+      times.push(now() - startedAt);
+      return rests.shift();
+    }, 10);
     await pass(1_000);
     expect(times).toEqual([10, 110, 160]);
     look.wake();
@@ -67,14 +64,11 @@ describe("a look", () => {
 
   it("that has ended never comes again, and its end waits for it", async () => {
     const done: string[] = [];
-    const look = createSchedule().look(
-      async () => {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        done.push("look");
-        return 0;
-      },
-      { afterMs: 0 },
-    );
+    const look = createSchedule().look(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      done.push("look");
+      return 0;
+    }, 0);
     await pass(5);
     const ended = look.end().then(() => done.push("end"));
     await pass(100);
@@ -86,26 +80,59 @@ describe("a look", () => {
   });
 });
 
-describe("looks with one budget", () => {
-  it("look one after the other, five times a second, and in turns; any other look waits for none", async () => {
+describe("looks that take turns", () => {
+  it("look one after the other, five times a second; any other look waits for none", async () => {
     const schedule = createSchedule();
-    const budget = schedule.createBudget();
+    const turns = createTurns(schedule);
     const looks: string[] = [];
-    const add = (name: string, restMs: number, options = {}) =>
-      schedule.look(
-        async () => {
-          looks.push(name);
-          return restMs;
-        },
-        { afterMs: 0, ...options },
-      );
-    const greedy = [add("a", 0, { budget }), add("b", 0, { budget })];
-    const other = add("other", 100);
+    const add = (to: Pick<typeof turns, "look">, name: string, restMs: number | undefined) =>
+      to.look(async () => {
+        looks.push(name);
+        return restMs;
+      }, 0);
+    add(turns, "a", 0);
+    add(turns, "b", 0);
+    const other = add(schedule, "other", 100);
     await pass(1_000);
     const taken = looks.filter((name) => name !== "other");
     expect(taken.length).toBeLessThanOrEqual(6);
     expect(taken.slice(0, 4)).toEqual(["a", "b", "a", "b"]);
     expect(looks.filter((name) => name === "other")).toHaveLength(11);
-    await Promise.all([...greedy, other].map((look) => look.end()));
+    await Promise.all([turns.end(), other.end()]);
+  });
+
+  it("leave their turn to the next while they have nothing to look at", async () => {
+    const turns = createTurns(createSchedule());
+    const looks: string[] = [];
+    const add = (name: string, restMs: number | undefined) =>
+      turns.look(async () => {
+        looks.push(name);
+        return restMs;
+      });
+    const all = [add("empty", undefined), add("full", 1_000)];
+    for (const look of all) look.start();
+    await pass(0);
+    expect(looks).toEqual(["empty", "full"]);
+    await turns.end();
+  });
+});
+
+describe("a schedule without a timer", () => {
+  it("has each thing looked at once a visit that is due, or becomes due meanwhile", async () => {
+    const { look, visit } = createVisits();
+    const looks: string[] = [];
+    const later = look(async () => {
+      looks.push("later");
+      return undefined;
+    });
+    look(async () => {
+      looks.push("now");
+      later.start();
+      return 0;
+    }, 0);
+    await pass(1_000);
+    expect(looks).toEqual([]);
+    await visit();
+    expect(looks).toEqual(["now", "later"]);
   });
 });

@@ -11,89 +11,124 @@ export interface Look {
 /** @returns the time until the next look, in ms; undefined if it rests until it is woken. Must not reject. */
 export type LookAgain = () => Promise<number | undefined>;
 
-/** Looks with one budget look one after the other, the one that has waited longest first, and some times a second. */
-export interface LookBudget {
-  isSpent: boolean;
-  /** In ms of the schedule's clock. */
-  freeAt: number;
-}
-
-export interface LookOptions {
-  /** Without one, the look waits for no other. */
-  readonly budget?: LookBudget;
-  /** The time until the first look, in ms. Default: it rests until it is woken. */
-  readonly afterMs?: number;
-}
-
-/** The one timer by which a replica looks again at what it waits for. */
+/** Decides when to look at what is due. */
 export interface Schedule {
-  look(lookAgain: LookAgain, options?: LookOptions): Look;
-  createBudget(): LookBudget;
+  /** @param afterMs the time until the first look. Default: it rests until it is woken. */
+  look(lookAgain: LookAgain, afterMs?: number): Look;
 }
 
-/** The rest between two looks of one budget, in ms. */
-const BUDGET_REST_MS = 200;
+/** The rest between two looks that take turns, in ms. */
+const TURN_MS = 200;
 const NEVER = Number.POSITIVE_INFINITY;
+const monotonicMs = () => performance.now();
 
-interface Entry {
-  readonly lookAgain: LookAgain;
-  readonly budget: LookBudget | undefined;
-  dueAt: number;
-  looking: Promise<void> | undefined;
+/**
+ * The one timer by which a replica looks again at what it waits for.
+ * @param now a monotonic clock in ms.
+ */
+export function createSchedule(now: () => number = monotonicMs): Schedule {
+  const looks = new Looks(now, (at) => (looks.isEmpty ? timer.clear() : timer.set(at)));
+  const timer = createTimer(now, () => {
+    for (const entry of looks.due()) void looks.lookAt(entry).then(() => timer.set(entry.dueAt));
+    timer.set(looks.nextAt);
+  });
+  return looks;
 }
 
-/** @param now a monotonic clock in ms. */
-export function createSchedule(now: () => number = () => performance.now()): Schedule {
-  const entries = new Set<Entry>();
-  const timer = createTimer(now, () => {
-    const due = [...entries].filter((entry) => !entry.looking && startOf(entry) <= now());
-    for (const entry of due.sort((a, b) => a.dueAt - b.dueAt)) if (!entry.budget?.isSpent) begin(entry);
-    timer.set([...entries].reduce((first, entry) => Math.min(first, startOf(entry)), NEVER));
+/** Looks that take turns in another schedule: one at a time, some times a second, the one whose last look was longest ago. */
+export function createTurns(schedule: Schedule, now: () => number = monotonicMs) {
+  const looks = new Looks(now, () => turn.wake());
+  let freeAt = 0;
+  const turn = schedule.look(async () => {
+    for (const entry of now() < freeAt ? [] : looks.due()) {
+      // A look that has nothing to look at leaves its turn to the next.
+      if ((await looks.lookAt(entry)) === undefined) continue;
+      freeAt = now() + TURN_MS;
+      break;
+    }
+    return looks.nextAt === NEVER ? undefined : Math.max(looks.nextAt, freeAt) - now();
   });
-  const begin = (entry: Entry) => {
-    const { budget } = entry;
-    // The look that was longest ago comes first among those that are due since the same moment.
-    entries.delete(entry);
-    entries.add(entry);
-    entry.dueAt = NEVER;
-    if (budget) budget.isSpent = true;
-    entry.looking = entry.lookAgain().then((restMs) => {
-      entry.looking = undefined;
-      if (budget) Object.assign(budget, { isSpent: false, freeAt: now() + BUDGET_REST_MS });
-      entry.dueAt = Math.min(entry.dueAt, restMs === undefined ? NEVER : now() + restMs);
-      // Others with the budget may be due as well.
-      timer.set(budget ? budget.freeAt : startOf(entry));
-    });
-  };
+  return { look: looks.look, end: turn.end };
+}
+
+/** A schedule without a timer: somebody comes by, and looks once at each thing that is due or becomes due meanwhile. */
+export function createVisits(now: () => number = monotonicMs) {
+  const looks = new Looks(now, () => {});
   return {
-    createBudget: () => ({ isSpent: false, freeAt: 0 }),
-    look(lookAgain, { budget, afterMs = NEVER } = {}) {
-      const entry: Entry = { lookAgain, budget, dueAt: now() + afterMs, looking: undefined };
-      entries.add(entry);
-      timer.set(startOf(entry));
-      const wake = () => {
-        entry.dueAt = Math.min(entry.dueAt, now());
-        if (entries.has(entry)) timer.set(startOf(entry));
-      };
-      return {
-        wake,
-        start() {
-          if (entry.dueAt === NEVER && !entry.looking) wake();
-        },
-        async end() {
-          entries.delete(entry);
-          if (entries.size === 0) timer.clear();
-          await entry.looking;
-        },
-      };
+    look: looks.look,
+    async visit(): Promise<void> {
+      const seen = new Set<Entry>();
+      const next = () => looks.due().find((entry) => !seen.has(entry));
+      for (let entry = next(); entry !== undefined; entry = next()) {
+        seen.add(entry);
+        await looks.lookAt(entry);
+      }
     },
   };
 }
 
-/** The time at which the look can begin. One that is looking, or whose budget is spent, sets the timer when that is over. */
-function startOf({ dueAt, budget, looking }: Entry): number {
-  if (looking || budget?.isSpent) return NEVER;
-  return budget ? Math.max(dueAt, budget.freeAt) : dueAt;
+interface Entry {
+  readonly lookAgain: LookAgain;
+  dueAt: number;
+  looking: Promise<number | undefined> | undefined;
+}
+
+/** Looks with their times. */
+class Looks {
+  readonly #entries = new Set<Entry>();
+  readonly #now: () => number;
+  readonly #onChange: (at: number) => void;
+
+  /** @param onChange called when an entry has got an earlier time, and when one has ended. */
+  constructor(now: () => number, onChange: (at: number) => void) {
+    this.#now = now;
+    this.#onChange = onChange;
+  }
+
+  look = (lookAgain: LookAgain, afterMs = NEVER): Look => {
+    const entry: Entry = { lookAgain, dueAt: this.#now() + afterMs, looking: undefined };
+    this.#entries.add(entry);
+    if (afterMs < NEVER) this.#onChange(entry.dueAt);
+    const wake = () => {
+      entry.dueAt = Math.min(entry.dueAt, this.#now());
+      if (this.#entries.has(entry) && !entry.looking) this.#onChange(entry.dueAt);
+    };
+    return {
+      wake,
+      start() {
+        if (entry.dueAt === NEVER && !entry.looking) wake();
+      },
+      end: async () => {
+        this.#entries.delete(entry);
+        this.#onChange(NEVER);
+        await entry.looking;
+      },
+    };
+  };
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  get nextAt(): number {
+    return [...this.#entries].reduce((at, { looking, dueAt }) => (looking ? at : Math.min(at, dueAt)), NEVER);
+  }
+
+  /** The entries that are due, the one whose last look was longest ago first. */
+  due(): Entry[] {
+    return [...this.#entries].filter(({ looking, dueAt }) => !looking && dueAt <= this.#now());
+  }
+
+  async lookAt(entry: Entry): Promise<number | undefined> {
+    if (!this.#entries.delete(entry)) return undefined;
+    this.#entries.add(entry);
+    entry.dueAt = NEVER;
+    entry.looking = entry.lookAgain();
+    const restMs = await entry.looking;
+    entry.looking = undefined;
+    if (restMs !== undefined) entry.dueAt = Math.min(entry.dueAt, this.#now() + restMs);
+    return restMs;
+  }
 }
 
 /** A timer that fires at the earliest of the times that were set since it fired last. */

@@ -39,7 +39,7 @@ function searchOver(lane: HeldLane) {
   return {
     asked,
     move,
-    search: () => search.search(lane),
+    search: () => search(lane),
   };
 }
 

@@ -8,22 +8,18 @@ import { findUnfinishedByIds } from "../../store/lanes/queue/unfinished.js";
 import type { WatchContext } from "../context.js";
 import { adoptIfLost } from "../law/adoptLost.js";
 import { reconcile } from "../law/reconcile.js";
-
-/** Searches the chain for lost wrappers under nonces that the store does not know as used. */
-export interface LostWrapperSearch {
-  /**
-   * Searches once. Call it for an hour after the store has moved to another server.
-   * @returns the time until it can go on, in ms; undefined if it has come to its end for now.
-   */
-  search(held: HeldLane): Promise<number | undefined>;
-}
+import type { Question } from "./doubts.js";
 
 /** The proofs of some nonces may have been found by then. */
 const AGAIN_MS = 1_000;
 /** A failover takes longer than this, so an answer of this age names the same move. */
 const MOVE_CHECK_MS = 1_000;
 
-export function createLostWrapperSearch(context: WatchContext): LostWrapperSearch {
+/**
+ * Searches the chain for lost wrappers under nonces that the store does not know as used. Begin it now and then for an hour
+ * after the store has moved to another server; it goes on until it has come to its end for now.
+ */
+export function createLostWrapperSearch(context: WatchContext): Question {
   const { store, chain, nonceProofs } = context;
   const examined = new Set<bigint>();
   let examinedAfter: string | undefined;
@@ -44,23 +40,21 @@ export function createLostWrapperSearch(context: WatchContext): LostWrapperSearc
       ({ transaction }) => !withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, transaction.hash)),
     );
   };
-  return {
-    async search(held) {
-      await followMoves();
-      const [chainNonce = 0n] = await chain.nonces([held.waiver]);
-      const found: NonceUse[] = [];
-      const unknown = await findUnknownNonces(store, held, chainNonce, [...examined]);
-      const last = await findLastFinalInclusion(store, held);
-      for (const nonce of unknown) {
-        const sinceBlock = last && last.waiverNonce < nonce ? last.blockNumber : undefined;
-        const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
-        if (use) found.push(use);
-      }
-      const { ids } = await adoptIfLost(held, await withoutKnown(held, found), context);
-      for (const { nonce } of found) examined.add(nonce);
-      await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
-      const isOver = found.length === unknown.length || !(await store.moves.hasMoved(MOVE_CHECK_MS));
-      return isOver ? undefined : AGAIN_MS;
-    },
+  return async (held) => {
+    await followMoves();
+    const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+    const found: NonceUse[] = [];
+    const unknown = await findUnknownNonces(store, held, chainNonce, [...examined]);
+    const last = await findLastFinalInclusion(store, held);
+    for (const nonce of unknown) {
+      const sinceBlock = last && last.waiverNonce < nonce ? last.blockNumber : undefined;
+      const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
+      if (use) found.push(use);
+    }
+    const { ids } = await adoptIfLost(held, await withoutKnown(held, found), context);
+    for (const { nonce } of found) examined.add(nonce);
+    await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
+    const isOver = found.length === unknown.length || !(await store.moves.hasMoved(MOVE_CHECK_MS));
+    return isOver ? undefined : AGAIN_MS;
   };
 }

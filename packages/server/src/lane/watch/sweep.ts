@@ -4,6 +4,7 @@ import { findUnfinished } from "../../store/lanes/queue/unfinished.js";
 import type { WatchContext } from "../context.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH } from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";
+import type { Question } from "./doubts.js";
 
 /** A submission on whose state store and chain disagree. */
 export interface Finding {
@@ -39,25 +40,17 @@ export async function examine(
  * Reconciles everything that the lane has not finished with the chain, page by page, at the lane's start and each
  * `sweepIntervalMs`: it finds the outcomes that nobody else has looked for.
  */
-export interface Sweep {
-  /** @returns whether the round has another page. */
-  next(held: HeldLane): Promise<boolean>;
-}
-
-export function createSweep(context: WatchContext): Sweep {
+export function createSweep(context: WatchContext): Question {
   let after = LOWEST_ID;
-  return {
-    async next(held) {
-      if (after === LOWEST_ID) {
-        const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
-        await forgetWithdrawnWrappers(context.store, held, chainNonce);
-      }
-      const page = await findUnfinished(context.store, held, after, RECEIPT_BATCH);
-      await reconcile(held, page, context);
-      const last = page.at(-1);
-      const hasMore = last !== undefined && page.length === RECEIPT_BATCH;
-      after = hasMore ? last.id : LOWEST_ID;
-      return hasMore;
-    },
+  return async (held) => {
+    if (after === LOWEST_ID) {
+      const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
+      await forgetWithdrawnWrappers(context.store, held, chainNonce);
+    }
+    const page = await findUnfinished(context.store, held, after, RECEIPT_BATCH);
+    await reconcile(held, page, context);
+    const last = page.length < RECEIPT_BATCH ? undefined : page.at(-1);
+    after = last?.id ?? LOWEST_ID;
+    return last ? 0 : context.options.sweepIntervalMs;
   };
 }

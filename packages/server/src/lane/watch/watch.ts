@@ -18,16 +18,12 @@ import { createForsakenRelease } from "./releaseForsaken.js";
  * for a block (`overdue.ts`), and notices when a reorg removes a block with one of the lane's submissions.
  */
 export interface Watcher {
-  /** Compares the lane with the chain once. */
-  poll(held: HeldLane, mode?: WatchMode): Promise<Polled>;
-  readonly doubts: Pick<Doubts, "look">;
-}
-
-export interface Polled {
-  /** Something of the lane is in flight, or in a block that is not final. */
-  readonly isFollowing: boolean;
-  /** Something that the chain has passed since the last poll has no receipt. */
-  readonly hasNewDoubts: boolean;
+  /**
+   * Compares the lane with the chain once.
+   * @returns whether something of the lane is in flight, or in a block that is not final.
+   */
+  poll(held: HeldLane, mode?: WatchMode): Promise<boolean>;
+  readonly doubts: Pick<Doubts, "questions">;
 }
 
 /**
@@ -44,14 +40,19 @@ const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 /** The store's floor of the waiver's nonces is raised after so many. */
 const NONCES_PER_RAISE = 500n;
 
-export function createWatcher(context: WatchContext, broadcaster: Broadcaster): Watcher {
+/** @param onNews called when doubts have begun, or proofs were found. */
+export function createWatcher(
+  context: WatchContext,
+  broadcaster: Broadcaster,
+  onNews: () => void = () => {},
+): Watcher {
   const { store, chain, options } = context;
-  const doubts = createDoubts(context);
+  const doubts = createDoubts(context, onNews);
   const overdue = createOverdue(context, broadcaster);
   const headWatch = createHeadWatch(context);
   const release = createForsakenRelease(context);
   const nonceFloor = createNonceFloor(context);
-  const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<Polled> => {
+  const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<boolean> => {
     const blockFloor = context.laneFloors?.of(held.waiver)?.blockFloor;
     const unfinalized =
       options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH, blockFloor) : [];
@@ -59,19 +60,18 @@ export function createWatcher(context: WatchContext, broadcaster: Broadcaster): 
     const { headOfLine } = context;
     const { isFree } = headOfLine;
     if (first === undefined && !isFree) headOfLine.forget();
-    if (first === undefined && unfinalized.length === 0 && !isFree)
-      return { isFollowing: false, hasNewDoubts: false };
+    if (first === undefined && unfinalized.length === 0 && !isFree) return false;
     const block = await chain.blockNumber();
     await checkBlocks(held, unfinalized, block, context);
-    if (first === undefined && !isFree) return { isFollowing: true, hasNewDoubts: false };
+    if (first === undefined && !isFree) return true;
     const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-    const hasNewDoubts = await doubts.follow(held, waiverNonce);
+    await doubts.follow(held, waiverNonce);
     await nonceFloor.follow(held, waiverNonce);
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await headWatch.run(held, { block, waiverNonce, signs: mode === "signs" });
     await overdue.settle(held, { waiverNonce, mayResend: mode !== "silent" });
     if (mode !== "signs") await release(held);
-    return { isFollowing: true, hasNewDoubts };
+    return true;
   };
   return { poll, doubts };
 }

@@ -1,68 +1,94 @@
 import { INTERVALS_WHEN_IDLE } from "../../chain/heads/blockWatch.js";
+import { createNonceProofs } from "../../chain/nonceProof.js";
 import { patienceClock } from "../../model/patience.js";
 import type { LaneWait } from "../../model/submission/waitCauses.js";
 import { LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Lease } from "../../store/lanes/lease.js";
-import type { WatchContext } from "../context.js";
-import { logFailure } from "../logFailure.js";
+import type { LaneDependencies, WatchContext } from "../context.js";
+import { createFirstSeen } from "../law/firstSeen.js";
+import { createStruckTurn } from "../law/strikes.js";
+import { createFailureLog, type FailureLog } from "../logFailure.js";
 import type { LaneLease } from "../own/lease.js";
+import type { Broadcaster } from "../send/broadcaster.js";
+import { HeadOfLine } from "../send/head.js";
+import type { Question } from "./doubts.js";
 import { createLostBlocksCheck } from "./lostBlocks.js";
-import type { Look, LookBudget, Schedule } from "./schedule.js";
+import { createTurns, type Look, type LookAgain, type Schedule } from "./schedule.js";
 import { createLostWrapperSearch } from "./searchLost.js";
 import { createSweep } from "./sweep.js";
-import type { Watcher } from "./watch.js";
+import { createWatcher, type Watcher, type WatchMode } from "./watch.js";
 
 export interface LaneWatchContext extends WatchContext {
   readonly schedule: Schedule;
+  /** What the watch does while the lane is not stopped. */
+  readonly mode: Exclude<WatchMode, "silent">;
   /** Called when the lane begins to follow the chain. */
   readonly onFollowing: () => void;
 }
 
 type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
-/** Follows the chain for a lane that this replica signs for. Each of its looks rests while it has nothing to look at. */
+/** The final blocks of a lane are compared with the chain once in so many intervals, whether the lane has work or not. */
+const INTERVALS_PER_FINALITY = 15;
+/** An answer of this age to the question whether the store has moved will do, in ms. */
+const MOVE_CHECK_MS = 5_000;
+
+/** Creates a lane's memory of what the chain has shown of its wrappers. */
+export function createWatchMemory({
+  chain,
+  options: { reorgDepth },
+  patience,
+}: Pick<LaneDependencies, "chain" | "options" | "patience">) {
+  const now = patienceClock(patience);
+  return {
+    headOfLine: new HeadOfLine(),
+    struckTurn: createStruckTurn(),
+    firstSeen: createFirstSeen(now),
+    nonceProofs: createNonceProofs({ chain, reorgDepth, now }),
+  };
+}
+
+/**
+ * Follows the chain for a lane whose lease this replica holds. What blocks show is looked at as soon as they come. All other
+ * questions take turns, so that blocks wait for none of them. Each rests while it has nothing to ask.
+ */
 export class LaneWatch {
   readonly #watcher: Watcher;
   readonly #lease: WatchedLease;
   readonly #context: LaneWatchContext;
+  readonly #failures: FailureLog;
   readonly #lostBlocks: ReturnType<typeof createLostBlocksCheck>;
+  readonly #turns: ReturnType<typeof createTurns>;
   readonly #blocks: Look;
-  readonly #doubts: Look;
+  readonly #doubts: readonly Look[];
   readonly #sweeps: Look;
-  readonly #losses: Look;
   readonly #searches: Look;
+  readonly #finality: Look;
   /** The lane has something in flight, or in a block that is not final. */
   isFollowing = false;
   /** Something may have been sent since the last look at blocks began. */
   #mustFollow = false;
-  #sweptAt = Number.NEGATIVE_INFINITY;
+  /** Something may have come into a block since the last look at final blocks. */
+  #hasFollowed = true;
+  #mustSweep = false;
 
-  constructor(watcher: Watcher, lease: WatchedLease, context: LaneWatchContext) {
-    this.#watcher = watcher;
+  constructor(lease: WatchedLease, broadcaster: Broadcaster, context: LaneWatchContext) {
+    const { schedule } = context;
     this.#lease = lease;
     this.#context = context;
-    this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
-    const lostWrappers = createLostWrapperSearch(context);
+    this.#failures = createFailureLog(context.log, "watcher");
+    this.#watcher = createWatcher(context, broadcaster, () => {
+      for (const look of this.#doubts) look.wake();
+    });
+    this.#blocks = schedule.look(this.#withLease((held) => this.#followBlocks(held)));
+    this.#turns = createTurns(schedule);
+    this.#doubts = this.#watcher.doubts.questions.map((question) => this.#ask(question));
     const sweep = createSweep(context);
-    this.#blocks = this.#look((held) => this.#followBlocks(held));
-    // Doubts take turns with each other and delay nothing else.
-    const budget = context.schedule.createBudget();
-    this.#doubts = this.#look(({ lane }) => watcher.doubts.look(lane), budget);
-    this.#sweeps = this.#look(async ({ lane }) => {
-      const hasMore = await sweep.next(lane);
-      this.#doubts.start();
-      return hasMore ? 0 : undefined;
-    }, budget);
-    this.#losses = this.#look(async ({ lane, state }) => {
-      if (state !== "stopped") await this.#lostBlocks.run(lane);
-      return undefined;
-    }, budget);
-    this.#searches = this.#look(async ({ lane }) => {
-      const againMs = await lostWrappers.search(lane);
-      this.#doubts.start();
-      return againMs;
-    }, budget);
+    this.#sweeps = this.#ask(async (lane) => (this.#mustSweep ? await sweep(lane) : undefined));
+    this.#searches = this.#ask(createLostWrapperSearch(context));
+    this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
+    this.#finality = this.#turns.look(this.#withLease((held) => this.#compareFinality(held)));
   }
 
   /** Undefined unless the lane waits for nodes that lag. */
@@ -84,60 +110,69 @@ export class LaneWatch {
     if (this.isFollowing) this.#blocks.wake();
   };
 
-  /** Sweeps the lane if that is due and there is something to sweep, and follows what the lane has sent. */
+  /** Follows what the lane has sent, and asks what is due and concerns something that the lane has. */
   onStatus = ({ queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper }: LaneStatus): void => {
     if (this.#lease.current() === undefined) return;
     if (inFlight > 0 || hasUnfinalized) this.follow();
-    if (hasOpenWrapper) this.#doubts.start();
-    if (performance.now() - this.#sweptAt < this.#context.options.sweepIntervalMs) return;
-    // An empty lane needs no sweep before the next one is due.
-    this.#sweptAt = performance.now();
-    if (queued + inFlight > 0 || hasWithdrawn) this.#sweeps.wake();
+    if (hasOpenWrapper || this.#context.nonceProofs.isSearching) this.#startDoubts();
+    this.#mustSweep = queued + inFlight > 0 || hasWithdrawn;
+    if (this.#mustSweep) this.#sweeps.start();
+    this.#finality.start();
   };
-
-  /** Takes note of the comparison of the lane's final blocks with the chain. */
-  onFinality = (finality: "kept" | "doubted"): void => {
-    if (finality === "kept") this.#lostBlocks.keep();
-    else this.#losses.wake();
-  };
-
-  /** Searches the chain for wrappers that the store has lost. */
-  searchLostWrappers = (): void => this.#searches.start();
 
   async close(): Promise<void> {
-    const looks = [this.#blocks, this.#doubts, this.#sweeps, this.#losses, this.#searches];
-    await Promise.all(looks.map((look) => look.end()));
+    await Promise.all([this.#blocks.end(), this.#turns.end()]);
   }
 
   async #followBlocks({ lane, state }: Lease): Promise<number | undefined> {
     this.#mustFollow = false;
-    const { isFollowing, hasNewDoubts } = await this.#watcher.poll(
-      lane,
-      state === "stopped" ? "silent" : "signs",
-    );
-    if (hasNewDoubts) this.#doubts.wake();
-    else this.#doubts.start();
+    this.#hasFollowed = true;
+    const isFollowing = await this.#watcher.poll(lane, state === "stopped" ? "silent" : this.#context.mode);
+    this.#startDoubts();
     this.isFollowing = isFollowing || this.#mustFollow;
     return this.isFollowing ? this.#idleMs : undefined;
   }
 
-  /** Adds a look that needs the lane's lease. Without it, the look rests; after a failure, it comes again. */
-  #look(lookAt: (lease: Lease) => Promise<number | undefined>, budget?: LookBudget): Look {
-    const lookAgain = async () => {
+  /** Compares the lane's last final block with the chain, and searches for lost wrappers after the store has moved. */
+  async #compareFinality({ lane, state }: Lease): Promise<number> {
+    if (state === "stopped") return this.#finalityMs;
+    const isIdle = !this.#hasFollowed;
+    this.#hasFollowed = this.isFollowing;
+    await this.#lostBlocks.run(lane, isIdle);
+    if (await this.#context.store.moves.hasMoved(MOVE_CHECK_MS)) this.#searches.start();
+    return this.#finalityMs;
+  }
+
+  #startDoubts(): void {
+    for (const look of this.#doubts) look.start();
+  }
+
+  #ask(question: Question): Look {
+    return this.#turns.look(this.#withLease(({ lane }) => question(lane)));
+  }
+
+  /** Looks with the lane's lease. Without it, the look rests; after a failure, it comes again. */
+  #withLease(lookAt: (lease: Lease) => Promise<number | undefined>): LookAgain {
+    return async () => {
       const held = this.#lease.current();
       if (held === undefined) {
         this.isFollowing = false;
         return undefined;
       }
       try {
-        return await lookAt(held);
+        const restMs = await lookAt(held);
+        this.#failures.end(lookAt);
+        return restMs;
       } catch (error) {
         if (error instanceof LeaseLostError) this.#lease.forget();
-        logFailure(this.#context.log, error, "watcher");
+        this.#failures.note(lookAt, error);
         return this.#idleMs;
       }
     };
-    return this.#context.schedule.look(lookAgain, budget && { budget });
+  }
+
+  get #finalityMs(): number {
+    return INTERVALS_PER_FINALITY * this.#context.options.pollIntervalMs;
   }
 
   get #idleMs(): number {
