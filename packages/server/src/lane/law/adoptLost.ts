@@ -19,17 +19,18 @@ import type { Store } from "../../store/store.js";
  * does not know. For an hour after the store has moved to another server, a transaction of the waiver to the marker that
  * decodes counts as a lost wrapper, not as a foreign use of the key. Storing it again gives the same InnerTx the same
  * answer when it is sent again (D18).
+ * @returns the transactions that count as lost wrappers.
  */
 export async function adoptIfLost(
   held: HeldLane,
   uses: readonly NonceUse[],
   { store, log }: { readonly store: Store; readonly log: Logger },
-): Promise<{ readonly wrappers: readonly BlockTransaction[]; readonly ids: readonly string[] }> {
+): Promise<readonly BlockTransaction[]> {
   const wrappers = uses.flatMap(({ transaction, by }) => {
     const lost = by === "sender" ? lostWrapperOf(transaction, store.newId()) : undefined;
     return lost ? [{ transaction, lost }] : [];
   });
-  if (wrappers.length === 0 || !(await store.moves.hasMoved())) return { wrappers: [], ids: [] };
+  if (wrappers.length === 0 || !(await store.moves.hasMoved())) return [];
   const lost = wrappers.map((wrapper) => wrapper.lost);
   const ids = await adoptWrappers(store, held, lost);
   const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));
@@ -37,7 +38,7 @@ export async function adoptIfLost(
     log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are stored again");
   else
     log.info({ nonces }, "the chain has wrappers that the store does not know; their submissions have ended");
-  return { wrappers: wrappers.map(({ transaction }) => transaction), ids };
+  return wrappers.map(({ transaction }) => transaction);
 }
 
 /** Reads the wrapper in a transaction of the waiver; undefined if the transaction is not a wrapper. */

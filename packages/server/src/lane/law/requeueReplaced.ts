@@ -63,7 +63,7 @@ export async function requeueReplaced(
     context,
   );
   const foreign = unknown
-    .filter(({ usedBy }) => !lost.wrappers.includes(usedBy.transaction))
+    .filter(({ usedBy }) => !lost.includes(usedBy.transaction))
     .map(({ waiverNonce }) => waiverNonce);
   if (foreign.length > 0) await countForeign(held, foreign, context);
 }

@@ -1,12 +1,11 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import {
-  closeWithdrawnWrappers,
-  findOpenWrappers,
-  type OpenWrapper,
-} from "../../store/lanes/nonces/withdrawnWrappers.js";
-import { findUnfinishedByIds } from "../../store/lanes/queue/unfinished.js";
+  type DoubtedWrapper,
+  findDoubtedWrappers,
+  type NonceRange,
+} from "../../store/lanes/nonces/doubtedWrappers.js";
+import { closeWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { WatchContext } from "../context.js";
 import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
@@ -27,31 +26,19 @@ export interface Doubts {
    * @param waiverNonce the waiver's next nonce.
    */
   follow(held: HeldLane, waiverNonce: bigint): Promise<void>;
-  /** The proofs of what used nonces, what the chain has passed, and the open wrappers. */
+  /** The proofs of what used nonces, and the doubts themselves. */
   readonly questions: readonly Question[];
 }
 
-/** The submissions of one page, and the pages of what the chain has passed that are looked at before anything else. */
+/** The wrappers of one page, and the pages of what the chain has passed that are looked at before anything else. */
 const PAGE = RECEIPT_BATCH;
 const PAGES_AT_ONCE = 10;
-/** Open wrappers of one page. */
-const OPEN_PAGE = 50;
 /** The most unproven nonces that one line of the log names. */
 const NAMED_NONCES = 10;
-/** The rest after a look. It doubles with each round that finds nothing new. */
+/** The rest after a question. It doubles with each search, and each round of the doubts, that finds nothing new. */
 const MIN_REST_MS = 200;
 const MAX_REST_MS = 2_000;
-
-interface Row {
-  readonly waiverNonce: bigint;
-}
-/** Reads the rows from a nonce on, from one end of the range. */
-type ReadRows<T> = (
-  held: HeldLane,
-  range: { readonly from: bigint; readonly first: "lowest" | "highest"; readonly limit: number },
-) => Promise<T[]>;
-/** @returns whether there was anything to judge. */
-type Judge<T> = (held: HeldLane, page: readonly T[]) => Promise<boolean>;
+const longer = (restMs: number) => Math.min(MAX_REST_MS, 2 * restMs);
 
 /** @param onNews called when there are new doubts, or new proofs. */
 export function createDoubts(context: WatchContext, onNews: () => void): Doubts {
@@ -62,70 +49,53 @@ export function createDoubts(context: WatchContext, onNews: () => void): Doubts 
     restMs = MIN_REST_MS;
     onNews();
   };
-  const askInPages = <T extends Row>(size: number, read: ReadRows<T>, judge: Judge<T>): Question => {
-    const pages = createPages(size, read);
-    return async (held) => {
-      const page = await pages.next(held);
-      if (page.length === 0 || !(await judge(held, page))) return undefined;
-      if (pages.isAtStart()) restMs = Math.min(MAX_REST_MS, 2 * restMs);
-      return restMs;
-    };
+  const pages = createPages((held, range) => findDoubtedWrappers(store, held, { ...range, below: next }));
+  const askForOutcomes: Question = async (held) => {
+    const page = await pages.next(held);
+    // Nobody follows the nonce of a lane that has only withdrawn wrappers.
+    const isAhead = page.some(({ waiverNonce }) => waiverNonce >= next);
+    const [chainNonce = next] = isAhead ? await chain.nonces([held.waiver]) : [];
+    const passed = page.filter(({ waiverNonce }) => waiverNonce < chainNonce);
+    if (passed.length === 0) return undefined;
+    await settle(held, passed, context);
+    if (pages.isAtStart()) restMs = longer(restMs);
+    return restMs;
   };
-  const passed = askInPages(
-    PAGE,
-    (held, range) => findInFlight(store, held, { ...range, below: next }),
-    async (held, page) => {
-      await reconcile(held, page, context);
-      return true;
-    },
-  );
-  const open = askInPages(
-    OPEN_PAGE,
-    (held, range) => findOpenWrappers(store, held, range),
-    async (held, page) => {
-      const [chainNonce = 0n] = await chain.nonces([held.waiver]);
-      const used = page.filter(({ waiverNonce }) => waiverNonce < chainNonce);
-      const ids = used.map(({ submission }) => submission);
-      await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
-      await judgeWrappers(held, used, context);
-      return used.length > 0;
-    },
-  );
   const nameUnproven = createUnprovenLog(context);
   let searchRestMs = MIN_REST_MS;
-  const proofs: Question = async () => {
+  const searchProofs: Question = async () => {
     nameUnproven();
     if (!nonceProofs.isSearching) return undefined;
     const found = await nonceProofs.search();
-    searchRestMs = found === "rest" ? Math.min(MAX_REST_MS, 2 * searchRestMs) : MIN_REST_MS;
+    searchRestMs = found === "rest" ? longer(searchRestMs) : MIN_REST_MS;
     if (found === "found") noteNews();
     return searchRestMs;
   };
   return {
-    questions: [proofs, passed, open],
+    questions: [searchProofs, askForOutcomes],
     async follow(held, waiverNonce) {
       const known = next < waiverNonce ? next : waiverNonce;
       next = waiverNonce;
-      if (!(await reconcileNewest(held, { from: known, below: waiverNonce }, context))) noteNews();
+      if (!(await settleNewest(held, { from: known, below: waiverNonce }, context))) noteNews();
     },
   };
 }
 
 /**
- * Reconciles what is in flight in a range of waiver nonces, the newest first, up to some pages.
+ * Settles what is in doubt in a range of waiver nonces, the newest first, up to some pages.
  * @returns whether all have receipts.
  */
-async function reconcileNewest(
+async function settleNewest(
   held: HeldLane,
-  { from, below }: { readonly from: bigint; readonly below: bigint },
+  { from, below }: Pick<NonceRange, "from" | "below">,
   context: WatchContext,
 ): Promise<boolean> {
   let isClear = true;
   let end = below;
   for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
     const range = { from, below: end, first: "highest", limit: PAGE } as const;
-    const page = await findInFlight(context.store, held, range);
-    isClear = (await reconcile(held, page, context)) && isClear;
+    const page = await findDoubtedWrappers(context.store, held, range);
+    isClear = (await settle(held, page, context)) && isClear;
     end = page.at(-1)?.waiverNonce ?? from;
     if (page.length < PAGE) break;
   }
@@ -152,45 +122,53 @@ function createUnprovenLog({ nonceProofs, log }: Pick<WatchContext, "nonceProofs
 }
 
 /** Reads page after page, around and around: half of each from where the one before ended, the other half the youngest. */
-function createPages<T extends Row>(size: number, read: ReadRows<T>) {
-  const half = Math.ceil(size / 2);
+function createPages(
+  read: (held: HeldLane, range: Omit<NonceRange, "below">) => Promise<readonly DoubtedWrapper[]>,
+) {
+  const half = Math.ceil(PAGE / 2);
   let from = 0n;
   return {
     /** Whether the last page was the end of a round. */
     isAtStart: () => from === 0n,
-    async next(held: HeldLane): Promise<T[]> {
+    async next(held: HeldLane): Promise<readonly DoubtedWrapper[]> {
       const older = await read(held, { from, first: "lowest", limit: half });
       const last = older.at(-1);
       const isEnd = older.length < half || last === undefined;
       const startedAt = from;
       from = isEnd ? 0n : last.waiverNonce + 1n;
       if (isEnd && startedAt === 0n) return older;
-      const youngest = await read(held, { from: 0n, first: "highest", limit: size - half });
-      const isRead = ({ waiverNonce }: Row) => waiverNonce >= startedAt && (isEnd || waiverNonce < from);
+      const youngest = await read(held, { from: 0n, first: "highest", limit: PAGE - half });
+      const isRead = ({ waiverNonce }: DoubtedWrapper) =>
+        waiverNonce >= startedAt && (isEnd || waiverNonce < from);
       return [...older, ...youngest.filter((row) => !isRead(row))];
     },
   };
 }
 
 /**
- * Closes the wrappers that can never land, because a final block shows another transaction under their nonces. A wrapper
- * that landed stays open until its submission is included. A submission that is by now in another lane is planned again
- * at once.
+ * Brings the submissions of these wrappers to their outcomes, and closes the wrappers that can never land, because a final
+ * block shows another transaction under their nonces. A wrapper that landed stays open until its submission is included. A
+ * submission that is by now in another lane is planned again at once.
+ * @returns whether all have receipts.
  */
-async function judgeWrappers(
+async function settle(
   held: HeldLane,
-  wrappers: readonly OpenWrapper[],
-  { store, nonceProofs }: Pick<WatchContext, "store" | "nonceProofs">,
-): Promise<void> {
+  wrappers: readonly DoubtedWrapper[],
+  context: WatchContext,
+): Promise<boolean> {
+  const { store, nonceProofs } = context;
+  const submissions = new Map(wrappers.map(({ submission }) => [submission.id, submission]));
+  const isClear = await reconcile(held, [...submissions.values()], context);
   const landed: string[] = [];
-  const dead: OpenWrapper[] = [];
-  for (const wrapper of wrappers) {
+  const dead: DoubtedWrapper[] = [];
+  for (const wrapper of wrappers.filter(({ isOpen }) => isOpen)) {
     const { waiverNonce: nonce, sinceBlock } = wrapper;
     const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
     if (use === undefined) continue;
-    if (bytesEqual(use.transaction.hash, wrapper.wrapperHash)) landed.push(wrapper.submission);
+    if (bytesEqual(use.transaction.hash, wrapper.wrapperHash)) landed.push(wrapper.submission.id);
     else dead.push(wrapper);
   }
   await closeWithdrawnWrappers(store, held, dead);
   await wakeQueued(store, held, landed);
+  return isClear;
 }

@@ -3,7 +3,7 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";
-import { readSenderTurns } from "../send/senderGaps.js";
+import { missingPredecessors, readSenderTurns } from "../send/senderGaps.js";
 import { setAsidePauseMs } from "../send/setAside.js";
 
 /** Follows the head of the lane's line (`send/head.ts`), and withdraws heads that blocks leave out. */
@@ -22,14 +22,12 @@ export interface ChainMoment {
 
 /** The wrappers at the front of a late line whose senders' nonces are read. */
 const FRONT = 16;
-/** The polls in a row that must show a sender's nonce past: one node may be ahead of the one that told the waiver's. */
-const DEAD_POLLS = 2;
-/** The pause of a submission whose wrapper can land no more. The chain then tells who has used its nonce. */
-const DEAD_MS = 250;
+/** The pause of a submission whose wrapper can land or run no more. The chain then tells who has used its nonce. */
+const STUCK_MS = 250;
 
 export function createHeadWatch(context: WatchContext): HeadWatch {
   const { store, headOfLine: head, broadcastBuffer } = context;
-  const findDead = createDeadSearch(context);
+  const findStuck = createStuckSearch(context);
   return {
     async run(held, { block, waiverNonce, signs }) {
       const unstored = broadcastBuffer.unstored();
@@ -43,21 +41,32 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
       await pardonAtFullBlock(first, context);
       if (!signs || head.passed < 1n) return;
       const front = await findInFlight(store, held, { from: waiverNonce, limit: FRONT });
-      await withdrawDead(held, first, await findDead(front), context);
+      await withdrawStuck(held, first, await findStuck(front), context);
       if (head.isOver) await withdrawPassed(held, first, context);
     },
   };
 }
 
-/** Finds wrappers whose own nonce is not used though their sender's is: they can land no more. */
-function createDeadSearch({ chain }: Pick<WatchContext, "chain">) {
-  let dying = new Map<string, number>();
+/** Wrappers at the front of the line that stand in the way of all others. */
+interface Stuck {
+  /** Their senders' nonces are used: they can land no more. */
+  readonly dead: readonly InFlightSubmission[];
+  /** Nothing in front of them carries the next nonce of their sender: they cannot run here. */
+  readonly gaps: readonly InFlightSubmission[];
+}
+
+/** Finds what two polls in a row show as stuck: one node may be ahead of the one that told the waiver's nonce, or behind it. */
+function createStuckSearch({ chain }: Pick<WatchContext, "chain">) {
+  let before: ReadonlySet<string> = new Set();
   const keyOf = ({ id, signings }: InFlightSubmission) => `${id} ${signings}`;
-  return async (front: readonly InFlightSubmission[]) => {
+  return async (front: readonly InFlightSubmission[]): Promise<Stuck> => {
     const turns = await readSenderTurns(front, chain);
-    const past = front.filter(({ sender, senderNonce }) => senderNonce < turns.of(sender));
-    dying = new Map(past.map((one) => [keyOf(one), (dying.get(keyOf(one)) ?? 0) + 1]));
-    return past.filter((one) => (dying.get(keyOf(one)) ?? 0) >= DEAD_POLLS);
+    const dead = front.filter(({ sender, senderNonce }) => senderNonce < turns.of(sender));
+    const gaps = missingPredecessors(turns, front).map(({ submission }) => submission);
+    const seen = before;
+    before = new Set([...dead, ...gaps].map(keyOf));
+    const isSeenAgain = (one: InFlightSubmission) => seen.has(keyOf(one));
+    return { dead: dead.filter(isSeenAgain), gaps: gaps.filter(isSeenAgain) };
   };
 }
 
@@ -69,18 +78,20 @@ async function pardonAtFullBlock(
   if (room !== undefined && room < decodeTransaction(wrapperRaw).gasLimit) headOfLine.pardon();
 }
 
-async function withdrawDead(
+/** Withdraws what is stuck. A sender whose earlier nonce is missing here has perhaps done nothing for it, and gets no strike. */
+async function withdrawStuck(
   held: HeldLane,
   first: InFlightSubmission,
-  dead: readonly InFlightSubmission[],
+  { dead, gaps }: Stuck,
   context: WatchContext,
 ): Promise<void> {
-  const options = { ...context, afterMs: DEAD_MS };
+  const options = { ...context, afterMs: STUCK_MS };
   const withdrawn = await requeueMisplaced(held, dead, "dead", options);
-  if (withdrawn.length === 0) return;
-  const ids = withdrawn.map(({ id }) => id);
-  context.log.info({ ids }, "the nonces of these wrappers go to others: they can land no more");
-  onLeftOut(dead, context);
+  if (withdrawn.length > 0) onLeftOut(dead, context);
+  const waiting = await requeueMisplaced(held, gaps, "sender gap", options);
+  const ids = [...withdrawn, ...waiting].map(({ id }) => id);
+  if (ids.length === 0) return;
+  context.log.info({ ids }, "the nonces of these wrappers go to others: they can land or run no more there");
   if (ids.includes(first.id)) context.headOfLine.onWithdrawn();
 }
 

@@ -4,10 +4,8 @@ import { findLastFinalInclusion } from "../../store/lanes/blocks/finalInclusions
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import { findUnfinishedByIds } from "../../store/lanes/queue/unfinished.js";
 import type { WatchContext } from "../context.js";
 import { adoptIfLost } from "../law/adoptLost.js";
-import { reconcile } from "../law/reconcile.js";
 import type { Question } from "./doubts.js";
 
 /** The proofs of some nonces may have been found by then. */
@@ -51,9 +49,8 @@ export function createLostWrapperSearch(context: WatchContext): Question {
       const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
       if (use) found.push(use);
     }
-    const { ids } = await adoptIfLost(held, await withoutKnown(held, found), context);
+    await adoptIfLost(held, await withoutKnown(held, found), context);
     for (const { nonce } of found) examined.add(nonce);
-    await reconcile(held, await findUnfinishedByIds(store, held, ids), context);
     const isOver = found.length === unknown.length || !(await store.moves.hasMoved(MOVE_CHECK_MS));
     return isOver ? undefined : AGAIN_MS;
   };

@@ -7,11 +7,11 @@ import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
 import type { WatchContext } from "../context.js";
 import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
+import { releaseToOthers } from "../law/releaseToOthers.js";
 import type { Broadcaster } from "../send/broadcaster.js";
 import { createDoubts, type Doubts } from "./doubts.js";
 import { createHeadWatch } from "./headWatch.js";
-import { createOverdue, untilLater } from "./overdue.js";
-import { createForsakenRelease } from "./releaseForsaken.js";
+import { settleOverdue, untilLater } from "./overdue.js";
 
 /**
  * Follows the chain for one lane: reconciles the submissions below the waiver's nonce, and those whose wrapper waits too long
@@ -31,12 +31,14 @@ export interface Watcher {
  * - `sends`: nobody signs for the lane. Its stored wrappers go out again.
  * - `silent`: nobody signs for the lane, and nothing may be sent: it is stopped.
  *
- * Where nobody signs, another lane gets the submissions that blocks leave out (`releaseForsaken.ts`).
+ * Where nobody signs, another lane gets the submissions that blocks leave out (L10).
  */
 export type WatchMode = "signs" | "sends" | "silent";
 
 /** The submissions that are reconciled at a time. Two requests to the node suffice where all have a receipt. */
 const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
+/** After so many blocks without the lane's next nonce, its wrappers count as forsaken if nobody signs. */
+const MAX_BLOCKS_WITHOUT = 5n;
 /** The store's floor of the waiver's nonces is raised after so many. */
 const NONCES_PER_RAISE = 500n;
 
@@ -48,9 +50,7 @@ export function createWatcher(
 ): Watcher {
   const { store, chain, options } = context;
   const doubts = createDoubts(context, onNews);
-  const overdue = createOverdue(context, broadcaster);
   const headWatch = createHeadWatch(context);
-  const release = createForsakenRelease(context);
   const nonceFloor = createNonceFloor(context);
   const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<boolean> => {
     const blockFloor = context.laneFloors?.of(held.waiver)?.blockFloor;
@@ -69,11 +69,16 @@ export function createWatcher(
     await nonceFloor.follow(held, waiverNonce);
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await headWatch.run(held, { block, waiverNonce, signs: mode === "signs" });
-    await overdue.settle(held, { waiverNonce, mayResend: mode !== "silent" });
-    if (mode !== "signs") await release(held);
+    await settleOverdue(held, { waiverNonce, mayResend: mode !== "silent" }, context, broadcaster);
+    if (mode !== "signs" && isForsaken(context)) await releaseToOthers(held, "no signer", context);
     return true;
   };
   return { poll, doubts };
+}
+
+/** Whether the waiver's next nonce has stood still for long: perhaps the pool has lost its wrapper, and holds up all above. */
+function isForsaken({ headOfLine: { still }, options }: WatchContext): boolean {
+  return still !== undefined && still.blocks >= MAX_BLOCKS_WITHOUT && still.ms >= options.resendAfterMs;
 }
 
 /** Has the store pass over the nonces that the chain has used, after some hundreds of them. */

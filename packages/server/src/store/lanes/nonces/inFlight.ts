@@ -45,14 +45,10 @@ export interface InFlightFilter {
   readonly sentBeforeMs?: number;
   /** Only submissions under this waiver nonce or above. */
   readonly from?: bigint;
-  /** Only submissions under lower waiver nonces than this one. */
-  readonly below?: bigint;
-  /** The end at which the answer begins. Default: the lowest waiver nonce. */
-  readonly first?: "lowest" | "highest";
   readonly limit: number;
 }
 
-/** Finds what the lane has signed or broadcast, in the order of the waiver nonces from one end. */
+/** Finds what the lane has signed or broadcast, in the order of the waiver nonces. */
 export async function findInFlight(
   { pool }: Store,
   lane: HeldLane,
@@ -65,8 +61,8 @@ export async function findInFlight(
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
          and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
          and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
-         and waiver_nonce >= $6 and ($7::bigint is null or waiver_nonce < $7)
-       order by waiver_nonce ${filter.first === "highest" ? "desc" : "asc"} limit $5`,
+         and waiver_nonce >= $6
+       order by waiver_nonce limit $5`,
       [
         lane.chain,
         toBuffer(lane.waiver),
@@ -74,7 +70,6 @@ export async function findInFlight(
         filter.sentBeforeMs ?? null,
         filter.limit,
         String(filter.from ?? 0n),
-        filter.below?.toString(),
       ],
     ),
   );

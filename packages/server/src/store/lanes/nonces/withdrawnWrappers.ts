@@ -1,7 +1,6 @@
 import type { Queryable, Store } from "../../store.js";
 import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
-import type { InFlightFilter } from "./inFlight.js";
 import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /**
@@ -54,41 +53,6 @@ export async function countOpenWrappers(
     [ids],
   );
   return new Map(rows.map(({ open_for, count }) => [open_for, count]));
-}
-
-/** A withdrawn wrapper that may still land. */
-export interface OpenWrapper extends WithdrawnWrapper {
-  /** The id of its submission, which may be in another lane by now. */
-  readonly submission: string;
-  /** It is in no block below this one. */
-  readonly sinceBlock?: bigint;
-}
-
-/** Finds open wrappers of the lane whose submissions wait for the wrapper's fate, from a waiver nonce on. */
-export async function findOpenWrappers(
-  { pool }: Store,
-  lane: Pick<HeldLane, "chain" | "waiver">,
-  { from, first, limit }: Pick<InFlightFilter, "from" | "first" | "limit">,
-): Promise<OpenWrapper[]> {
-  const { rows } = await pool.query<{
-    waiver_nonce: string;
-    wrapper_hash: Buffer;
-    open_for: string;
-    since_block: string | null;
-  }>(
-    // A subquery of one value: for "exists", the planner may read all of unfinished at once.
-    `select waiver_nonce, wrapper_hash, open_for, since_block from withdrawn
-     where chain = $1 and waiver = $2 and open_for is not null and waiver_nonce >= $3
-       and (select u.state <> 'included' from unfinished u where u.id = open_for)
-     order by waiver_nonce ${first === "lowest" ? "asc" : "desc"} limit $4`,
-    [lane.chain, toBuffer(lane.waiver), String(from ?? 0n), limit],
-  );
-  return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash, open_for: submission, since_block }) => ({
-    waiverNonce: BigInt(waiver_nonce),
-    wrapperHash,
-    submission,
-    ...(since_block !== null && { sinceBlock: BigInt(since_block) }),
-  }));
 }
 
 /** Closes withdrawn wrappers that can never land: other transactions have used their nonces. */

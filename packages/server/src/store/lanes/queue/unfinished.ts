@@ -16,7 +16,7 @@ export interface UnfinishedSubmission {
   readonly sinceBlock?: bigint;
 }
 
-interface UnfinishedRow {
+export interface UnfinishedRow {
   id: string;
   state: UnfinishedSubmission["state"];
   inner_hash: Buffer;
@@ -28,6 +28,11 @@ interface UnfinishedRow {
   since_block: string | null;
 }
 
+export const SUBMISSION_COLUMNS = [
+  ...["id", "state", "inner_hash", "sender", "sender_nonce", "signings"],
+  ...["waiver_nonce", "wrapper_hash", "since_block"],
+] as const satisfies readonly (keyof UnfinishedRow)[];
+
 /** Finds the unfinished submissions of a lane with an id above `after`, in the order of their ids. */
 export async function findUnfinished(
   { pool }: Store,
@@ -36,7 +41,7 @@ export async function findUnfinished(
   limit: number,
 ): Promise<UnfinishedSubmission[]> {
   const { rows } = await pool.query<UnfinishedRow>(
-    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash, since_block from unfinished
+    `select ${SUBMISSION_COLUMNS.join(", ")} from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
     [lane.chain, toBuffer(lane.waiver), after, limit],
@@ -44,22 +49,7 @@ export async function findUnfinished(
   return rows.map(submissionOf);
 }
 
-/** Finds those of the submissions that the lane has not finished. */
-export async function findUnfinishedByIds(
-  { pool }: Store,
-  lane: Pick<HeldLane, "chain" | "waiver">,
-  ids: readonly string[],
-): Promise<UnfinishedSubmission[]> {
-  if (ids.length === 0) return [];
-  const { rows } = await pool.query<UnfinishedRow>(
-    `select id, state, inner_hash, sender, sender_nonce, signings, waiver_nonce, wrapper_hash, since_block from unfinished
-     where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id = any($3::uuid[])`,
-    [lane.chain, toBuffer(lane.waiver), ids],
-  );
-  return rows.map(submissionOf);
-}
-
-function submissionOf(row: UnfinishedRow): UnfinishedSubmission {
+export function submissionOf(row: UnfinishedRow): UnfinishedSubmission {
   return {
     id: row.id,
     state: row.state,
