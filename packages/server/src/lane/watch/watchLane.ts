@@ -21,7 +21,7 @@ import { createWatcher, type Watcher, type WatchMode } from "./watch.js";
 
 export interface LaneWatchContext extends WatchContext {
   readonly schedule: Schedule;
-  /** What the watch does while the lane is not stopped. */
+  /** The mode of a lane that is not stopped. */
   readonly mode: Exclude<WatchMode, "silent">;
   /** Called when the lane begins to follow the chain. */
   readonly onFollowing: () => void;
