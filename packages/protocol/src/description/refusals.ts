@@ -1,8 +1,9 @@
 import { codeOf, REASONS, type Reason, statusOf } from "../reasons/index.js";
 import definitions, { ROUTES, type RouteName } from "../wire/routes/index.js";
 
-/** The reasons for which a request for any path is refused: its HTTP is malformed, or the service has a fault. */
+/** The reasons for which a request for any path is refused: its HTTP or its query is malformed, or the service has a fault. */
 export const COMMON_REFUSALS: readonly Reason[] = [
+  "MALFORMED_QUERY",
   "MALFORMED_HTTP",
   "REQUEST_TOO_SLOW",
   "HEAD_TOO_LARGE",
@@ -25,7 +26,7 @@ export const NO_ROUTE_REFUSALS: readonly Reason[] = ["NO_SUCH_PATH", "NO_SUCH_ME
  * Returns every reason for which a request of the route is refused as a whole.
  * @example
  * ```ts
- * refusalsOf("health"); // ["MALFORMED_HTTP", "REQUEST_TOO_SLOW", "HEAD_TOO_LARGE", "INTERNAL_ERROR"]
+ * refusalsOf("health"); // ["MALFORMED_QUERY", "MALFORMED_HTTP", "REQUEST_TOO_SLOW", "HEAD_TOO_LARGE", "INTERNAL_ERROR"]
  * ```
  */
 export function refusalsOf(name: RouteName): readonly Reason[] {

@@ -89,7 +89,7 @@ export default /* @__PURE__ */ define(
       MALFORMED_QUERY: {
         where: ["http", "frame"],
         cause:
-          "A parameter has an invalid value, such as a `wait` that is neither `broadcast` nor `included`, or a list of submissions does not know the parameter.",
+          "A parameter has an invalid value, such as a `wait` that is neither `broadcast` nor `included`, or the route has no such parameter.",
         remedy: "Use a value that the message names, or leave the parameter out.",
       },
       EMPTY_BATCH: {

@@ -43,6 +43,25 @@ describe("an unknown path or method", () => {
   });
 });
 
+describe("an unknown query parameter", () => {
+  const shared = services.shared();
+
+  it.each([
+    ["POST", "/v1/submit?waits=included", "waits"],
+    ["POST", "/v1/check?wait=included", "wait"],
+    ["GET", "/v1/submissions?sate=failed", "sate"],
+    ["GET", `/v1/submissions/0x${"1".repeat(64)}?fields=state`, "fields"],
+    ["GET", "/v1/policy?key=own", "key"],
+    ["GET", "/v1/health?verbose", "verbose"],
+  ])("of %s %s is refused by its name", async (method, path, name) => {
+    const body = method === "POST" ? JSON.stringify({ transactions: ["0x00"] }) : undefined;
+    const reply = await shared().call(method, path, body, { authorization: `Bearer ${API_KEY}` });
+    const { error } = JSON.parse(reply.text);
+    expect([reply.status, error.reason]).toEqual([400, "MALFORMED_QUERY"]);
+    expect(error.message).toContain(`"${name}"`);
+  });
+});
+
 describe("bytes that are not an HTTP request", () => {
   const shared = services.shared();
 

@@ -236,7 +236,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
       headers: ["Cache-Control"],
     },
   },
-  refusals: ["MALFORMED_QUERY", "RATE_EXCEEDED", "QUEUE_AT_CAPACITY", "STORE_UNAVAILABLE"],
+  refusals: ["RATE_EXCEEDED", "QUEUE_AT_CAPACITY", "STORE_UNAVAILABLE"],
   curl: `curl "$URL/v1/submissions?state=failed&limit=10" -H "Authorization: Bearer $API_KEY"`,
   sdk: `for await (const record of client.list({ states: ["failed"] })) console.log(record.id, record.error);`,
   schemas: {

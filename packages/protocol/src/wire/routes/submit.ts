@@ -46,7 +46,6 @@ export default /* @__PURE__ */ defineRoute(() => ({
   refusals: [
     "MALFORMED_JSON",
     "MALFORMED_BODY",
-    "MALFORMED_QUERY",
     "EMPTY_BATCH",
     "UNSUPPORTED_MEDIA_TYPE",
     "BODY_TOO_LARGE",

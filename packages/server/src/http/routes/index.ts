@@ -6,6 +6,7 @@ import { serveCheck } from "./check.js";
 import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
 import { serveHealth } from "./health.js";
 import { servePolicy } from "./policy.js";
+import { refuseUnknownParameters } from "./queryNames.js";
 import { serveReady } from "./ready.js";
 import type { CreateRouteHandler, RouteServices } from "./routeHandler.js";
 import { serveSocket } from "./socket.js";
@@ -70,6 +71,7 @@ function registerSecretRoute(scope: FastifyInstance, name: RouteName, services: 
 function registerRoute(scope: FastifyInstance, name: RouteName, services: RouteServices): void {
   const { method, path } = ROUTES[name];
   const { handler, onRequest } = HANDLERS[name](services, scope);
+  const checks = [refuseUnknownParameters(name), ...(onRequest ? [onRequest] : [])];
   // The scope's hook makes the request an authenticated one before the handler runs.
-  scope.route({ method, url: path, ...(onRequest && { onRequest }), handler: handler as RouteHandlerMethod });
+  scope.route({ method, url: path, onRequest: checks, handler: handler as RouteHandlerMethod });
 }
