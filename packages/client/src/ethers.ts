@@ -22,7 +22,6 @@ import { assertReadable, callOf, PAYMENT } from "./ethersSigner/gaslessCall.js";
 import { responseOf } from "./ethersSigner/transactionResponse.js";
 import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
 import type { GaslessCall, GaslessSender, SentTransaction } from "./gasless/gaslessCall.js";
-import { RECEIPT_TIMEOUT_MS } from "./gasless/receiptOrFailure.js";
 import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
 
 export type { ErrorWithReason, RevertReason } from "./revertReason.js";
@@ -145,21 +144,22 @@ export class GasWaiverSigner extends AbstractSigner {
   /**
    * Waits for the receipt of a transaction that was sent through the service, or until the service says that it failed. The
    * responses of a `Contract` wait for the receipt alone, so use this for them.
+   * @param timeoutMs 180,000 by default.
    * @returns the receipt; `status` 0 says that the call reverted.
-   * @throws SubmissionFailedError if it failed, or with the code `TIMEOUT` after `timeoutMs`.
+   * @throws SubmissionFailedError if it failed, or with the code `TIMEOUT` when the time is over.
    * @example
    * ```ts
    * const receipt = await signer.waitForTransaction(transactionHash);
    * ```
    */
-  async waitForTransaction(
-    hash: string,
-    confirms = 1,
-    timeoutMs = RECEIPT_TIMEOUT_MS,
-  ): Promise<TransactionReceipt | null> {
+  async waitForTransaction(hash: string, confirms = 1, timeoutMs?: number): Promise<TransactionReceipt> {
     const provider = this.#providerFor("waitForTransaction");
-    const receipt = provider.waitForTransaction(hash, confirms, timeoutMs);
-    return await this.#gasless.receiptOrFailure(hash, receipt, timeoutMs);
+    const read = async () => {
+      const receipt = await provider.getTransactionReceipt(hash);
+      // Confirmations cost a request of their own, and there is one with the receipt.
+      return receipt && (confirms <= 1 || (await receipt.confirmations()) >= confirms) ? receipt : null;
+    };
+    return await this.#gasless.receiptOf(hash, read, timeoutMs);
   }
 
   /**
@@ -200,13 +200,14 @@ export class GasWaiverSigner extends AbstractSigner {
   }
 
   async #respond(provider: Provider, send: () => Promise<SentTransaction>): Promise<TransactionResponse> {
-    const blockNumber = await provider.getBlockNumber();
     const { signed } = await send();
-    const sent = responseOf(Transaction.from(signed), provider).replaceableTransaction(blockNumber);
-    const receiptOf = sent.wait.bind(sent);
-    // ethers reads no time-out as none at all.
-    const wait: typeof receiptOf = (confirms, timeoutMs = RECEIPT_TIMEOUT_MS) =>
-      this.#gasless.receiptOrFailure(sent.hash, receiptOf(confirms, timeoutMs), timeoutMs);
+    const sent = responseOf(Transaction.from(signed), provider);
+    const ofEthers = sent.wait.bind(sent);
+    const wait: typeof ofEthers = async (confirms = 1, timeoutMs) => {
+      if (confirms > 0) await this.waitForTransaction(sent.hash, confirms, timeoutMs);
+      // ethers has the receipt at once, and throws for a call that reverted.
+      return await ofEthers(confirms);
+    };
     return Object.assign(sent, { wait });
   }
 

@@ -17,7 +17,7 @@ import {
   type Transport,
   type WaitForTransactionReceiptParameters,
 } from "viem";
-import { waitForTransactionReceipt } from "viem/actions";
+import { getTransactionReceipt, waitForTransactionReceipt } from "viem/actions";
 import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
 import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
 import { callOf, contractCallOf, PAYMENT, preparedOf } from "./viemTransport/gaslessCall.js";
@@ -189,7 +189,8 @@ export function gasWaiverActions(
     },
     async waitForGaslessReceipt(parameters) {
       const { hash, timeout } = parameters;
-      return await gasless.receiptOrFailure(hash, waitForTransactionReceipt(client, parameters), timeout);
+      await gasless.receiptOf(hash, () => getTransactionReceipt(client, { hash }), timeout);
+      return await waitForTransactionReceipt(client, parameters);
     },
     async writeGaslessContract(parameters) {
       const { txHash } = await gasless.send(...contractCallOf(client, parameters, PAYMENT));

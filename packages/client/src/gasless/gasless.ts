@@ -1,11 +1,9 @@
-import { status } from "../actions/status.js";
-import { hasReached } from "../actions/wait.js";
 import { InvalidArgumentError, SubmissionFailedError, WaiverClientError } from "../errors.js";
 import { type Connection, type ConnectionOptions, createConnection } from "../http/connection.js";
 import type { RetryOptions } from "../http/retry.js";
 import type { GaslessCall, GaslessSender, GaslessTransaction, SentTransaction } from "./gaslessCall.js";
 import { type NonceReservation, NonceSequence } from "./nonceSequence.js";
-import { receiptOrFailure } from "./receiptOrFailure.js";
+import { assertNotFailed, receiptOrFailure } from "./receiptOrFailure.js";
 import { submitUntilKnown } from "./submitUntilKnown.js";
 
 /** The address of the service, and how to send through it. */
@@ -101,19 +99,14 @@ export class Gasless {
     return await this.#submit(this.#inDoubt.get(bytes) ?? { bytes }, performance.now() + this.#timeoutMs);
   }
 
-  /**
-   * Waits for the receipt of a transaction, or for the service's record where that says first that there will be none: a
-   * submission fails when another transaction takes its nonce, and no node tells that of a hash.
-   * @throws SubmissionFailedError if the submission failed, or with the code `TIMEOUT` when the time is over; the error of `receipt`.
-   */
-  receiptOrFailure<Receipt>(txHash: string, receipt: Promise<Receipt>, timeoutMs?: number): Promise<Receipt> {
-    return receiptOrFailure(this.#connection, txHash, receipt, timeoutMs);
+  /** See {@link receiptOrFailure}. */
+  receiptOf<R>(txHash: string, read: () => Promise<R | null | undefined>, timeoutMs?: number): Promise<R> {
+    return receiptOrFailure(this.#connection, txHash, read, timeoutMs);
   }
 
   /** @throws SubmissionFailedError if the service's record says that the submission failed. */
-  async assertNotFailed(txHash: string): Promise<void> {
-    const record = await status(this.#connection, txHash, { retry: { attempts: 1 } }).catch(() => undefined);
-    if (record) hasReached(record, "broadcast");
+  assertNotFailed(txHash: string): Promise<void> {
+    return assertNotFailed(this.#connection, txHash);
   }
 
   /** Signs, unless a call with this idempotency key has. */

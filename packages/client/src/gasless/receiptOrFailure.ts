@@ -1,36 +1,48 @@
-import { wait } from "../actions/wait.js";
+import { status } from "../actions/status.js";
+import { hasReached } from "../actions/wait.js";
 import { SubmissionFailedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
+import { pause } from "../http/pause.js";
 
 /** The longest wait for a receipt, in ms, as in viem. */
-export const RECEIPT_TIMEOUT_MS = 180_000;
+const RECEIPT_TIMEOUT_MS = 180_000;
+/** The first and the longest pause between two reads, in ms. */
+const MIN_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 500;
 
 /**
- * Waits for a receipt and for the record that says that there will be none, whichever speaks first. A record that cannot be
- * read leaves it to the receipt.
+ * Reads the receipt of a transaction and the service's record in turn, until one of them tells how it ended. A submission fails
+ * when another transaction takes its nonce, and no node tells that of a hash.
+ * @param read returns the receipt, if there is one.
+ * @throws SubmissionFailedError if the submission failed, or with the code `TIMEOUT` when the time is over.
  */
 export async function receiptOrFailure<Receipt>(
   connection: Connection,
   txHash: string,
-  receipt: Promise<Receipt>,
+  read: () => Promise<Receipt | null | undefined>,
   timeoutMs = RECEIPT_TIMEOUT_MS,
 ): Promise<Receipt> {
-  const ending = new AbortController();
-  const { signal } = ending;
-  const message = `${txHash} is in no block after ${timeoutMs} ms; it may still come, so wait again`;
-  const tooLate = new SubmissionFailedError(txHash, { code: "TIMEOUT", reason: "NOT_INCLUDED", message });
-  const timer = setTimeout(() => ending.abort(tooLate), timeoutMs);
-  const failure = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-    wait(connection, txHash, { signal }).catch((error: unknown) => {
-      // A call that reverted has a receipt, too.
-      if (error instanceof SubmissionFailedError && error.record?.state !== "included") reject(error);
-    });
-  });
-  try {
-    return await Promise.race([receipt, failure]);
-  } finally {
-    clearTimeout(timer);
-    ending.abort();
+  const endsAt = performance.now() + timeoutMs;
+  for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    // A node that fails, or has no receipt yet, may have it in a moment.
+    const receipt = await read().catch(() => undefined);
+    if (receipt) return receipt;
+    await assertNotFailed(connection, txHash);
+    if (performance.now() >= endsAt) throw tooLate(txHash, timeoutMs);
+    await pause(Math.min(pauseMs, endsAt - performance.now()), undefined);
   }
+}
+
+/**
+ * Reads the service's record once. One that cannot be read, such as that of another key, says nothing.
+ * @throws SubmissionFailedError if it says that the submission failed.
+ */
+export async function assertNotFailed(connection: Connection, txHash: string): Promise<void> {
+  const record = await status(connection, txHash, { retry: { attempts: 1 } }).catch(() => undefined);
+  if (record) hasReached(record, "broadcast");
+}
+
+function tooLate(txHash: string, timeoutMs: number): SubmissionFailedError {
+  const message = `${txHash} is in no block after ${timeoutMs} ms; it may still come, so wait again`;
+  return new SubmissionFailedError(txHash, { code: "TIMEOUT", reason: "NOT_INCLUDED", message });
 }

@@ -96,6 +96,13 @@ type Handlers = Readonly<Record<string, (params: readonly unknown[]) => Promise<
 function handlersOf(parts: TransportParts): Handlers {
   const { node, gasless, accounts, sent } = parts;
   const price = async () => "0x0";
+  const unlessFailed = async (method: string, params: readonly unknown[]) => {
+    const answer = await node({ method, params });
+    const hash = String(params[0]);
+    if (answer === null && sent.has(hash)) await gasless.assertNotFailed(hash);
+    if (answer !== null && method === "eth_getTransactionReceipt") sent.delete(hash);
+    return answer;
+  };
   const noted = ({ txHash }: SentTransaction) => {
     sent.add(txHash);
     return txHash;
@@ -118,13 +125,8 @@ function handlersOf(parts: TransportParts): Handlers {
     eth_sendRawTransaction: async ([signed]) => noted(await gasless.submitSigned(String(signed))),
     eth_sendTransaction: async ([call]) => noted(await sendAs(parts, Object(call))),
     // A failed transaction never has a receipt, so viem would wait for it in vain.
-    eth_getTransactionReceipt: async (params) => {
-      const receipt = await node({ method: "eth_getTransactionReceipt", params });
-      const hash = String(params[0]);
-      if (receipt !== null) sent.delete(hash);
-      else if (sent.has(hash)) await gasless.assertNotFailed(hash);
-      return receipt;
-    },
+    eth_getTransactionReceipt: (params) => unlessFailed("eth_getTransactionReceipt", params),
+    eth_getTransactionByHash: (params) => unlessFailed("eth_getTransactionByHash", params),
     ...(accounts.length > 0 && { eth_accounts: async () => accounts.map(({ address }) => address) }),
   };
 }

@@ -1,0 +1,103 @@
+// A user's own paid transaction takes the nonce of one that was sent: the transaction will have no receipt, and waits for it end.
+import { createWaiverClient } from "@gas-waiver/client";
+import { GasWaiverSigner } from "@gas-waiver/client/ethers";
+import { gasWaiverActions, gasWaiverTransport } from "@gas-waiver/client/viem";
+import { accountsOf } from "@gas-waiver/devnet";
+import { Wallet } from "ethers";
+import { createWalletClient, type Hex, http, publicActions } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useDevService } from "./support/devService.js";
+import { CHAIN_ID, DEV_API_KEY, TOKEN, token } from "./support/user.js";
+
+const started = useDevService();
+const [funded] = accountsOf("funded");
+const DATA = token.encodeFunctionData("approve", [TOKEN, 1n]) as Hex;
+const CALL = { to: TOKEN, data: DATA } as const;
+
+let service: { readonly url: string; readonly apiKey: string };
+let wallet: Wallet;
+beforeAll(() => {
+  const { url, chain } = started();
+  service = { url, apiKey: DEV_API_KEY };
+  if (funded === undefined) throw new Error("the devnet has no funded account");
+  wallet = new Wallet(funded.privateKey, chain);
+});
+
+/** Sends without gas, and lets the user's own transaction take the nonce before a block has the sent one. */
+async function loseNonce<T>(send: () => Promise<T>): Promise<T> {
+  const { chain } = started();
+  await chain.send("devnet_stopMining", []);
+  const nonce = await wallet.getNonce();
+  const sent = await send();
+  await chain.send("devnet_evictPool", []);
+  const paid = {
+    to: wallet.address,
+    nonce,
+    type: 0,
+    gasPrice: 10n ** 10n,
+    gasLimit: 21_000n,
+    chainId: CHAIN_ID,
+  };
+  await chain.broadcastTransaction(await wallet.signTransaction(paid));
+  await chain.send("devnet_resumeMining", []);
+  return sent;
+}
+
+const walletClient = (transport = http(started().rpcUrl)) =>
+  createWalletClient({
+    account: privateKeyToAccount(wallet.privateKey as Hex),
+    transport,
+    pollingInterval: 50,
+  })
+    .extend(publicActions)
+    .extend(gasWaiverActions(service));
+
+const FAILURE = { name: "SubmissionFailedError", reason: "NONCE_TOO_LOW" };
+
+describe("a wait for a transaction whose nonce another one has used", () => {
+  it("ends with the service's record in ethers, by the response and by the signer", async () => {
+    const signer = new GasWaiverSigner(wallet, service);
+    const sent = await loseNonce(() => signer.sendTransaction(CALL));
+    await expect(sent.wait()).rejects.toMatchObject(FAILURE);
+    await expect(signer.waitForTransaction(sent.hash)).rejects.toMatchObject(FAILURE);
+  });
+
+  it("ends with the service's record in viem's actions", async () => {
+    const client = walletClient();
+    const hash = await loseNonce(() => client.sendGaslessTransaction(CALL));
+    await expect(client.waitForGaslessReceipt({ hash })).rejects.toMatchObject(FAILURE);
+  });
+
+  it("ends with the service's record in viem's own wait over the transport", async () => {
+    const client = walletClient(gasWaiverTransport(http(started().rpcUrl), service));
+    const hash = await loseNonce(() => client.sendTransaction({ ...CALL, chain: null }));
+    await expect(client.waitForTransactionReceipt({ hash, retryCount: 1 })).rejects.toThrow("already used");
+  });
+});
+
+describe("a wait for a receipt that has not come", () => {
+  it("ends after the time of the caller's, and can be repeated", async () => {
+    const { chain } = started();
+    const [signer, client] = [new GasWaiverSigner(wallet, service), walletClient()];
+    await chain.send("devnet_stopMining", []);
+    const sent = await signer.sendTransaction(CALL);
+    const hash = sent.hash as Hex;
+    const tooLate = { code: "TIMEOUT" };
+    await expect(sent.wait(1, 100)).rejects.toMatchObject(tooLate);
+    await expect(signer.waitForTransaction(hash, 1, 100)).rejects.toMatchObject(tooLate);
+    await expect(client.waitForGaslessReceipt({ hash, timeout: 100 })).rejects.toThrow(hash);
+    await chain.send("devnet_resumeMining", []);
+    expect(await sent.wait()).toMatchObject({ status: 1, gasPrice: 0n });
+    expect(await signer.waitForTransaction(hash)).toMatchObject({ hash });
+    expect(await client.waitForGaslessReceipt({ hash })).toMatchObject({ status: "success" });
+  });
+
+  it("leaves it to the receipt where the record cannot be read", async () => {
+    const stranger = { ...service, apiKey: "gw_dev_nobody" };
+    const sent = await new GasWaiverSigner(wallet, service).sendTransaction(CALL);
+    const elsewhere = new GasWaiverSigner(wallet, stranger);
+    expect(await elsewhere.waitForTransaction(sent.hash)).toMatchObject({ status: 1 });
+    expect(await createWaiverClient(service).wait(sent.hash)).toMatchObject({ state: "included" });
+  });
+});
