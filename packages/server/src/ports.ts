@@ -8,8 +8,10 @@ import {
 } from "./http/limits/connections.js";
 import { IDLE_SCRAPER_MS, OPERATORS_ROUTES } from "./http/operatorsApp.js";
 import { createPort } from "./http/port/port.js";
+import { replaceCertificates } from "./http/port/transport.js";
 import type { HttpApps, PortsOfApps } from "./httpApps.js";
 import type { ResolvedOptions } from "./model/options/options.js";
+import { certificateEnd, type TlsCertificate } from "./model/options/tlsCertificate.js";
 import { addGauge } from "./model/telemetry/gauges.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { createProcessMetrics } from "./model/telemetry/processMetrics.js";
@@ -31,6 +33,11 @@ export interface PortsOptions {
 export interface Ports {
   readonly apps: Readonly<Record<keyof HttpApps, FastifyInstance>>;
   readonly shared: PortsOfApps;
+  /**
+   * Uses another certificate on all ports for new connections.
+   * @throws InvalidOptionsError if it is not valid, or if the service started without one. Then nothing changes.
+   */
+  setCertificate(tls: TlsCertificate): void;
 }
 
 /**
@@ -41,6 +48,7 @@ export function createPorts(portsOptions: PortsOptions): Ports {
   const { options, slots, log, registry, leaving } = portsOptions;
   const metrics = createProcessMetrics(registry);
   const { tls, trustedProxies, allowedHosts } = options;
+  if (tls) metrics.certificateEnds(certificateEnd(tls));
   const api = createPort({
     places: slots.map((slot) => ({ ...slot.place, app: () => slot.running?.apps.api })),
     ...{
@@ -70,9 +78,14 @@ export function createPorts(portsOptions: PortsOptions): Ports {
     places: placesOf("admin"),
     ...{ log, metrics, tls, allowedHosts, limits: { ...OPERATORS_CONNECTIONS, trustedProxies } },
   });
+  const apps = { api: api.app, operators: operators.app, admin: admin.app };
   return {
-    apps: { api: api.app, operators: operators.app, admin: admin.app },
+    apps,
     shared: { api: api.port, operators: operators.port, admin: admin.port },
+    setCertificate(fresh) {
+      replaceCertificates(Object.values(apps), options, fresh, log);
+      metrics.certificateEnds(certificateEnd(fresh));
+    },
   };
 }
 

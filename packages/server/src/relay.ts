@@ -36,6 +36,7 @@ import { createResults } from "./results/results.js";
 import { createSubmissionsByHash } from "./results/submissionsByHash.js";
 import { createSigner } from "./signing/signer.js";
 import { databaseNow } from "./store/database/databaseNow.js";
+import { TROUBLE_KINDS } from "./store/database/storeTrouble.js";
 import type { LaneStatus } from "./store/lanes/laneStatus.js";
 import { registerLanes } from "./store/lanes/lease.js";
 import { REWOUND } from "./store/rewind.js";
@@ -215,7 +216,7 @@ function openCoordination(
 
 function createRelayMetrics(
   directory: LaneDirectory,
-  { monitor, connectionUse }: OpenStore,
+  { monitor, connectionUse, clock }: OpenStore,
   metricsRegistry: MetricsRegistry,
 ): Metrics {
   const metrics = createMetrics(metricsRegistry, () =>
@@ -231,6 +232,8 @@ function createRelayMetrics(
     connections: connectionUse(),
     works: monitor.trouble === undefined,
     trouble: monitor.trouble?.kind,
+    troubles: TROUBLE_KINDS,
+    clockAheadMs: clock.aheadMs,
     weaknesses: monitor.weaknesses.length,
     oldestTransactionMs: monitor.oldestTransactionMs,
   }));

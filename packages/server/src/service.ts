@@ -5,7 +5,7 @@ import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { Registry } from "prom-client";
 import { setOptionsOfAll, setWaivers } from "./changeNetworks.js";
 import { closeApps, type ListenAddress, listen } from "./http/port/listen.js";
-import { replaceCertificates, warnOfTransport } from "./http/port/transport.js";
+import { warnOfTransport } from "./http/port/transport.js";
 import { type PortsOfApps, readVersion } from "./httpApps.js";
 import { StartError } from "./model/errors.js";
 import { type NetworksOptions, resolveNetworks } from "./model/options/networkOptions.js";
@@ -188,7 +188,7 @@ function serverOf(service: Service): NetworksServer {
     setOptions: (network, changed) => setOptionsOfAll(slots, { [network]: changed }, log),
     setOptionsOfAll: (changed) => setOptionsOfAll(slots, changed, log),
     onReloadRequested: (listener) => void reloadRequests.on("request", listener),
-    setCertificate: (tls) => replaceCertificates(Object.values(apps), options, tls, log),
+    setCertificate: service.ports.setCertificate,
     close() {
       closed ??= shutDown(service, options.shutdownDelayMs);
       return closed;

@@ -41,7 +41,7 @@ export interface CustodySignerOptions {
   readonly timeoutMs: number;
   /** Once it is aborted, no signature is waited for. */
   readonly signal: AbortSignal;
-  readonly metrics?: Pick<Metrics, "custodyAnswered"> | undefined;
+  readonly metrics?: Pick<Metrics, "custodyOf"> | undefined;
 }
 
 /** The signature of one submission under one nonce. `docs/design/custody.md` has the states. */
@@ -63,6 +63,7 @@ interface SigningEntry {
 /** Signs with an account outside of this process: many signatures at once, at the custody's rate, returned in nonce order. */
 export class CustodySigner implements LaneSigner {
   readonly #options: CustodySignerOptions;
+  readonly #observe: ReturnType<Metrics["custodyOf"]> | undefined;
   readonly #rate: SignatureRate;
   /** Keyed by submission, in the order of their nonces. */
   #entries = new Map<string, SigningEntry>();
@@ -79,6 +80,7 @@ export class CustodySigner implements LaneSigner {
   constructor(options: CustodySignerOptions) {
     this.#options = options;
     this.#rate = createSignatureRate(options.perSecond);
+    this.#observe = options.metrics?.custodyOf(bytesToHex(options.account.address));
   }
 
   get window(): number {
@@ -228,7 +230,7 @@ export class CustodySigner implements LaneSigner {
   }
 
   async #ask(entry: SigningEntry): Promise<void> {
-    const { account, timeoutMs, metrics } = this.#options;
+    const { account, timeoutMs } = this.#options;
     const askedAt = performance.now();
     entry.state = "open";
     if (entry.tries++ === 0) entry.firstTryAt = askedAt;
@@ -236,7 +238,7 @@ export class CustodySigner implements LaneSigner {
     const outcome = await callCustody(account, entry.signable, timeoutMs);
     this.#openCalls--;
     const kind = this.#note(entry, outcome);
-    metrics?.custodyAnswered(bytesToHex(account.address), kind, (performance.now() - askedAt) / 1_000);
+    this.#observe?.(kind, (performance.now() - askedAt) / 1_000);
     this.#askNext();
     this.#change.wake();
   }

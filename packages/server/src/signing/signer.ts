@@ -30,7 +30,7 @@ export interface SignerDependencies extends KeySignerDependencies {
   readonly options: WrappingOptions & CustodyPace;
   /** Once it is aborted, no call to a custody outside of this process is waited for. */
   readonly signal: AbortSignal;
-  readonly metrics?: Pick<Metrics, "custodyAnswered">;
+  readonly metrics?: Pick<Metrics, "custodyOf">;
 }
 
 export function createSigner(dependencies: SignerDependencies): Signer {

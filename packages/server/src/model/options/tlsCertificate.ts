@@ -44,6 +44,11 @@ function parsed<T extends KeyObject | X509Certificate>(parse: () => T): T | unde
   }
 }
 
+/** @returns the time after which clients refuse the certificate. */
+export function certificateEnd({ cert }: Pick<TlsCertificate, "cert">): Date {
+  return new Date(new X509Certificate(cert).validTo);
+}
+
 /** @returns a sentence if clients refuse the certificate for its time now, or soon will. */
 export function certificateWarning(cert: string, nowMs: number): string | undefined {
   const { validFrom, validTo } = new X509Certificate(cert);

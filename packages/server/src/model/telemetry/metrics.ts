@@ -1,10 +1,29 @@
-import type { LineCode, SendVerdict } from "@gas-waiver/protocol";
+import { LINE_CODES, type LineCode, REASONS, type SendVerdict } from "@gas-waiver/protocol";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { LaneWait } from "../submission/waitCauses.js";
-import { addCount, addGauge } from "./gauges.js";
+import { LANE_WAITS, type LaneWait } from "../submission/waitCauses.js";
+import { addCount, addGauge, type Sample } from "./gauges.js";
+
+// Every series whose labels are known begins with 0: an alarm on an increase would miss a series that is born with its first event.
 
 /** The ends of a call to a custody: a good signature, none, none for now, or one that is not the waiver's (D33). */
-export type CustodyOutcome = "signed" | "failed" | "throttled" | "wrong";
+const CUSTODY_OUTCOMES = ["signed", "failed", "throttled", "wrong"] as const;
+export type CustodyOutcome = (typeof CUSTODY_OUTCOMES)[number];
+
+/** The meanings of a node's answer to a sent wrapper. */
+const MEANINGS: Readonly<Record<SendVerdict["kind"], true>> = {
+  accepted: true,
+  "already known": true,
+  "nonce too low": true,
+  "nonce gap": true,
+  occupied: true,
+  "waiver unusable": true,
+  refused: true,
+  "inner too early": true,
+  "inner too late": true,
+  "not now": true,
+  disputed: true,
+  ambiguous: true,
+};
 
 /** The Prometheus metrics of a network on this replica. The gauges of lanes come from the store, so every replica has the same. */
 export interface Metrics {
@@ -17,8 +36,8 @@ export interface Metrics {
   refused(reason: string): void;
   /** Counts an answer of the node to a sent wrapper, by its meaning. */
   sent(kind: SendVerdict["kind"]): void;
-  /** Observes the end of a call to a custody outside of this process, and the seconds that it took. */
-  custodyAnswered(waiver: string, outcome: CustodyOutcome, seconds: number): void;
+  /** @returns a function that observes the end of a call to a waiver's custody outside of this process, and the seconds that it took. */
+  custodyOf(waiver: string): (outcome: CustodyOutcome, seconds: number) => void;
   /** Counts a request with a key or token that is not valid. */
   authenticationFailed(port: "api" | "admin", reason: string): void;
   /** Registers the function that counts the addresses that are slowed down at each scrape. */
@@ -64,8 +83,9 @@ export function createMetrics(registry: Registry, lanes: () => readonly LaneGaug
     "The node's answers to sent wrappers, by their meaning.",
     "meaning",
   );
+  for (const meaning of Object.keys(MEANINGS)) sentTotal.inc({ meaning }, 0);
   const openSockets = new Gauge({ name: "gas_waiver_open_sockets", help: "Open WebSockets.", registers });
-  const custodyAnswered = addCustodyMetrics(registers);
+  const custodyOf = addCustodyMetrics(registers);
   addLaneGauges(registry, lanes);
   const counted = (name: string, help: string) => (count: () => number) =>
     addCount(registry, name, help, count);
@@ -81,7 +101,7 @@ export function createMetrics(registry: Registry, lanes: () => readonly LaneGaug
       acceptedSignedTotal.inc(signed);
     },
     sent: (kind) => sentTotal.inc({ meaning: kind }),
-    custodyAnswered,
+    custodyOf,
     sockets: (open) => openSockets.set(open),
     countWaitingReads: counted(
       "gas_waiver_waiting_reads",
@@ -118,6 +138,8 @@ function requestMetrics(
     "Requests with a key or token that is not valid, by interface (api or admin) and reason.",
     ...["interface", "reason"],
   );
+  for (const code of ["OK", ...LINE_CODES]) lineSeconds.zero({ code });
+  for (const reason of Object.keys(REASONS)) refusedTotal.inc({ reason }, 0);
   return {
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
     refused: (reason) => refusedTotal.inc({ reason }),
@@ -125,7 +147,7 @@ function requestMetrics(
   };
 }
 
-function addCustodyMetrics(registers: Registry[]): Metrics["custodyAnswered"] {
+function addCustodyMetrics(registers: Registry[]): Metrics["custodyOf"] {
   const total = new Counter({
     name: "gas_waiver_custody_answers_total",
     help: "Calls to a custody outside of the process, by waiver and outcome: signed, failed, throttled or wrong.",
@@ -139,9 +161,12 @@ function addCustodyMetrics(registers: Registry[]): Metrics["custodyAnswered"] {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
   });
-  return (waiver, outcome, elapsed) => {
-    total.inc({ waiver, outcome });
-    seconds.observe({ waiver }, elapsed);
+  return (waiver) => {
+    for (const outcome of CUSTODY_OUTCOMES) total.inc({ waiver, outcome }, 0);
+    return (outcome, elapsed) => {
+      total.inc({ waiver, outcome });
+      seconds.observe({ waiver }, elapsed);
+    };
   };
 }
 
@@ -194,10 +219,15 @@ function addLaneGauges(registry: Registry, lanes: () => readonly LaneGauges[]): 
   addGauge(
     registry,
     "gas_waiver_lane_waits_seconds",
-    "Time for which the lane has waited, by the cause.",
+    "Time for which the lane has waited, by the cause; 0 for what it does not wait for.",
     ["waiver", "cause"],
     () =>
-      lanes().flatMap(({ waiver, wait }) => (wait ? [[{ waiver, cause: wait.cause }, wait.ms / 1_000]] : [])),
+      lanes().flatMap(({ waiver, wait }) =>
+        Object.keys(LANE_WAITS).map((cause): Sample => {
+          const ms = wait?.cause === cause ? wait.ms : 0;
+          return [{ waiver, cause }, ms / 1_000];
+        }),
+      ),
   );
   addGauge(
     registry,

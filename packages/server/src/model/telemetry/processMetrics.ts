@@ -1,5 +1,5 @@
 import { crypto } from "@gas-waiver/protocol";
-import { Counter, collectDefaultMetrics, type Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from "prom-client";
 import { addCount, addGauge } from "./gauges.js";
 
 /** The metrics of the process and of its ports, which all networks share. */
@@ -8,6 +8,8 @@ export interface ProcessMetrics {
   dropped(): void;
   /** Registers the function that counts the open connections at each scrape. */
   countConnections(count: () => Promise<number>): void;
+  /** Sets the end of the certificate that clients see. */
+  certificateEnds(at: Date): void;
   /** Registers the function that counts the requests that wait for their turn at each scrape. */
   countWaitingRequests(count: () => number): void;
 }
@@ -27,8 +29,14 @@ export function createProcessMetrics(registry: Registry): ProcessMetrics {
     help: "Connections closed because too many were open, on any port.",
     registers: [registry],
   });
+  const certificateEnd = new Gauge({
+    name: "gas_waiver_certificate_end_seconds",
+    help: "End of the certificate that clients see, as seconds from 1970; 0 without TLS.",
+    registers: [registry],
+  });
   return {
     dropped: () => droppedTotal.inc(),
+    certificateEnds: (at) => certificateEnd.set(at.getTime() / 1_000),
     countConnections(count) {
       const help = "Open connections of clients, WebSockets included.";
       addCount(registry, "gas_waiver_open_connections", help, count);

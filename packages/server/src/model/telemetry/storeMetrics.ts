@@ -16,6 +16,10 @@ export interface StoreGauges {
   readonly works: boolean;
   /** The kind of the trouble that it has now; undefined if it works. */
   readonly trouble?: string | undefined;
+  /** All kinds of trouble that it may have. */
+  readonly troubles: readonly string[];
+  /** The time by which its clock is ahead of this machine's, in ms. */
+  readonly clockAheadMs: number;
   /** The number of settings and standbys through which commits may be lost. */
   readonly weaknesses: number;
   /** The age of the oldest open transaction of any session, in ms. */
@@ -42,12 +46,18 @@ export function addStoreGauges(registry: Registry, read: () => StoreGauges): voi
   addGauge(
     registry,
     "gas_waiver_store_trouble",
-    "1 for the trouble that the database has now, such as noStandby or readOnly; no sample while it works.",
+    "1 for the trouble that the database has now, such as noStandby or readOnly; 0 for all others.",
     ["kind"],
     () => {
-      const { trouble } = read();
-      return trouble === undefined ? [] : [[{ kind: trouble }, 1]];
+      const { trouble, troubles } = read();
+      return troubles.map((kind) => [{ kind }, Number(kind === trouble)]);
     },
+  );
+  addCount(
+    registry,
+    "gas_waiver_store_clock_ahead_seconds",
+    "Time by which the database's clock is ahead of this machine's; negative where it is behind.",
+    () => read().clockAheadMs / 1_000,
   );
   addCount(
     registry,

@@ -19,6 +19,7 @@ export class DatabaseClock {
   readonly #now: () => number;
   /** Later floors are higher: each holds until now. */
   readonly #floors: Floor[] = [];
+  #aheadMs = 0;
 
   /** @param now a monotonic clock in ms. */
   constructor(now: () => number = () => performance.now()) {
@@ -28,6 +29,7 @@ export class DatabaseClock {
   /** Notes a reading of the database's clock whose answer has just come. An answer that came late delays, and harms nothing. */
   note(reading: Date): void {
     const now = this.#now();
+    this.#aheadMs = reading.getTime() - Date.now();
     const offset = reading.getTime() - now;
     let since = now;
     for (let last = this.#floors.at(-1); last && last.offset >= offset; last = this.#floors.at(-1)) {
@@ -72,6 +74,11 @@ export class DatabaseClock {
     const now = this.#now();
     const floor = this.#floorAt(now - FOLLOWED_AFTER_MS) ?? this.#floors[0];
     return floor ? now + floor.offset : Date.now();
+  }
+
+  /** The time in ms by which the database's clock was ahead of this machine's at the last reading. */
+  get aheadMs(): number {
+    return this.#aheadMs;
   }
 
   #floorAt(moment: number): Floor | undefined {

@@ -73,6 +73,7 @@ const TROUBLES = {
 } as const;
 
 export type TroubleKind = keyof typeof TROUBLES;
+export const TROUBLE_KINDS = Object.keys(TROUBLES) as readonly TroubleKind[];
 
 /** A reason for which the database cannot do its work now. */
 export interface StoreTrouble {
