@@ -65,6 +65,7 @@ export const sidebar = [
       { text: "The protocol", link: "/protocol" },
       { text: "The life of a submission", link: "/concepts/life" },
       { text: "Guarantees", link: "/concepts/guarantees" },
+      { text: "Fairness", link: "/concepts/fairness" },
       { text: "Decisions", link: "/decisions" },
     ],
   },

@@ -6,7 +6,7 @@ import {
   selectorOf,
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
-import type { Caller } from "../model/keys/caller.js";
+import { type Caller, partyOf } from "../model/keys/caller.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import type { RefusedLine } from "../model/submission/refusedRecord.js";
 import type { Logger } from "../model/telemetry/log.js";
@@ -135,12 +135,12 @@ export class BatchAcceptor {
    */
   async #validate(
     { from, texts }: Slice,
-    { rules, caller: { keyId } }: Batch,
+    { rules, caller }: Batch,
     part: RequestPart,
   ): Promise<ValidatedSlice | undefined> {
     const validations: Validation[] = [];
     for (const few of chunk(texts, TRANSACTIONS_AT_ONCE)) {
-      await this.#eventLoop.acquire(few.length, keyId, part);
+      await this.#eventLoop.acquire(few.length, partyOf(caller), part);
       if (this.#dependencies.isStopping()) return undefined;
       validations.push(...few.map((text) => validateTransaction(text, rules)));
     }

@@ -5,10 +5,10 @@ import { PartyQueue } from "../util/partyQueue.js";
 export interface EventLoopYield {
   /**
    * Resolves when the caller may validate this many transactions.
-   * @param keyId the API key whose transactions they are. The keys take turns.
+   * @param owner the party whose transactions they are. The parties take turns.
    * @param part the part of a request. The kinds of parts take turns, too.
    */
-  acquire(transactions: number, keyId?: string, part?: RequestPart): Promise<void>;
+  acquire(transactions: number, owner?: string, part?: RequestPart): Promise<void>;
 }
 
 /**
@@ -35,15 +35,15 @@ export function createEventLoopYield(
   const waiting = new PartyQueue<() => void, RequestPart>();
   let capacity = transactionsPerTurn;
   let isTurning = false;
-  const mayStart = (keyId: string, part: RequestPart) => !pacer.mustWait(partyOf(keyId, part));
-  const use = (transactions: number, keyId: string, part: RequestPart) => {
+  const mayStart = (owner: string, part: RequestPart) => !pacer.mustWait(partyOf(owner, part));
+  const use = (transactions: number, owner: string, part: RequestPart) => {
     capacity -= transactions;
-    pacer.charge(partyOf(keyId, part), transactions * MS_PER_TRANSACTION);
+    pacer.charge(partyOf(owner, part), transactions * MS_PER_TRANSACTION);
   };
   const turn = () => {
     capacity = transactionsPerTurn;
     while (capacity > 0) {
-      const next = waiting.take((keyId, _, part) => mayStart(keyId, part));
+      const next = waiting.take((owner, _, part) => mayStart(owner, part));
       if (next === undefined) break;
       next();
     }
@@ -52,27 +52,27 @@ export function createEventLoopYield(
     else if (isTurning) setTimeout(turn, pacer.retryMs);
   };
   return {
-    acquire(transactions, keyId = "", part = "first") {
+    acquire(transactions, owner = "", part = "first") {
       if (!isTurning) {
         isTurning = true;
         setImmediate(turn);
       }
-      if (capacity > 0 && waiting.isEmpty && mayStart(keyId, part)) {
-        use(transactions, keyId, part);
+      if (capacity > 0 && waiting.isEmpty && mayStart(owner, part)) {
+        use(transactions, owner, part);
         return Promise.resolve();
       }
       return new Promise((resolve) => {
         const start = () => {
-          use(transactions, keyId, part);
+          use(transactions, owner, part);
           resolve();
         };
-        waiting.add(keyId, part, start);
+        waiting.add(owner, part, start);
       });
     },
   };
 }
 
 /** The small requests of a key are a party of their own. */
-function partyOf(keyId: string, part: RequestPart): string {
-  return part === "small" ? `${keyId} small` : keyId;
+function partyOf(owner: string, part: RequestPart): string {
+  return part === "small" ? `${owner} small` : owner;
 }

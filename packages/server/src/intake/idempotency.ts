@@ -80,12 +80,19 @@ export interface IdempotencyDependencies {
 
 /** Each database transaction holds a connection for accepting (4 by default) for a few round trips. */
 const MAX_TRANSACTIONS = 4;
+/** Those of one key: a request that waits for another under the same key holds its connection. */
+const MAX_TRANSACTIONS_OF_KEY = 3;
 /** Attempts at a slice that loses races against other writes. */
 const MAX_ATTEMPTS = 3;
 
 export function createIdempotency(dependencies: IdempotencyDependencies): Idempotency {
   const { store, retentionMs } = dependencies;
-  const semaphore = createFairSemaphore(MAX_TRANSACTIONS, Number.POSITIVE_INFINITY);
+  const semaphore = createFairSemaphore(
+    MAX_TRANSACTIONS,
+    Number.POSITIVE_INFINITY,
+    Number.POSITIVE_INFINITY,
+    MAX_TRANSACTIONS_OF_KEY,
+  );
   return {
     async replay(request) {
       const known = await findIdempotentRequest(store.pool, request, store.clock.longBefore(retentionMs));
@@ -97,7 +104,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
     async decide(request, range, write) {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await semaphore.run(() => decideOnce(dependencies, request, range, write));
+          return await semaphore.run(() => decideOnce(dependencies, request, range, write), request.keyId);
         } catch (error) {
           const isRace = isTransactionConflict(error);
           if (!isRace && !(error instanceof CompetitorGoneError)) throw error;

@@ -1,6 +1,7 @@
 // Idempotency-Key (D18): a repeated request is the same request, on any replica and after any change.
 import type { ResultLine } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { createConnection } from "../../src/store/database/database.js";
 import { deferred } from "../support/deferred.js";
 import { OTHER_API_KEY, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, TOKEN } from "../support/user.js";
@@ -206,5 +207,24 @@ describe("concurrent requests under one key", () => {
     const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => submit(i)));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(422)]);
     expect(executed(service)).toHaveLength(2);
+  });
+});
+
+describe("requests under one idempotency key that wait for each other", () => {
+  it("leave a connection to another API key", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)], named("a"));
+    await service.query("update keyed_requests set decided = 0");
+    const holder = createConnection({ connectionString: service.databaseUrl });
+    await holder.connect();
+    await holder.query("begin");
+    await holder.query("select from keyed_requests for update");
+    const waiting = Array.from({ length: 6 }, () => service.submit([innerOf(1)], named("a")));
+    await service.until("select from pg_locks where not granted");
+    const headers = { ...named("a").headers, ...OTHER };
+    expect((await service.submit([innerOf(2)], { headers })).map(outcomeOf)).toEqual(["success"]);
+    await holder.query("rollback");
+    await holder.end();
+    await Promise.all(waiting);
   });
 });
