@@ -9,7 +9,7 @@ import { median } from "../median.mjs";
 
 const CALLS = 10;
 /** The limits of a lane's step. */
-const LIMITS = { ready: 198, readyOfKey: 198, due: 64, ofSender: 20 };
+const LIMITS = { ready: 198, due: 64, ofSender: 20 };
 
 /** Opens the database of a running service, for a transaction that stays open and for the statements of its steps. */
 export async function openDatabase(dataDir) {

@@ -14,13 +14,12 @@ import type { KeyDirectory } from "./keys/directory.js";
 import { createOwnWaivers, type LaneDirectory, openLaneDirectory } from "./lane/choose/directory.js";
 import { createLaneStatusCache } from "./lane/choose/laneStatusCache.js";
 import { createRouting } from "./lane/choose/routing.js";
-import { createAcceptedWork } from "./lane/inbox/acceptedWork.js";
 import { createLaneOffers } from "./lane/inbox/laneOffers.js";
 import { createLaneSet } from "./lane/laneSet.js";
 import { createBroadcastBuffer } from "./lane/law/broadcastBuffer.js";
 import { createRevertCauses } from "./lane/law/revertCauses.js";
 import { createStrikes } from "./lane/law/strikes.js";
-import { createWorkSignal, type WorkKind } from "./lane/workSignal.js";
+import { createWorkSignal } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { ResolvedOptions } from "./model/options/options.js";
@@ -189,8 +188,8 @@ function openCoordination(
     whyUnusable: policies.whyUnusable,
     announceWork: (waivers) => announceWork(waivers),
   });
-  const announceWork = (waivers: readonly Uint8Array[], kind?: WorkKind) => {
-    work.announce(waivers, kind);
+  const announceWork = (waivers: readonly Uint8Array[]) => {
+    work.announce(waivers);
     const lanes = waivers.map((waiver) => ({ waiver, owner: directory.ownerOf(waiver) }));
     notifications.announceWork(lanes.flatMap(({ waiver, owner }) => (owner ? [{ waiver, owner }] : [])));
   };
@@ -281,28 +280,26 @@ function createLanes(
   const { options, log, signal, replica } = base;
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
-  const acceptedWork = createAcceptedWork(base.chain);
-  const laneOffers = createLaneOffers((waiver) => lanes.wake([waiver], "accepted"));
+  const laneOffers = createLaneOffers((waiver) => lanes.takeOffers(waiver));
   const signer = createSigner({ options, log, signal, metrics });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica });
   const routing = createRouting({ policies, directory, announceWork });
-  const { laneFloors } = statuses;
   const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {
-    ...{ results, metrics, routing, acceptedWork, laneOffers },
-    ...{ signer, broadcastBuffer, laneFloors, revertCauses, head, strikes: createStrikes() },
+    ...{ results, metrics, routing, laneOffers },
+    ...{ signer, broadcastBuffer, revertCauses, head, strikes: createStrikes() },
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.onWork(lanes.wake);
-  return { lanes, acceptedWork, laneOffers, signer, broadcastBuffer, revertCauses };
+  return { lanes, laneOffers, signer, broadcastBuffer, revertCauses };
 }
 
 function createRelayIntake(
   base: RelayBase,
   { results, refusals, byHash }: Messaging,
-  { metrics, policies, directory, announceWork, statuses }: Coordination,
-  { acceptedWork, laneOffers }: LaneParts,
+  { metrics, policies, directory, announceWork }: Coordination,
+  { laneOffers }: LaneParts,
 ) {
   return new Intake({
     ...base,
@@ -314,11 +311,9 @@ function createRelayIntake(
     byHash,
     metrics,
     policies,
-    acceptedWork,
     laneOffers,
-    lanes: () => statuses.lanes,
     chooseLane: directory.choose,
-    wakeLanes: (waivers) => announceWork(waivers, "accepted"),
+    wakeLanes: announceWork,
   });
 }
 

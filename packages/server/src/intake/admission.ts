@@ -2,7 +2,6 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { queueLengths } from "../store/accept/queueLengths.js";
-import type { LaneFloor } from "../store/lanes/queue/laneFloors.js";
 import type { Store } from "../store/store.js";
 import { Tally } from "../util/tally.js";
 
@@ -18,8 +17,6 @@ export interface AdmissionDependencies {
   readonly store: Store;
   readonly options: Pick<ResolvedOptions, "queueCapacity">;
   readonly chainRef: number;
-  /** The lanes as they were last read, with the floors of their queues. Without them, whole queues are counted. */
-  readonly lanes?: () => readonly LaneFloor[];
 }
 
 /** A count of the store is used for this long. The cost of counting grows with the queue. */
@@ -89,12 +86,12 @@ export class Admission {
   }
 
   async #count(): Promise<void> {
-    const { store, chainRef, lanes } = this.#dependencies;
+    const { store, chainRef } = this.#dependencies;
     const startedAt = performance.now();
     const doneSince = new Tally();
     this.#doneSinceNext = doneSince;
     const counted = new Tally();
-    for (const [keyId, queued] of await queueLengths(store, chainRef, lanes?.())) counted.add(keyId, queued);
+    for (const [keyId, queued] of await queueLengths(store, chainRef)) counted.add(keyId, queued);
     this.#counted = counted;
     this.#doneSince = doneSince;
     this.#countedAt = startedAt;

@@ -1,5 +1,4 @@
 import { ProtocolError, type Wait } from "@gas-waiver/protocol";
-import type { AcceptedWork } from "../lane/inbox/acceptedWork.js";
 import type { LaneOffers } from "../lane/inbox/laneOffers.js";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
@@ -17,8 +16,8 @@ import { resumeLines } from "../results/resume.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { createAcceptAll } from "../store/accept/acceptAll.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
+import { Places } from "../store/accept/places.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
-import type { LaneFloor } from "../store/lanes/queue/laneFloors.js";
 import type { Store } from "../store/store.js";
 import { BatchAcceptor } from "./acceptBatch.js";
 import { Admission } from "./admission.js";
@@ -55,11 +54,8 @@ export interface IntakeDependencies {
   readonly options: ResolvedOptions;
   readonly log: Logger;
   readonly policies: Pick<PolicySource, "current">;
-  readonly acceptedWork: Pick<AcceptedWork, "add" | "prepare">;
   readonly laneOffers: Pick<LaneOffers, "offer">;
   readonly chainRef: number;
-  /** The lanes as they were last read. */
-  readonly lanes: () => readonly LaneFloor[];
   /** Names this replica. */
   readonly replica: string;
   /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */
@@ -84,12 +80,12 @@ export class Intake {
   constructor(dependencies: IntakeDependencies) {
     this.#dependencies = dependencies;
     const { store, options, policies, refusals, log, chainRef, replica } = dependencies;
-    const { chooseLane, acceptedWork, laneOffers } = dependencies;
-    const place = { chain: chainRef, origin: replica };
+    const { chooseLane, laneOffers } = dependencies;
+    const place = { chain: chainRef, origin: replica, places: new Places(store.laneFloors) };
     this.#admission = new Admission(dependencies);
     this.#idempotency = createIdempotency({ store, retentionMs: options.idempotencyMs, place });
     this.#acceptor = new BatchAcceptor({
-      acceptAll: createAcceptAll(store, place, { onWrite: acceptedWork.prepare, offer: laneOffers.offer }),
+      acceptAll: createAcceptAll(store, place, laneOffers.offer),
       idempotency: this.#idempotency,
       carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
       chooseLane,
@@ -189,10 +185,9 @@ export class Intake {
   }
 
   #onAccepted(accepted: readonly AcceptedSubmission[]): void {
-    const { metrics, acceptedWork, wakeLanes } = this.#dependencies;
+    const { metrics, wakeLanes } = this.#dependencies;
     const queued = accepted.filter(({ isSigned }) => !isSigned);
     metrics.accepted(accepted.length, accepted.length - queued.length);
-    for (const { waiver, submission } of queued) acceptedWork.add(waiver, submission);
     if (queued.length > 0) wakeLanes(queued.map(({ waiver }) => waiver));
   }
 }

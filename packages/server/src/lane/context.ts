@@ -8,10 +8,8 @@ import type { Metrics } from "../model/telemetry/metrics.js";
 import type { Results } from "../results/results.js";
 import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
-import type { LaneFloors } from "../store/lanes/queue/laneFloors.js";
 import type { Store } from "../store/store.js";
 import type { Routing } from "./choose/routing.js";
-import type { AcceptedWork } from "./inbox/acceptedWork.js";
 import type { LaneMemory } from "./inbox/laneMemory.js";
 import type { LaneOffers } from "./inbox/laneOffers.js";
 import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
@@ -30,7 +28,6 @@ export interface LaneDependencies {
   readonly options: ResolvedOptions;
   readonly patience: Patience;
   readonly routing: Routing;
-  readonly acceptedWork: Pick<AcceptedWork, "take" | "has" | "setReady">;
   readonly laneOffers: Omit<LaneOffers, "offer">;
   readonly signer: Pick<Signer, "of">;
   readonly broadcastBuffer: BroadcastBuffer;
@@ -40,7 +37,6 @@ export interface LaneDependencies {
   /** Without it, nobody looks for the causes of reverts. */
   readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Without them, a lane reads past its dead rows. */
-  readonly laneFloors?: Pick<LaneFloors, "of" | "lowerTo">;
   /** The chain's number in the store. */
   readonly chainRef: number;
   /** The name of this process among the replicas. */
@@ -51,7 +47,7 @@ export interface LaneDependencies {
  * The parts that follow a lane's wrappers on the chain, and their memory between polls. They sign nothing. `log` names the
  * waiver in each record.
  */
-export interface WatchContext extends Omit<LaneDependencies, "signer" | "acceptedWork" | "laneOffers"> {
+export interface WatchContext extends Omit<LaneDependencies, "signer" | "laneOffers"> {
   readonly firstSeen: FirstSeen;
   readonly headOfLine: HeadOfLine;
   readonly struckTurn: StruckTurn;

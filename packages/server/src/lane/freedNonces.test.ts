@@ -1,4 +1,4 @@
-// Steps that take accepted work from the lane's memory after something has freed a nonce that they remember as taken.
+// Steps after something has freed a nonce that was taken.
 import { expect, it } from "vitest";
 import { assignContext } from "../../test/support/assignContext.js";
 import { createHeldLane, createSubmission, newSubmissionOf } from "../../test/support/submissions.js";
@@ -23,10 +23,10 @@ useTestStore("perTest", async (opened) => {
 type Context = ReturnType<typeof assignContext>;
 
 /** Accepts a user's first transaction on the replica of the lane. @returns its id. */
-async function acceptFor({ acceptedWork }: Context, user: number): Promise<string> {
+async function acceptFor({ laneMemory }: Context, user: number): Promise<string> {
   const submission = newSubmissionOf(user);
   await accept(store, { chain: lane.chain, origin: lane.owner }, [submission]);
-  acceptedWork.add(lane.waiver, submission);
+  laneMemory.forget();
   return submission.id;
 }
 

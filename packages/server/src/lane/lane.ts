@@ -14,18 +14,16 @@ import { createBroadcaster } from "./send/broadcaster.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import type { Schedule } from "./watch/schedule.js";
 import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
-import type { WorkKind } from "./workSignal.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
 export interface Lane {
   readonly account: WaiverAccount;
   /** 20 bytes. */
   readonly waiver: Uint8Array;
-  /**
-   * Looks for work at once.
-   * @param work `accepted` if the only new work was accepted by this replica.
-   */
-  wake(work?: WorkKind): void;
+  /** Looks for work in the store at once. */
+  wake(): void;
+  /** Ends the lane's rest, so that a step takes what was offered. */
+  takeOffers(): void;
   /** Whether the lane has something in flight, or in a block that is not final. */
   readonly isFollowing: boolean;
   /** The lease that this replica has; undefined if another one has it. */
@@ -90,6 +88,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     },
     lease: lease.current,
     wake,
+    takeOffers: stepTimer.wake,
     onNewBlock: watch.onNewBlock,
     onStatus(status) {
       watch.onStatus(status);
@@ -113,17 +112,15 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
 }
 
 /**
- * The timer of the lane's rests, which only this replica's accepted submissions wake without the store being read.
+ * The timer of the lane's rests. Only an offer ends a rest without the store being read.
  * @param onForgotten called when the next step has to read it.
  */
 function createWaking(onForgotten: () => void) {
   const stepTimer = createWakeableTimer();
   const laneMemory = createLaneMemory();
-  const wake = (work?: WorkKind) => {
-    if (work !== "accepted") {
-      laneMemory.forget();
-      onForgotten();
-    }
+  const wake = () => {
+    laneMemory.forget();
+    onForgotten();
     stepTimer.wake();
   };
   return { stepTimer, laneMemory, wake };

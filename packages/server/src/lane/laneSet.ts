@@ -10,7 +10,6 @@ import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spreadLanes.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
 import { createSchedule } from "./watch/schedule.js";
-import type { WorkKind } from "./workSignal.js";
 
 /** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {
@@ -25,7 +24,9 @@ export interface LaneSet {
    */
   restart(between: () => Promise<void>): Promise<void>;
   /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
-  wake(waivers?: readonly Uint8Array[], work?: WorkKind): void;
+  wake(waivers?: readonly Uint8Array[]): void;
+  /** Has the lane of this waiver take what was offered to it. */
+  takeOffers(waiver: Uint8Array): void;
   /** Has the lanes that have sent something look at the chain at once. */
   onNewBlock(): void;
   /** Whether a lane has something in flight, or in a block that is not final. */
@@ -90,7 +91,8 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   return {
     setWaivers: (accounts) => turns.run(() => change(accounts)),
     restart: (between) => turns.run(() => restart(between)),
-    wake: (waivers, work) => wakeLanes(lanes, waivers, work),
+    wake: (waivers) => wakeLanes(lanes, waivers),
+    takeOffers: (waiver) => laneOf(waiver)?.takeOffers(),
     onNewBlock: () => void lanes.map((lane) => lane.onNewBlock()),
     leasesSettled: leases.settled,
     isFollowing: () => lanes.some((lane) => lane.isFollowing),
@@ -118,12 +120,8 @@ function createTurns() {
   };
 }
 
-function wakeLanes(
-  lanes: readonly Lane[],
-  waivers: readonly Uint8Array[] | undefined,
-  work: WorkKind | undefined,
-): void {
-  for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake(work);
+function wakeLanes(lanes: readonly Lane[], waivers: readonly Uint8Array[] | undefined): void {
+  for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake();
 }
 
 function tellStatuses(lanes: readonly Lane[], all: readonly LaneStatus[]): void {

@@ -42,7 +42,6 @@ function recorded({
       },
     },
     parties: createLaneParties(),
-    acceptedWork: { has: () => false },
     laneOffers: {
       take() {
         if (hasOffers) throw new Error("the step takes offers");

@@ -22,12 +22,6 @@ const MAX_SUBMISSIONS_PER_STEP = 2 * (MAX_BATCH_CALLS - 1);
 const MAX_DUE_PER_STEP = 64;
 /** The time between two steps that read submissions whose pause is over, in ms. */
 const DUE_MS = 100;
-/**
- * The rest between two steps that only have the long rows of some while others use little of the lane, as a multiple of the
- * step's time: most of what comes finds the lane at rest, and wakes it.
- */
-const ROOM_FOR_OTHERS = 1.5;
-const MAX_ROOM_MS = 50;
 /** The time that a lane rests after a step unless it is woken, in ms. */
 export const IDLE_MS = 250;
 
@@ -47,13 +41,11 @@ export const IDLE_MS = 250;
  * - Do blocks leave out the head of the line (`send/head.ts`)? Nothing goes out behind the head. If the head was withdrawn, the step
  *   gives its nonce to another submission, and sends that wrapper to each node.
  * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and
- *   signs it in one write, and begins to broadcast it. A second such step follows only if the lane has no other work.
+ *   signs it in one write, and begins to broadcast it. Where paused work is to be looked for, the next step does that.
  * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in one
  *   write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast its own;
  *   a step that has signed nothing does not wait. With a slow custody, a step stores the wrappers that are signed so far,
  *   and the next step asks again for the rest.
- * - Did senders or keys with a whole share leave the only work, while other parties use little of the lane? The lane rests
- *   for a while, and a submission of a small party wakes it.
  * - A step that has signed nothing in a `draining` lane retires the lane when nothing is left in it.
  *
  * Nonces and signed bytes are in the store before they are sent. So a step may fail at any point: the next one resends.
@@ -63,11 +55,9 @@ export interface StepState {
   readonly epoch: bigint | undefined;
   /** A signed wrapper may not have reached a node. Resend before anything new is signed. */
   readonly mustResend: boolean;
-  /** The last step did not see everything that was queued. */
-  readonly backlog: boolean;
   /** The time of the last step that read submissions whose pause was over, in ms of a monotonic clock. */
   readonly dueAt: number;
-  /** The last step took offers although something else was to be done: this one does that first. */
+  /** The last step took offers although paused work was to be looked for: this one does that first. */
   readonly owesStep: boolean;
   /** The broadcast of the batch that was signed last. Rejects if a wrapper of it may not have reached a node. */
   readonly broadcasting: Promise<void>;
@@ -78,7 +68,6 @@ export function initialState(): StepState {
   return {
     epoch: undefined,
     mustResend: true,
-    backlog: false,
     dueAt: Number.NEGATIVE_INFINITY,
     owesStep: false,
     broadcasting: Promise.resolve(),
@@ -152,12 +141,7 @@ async function resendSigned(
 }
 
 /** A custody that does not sign opens the lane's breaker. One that signs with another key stops the lane (D33). */
-async function assignNext(
-  state: StepState,
-  held: HeldLane,
-  isDue: boolean,
-  context: StepContext,
-): Promise<Assigned> {
+async function assignNext(held: HeldLane, isDue: boolean, context: StepContext): Promise<Assigned> {
   const { breaker, broadcaster, parties } = context;
   const most = Math.min(MAX_SUBMISSIONS_PER_STEP, context.laneSigner.window);
   const limit = breaker.state === "probing" ? 1 : most;
@@ -165,7 +149,7 @@ async function assignNext(
     const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
     const { retries } = broadcaster;
     const { isAvoided } = breaker;
-    const options = { limit, due, retries, backlog: state.backlog, parties, isAvoided };
+    const options = { limit, due, retries, parties, isAvoided };
     return await assign(held, options, context);
   } catch (error) {
     if (error instanceof WrongSignatureError) await stopForWrongSignature(held, error, context);
@@ -193,7 +177,6 @@ async function assignAndBroadcast(
   const { breaker } = context;
   const now = performance.now();
   const isDue = now - state.dueAt >= DUE_MS;
-  const hasOther = isDue || context.acceptedWork.has(held.waiver);
   const mayTakeOffers = () => laneState === "open" && breaker.state === "closed" && !breaker.isAvoided;
   const hasOffers = () => mayTakeOffers() && context.laneOffers.has(held.waiver);
   const offered =
@@ -201,26 +184,25 @@ async function assignAndBroadcast(
   if (offered) {
     await state.broadcasting;
     const broadcasting = beginBroadcast(held, offered, context);
-    const restMs = hasOther || hasOffers() ? 0 : IDLE_MS;
+    const restMs = isDue || hasOffers() ? 0 : IDLE_MS;
     return {
-      state: { ...state, owesStep: hasOther, broadcasting },
+      state: { ...state, owesStep: isDue, broadcasting },
       restMs,
       isEmpty: false,
       hasInFlight: true,
     };
   }
-  const { signed, stepAgain, leavesRoom, moreDue, ...work } = await assignNext(state, held, isDue, context);
+  const { signed, stepAgain, moreDue, ...work } = await assignNext(held, isDue, context);
   // Where nothing is to be sent, what comes meanwhile does not wait for the batch on the wire.
   await (signed.length > 0 ? state.broadcasting : unlessPending(state.broadcasting));
   const broadcasting = signed.length > 0 ? beginBroadcast(held, signed, context) : state.broadcasting;
   if (breaker.state !== "closed") await broadcasting;
   if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);
   const idleMs = moreDue ? DUE_MS : IDLE_MS;
-  const roomMs = leavesRoom ? Math.min(MAX_ROOM_MS, ROOM_FOR_OTHERS * (performance.now() - now)) : 0;
   const dueAt = isDue ? now : state.dueAt;
   return {
-    state: { ...state, backlog: stepAgain, dueAt, owesStep: false, broadcasting },
-    restMs: hasOffers() ? 0 : stepAgain ? roomMs : idleMs,
+    state: { ...state, dueAt, owesStep: false, broadcasting },
+    restMs: hasOffers() || stepAgain ? 0 : idleMs,
     isEmpty: work.isEmpty && laneState === "open",
     hasInFlight: work.hasInFlight,
     wait: work.isFull ? FULL : undefined,

@@ -1,4 +1,4 @@
-// The rest after a step, on a real store. No offer waits for the end of the room that the lane leaves for others.
+// The rest after a step, on a real store.
 import { describe, expect, it } from "vitest";
 import { assignContext } from "../../test/support/assignContext.js";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
@@ -20,7 +20,7 @@ useTestStore("perTest", async (opened) => {
 /** A lane that knows its queue as empty, and a way to take its steps. */
 async function readyLane() {
   const base = assignContext(store);
-  const { acceptedWork, laneOffers } = base;
+  const { laneOffers } = base;
   let onSend = () => {};
   const context = {
     ...base,
@@ -32,22 +32,20 @@ async function readyLane() {
     wake() {},
   } as unknown as StepContext;
   const lease = { lane, state: "open" as const };
-  const queue = async (...all: NewSubmission[]) => {
-    await accept(store, { chain: lane.chain, origin: lane.owner }, all);
-    for (const one of all) acceptedWork.add(lane.waiver, one);
-  };
-  // Nothing is due to be looked at again, so that only what is queued here counts.
-  let state = { ...initialState(), mustResend: false, dueAt: Number.POSITIVE_INFINITY };
-  const next = async () => {
-    const result = await step(state, lease, context);
-    state = { ...result.state, dueAt: Number.POSITIVE_INFINITY };
+  const queue = (...all: NewSubmission[]) => accept(store, { chain: lane.chain, origin: lane.owner }, all);
+  // Paused work is looked for when the test says so.
+  let state = { ...initialState(), mustResend: false };
+  const next = async (isDue = false) => {
+    const dueAt = isDue ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+    const result = await step({ ...state, dueAt }, lease, context);
+    state = result.state;
     return result;
   };
 
   await queue(newSubmissionOf(1), newSubmissionOf(2));
   await next();
   await next();
-  /** Takes a step with an offer while another offer comes. The next step is owed to the queue. */
+  /** Takes a step with an offer while another offer comes. The next step is owed to paused work. */
   const owe = async (...queued: NewSubmission[]) => {
     const taken = laneOffers.offer([newSubmissionOf(3)]);
     await queue(...queued);
@@ -56,7 +54,7 @@ async function readyLane() {
       onSend = () => {};
       waiting = laneOffers.offer([newSubmissionOf(5)]);
     };
-    expect(await next()).toMatchObject({ restMs: 0, state: { owesStep: true } });
+    expect(await next(true)).toMatchObject({ restMs: 0, state: { owesStep: true } });
     expect(await taken).toMatchObject(SIGNED);
     expect(laneOffers.has(lane.waiver)).toBe(true);
     return { waiting };
@@ -66,7 +64,7 @@ async function readyLane() {
 
 const SIGNED = [{ kind: "accepted", isSigned: true }];
 
-describe("a step that owes others their turn", () => {
+describe("a step that owes paused work a look", () => {
   it("does not rest before it takes a waiting offer, where it leaves nothing else behind", async () => {
     const { next, owe, hasOffers } = await readyLane();
     const { waiting } = await owe(newSubmissionOf(4));
@@ -76,10 +74,10 @@ describe("a step that owes others their turn", () => {
     expect(await waiting).toMatchObject(SIGNED);
   });
 
-  it("declines a waiting offer at once, where it leaves room for others and a queue that only the store knows", async () => {
+  it("declines a waiting offer at once, where it leaves a queue that only the store knows", async () => {
     const { next, owe, hasOffers } = await readyLane();
     const { waiting } = await owe(...Array.from({ length: 40 }, (_, i) => newSubmissionOf(4, i)));
-    expect((await next()).restMs).toBeGreaterThan(0);
+    expect((await next()).restMs).toBe(0);
     expect(hasOffers()).toBe(false);
     expect(await waiting).toBeUndefined();
   });

@@ -17,6 +17,7 @@ import {
 } from "./database/database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
 import { troubleOf } from "./database/storeTrouble.js";
+import { LaneFloors } from "./lanes/queue/laneFloors.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
 import { StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
@@ -34,6 +35,8 @@ export interface Store {
   readonly connection: ConnectionOptions;
   readonly moves: StoreMoves;
   readonly clock: DatabaseClock;
+  /** Where the queues of the lanes begin, by this process's readings of the lanes. */
+  readonly laneFloors: LaneFloors;
   /** Makes the id of a new submission. */
   readonly newId: () => string;
   close(): Promise<void>;
@@ -168,6 +171,7 @@ export async function connectStore(
   const { requireSynchronousStandby = DEFAULTS.requireSynchronousStandby } = options;
   const clock = new DatabaseClock();
   const newId = createIds(clock);
+  const laneFloors = new LaneFloors();
   const { pools, monitor, close } = openPools(connection, options, log, clock);
   const closeAll = async () => {
     await close();
@@ -182,7 +186,7 @@ export async function connectStore(
     const moves = createStoreMoves(pools.administration, log, clock);
     await moves.hasMoved();
     const storeOf = (role: StoreRole): Store => ({
-      ...{ pool: pools[role], connection, moves, clock, newId },
+      ...{ pool: pools[role], connection, moves, clock, laneFloors, newId },
       close: closeAll,
     });
     const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));

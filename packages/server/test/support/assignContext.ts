@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { LaneContext } from "../../src/lane/context.js";
-import { createAcceptedWork } from "../../src/lane/inbox/acceptedWork.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { createLaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
@@ -30,7 +29,6 @@ export function assignContext(
   nonces = async (addresses: readonly Uint8Array[]) => addresses.map(() => 0n),
 ) {
   const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
-  const acceptedWork = createAcceptedWork({ nonces }, () => 0);
   const laneMemory = createLaneMemory(() => 0);
   const laneOffers = createLaneOffers(
     () => {},
@@ -42,7 +40,6 @@ export function assignContext(
     options: OPTIONS,
     results: { publish() {} },
     routing: { policiesDiffer: () => false },
-    acceptedWork,
     laneOffers,
     replica: randomUUID(),
     laneMemory,
@@ -53,5 +50,5 @@ export function assignContext(
     nonceProofs: { usedBelow: () => 0n },
     laneSigner: signer.of(privateKeyWaiver(WAIVER_KEY)),
   } as unknown as LaneContext;
-  return Object.assign(context, { acceptedWork, laneOffers });
+  return Object.assign(context, { laneOffers });
 }

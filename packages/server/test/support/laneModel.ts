@@ -12,7 +12,6 @@ import {
   type SendOutcome,
 } from "../../src/chain/rpc/rpc.js";
 import type { LaneContext } from "../../src/lane/context.js";
-import { type AcceptedWork, createAcceptedWork } from "../../src/lane/inbox/acceptedWork.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { createLaneOffers, type LaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { createLaneParties } from "../../src/lane/inbox/laneParties.js";
@@ -110,8 +109,6 @@ export interface ModelRun {
 
 /** A process that competes for the lanes. */
 interface Owner {
-  /** This process accepts the submissions of every second user. */
-  readonly accepted: AcceptedWork;
   /** The submissions of a flow are offered to their lane first. */
   readonly offers: LaneOffers;
   readonly lanes: readonly OwnedLane[];
@@ -333,7 +330,6 @@ export class LaneModel {
       subscribe: () => () => {},
       close() {},
     };
-    const accepted = createAcceptedWork(chain, () => this.#nowMs);
     const offers = createLaneOffers(
       () => {},
       () => this.#nowMs,
@@ -351,19 +347,15 @@ export class LaneModel {
       chain,
       results,
       broadcastBuffer,
-      acceptedWork: accepted,
       laneOffers: offers,
       replica: randomUUID(),
     };
-    return { accepted, offers, lanes: this.#waivers.map((account) => this.#newLane(account, ofProcess)) };
+    return { offers, lanes: this.#waivers.map((account) => this.#newLane(account, ofProcess)) };
   }
 
   #newLane(
     account: WaiverAccount,
-    ofProcess: Pick<
-      LaneContext,
-      "chain" | "results" | "broadcastBuffer" | "acceptedWork" | "laneOffers" | "replica"
-    >,
+    ofProcess: Pick<LaneContext, "chain" | "results" | "broadcastBuffer" | "laneOffers" | "replica">,
   ): OwnedLane {
     const { chain } = ofProcess;
     const context: LaneContext = {
@@ -436,15 +428,14 @@ export class LaneModel {
     const place = { chain: this.#chainRef, origin: user % 2 === 0 ? REPLICA : randomUUID() };
     const { address } = this.#laneOf({ owner: by, lane }).context.account;
     const newSubmission = { ...newSubmissionOf(user, nonce, changes), waiver: address };
-    // Nobody tells the other process: a notification may be lost.
-    const { accepted } = this.#ownerOf(by);
     if (isOffered && (await this.#offer(newSubmission, { owner: by, lane }))) return;
-    accepted.prepare([newSubmission]);
     const [acceptance] = await accept(this.#store, place, [newSubmission]).catch((error: unknown) => {
       if (!(error instanceof CompetitorGoneError)) throw error;
       return [];
     });
-    if (acceptance?.kind === "accepted") accepted.add(acceptance.waiver, newSubmission);
+    // Nobody tells the other process: a notification may be lost.
+    if (acceptance?.kind === "accepted")
+      for (const { context } of this.#ownerOf(by).lanes) context.laneMemory.forget();
   }
 
   /** Offers a submission to the lane, which takes a step at once. @returns whether the lane has accepted it. */

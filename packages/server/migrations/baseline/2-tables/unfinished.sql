@@ -8,8 +8,6 @@ create table unfinished (
   id             uuid             primary key,
   chain          integer          not null,
   accepted_at    timestamptz      not null default now(),
-  -- The place in the queue that accept() gave it.
-  place          timestamptz,
   -- The replica that accepted it, whose clients wait for the result.
   origin         uuid             not null,
   key_id         text             not null,
@@ -33,7 +31,7 @@ create table unfinished (
   strikes        integer          not null default 0,
   -- Its lane, and its place in the queue. A submission that waits (for its sender's earlier nonce, or for the end of a pause) is
   -- in a range of its own in the index of the queue, so that steps do not read past it, and `look_at` is the end of its pause.
-  -- For any other, `look_at` is its place: the senders of an API key take turns by it.
+  -- For any other, `look_at` is its place: the virtual time that it was given when it was accepted.
   waiver         bytea            not null,
   is_waiting     boolean          not null default false,
   look_at        timestamptz      not null default now(),
@@ -75,6 +73,6 @@ with (fillfactor = 25, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_thr
 create unique index unfinished_of_sender on unfinished (sender, sender_nonce, (chain + 0));
 -- One submission for each nonce of a waiver.
 create unique index unfinished_by_waiver_nonce on unfinished (chain, waiver, waiver_nonce) where waiver_nonce is not null;
--- The queue of a lane, by API key.
-create index unfinished_queued on unfinished (chain, waiver, key_id, is_waiting, look_at, id) where waiver_nonce is null;
+-- The queue of a lane, in its order.
+create index unfinished_queued on unfinished (chain, waiver, is_waiting, look_at, id) where waiver_nonce is null;
 create index unfinished_not_final on unfinished (chain, waiver, block_number) where block_number is not null;

@@ -1,12 +1,13 @@
 -- Accepts new submissions (D19), and returns those that it accepted. A refused one has a competitor, unfinished or included: the
 -- same InnerTx (D18), or another with its sender's nonce (D20).
+-- places: in ms since 1970; null, or none, for the end of the queue.
 -- is_repeated: an earlier write may have accepted some of these ids.
 --
 -- Almost always all that a write inserts is accepted: its senders have no outcome with the same nonces, and no earlier write had
 -- the same ids. Two statements find that out, and the ids come from the insert itself.
 create function accept(the_chain integer, the_origin uuid, ids uuid[], key_ids text[], inner_hashes bytea[],
                        inner_raws bytea[], senders bytea[], nonces numeric[], targets bytea[],
-                       selectors bytea[], waivers bytea[], is_repeated boolean)
+                       selectors bytea[], waivers bytea[], places float8[], is_repeated boolean)
 returns table (id uuid, waiver bytea) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -16,31 +17,23 @@ declare
 begin
   with inserted as (
     insert into unfinished (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector,
-                            waiver, place, look_at)
+                            waiver, look_at)
     select the_chain, the_origin, n.id, n.key_id, n.inner_hash, n.inner_raw, n.sender, n.nonce, n.target, n.selector,
            -- A sender with unfinished submissions stays in their lane.
            coalesce(case when p.state <> 'included' then p.waiver end, (
              select u.waiver from unfinished u
              where u.chain = the_chain and u.sender = n.sender and u.state <> 'included'
              order by u.sender_nonce desc limit 1
-           ), n.waiver), t.place, t.place
-    from (
-      select *, min(nonce) over (partition by sender) as lowest
-      from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waivers) with ordinality
-        as u (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, ordinal)
-    ) n left join lateral (
-      select u.waiver, u.sender_nonce, u.state, u.place from unfinished u
+           ), n.waiver),
+           -- No place is more than a minute away, also where the clock was set back since the places were given.
+           least(now() + interval '1 minute', coalesce(to_timestamp(n.place / 1000), now()))
+    from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waivers, places) with ordinality
+      as n (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, place, ordinal)
+    left join lateral (
+      select u.waiver, u.state from unfinished u
       where u.chain = the_chain and u.sender = n.sender and u.sender_nonce < n.nonce
       order by u.sender_nonce desc limit 1
     ) p on true
-    -- Each nonce of a sender has its place 10 ms behind the nonce before, so that another sender's goes ahead of a long row
-    -- of them. No place is more than a minute away, so that none waits for ever.
-    cross join lateral (
-      select greatest(now(), least(
-        now() + interval '1 minute',
-        coalesce(p.place, now())
-          + interval '10 milliseconds' * least(6000, n.nonce - coalesce(p.sender_nonce, n.lowest))::integer)) as place
-    ) t
     -- One order for all requests, so that two requests with the same InnerTxs cannot deadlock.
     order by n.sender, n.nonce, n.ordinal
     on conflict do nothing returning id, waiver

@@ -7,7 +7,7 @@
 create function accept_capped(the_key text, key_transactions bigint, key_gas bigint, sender_transactions bigint,
                               sender_gas bigint, gases bigint[], the_chain integer, the_origin uuid, ids uuid[],
                               inner_hashes bytea[], inner_raws bytea[], senders bytea[], nonces numeric[],
-                              targets bytea[], selectors bytea[], waivers bytea[], is_repeated boolean)
+                              targets bytea[], selectors bytea[], waivers bytea[], places float8[], is_repeated boolean)
 returns table (id uuid, waiver bytea, cap text, used bigint, day_ends timestamptz) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -26,7 +26,7 @@ declare
   is_summed boolean := false;
 begin
   perform from accept(the_chain, the_origin, ids, array_fill(the_key, array[cardinality(ids)]), inner_hashes,
-                      inner_raws, senders, nonces, targets, selectors, waivers, is_repeated);
+                      inner_raws, senders, nonces, targets, selectors, waivers, places, is_repeated);
   -- Locks the key's row only now, so that a session that holds it waits for no other submission.
   today := (clock_timestamp() at time zone 'UTC')::date;
   day_ends := (today + 1)::timestamp at time zone 'UTC';

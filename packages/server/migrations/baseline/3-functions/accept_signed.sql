@@ -24,10 +24,10 @@ begin
     return 'declined';
   end if;
 
-  insert into unfinished (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector, waiver, place,
-                          look_at, signings, signed_at, waiver_nonce, wrapper_hash, wrapper_raw, since_block, state)
+  insert into unfinished (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector, waiver, look_at,
+                          signings, signed_at, waiver_nonce, wrapper_hash, wrapper_raw, since_block, state)
   select the_chain, the_origin, n.id, n.key_id, n.inner_hash, n.inner_raw, n.sender, n.nonce, n.target, n.selector, the_waiver,
-         now(), now(), 1, now(), n.waiver_nonce, n.wrapper_hash, n.wrapper_raw, head, 'signed'
+         now(), 1, now(), n.waiver_nonce, n.wrapper_hash, n.wrapper_raw, head, 'signed'
   from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waiver_nonces, wrapper_hashes,
               wrapper_raws)
     as n (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver_nonce, wrapper_hash, wrapper_raw)

@@ -180,7 +180,7 @@ describe("a refresh that began before another and is answered after it", () => {
       new Promise((resolve) => {
         answers.push((owner) => resolve({ rows: [{ waiver: FIRST, state: "open", owner }] }));
       });
-    const slowStore = { pool: { query } } as unknown as Store;
+    const slowStore = { ...store, pool: { query } } as unknown as Store;
     // Opening the directory begins the first of the two refreshes.
     const directory = opened({ from: slowStore });
     const second = directory.refresh();

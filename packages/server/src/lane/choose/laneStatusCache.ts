@@ -1,5 +1,4 @@
 import { findLaneStatuses, type LaneReading, type LaneStatus } from "../../store/lanes/laneStatus.js";
-import { LaneFloors } from "../../store/lanes/queue/laneFloors.js";
 import type { Store } from "../../store/store.js";
 
 /** The lanes of all replicas as the store had them at the last refresh. */
@@ -7,8 +6,6 @@ export interface LaneStatusCache {
   readonly lanes: readonly LaneReading[];
   /** The time of the last refresh that succeeded, by the monotonic clock in ms. */
   readonly refreshedAt: number;
-  /** The floors of the lanes, by the same readings. */
-  readonly laneFloors: Pick<LaneFloors, "of" | "lowerTo">;
   /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
   refresh(): Promise<boolean>;
   /** Calls the listener with the lanes after each refresh. */
@@ -16,7 +13,7 @@ export interface LaneStatusCache {
 }
 
 export function createLaneStatusCache(store: Store, chainRef: number): LaneStatusCache {
-  const laneFloors = new LaneFloors();
+  const { laneFloors } = store;
   const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
   let lanes: readonly LaneReading[] = [];
   let begun = 0;
@@ -29,12 +26,11 @@ export function createLaneStatusCache(store: Store, chainRef: number): LaneStatu
     get refreshedAt() {
       return refreshedAt;
     },
-    laneFloors,
     async refresh() {
       const turn = ++begun;
       const startedAt = performance.now();
       const isFull = laneFloors.isFullDue(startedAt);
-      const fresh = await findLaneStatuses(store, chainRef, isFull ? [] : lanes);
+      const fresh = await findLaneStatuses(store, chainRef, isFull ? [] : laneFloors.all);
       refreshedAt = performance.now();
       if (turn < newest) return false;
       newest = turn;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
-import type { QueuedSender } from "../../store/lanes/queue/laneSnapshot.js";
 import { createLaneParties } from "./laneParties.js";
 
 /** The parties of a lane on a clock that only the test moves. */
@@ -8,10 +7,9 @@ function partiesAt() {
   const clock = { ms: 5_000 };
   const parties = createLaneParties(() => clock.ms);
   return {
-    parties,
     pass: (ms: number) => (clock.ms += ms),
     note: (keyIds: readonly string[], users: readonly number[]) =>
-      parties.note({ keyIds, senders: users.map((user) => ({ sender: bytes(20, user) }) as QueuedSender) }),
+      parties.note(keyIds.flatMap((keyId) => users.map((user) => ({ keyId, sender: bytes(20, user) })))),
     shares: (limit: number) => [parties.shareOfKey(limit), parties.shareOfSender(limit)],
   };
 }
@@ -42,15 +40,5 @@ describe("the parties of a lane", () => {
     expect(shares(198)).toEqual([16, 16]);
     pass(1);
     expect(shares(198)).toEqual([198, 198]);
-  });
-
-  it("have somebody who uses little for a second after a step that placed all of theirs", () => {
-    const { parties, pass } = partiesAt();
-    expect(parties.hasLight).toBe(false);
-    parties.noteLight();
-    pass(999);
-    expect(parties.hasLight).toBe(true);
-    pass(1);
-    expect(parties.hasLight).toBe(false);
   });
 });

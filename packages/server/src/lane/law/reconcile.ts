@@ -7,7 +7,6 @@ import type { Logger } from "../../model/telemetry/log.js";
 import { includedUpdate, type Results } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import type { LaneFloors } from "../../store/lanes/queue/laneFloors.js";
 import type { Store } from "../../store/store.js";
 import { type FailedSubmission, saveFailed } from "../../store/transitions/saveFailed.js";
 import {
@@ -39,7 +38,6 @@ export interface ReconcileContext {
   readonly revertCauses?: Pick<RevertCauses, "find">;
   /** Without it, the store knows of all broadcasts. */
   readonly broadcastBuffer?: Pick<BroadcastBuffer, "storeBeyond">;
-  readonly laneFloors?: Pick<LaneFloors, "lowerTo">;
   /** Without it, nobody counts what blocks leave out. */
   readonly strikes?: Pick<Strikes, "prove">;
   /** Called after reconciling has stopped the lane. */
@@ -193,7 +191,7 @@ async function includeExecuted(
   // The nonce of a wrapper that was needless is free.
   if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();
   for (const { blockNumber } of included)
-    context.laneFloors?.lowerTo(held.waiver, blockNumber, performance.now());
+    context.store.laneFloors.lowerTo(held.waiver, blockNumber, performance.now());
   publishIncluded(saved, included, context);
 }
 

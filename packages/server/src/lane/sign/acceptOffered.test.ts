@@ -69,7 +69,6 @@ describe("offers to a lane that knows its queue as empty", () => {
     expect(await takeOffers(context)).toEqual([0n]);
     const queued = newSubmissionOf(2);
     await accept(store, { chain: lane.chain, origin: lane.owner }, [queued]);
-    context.acceptedWork.add(lane.waiver, queued);
     const { signed } = await assign(lane, { limit: 10, due: 0 }, context);
     expect(signed.map(({ waiverNonce }) => waiverNonce)).toEqual([1n]);
     void context.laneOffers.offer([newSubmissionOf(3)]);

@@ -24,8 +24,6 @@ export interface Assigned {
   readonly signed: readonly InFlightSubmission[];
   /** More may be ready, or room was made for it. If false, another step at once would find nothing. */
   readonly stepAgain: boolean;
-  /** Only senders or keys with at least their share are left, and somebody who uses less may come. */
-  readonly leavesRoom: boolean;
   /** There may be more submissions whose pause is over than the step read. */
   readonly moreDue: boolean;
   /** The snapshot had nothing queued and nothing in flight. */
@@ -35,7 +33,7 @@ export interface Assigned {
   readonly isFull: boolean;
 }
 
-const NOTHING = { signed: [], stepAgain: false, leavesRoom: false, moreDue: false } as const;
+const NOTHING = { signed: [], stepAgain: false, moreDue: false } as const;
 
 /**
  * Assigns at most `limit` queued submissions their waiver nonces and wrappers, in one write: gathers what the store
@@ -47,9 +45,11 @@ export async function assign(
   context: LaneContext,
 ): Promise<Assigned> {
   const memory = context.laneMemory.begin(held);
-  const { snapshot, evidence } = await gatherEvidence(held, options, memory, context);
+  const { snapshot, evidence } = await gatherEvidence(held, options, context);
   const assigned = await assignBy(snapshot, evidence, held, options, context);
-  memory.end(snapshot, assigned.signed);
+  const shown = snapshot.senders.reduce((sum, { queued }) => sum + queued.length, 0);
+  const isEmpty = snapshot.isWhole && assigned.signed.length === shown;
+  memory.endReading({ ...snapshot, isEmpty }, assigned.signed);
   setReady(held, memory, context);
   return assigned;
 }
@@ -69,8 +69,7 @@ export function nextWaiverNonce(
 
 /** Says whether the lane's next step can do without its queue. */
 export function setReady(held: HeldLane, { isKnown }: StepMemory, context: LaneContext): void {
-  const { acceptedWork, laneMemory, laneOffers, laneSigner } = context;
-  acceptedWork.setReady(held.waiver, isKnown);
+  const { laneMemory, laneOffers, laneSigner } = context;
   // A custody that takes its time would delay the accept.
   const mayAccept = isKnown && laneSigner.window === Number.POSITIVE_INFINITY;
   laneOffers.setReady(held.waiver, mayAccept, laneMemory.hasInFlight);
@@ -94,12 +93,11 @@ async function assignBy(
   const hidden = waiting.hidden + (await postponeSilent(held, evidence.silent, context));
   const signable = plans.map((plan) => beforeRefused(plan, context));
   const mostStruck = context.struckTurn.isFree(waiverNonce) ? evidence.room.mostStruck : 0;
-  const { chosen, hasMore, hasHeavy, hasLight } = chooseReady(
+  const { chosen, hasMore } = chooseReady(
     signable,
     { ...snapshot, senders },
     { ...evidence.room, mostStruck },
   );
-  if (hasLight) evidence.parties.noteLight();
   const above = placeAbove(snapshot, waiverNonce, chosen);
   const placed = above
     ? keepBegun(above, context.laneSigner.begun)
@@ -117,8 +115,7 @@ async function assignBy(
   const hasProgress = leftQueue.length + hidden > 0;
   return {
     signed,
-    stepAgain: waits || (hasProgress && (snapshot.hasMoreReady || hasMore)),
-    leavesRoom: hasHeavy && evidence.parties.hasLight,
+    stepAgain: waits || (hasProgress && (snapshot.ready >= options.limit || hasMore)),
     moreDue: hasProgress && options.due > 0 && snapshot.due >= options.due,
     ...work,
     hasInFlight: work.hasInFlight || signed.length > 0,

@@ -12,20 +12,19 @@ interface Row {
   readonly signings?: number | readonly number[];
   /** The id of each; without it, all have the index of the row. */
   readonly ids?: readonly string[];
-  /** The place of each in the turns; without it, they follow each other. */
+  /** The position of each; without it, they follow each other. */
   readonly positions?: readonly number[];
 }
 
 const ofEach = <T>(values: T | readonly T[], i: number) =>
   Array.isArray(values) ? (values[i] as T) : (values as T);
 
-const UNSHARED = Number.POSITIVE_INFINITY;
 const retriesOf = (mostNow: number, ids: readonly string[]) => ({
   mostNow,
   isRetry: (id: string) => ids.includes(id),
 });
 const ROOM: Room = {
-  ...{ all: 1_000, ofSender: 1_000, ofKey: UNSHARED, maxInFlight: 1_000 },
+  ...{ all: 1_000, ofSender: 1_000, ofKey: 1_000, maxInFlight: 1_000 },
   retries: retriesOf(0, []),
   isStruck: ({ strikes }) => strikes > 0,
   mostStruck: 1,
@@ -104,7 +103,7 @@ describe("the choice of a step", () => {
     expect(chosen.map(({ id }) => id)).toEqual(["1", "1", "0"]);
   });
 
-  it("has the submissions of several senders in their turns", () => {
+  it("has the submissions of several senders in their order", () => {
     const rows = [
       { ready: 2, ids: ["a0", "a1"], positions: [1, 4] },
       { ready: 2, ids: ["b0", "b1"], positions: [2, 3] },
@@ -138,29 +137,10 @@ describe("the choice of a step", () => {
     expect(withRetries(3, 4)).toMatchObject({ counts: [1, 0, 1, 2], hasMore: true });
   });
 
-  it.each([
-    ["a long row beside a short one", [{ ready: 17 }, { ready: 1 }], [16, 1], true, true],
-    ["long rows alone", [{ ready: 17 }, { ready: 40 }], [16, 16], true, false],
-    ["short rows", [{ ready: 16 }, { ready: 2 }], [16, 2], false, true],
-  ])("tells %s", (_, rows, counts, hasHeavy, hasLight) => {
-    const hasMore = counts.some((count, i) => count < (rows[i]?.ready ?? 0));
-    expect(choose(rows, { ofSender: 16 })).toMatchObject({ counts, hasMore, hasHeavy, hasLight });
-  });
-
-  it("takes the senders of a key with its whole share for none that use little", () => {
-    const rows = Array.from({ length: 16 }, () => ({ key: "flood", ready: 1 }));
-    const shared = { ofKey: 16, ofSender: 16 };
-    expect(choose(rows, shared)).toMatchObject({ hasHeavy: true, hasLight: false });
-    expect(choose([...rows, { key: "single", ready: 1 }], shared)).toMatchObject({
-      hasHeavy: true,
-      hasLight: true,
-    });
-    expect(choose(rows)).toMatchObject({ hasHeavy: false, hasLight: true });
-  });
-
-  it("takes a sender without a ready submission for none, and a key without a place for one that uses little", () => {
-    expect(choose([{ ready: 0 }, { ready: 17 }], { ofSender: 16 })).toMatchObject({ hasLight: false });
-    const full = choose([{ key: "full", ready: 1 }], { ofKey: 1 }, { full: 975 });
-    expect(full).toMatchObject({ counts: [0], hasHeavy: false, hasLight: true });
+  it("has no more of each sender and of each key than its share, and tells that there is more", () => {
+    const rows = [{ ready: 17 }, { ready: 1 }, { key: "other", ready: 9 }];
+    expect(choose(rows, { ofSender: 16 })).toMatchObject({ counts: [16, 1, 9], hasMore: true });
+    expect(choose(rows, { ofKey: 8 })).toMatchObject({ counts: [8, 0, 8], hasMore: true });
+    expect(choose(rows, { ofSender: 17, ofKey: 18 })).toMatchObject({ counts: [17, 1, 9], hasMore: false });
   });
 });

@@ -9,7 +9,7 @@ export interface Room {
   readonly all: number;
   /** The number of these that one sender may have. */
   readonly ofSender: number;
-  /** The number of these that one API key may have; infinite while one key uses the lane. */
+  /** The number of these that one API key may have. */
   readonly ofKey: number;
   /** Tells the submissions that were set aside before. It bounds the number of those with such a sender. */
   readonly retries: Retries;
@@ -26,10 +26,6 @@ export interface ChosenReady {
   readonly chosen: readonly QueuedSubmission[];
   /** Some had to stay behind for the share of their sender or key, or for want of room; not for that of retries. */
   readonly hasMore: boolean;
-  /** A sender or key had at least as much as its share. */
-  readonly hasHeavy: boolean;
-  /** A sender had less than its share, and so had its key. */
-  readonly hasLight: boolean;
 }
 
 /**
@@ -45,9 +41,9 @@ export function placesIn(maxInFlight: number): { readonly ofSender: number; read
 }
 
 /**
- * Chooses ready submissions in the turns of the API keys, up to the share of each sender and each key. Senders with a
- * submission that was signed before come later, then senders with a retry: if a node refuses the retry again, no other
- * wrapper of the step has a nonce above it. What blocks have left out comes last of all.
+ * Chooses ready submissions in their order, up to the share of each sender and each key. Senders with a submission that was signed
+ * before come later, then senders with a retry: if a node refuses the retry again, no other wrapper of the step has a nonce above
+ * it. What blocks have left out comes last of all.
  */
 export function chooseReady(
   plans: readonly SenderPlan[],
@@ -55,35 +51,43 @@ export function chooseReady(
   room: Room,
 ): ChosenReady {
   const places = placesIn(room.maxInFlight);
-  const shares = plans.map(({ ready }, i) => {
-    const inFlight = senders[i]?.inFlightNonces.size ?? 0;
-    return ready.slice(0, Math.max(0, Math.min(room.ofSender, places.ofSender - inFlight)));
-  });
-  const takenOfKey = new Map<string, number>();
-  // A sender's nonces wait for an earlier nonce of the sender that found no place, under any key.
-  const withoutPlace = new Set<string>();
-  const takePlace = ({ keyId, sender }: QueuedSubmission) => {
-    const taken = takenOfKey.get(keyId) ?? 0;
-    const isFull = taken + (inFlightOfKeys.get(keyId) ?? 0) >= places.ofKey;
-    if (isFull) withoutPlace.add(bytesToHex(sender));
-    if (withoutPlace.size > 0 && withoutPlace.has(bytesToHex(sender))) return false;
-    takenOfKey.set(keyId, taken + 1);
-    return true;
+  const inFlightOf = new Map<string, number>(
+    senders.map((one) => [bytesToHex(one.sender), one.inFlightNonces.size]),
+  );
+  const ofKey = createShares((keyId) =>
+    Math.min(room.ofKey, places.ofKey - (inFlightOfKeys.get(keyId) ?? 0)),
+  );
+  const ofSender = createShares((sender) =>
+    Math.min(room.ofSender, places.ofSender - (inFlightOf.get(sender) ?? 0)),
+  );
+  const takePlace = ({ keyId, sender: bytes }: QueuedSubmission) => {
+    const sender = bytesToHex(bytes);
+    if (ofSender.hasRoom(sender) && ofKey.hasRoom(keyId)) {
+      ofKey.take(keyId);
+      ofSender.take(sender);
+      return true;
+    }
+    // The sender's later nonces wait for this one, under any key.
+    ofSender.close(sender);
+    return false;
   };
-  const { others, retries, struck } = inOrder(plans, shares, room);
+  const { others, retries, struck } = inOrder(plans, room);
   const mostRetries = room.retries.mostNow;
   const heldBack = Math.max(0, retries.length - mostRetries) + Math.max(0, struck.length - room.mostStruck);
-  const inTurns = [...others, ...retries.slice(0, mostRetries), ...struck.slice(0, room.mostStruck)];
-  const chosen = inTurns.filter(takePlace).slice(0, room.all);
-  const isHeavyKey = (keyId: string) => (takenOfKey.get(keyId) ?? 0) >= room.ofKey;
-  const isHeavy = (plan: SenderPlan) => plan.ready.length > room.ofSender;
-  const isLight = (plan: SenderPlan) =>
-    plan.ready[0] !== undefined && !isHeavy(plan) && !isHeavyKey(plan.ready[0].keyId);
+  const next = [...others, ...retries.slice(0, mostRetries), ...struck.slice(0, room.mostStruck)];
+  const chosen = next.filter(takePlace).slice(0, room.all);
+  const ready = plans.reduce((sum, plan) => sum + plan.ready.length, 0);
+  return { chosen, hasMore: chosen.length + heldBack < ready };
+}
+
+/** Counts what parties take of their shares. */
+function createShares(shareOf: (party: string) => number) {
+  const left = new Map<string, number>();
+  const leftOf = (party: string) => left.get(party) ?? shareOf(party);
   return {
-    chosen,
-    hasMore: chosen.length + heldBack < plans.reduce((sum, { ready }) => sum + ready.length, 0),
-    hasHeavy: plans.some(isHeavy) || [...takenOfKey.keys()].some(isHeavyKey),
-    hasLight: plans.some(isLight),
+    hasRoom: (party: string) => leftOf(party) > 0,
+    take: (party: string) => left.set(party, leftOf(party) - 1),
+    close: (party: string) => left.set(party, 0),
   };
 }
 
@@ -93,25 +97,16 @@ interface InOrder {
   readonly struck: readonly QueuedSubmission[];
 }
 
-/** @param shares the submissions that each plan may have. */
-function inOrder(
-  plans: readonly SenderPlan[],
-  shares: readonly (readonly QueuedSubmission[])[],
-  { retries: { isRetry }, isStruck }: Room,
-): InOrder {
-  const groups = plans.map(({ ready }) => {
+function inOrder(plans: readonly SenderPlan[], { retries: { isRetry }, isStruck }: Room): InOrder {
+  const groupOf = ({ ready }: SenderPlan) => {
     if (ready.some(isStruck)) return "struck";
     if (ready.some(({ id }) => isRetry(id))) return "retry";
     return ready.some(({ signings }) => signings > 0) ? "signed before" : "new";
-  });
-  const inTurn = (group: (typeof groups)[number]) =>
-    shares
-      .filter((_, i) => groups[i] === group)
-      .flat()
-      .sort((a, b) => a.position - b.position);
-  return {
-    others: [...inTurn("new"), ...inTurn("signed before")],
-    retries: inTurn("retry"),
-    struck: inTurn("struck"),
   };
+  const of = (group: ReturnType<typeof groupOf>) =>
+    plans
+      .filter((plan) => groupOf(plan) === group)
+      .flatMap(({ ready }) => ready)
+      .sort((a, b) => a.position - b.position);
+  return { others: [...of("new"), ...of("signed before")], retries: of("retry"), struck: of("struck") };
 }

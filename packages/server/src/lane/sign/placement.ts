@@ -1,17 +1,23 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { AssignedNonce } from "../../store/lanes/nonces/waiverNonces.js";
-import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
+import type { LaneNonces, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 
 // Waiver nonces for submissions that are ready. A nonce that no wrapper takes holds up every nonce above it, so gaps
 // are filled before anything goes above them.
 
+/** A submission, as far as a wrapper and its entry in flight need it. */
+export type Placeable = Pick<
+  QueuedSubmission,
+  "id" | "keyId" | "innerRaw" | "innerHash" | "sender" | "senderNonce" | "signings"
+>;
+
 /** A submission and the waiver nonce that it gets. */
-export interface Placed {
-  readonly submission: QueuedSubmission;
+export interface Placed<T extends Placeable = QueuedSubmission> {
+  readonly submission: T;
   readonly waiverNonce: bigint;
 }
 
-function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): Placed[] {
+function place<T extends Placeable>(ready: readonly T[], nonces: readonly bigint[]): Placed<T>[] {
   return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
 }
 
@@ -21,7 +27,7 @@ function place(ready: readonly QueuedSubmission[], nonces: readonly bigint[]): P
  * @param placed in the order of the waiver nonces.
  * @throws if a later nonce of a sender comes before an earlier one.
  */
-export function assertSendersInOrder(placed: readonly Placed[]): void {
+export function assertSendersInOrder(placed: readonly Placed<Placeable>[]): void {
   const last = new Map<string, bigint>();
   for (const { submission, waiverNonce } of placed) {
     const sender = bytesToHex(submission.sender);
@@ -40,11 +46,11 @@ export function assertSendersInOrder(placed: readonly Placed[]): void {
  * @param chainNonce the chain's next nonce of the waiver.
  * @returns undefined if there is a gap.
  */
-export function placeAbove(
-  { assigned, nextAfterIncluded }: LaneSnapshot,
+export function placeAbove<T extends Placeable>(
+  { assigned, nextAfterIncluded }: LaneNonces,
   chainNonce: bigint,
-  ready: readonly QueuedSubmission[],
-): Placed[] | undefined {
+  ready: readonly T[],
+): Placed<T>[] | undefined {
   const first = chainNonce > nextAfterIncluded ? chainNonce : nextAfterIncluded;
   const { lowest, highest } = assigned;
   const isDense = first >= lowest && highest - lowest + 1n === BigInt(assigned.count);

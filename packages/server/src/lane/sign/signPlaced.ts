@@ -1,30 +1,29 @@
 import { noteSigned } from "../../chain/evidence.js";
 import type { LaneSigner } from "../../signing/laneSigner.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
-import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import type { SignedSubmission } from "../../store/transitions/saveSigned.js";
-import type { Placed } from "./placement.js";
+import type { Placeable, Placed } from "./placement.js";
 
 /** A submission with its waiver nonce and its signed wrapper. */
-export type SignedPlaced = SignedSubmission & { readonly submission: QueuedSubmission };
+export type SignedPlaced<T extends Placeable = Placeable> = SignedSubmission & { readonly submission: T };
 
 /**
  * Signs the wrappers of placed submissions.
  * @param head the height of the chain, if it is known.
  * @returns the first ones, where the custody has not signed all yet.
  */
-export async function signPlaced(
-  placed: readonly Placed[],
+export async function signPlaced<T extends Placeable>(
+  placed: readonly Placed<T>[],
   laneSigner: Pick<LaneSigner, "sign">,
   head?: bigint,
-): Promise<readonly SignedPlaced[]> {
+): Promise<readonly SignedPlaced<T>[]> {
   const requests = placed.map(({ submission: { id, innerRaw }, waiverNonce }) => ({
     id,
     innerRaw,
     waiverNonce,
   }));
   const wrappers = await laneSigner.sign(requests);
-  return wrappers.map(({ wrapperRaw, wrapperHash }, i): SignedPlaced => {
+  return wrappers.map(({ wrapperRaw, wrapperHash }, i): SignedPlaced<T> => {
     const one = placed[i];
     if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
     const { submission, waiverNonce } = one;

@@ -53,7 +53,7 @@ export function createWatcher(
   const headWatch = createHeadWatch(context);
   const nonceFloor = createNonceFloor(context);
   const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<boolean> => {
-    const blockFloor = context.laneFloors?.of(held.waiver)?.blockFloor;
+    const blockFloor = context.store.laneFloors.of(held.waiver)?.blockFloor;
     const unfinalized =
       options.reorgDepth > 0 ? await findUnfinalized(store, held, CANDIDATES_PER_BATCH, blockFloor) : [];
     const [first] = await findInFlight(store, held, { limit: 1 });

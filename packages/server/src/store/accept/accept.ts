@@ -2,6 +2,7 @@ import { prepared } from "../database/statements.js";
 import type { Queryable } from "../store.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";
 import { type Acceptance, columnsOf, type NewSubmission } from "./newSubmission.js";
+import type { Places } from "./places.js";
 import { grantReadAccess } from "./readAccess.js";
 
 /** The chain of new submissions, and the replica that accepts them. */
@@ -10,6 +11,8 @@ export interface AcceptPlace {
   readonly chain: number;
   /** The UUID of the replica, whose clients wait for the results. */
   readonly origin: string;
+  /** Gives them their places in the queue. Without it, each has the end of the queue. */
+  readonly places?: Places;
 }
 
 /**
@@ -23,15 +26,16 @@ export interface AcceptPlace {
  */
 export async function accept(
   { pool }: { readonly pool: Queryable },
-  { chain, origin }: AcceptPlace,
+  { chain, origin, places }: AcceptPlace,
   newSubmissions: readonly NewSubmission[],
   isRepeated = true,
 ): Promise<Acceptance[]> {
   const { rows } = await pool.query<{ id: string; waiver: Buffer }>(
-    prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)", [
+    prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)", [
       chain,
       origin,
       ...Object.values(columnsOf(newSubmissions)),
+      places?.give(newSubmissions) ?? [],
       isRepeated,
     ]),
   );

@@ -23,31 +23,22 @@ export function acceptOfKey(
     : accept(db, place, newSubmissions, isRepeated);
 }
 
-export interface AcceptHooks {
-  readonly onWrite?: (newSubmissions: readonly NewSubmission[]) => void;
-  readonly offer?: (newSubmissions: readonly NewSubmission[]) => Promise<Acceptance[] | undefined>;
-}
+/** Accepts new submissions in another way, or answers undefined: then nothing of them was stored. */
+type Offer = (newSubmissions: readonly NewSubmission[]) => Promise<Acceptance[] | undefined>;
 
 /**
  * Makes the accept write of the service (D19). Concurrent requests share writes. Requests of a key with daily caps
  * share only with each other: they wait for the key's row on every replica, and must not make other keys wait.
- * @param hooks `onWrite` is called with the new submissions of each write when it begins. `offer` may accept new submissions
- *   without caps in another way; if it answers undefined, nothing of them was stored.
+ * @param offer is asked first for new submissions without caps.
  * @returns a function that takes new submissions of one API key.
  */
 export function createAcceptAll(
   store: Store,
   place: AcceptPlace,
-  { onWrite = () => {}, offer = async () => undefined }: AcceptHooks = {},
+  offer: Offer = async () => undefined,
 ): Accept {
-  const announced =
-    (write: AcceptWrite): AcceptWrite =>
-    (newSubmissions, isRepeated) => {
-      onWrite(newSubmissions);
-      return write(newSubmissions, isRepeated);
-    };
-  const shared = groupAccepts(announced((all, isRepeated) => accept(store, place, all, isRepeated)));
-  const writeOfKey = announced((all, isRepeated) => acceptOfKey(store, place, all, isRepeated));
+  const shared = groupAccepts((all, isRepeated) => accept(store, place, all, isRepeated));
+  const writeOfKey: AcceptWrite = (all, isRepeated) => acceptOfKey(store, place, all, isRepeated);
   const byKey = new Map<string, Accept>();
   const ofKey = (keyId: string): Accept => {
     const acceptGroup = byKey.get(keyId) ?? groupAccepts(writeOfKey, ONE_WRITE);

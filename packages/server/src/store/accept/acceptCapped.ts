@@ -53,7 +53,7 @@ export async function acceptCapped(
  */
 async function acceptOnce(
   { pool }: { readonly pool: Queryable },
-  { chain, origin }: AcceptPlace,
+  { chain, origin, places }: AcceptPlace,
   newSubmissions: readonly CappedSubmission[],
   isRepeated: boolean,
 ): Promise<Map<string, Acceptance | undefined>> {
@@ -65,7 +65,7 @@ async function acceptOnce(
   const { rows } = await pool.query<Row>(
     prepared(
       `select id, waiver, cap, used, day_ends
-       from accept_capped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+       from accept_capped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
       [
         keyId,
         caps.transactions,
@@ -76,6 +76,7 @@ async function acceptOnce(
         chain,
         origin,
         ...Object.values(columns),
+        places?.give(newSubmissions) ?? [],
         isRepeated,
       ],
     ),

@@ -42,7 +42,7 @@ const write = (all: readonly SignedNewSubmission[], held = lane) =>
   acceptSigned(store, held, lane.owner, all);
 
 async function rows() {
-  const sql = `select id, state, waiver_nonce, signings, waiver, wrapper_raw, origin, place is not null as has_place
+  const sql = `select id, state, waiver_nonce, signings, waiver, wrapper_raw, origin
     from unfinished order by waiver_nonce, id`;
   return (await store.pool.query(sql)).rows;
 }
@@ -58,14 +58,12 @@ describe("accepting submissions with their wrappers", () => {
         id: first.id,
         waiver_nonce: "5",
         wrapper_raw: Buffer.from(bytes(200, 1)),
-        has_place: true,
       },
       {
         ...common,
         id: second.id,
         waiver_nonce: "6",
         wrapper_raw: Buffer.from(bytes(200, 2)),
-        has_place: true,
       },
     ]);
     await TRANSITION_TO.queued(store, lane, first.id);

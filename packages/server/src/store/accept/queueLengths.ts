@@ -1,5 +1,4 @@
 import { byteaArray, prepared } from "../database/statements.js";
-import type { LaneFloor } from "../lanes/queue/laneFloors.js";
 import type { Store } from "../store.js";
 
 /**
@@ -7,9 +6,9 @@ import type { Store } from "../store.js";
  * @param floors the floors of the lanes' queues. What lies below one of them is not counted.
  */
 export async function queueLengths(
-  { pool }: Store,
+  { pool, laneFloors }: Store,
   chain: number,
-  floors: readonly LaneFloor[] = [],
+  floors = laneFloors.all,
 ): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ key_id: string; count: string }>(
     prepared(

@@ -2,7 +2,7 @@ import type { LaneWait, LaneWaitCause } from "../../model/submission/waitCauses.
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 import { FOREIGN_USE_MEMORY } from "./countForeignUse.js";
-import { type LaneFloor, SLACK_MS } from "./queue/laneFloors.js";
+import type { LaneFloor } from "./queue/laneFloors.js";
 
 /**
  * `open`: the lane accepts work. `draining`: it finishes the submissions of its senders, and gets no new senders.
@@ -66,18 +66,19 @@ interface LaneRow {
   has_withdrawn: boolean;
   has_open_wrapper: boolean;
   queue_floor: Date;
+  queue_head: Date;
   block_floor: string | null;
   server_start: string;
 }
 
 const LANE_STATUSES = `with floor as materialized (
   select l.waiver, coalesce(f.time, '-infinity') as time, coalesce(f.block, 0) as block
-  from lanes l left join unnest($3::bytea[], $4::timestamptz[], $6::bigint[]) as f (waiver, time, block)
+  from lanes l left join unnest($3::bytea[], $4::timestamptz[], $5::bigint[]) as f (waiver, time, block)
     on f.waiver = l.waiver
   where l.chain = $1
 ), queued as (
   select f.waiver, found.* from floor f cross join lateral (
-    select count(*), min(accepted_at) as oldest, min(look_at) as first_look_at,
+    select count(*), min(accepted_at) as oldest, min(look_at) as first_look_at, min(look_at) filter (where not is_waiting) as first_place,
            count(*) filter (where signings > 0 and is_waiting and look_at > now()) as set_aside
     from unfinished u
     where u.chain = $1 and u.waiver = f.waiver and u.waiver_nonce is null and u.state = 'queued'
@@ -112,7 +113,7 @@ select l.waiver, l.state, l.reason,
        coalesce((select true from withdrawn w
                  where w.chain = l.chain and w.waiver = l.waiver and w.open_for is not null
                    and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper,
-       least(queued.first_look_at, now() - $5 * interval '1 millisecond') as queue_floor,
+       least(queued.first_look_at, now()) as queue_floor, least(queued.first_place, now()) as queue_head,
        pg_postmaster_start_time()::text as server_start
 from lanes l join floor on floor.waiver = l.waiver join queued on queued.waiver = l.waiver
   join unfinalized on unfinalized.waiver = l.waiver join in_flight on in_flight.waiver = l.waiver
@@ -133,7 +134,6 @@ export async function findLaneStatuses(
       FOREIGN_USE_MEMORY,
       byteaArray(floors.map(({ waiver }) => waiver)),
       floors.map(({ queueFloor }) => queueFloor),
-      SLACK_MS,
       floors.map(({ blockFloor }) => blockFloor.toString()),
     ]),
   );
@@ -154,6 +154,7 @@ export async function findLaneStatuses(
     hasWithdrawn: row.has_withdrawn,
     hasOpenWrapper: row.has_open_wrapper,
     queueFloor: row.queue_floor,
+    queueHead: row.queue_head,
     blockFloor: BigInt(row.block_floor ?? 0),
     serverStart: row.server_start,
   }));

@@ -40,8 +40,8 @@ export function parkQueued(
 }
 
 /**
- * Gives the lowest queued nonce of each of these senders its turn again, if it waits. A snapshot reads the others with
- * it. A submission that was signed before keeps its pause.
+ * Gives the lowest queued nonce of each of these senders the first place of the queue, if it waits. A snapshot reads the others
+ * with it. A submission that was signed before keeps its pause.
  * @throws {@link LeaseLostError}
  */
 export function unparkNext(
@@ -53,7 +53,7 @@ export function unparkNext(
     store,
     lane,
     senders.map(hexOf),
-    ` update unfinished set is_waiting = false, look_at = now()
+    ` update unfinished set is_waiting = false, look_at = coalesce($6, now())
      where id in (
        select next.id from unnest($5::text[]) as s (sender) cross join lateral (
          select u.id, u.is_waiting, u.signings from unfinished u
@@ -61,5 +61,6 @@ export function unparkNext(
          order by u.sender_nonce limit 1
        ) next where next.is_waiting and next.signings = 0
      ) and state = 'queued' and ${LEASE_IS_HELD} returning id, origin`,
+    [store.laneFloors.headOf(lane.waiver)],
   );
 }

@@ -1,6 +1,7 @@
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
+import { placeAfterMove } from "./placeAfterMove.js";
 
 /**
  * Moves queued submissions of this lane to the lane of another waiver.
@@ -17,8 +18,9 @@ export function rerouteQueued(
     store,
     lane,
     ids,
-    ` update unfinished set waiver = $6, is_waiting = false, look_at = now()
-     where id = any($5::uuid[]) and state = 'queued' and waiver = $2 and ${LEASE_IS_HELD} returning id, origin`,
-    [toBuffer(waiver)],
+    ` update unfinished u set waiver = $6, is_waiting = false, look_at = ${placeAfterMove(7)}
+     from (select min(look_at) as first from unfinished where id = any($5::uuid[])) moved
+     where u.id = any($5::uuid[]) and u.state = 'queued' and u.waiver = $2 and ${LEASE_IS_HELD} returning u.id, u.origin`,
+    [toBuffer(waiver), store.laneFloors.headOf(waiver)],
   );
 }

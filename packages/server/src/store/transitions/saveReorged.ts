@@ -2,8 +2,8 @@ import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } fr
 import type { Store } from "../store.js";
 
 /**
- * included → broadcast: a reorg removed the block, and the wrapper can land again. included → queued, if another wrapper
- * than the stored one carried the InnerTx.
+ * included → broadcast: a reorg removed the block, and the wrapper can land again. included → queued, in the first place, if
+ * another wrapper than the stored one carried the InnerTx.
  * @throws {@link LeaseLostError}
  */
 export function saveReorged(
@@ -22,7 +22,8 @@ export function saveReorged(
          carrier_waiver = null, carrier_nonce = null, carrier_hash = null,
          broadcast_at = case when waiver_nonce is null then null else '-infinity'::timestamptz end,
          signed_at = case when waiver_nonce is null then null else signed_at end,
-         is_waiting = false, look_at = now(), included_at = null
+         is_waiting = false, look_at = coalesce($6, now()), included_at = null
      where id = any($5::uuid[]) and state = 'included' and ${LEASE_IS_HELD} returning id, origin`,
+    [store.laneFloors.headOf(lane.waiver)],
   );
 }

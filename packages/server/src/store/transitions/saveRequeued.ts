@@ -24,7 +24,7 @@ export interface RequeueOptions {
 }
 
 /**
- * signed or broadcast → queued. Their waiver nonces go to other wrappers.
+ * signed or broadcast → queued, in the first place where there is no pause. Their waiver nonces go to other wrappers.
  * @throws {@link LeaseLostError}
  */
 export function saveRequeued(
@@ -41,9 +41,9 @@ export function saveRequeued(
      update unfinished
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
          broadcast_at = null, is_waiting = $6 > 0, strikes = strikes + $9,
-         look_at = now() + interval '1 millisecond' * case when $9 = 0 then $6
-                     else least(${MAX_STRUCK_MS}, ${MIN_STRUCK_MS} * 2 ^ least(strikes, 10)) end
+         look_at = case when $6 = 0 then coalesce($10, now()) else now() + interval '1 millisecond' *
+           case when $9 = 0 then $6 else least(${MAX_STRUCK_MS}, ${MIN_STRUCK_MS} * 2 ^ least(strikes, 10)) end end
      where id in (${CONCERNED}) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD} returning id, origin`,
-    [afterMs, isOpen, byteaArray(wrapperHashes), isStruck ? 1 : 0],
+    [afterMs, isOpen, byteaArray(wrapperHashes), isStruck ? 1 : 0, store.laneFloors.headOf(lane.waiver)],
   );
 }
