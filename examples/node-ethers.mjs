@@ -3,7 +3,7 @@ import { GasWaiverSigner } from "@gas-waiver/client/ethers";
 import { Contract, HDNodeWallet, JsonRpcProvider, parseUnits } from "ethers";
 import { apiKey, rpcUrl, token, url } from "./settings.mjs";
 
-const provider = new JsonRpcProvider(rpcUrl, undefined, { pollingInterval: 200 });
+const provider = new JsonRpcProvider(rpcUrl);
 // A user of the local chain, with test tokens and no native coin.
 const phrase = "test test test test test test test test test test test junk";
 const wallet = HDNodeWallet.fromPhrase(phrase, undefined, "m/44'/60'/0'/0/7").connect(provider);
@@ -17,7 +17,7 @@ const sent = await Promise.all([
   contract.transfer("0x90F79bf6EB2c4f870365E785982E1f101E93b906", parseUnits("2", 18)),
 ]);
 for (const transaction of sent) {
-  const receipt = await transaction.wait();
+  const receipt = await signer.waitForTransaction(transaction.hash);
   console.log(receipt.hash, `status ${receipt.status}`, `block ${receipt.blockNumber}`);
 }
 provider.destroy();

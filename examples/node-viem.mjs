@@ -1,6 +1,6 @@
 // Two transfers at once, without gas, with viem:  node examples/node-viem.mjs
 import { gasWaiverActions } from "@gas-waiver/client/viem";
-import { createWalletClient, defineChain, http, parseAbi, parseUnits, publicActions } from "viem";
+import { createWalletClient, defineChain, http, parseAbi, parseUnits } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { apiKey, rpcUrl, token, url } from "./settings.mjs";
 
@@ -14,9 +14,9 @@ const chain = defineChain({
 const account = mnemonicToAccount("test test test test test test test test test test test junk", {
   addressIndex: 6,
 });
-const client = createWalletClient({ account, chain, transport: http(), pollingInterval: 200 })
-  .extend(publicActions)
-  .extend(gasWaiverActions({ url, apiKey }));
+const client = createWalletClient({ account, chain, transport: http() }).extend(
+  gasWaiverActions({ url, apiKey }),
+);
 
 const transfer = (to, amount) =>
   client.writeGaslessContract({
@@ -31,6 +31,6 @@ const hashes = await Promise.all([
   transfer("0x90F79bf6EB2c4f870365E785982E1f101E93b906", "2"),
 ]);
 for (const hash of hashes) {
-  const receipt = await client.waitForTransactionReceipt({ hash });
+  const receipt = await client.waitForGaslessReceipt({ hash });
   console.log(hash, receipt.status, `block ${receipt.blockNumber}`, `gas price ${receipt.effectiveGasPrice}`);
 }

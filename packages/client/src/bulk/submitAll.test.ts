@@ -143,6 +143,27 @@ describe("submitAll", () => {
     expect([service.received.get("0x1003"), service.received.get("0x1005")]).toEqual([2, 1]);
   });
 
+  it("tells that the journal is durable before it sends anything, at each start", async () => {
+    const journal = fileJournal(freshPath());
+    const all = transactions(3);
+    const told: [stored: boolean, requests: number][] = [];
+    const onJournaled = async ({ transactions: journaled }: { transactions: readonly string[] }) => {
+      const text = await journal.read();
+      told.push([journaled.every((one) => text?.includes(one)), service.requests.length]);
+    };
+    await submitAll(() => all, { journal, onJournaled });
+    await submitAll(() => [], { journal, onJournaled });
+    expect(told).toEqual([
+      [true, 0],
+      [true, 1],
+    ]);
+    await expect(submitAll(all, { onJournaled })).rejects.toThrow("journal");
+    const answered = new Error("the page is gone");
+    const failing = { journal: fileJournal(freshPath()), onJournaled: () => Promise.reject(answered) };
+    await expect(submitAll(all, failing)).rejects.toBe(answered);
+    expect(service.requests).toEqual([3]);
+  });
+
   it("asks for the key's limits as often as it sends a request", async () => {
     service.policyRefusals = 4;
     const options = { retry: { attempts: 5, minDelayMs: 1 } };

@@ -2,7 +2,7 @@ import type { KeyPolicy, ResultLine, Wait } from "@gas-waiver/protocol/wire";
 import { mayPassLater } from "../actions/acceptance.js";
 import { policy } from "../actions/policy.js";
 import { submit } from "../actions/submit.js";
-import { JournalError } from "../errors.js";
+import { InvalidArgumentError, JournalError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";
 import type { RetryOptions } from "../http/retry.js";
@@ -18,6 +18,11 @@ export type { Journal } from "./journal.js";
 export interface SubmitAllOptions {
   /** Makes the work resumable: `fileJournal("airdrop.journal")` of `@gas-waiver/client/node`, or a place of your own. */
   readonly journal?: Journal;
+  /**
+   * Is called once the journal has the bytes of all transactions durably, before anything is sent, and awaited. From then on a
+   * repeated call goes on whatever happens, so a backend may answer its page. It needs a `journal`.
+   */
+  readonly onJournaled?: (journaled: SubmitAllJournaled) => void | Promise<void>;
   /** Is called at the start, with each outcome, and with each refusal for the key's rate. */
   readonly onProgress?: (progress: SubmitAllProgress) => void;
   /** Ends the work. With a journal, the next call goes on. */
@@ -32,6 +37,12 @@ export interface SubmitAllOptions {
    * because the key's rate is used up goes out again until it passes, or `signal` is aborted.
    */
   readonly retry?: RetryOptions;
+}
+
+/** The transactions that the journal of {@link submitAll} has. */
+export interface SubmitAllJournaled {
+  /** The signed bytes as 0x hex, in the order of the outcomes. */
+  readonly transactions: readonly string[];
 }
 
 /** The state of {@link submitAll}, in transactions. */
@@ -89,10 +100,12 @@ export async function submitAll(
   transactions: SubmitAllTransactions,
   options: SubmitAllOptions = {},
 ): Promise<SubmitAllResult> {
-  const { signal, journal } = options;
-  const { retry = RETRY } = options;
+  const { signal, journal, onJournaled, retry = RETRY } = options;
+  if (onJournaled && journal === undefined)
+    throw new InvalidArgumentError("onJournaled is there and journal is not: nothing would become durable");
   const key = await policy(connection, { retry, ...(signal && { signal }) });
   const content = await openJournal(journal, transactions, key.chainId);
+  await onJournaled?.({ transactions: content.transactions });
   const run = new Run(connection, content, new OutcomeLog(journal, content.isTorn), key, options);
   return await run.complete();
 }
