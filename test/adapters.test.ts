@@ -76,6 +76,13 @@ describe("viem", () => {
     expect(await client.getTransaction({ hash })).toMatchObject({ nonce: 0 });
   });
 
+  it("writes the request of `simulateContract` as it is", async () => {
+    const client = clientOf(0);
+    const { request } = await client.simulateContract(transfer(1n));
+    const hash = await client.writeGaslessContract(request);
+    expect(await client.waitForGaslessReceipt({ hash })).toMatchObject({ status: "success" });
+  });
+
   it("throws viem's error for a call that would revert", async () => {
     const client = clientOf(2);
     const error = await client.writeGaslessContract(transfer(10n ** 60n)).catch((thrown: unknown) => thrown);

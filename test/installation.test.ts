@@ -181,6 +181,21 @@ describe("a release", () => {
     }
   });
 
+  it.each(readdirSync(join(root, "packages")))(
+    "of %s leads a compiler that does not read exports to the same types",
+    (name) => {
+      const manifest = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
+      const { ".": main, ...others } = manifest.exports as Record<
+        string,
+        { types?: string; default?: string }
+      >;
+      const entries = Object.entries(others).filter(([, { types }]) => types !== undefined);
+      const types = Object.fromEntries(entries.map(([path, one]) => [path.slice(2), [one.types]]));
+      expect([manifest.main, manifest.types]).toEqual([main?.default, main?.types]);
+      expect(manifest.typesVersions?.["*"] ?? {}).toEqual(types);
+    },
+  );
+
   it("gets another version in all places by one command", async () => {
     const folder = freshFolder();
     const manifests = ["", ...readdirSync(join(root, "packages")).map((name) => `packages/${name}`)];

@@ -8,7 +8,7 @@ let snapshot: string;
 
 beforeAll(async () => {
   dev = await startDev();
-});
+}, 60_000);
 afterAll(() => dev.stop());
 
 // Each test begins with the same chain, and the service goes back with it.

@@ -22,9 +22,10 @@ import { assertReadable, callOf, PAYMENT } from "./ethersSigner/gaslessCall.js";
 import { responseOf } from "./ethersSigner/transactionResponse.js";
 import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
 import type { GaslessCall, GaslessSender, SentTransaction } from "./gasless/gaslessCall.js";
-import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
+import { type RevertReason, revertReasonOf } from "./revertReason.js";
 
-export type { ErrorWithReason, RevertReason } from "./revertReason.js";
+export type { GaslessOptions } from "./gasless/gasless.js";
+export type { RevertReason } from "./revertReason.js";
 
 /** The address of the service, and how to send through it. */
 export type GasWaiverSignerOptions = GaslessOptions;
@@ -233,23 +234,22 @@ export class GasWaiverSigner extends AbstractSigner {
 }
 
 /**
- * Tells why a transaction reverted, from the error of the SDK, of a result line or of a record. The service has taken the
- * cause once; the ABI decodes a contract's own error.
+ * Tells why a transaction or its estimate reverted, from any error: of the SDK, a result line, a record, the library or a node.
+ * The ABI decodes a contract's own error.
  * @returns undefined if the error is not of a transaction that reverted.
  * @example
  * ```ts
- * import { SubmissionFailedError } from "@gas-waiver/client";
  * import { revertOf } from "@gas-waiver/client/ethers";
  *
  * const abi = ["error InsufficientBalance(uint256 balance)"];
  * try {
  *   await client.wait(id);
  * } catch (error) {
- *   if (error instanceof SubmissionFailedError) console.log(revertOf(error, abi)?.message);
+ *   console.log(revertOf(error, abi)?.message);
  * }
  * ```
  */
-export function revertOf(error: ErrorWithReason, abi: Interface | InterfaceAbi): RevertReason | undefined {
+export function revertOf(error: unknown, abi: Interface | InterfaceAbi): RevertReason | undefined {
   return revertReasonOf(error, (data) => {
     try {
       const parsed = Interface.from(abi).parseError(data);

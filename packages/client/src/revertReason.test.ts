@@ -1,4 +1,5 @@
-import { parseAbi } from "viem";
+import { makeError } from "ethers";
+import { BaseError, parseAbi } from "viem";
 import { describe, expect, it } from "vitest";
 import { SubmissionFailedError } from "./errors.js";
 import { revertOf as revertOfEthers } from "./ethers.js";
@@ -48,5 +49,26 @@ describe.each(Object.entries(libraries))("the reason of a revert, with %s", (_, 
 
   it("is undefined for another error", () => {
     expect(revertOf({ reason: "NONCE_GAP", details: { revertData: DATA } })).toBeUndefined();
+  });
+
+  it.each<[string, unknown]>([
+    ["a node", { code: 3, message: "execution reverted", data: DATA }],
+    ["viem", new BaseError("estimate", { cause: Object.assign(new Error("rpc"), { code: 3, data: DATA }) })],
+    [
+      "viem's transport",
+      new BaseError("not sent", { cause: reverted({ cause: "custom", revertData: DATA }) }),
+    ],
+    ["ethers", makeError("reverted", "CALL_EXCEPTION", { data: DATA } as never)],
+    [
+      "ethers, without the data",
+      makeError("x", "UNKNOWN_ERROR", { error: { code: 3, data: DATA } } as never),
+    ],
+  ])("is found in the error of %s", (_name, error) => {
+    expect(revertOf(error)).toMatchObject({ name: "TooMuch", args: [42n, expect.any(String)] });
+  });
+
+  it("is not seen in errors of other kinds", () => {
+    for (const error of [undefined, "no", new Error("away"), { data: "0x" }, new BaseError("timeout")])
+      expect(revertOf(error)).toBeUndefined();
   });
 });

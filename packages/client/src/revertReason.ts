@@ -1,10 +1,4 @@
-import { detailsOf, type ErrorDetails } from "@gas-waiver/protocol/wire";
-
-/** Any error that names its reason: of the SDK, of a result line, or of a record. */
-export interface ErrorWithReason {
-  readonly reason?: string | undefined;
-  readonly details?: ErrorDetails | undefined;
-}
+import { type DetailsOf, detailsOf } from "@gas-waiver/protocol/wire";
 
 /** Why a transaction reverted, as far as the service found out. */
 export interface RevertReason {
@@ -24,19 +18,38 @@ export interface DecodedError {
   readonly args: readonly unknown[];
 }
 
+/** The members in which viem, ethers and nodes keep the error of another one. */
+const INNER = ["cause", "error", "info", "data", "originalError"] as const;
+
 /**
- * Returns why the error's transaction reverted; undefined if the error is of another kind.
+ * Returns why a transaction or its estimate reverted; undefined if the error is of another kind.
+ * @param error of the SDK, a result line, a record, viem, ethers or a node, or what any of them wraps.
  * @param decode decodes the data of a contract's own error; undefined if the ABI does not have it.
  */
 export function revertReasonOf(
-  error: ErrorWithReason,
+  error: unknown,
   decode: (data: `0x${string}`) => DecodedError | undefined,
 ): RevertReason | undefined {
-  const details = detailsOf(error, "REVERTED");
+  const details = revertDetailsIn(error);
   if (details === undefined) return undefined;
   const { cause, causeMessage, revertData } = details;
   const decoded = revertData === undefined ? undefined : decode(revertData as `0x${string}`);
   if (decoded === undefined)
     return { cause, message: causeMessage ?? "the service could not find out why it reverted" };
   return { cause, ...decoded, message: `${decoded.name}(${decoded.args.map(String).join(", ")})` };
+}
+
+/** Looks inside first: the innermost error is the node's or the service's own. */
+function revertDetailsIn(error: unknown, depth = 0): DetailsOf<"REVERTED"> | undefined {
+  if (typeof error !== "object" || error === null || depth > 8) return undefined;
+  const members = error as Readonly<Record<string, unknown>>;
+  for (const name of INNER) {
+    const found = revertDetailsIn(members[name], depth + 1);
+    if (found) return found;
+  }
+  const { data, message } = members;
+  // A node gives the data of a call that its estimate has run and that reverted.
+  if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
+    return { revertData: data, causeMessage: String(message) };
+  return detailsOf(members, "REVERTED");
 }

@@ -19,7 +19,7 @@ import {
 } from "viem";
 import { getTransactionReceipt, waitForTransactionReceipt } from "viem/actions";
 import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
-import { type ErrorWithReason, type RevertReason, revertReasonOf } from "./revertReason.js";
+import { type RevertReason, revertReasonOf } from "./revertReason.js";
 import { callOf, contractCallOf, PAYMENT, preparedOf } from "./viemTransport/gaslessCall.js";
 import type {
   Changing,
@@ -29,7 +29,8 @@ import type {
   WriteGaslessContractParameters,
 } from "./viemTransport/parameters.js";
 
-export type { ErrorWithReason, RevertReason } from "./revertReason.js";
+export type { GaslessOptions } from "./gasless/gasless.js";
+export type { RevertReason } from "./revertReason.js";
 export { type GasWaiverTransportOptions, gasWaiverTransport } from "./viemTransport/gasWaiverTransport.js";
 export type {
   PreparedGaslessTransaction,
@@ -209,12 +210,11 @@ export function gasWaiverActions(
 }
 
 /**
- * Tells why a transaction reverted, from the error of the SDK, of a result line or of a record. The service has taken the
- * cause once; the ABI decodes a contract's own error.
+ * Tells why a transaction or its estimate reverted, from any error: of the SDK, a result line, a record, the library or a node.
+ * The ABI decodes a contract's own error.
  * @returns undefined if the error is not of a transaction that reverted.
  * @example
  * ```ts
- * import { SubmissionFailedError } from "@gas-waiver/client";
  * import { revertOf } from "@gas-waiver/client/viem";
  * import { parseAbi } from "viem";
  *
@@ -222,11 +222,11 @@ export function gasWaiverActions(
  * try {
  *   await client.wait(id);
  * } catch (error) {
- *   if (error instanceof SubmissionFailedError) console.log(revertOf(error, abi)?.message);
+ *   console.log(revertOf(error, abi)?.message);
  * }
  * ```
  */
-export function revertOf(error: ErrorWithReason, abi: Abi): RevertReason | undefined {
+export function revertOf(error: unknown, abi: Abi): RevertReason | undefined {
   return revertReasonOf(error, (data) => {
     try {
       const { errorName: name, args } = decodeErrorResult({ abi, data });

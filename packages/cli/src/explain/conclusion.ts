@@ -82,7 +82,7 @@ function revertedIn(block: string | undefined, { revert, service, node }: Facts)
     kind === "custom" && !revert
       ? "Decode the revert data with the contract's ABI: --abi FILE, or `revertOf` of the SDK."
       : [],
-    "Correct the call, then sign it with the account's next nonce: this nonce is used.",
+    `${kind === "out_of_gas" ? "Raise the gas limit" : "Correct the call"}, then sign it with the account's next nonce: this nonce is used.`,
     isKnown ? [] : "Replay it on a node with debug_traceTransaction to see the cause.",
   ];
   return conclusion(`It is in block ${block}, and reverted: ${why}.`, ...steps.flat());

@@ -44,7 +44,7 @@ export interface ConnectionOptions {
    */
   readonly headers?: RequestHeaders | (() => RequestHeaders | Promise<RequestHeaders>);
   /** `include` sends the cookies of another origin's server, as `fetch` has it. `same-origin` by default. */
-  readonly credentials?: RequestCredentials;
+  readonly credentials?: "include" | "omit" | "same-origin";
   /** The `fetch` to use, for a proxy, certificates or tests; the platform's own by default. */
   readonly fetch?: typeof globalThis.fetch;
 }
