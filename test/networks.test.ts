@@ -496,7 +496,7 @@ describe("a network that is down", () => {
   it("leaves no connection to the database behind, however often it was tried", async () => {
     await Promise.all([first, second].map(({ server }) => server.close()));
     const ofService =
-      "select from pg_stat_activity where datname = current_database() and application_name = 'gas-waiver'";
+      "select from pg_stat_activity where datname = current_database() and application_name like 'gas-waiver%'";
     await until(async () => (await sql(ofService)).length === 0);
     first = await startReplica();
     expect(stateOf("late").trouble).toBeUndefined();

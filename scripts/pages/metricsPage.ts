@@ -22,7 +22,7 @@ export function metricsPage(): string {
   metrics.countSlowedAddresses(() => 0);
   addStoreGauges(registry, () => ({
     ...{ connections: [], works: true, weaknesses: 0 },
-    ...{ oldestTransactionMs: 0, troubles: [], clockAheadMs: 0 },
+    ...{ oldestTransactionMs: 0, troubles: [], clockAheadMs: 0, blockedMs: 0 },
   }));
   addRetentionGauge(registry, () => undefined);
   const all = registry.getMetricsAsArray() as unknown as MetricDefinition[];

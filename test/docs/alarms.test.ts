@@ -95,7 +95,14 @@ describe("docs/alarms.yaml", () => {
     createMetrics(registry, () => [{ ...lane, ...amounts }]).custodyOf("0x1");
     createProcessMetrics(registry);
     addStoreGauges(registry, () => ({
-      ...{ connections: [], works: true, weaknesses: 0, oldestTransactionMs: 0, clockAheadMs: 0 },
+      ...{
+        connections: [],
+        works: true,
+        weaknesses: 0,
+        oldestTransactionMs: 0,
+        clockAheadMs: 0,
+        blockedMs: 0,
+      },
       troubles: TROUBLE_KINDS,
     }));
     const series = (await registry.metrics()).split("\n");

@@ -233,6 +233,7 @@ function createRelayMetrics(
     trouble: monitor.trouble?.kind,
     troubles: TROUBLE_KINDS,
     clockAheadMs: clock.aheadMs,
+    blockedMs: monitor.blockedMs,
     weaknesses: monitor.weaknesses.length,
     oldestTransactionMs: monitor.oldestTransactionMs,
   }));

@@ -267,12 +267,14 @@ function openPools(
   const limits = roleLimits(leaseMs);
   let closing = false;
   const open = (
+    name: string,
     maxConnections: number,
     { lockTimeoutMs = 0, isHasty = false, ...timeouts }: RoleLimits = {},
   ) =>
     openPool({
       ...connection,
       ...timeouts,
+      applicationName: `gas-waiver ${name}`,
       maxConnections,
       schema,
       prepare: (session) => prepareSession(session, { lockTimeoutMs, schema }),
@@ -284,10 +286,10 @@ function openPools(
       },
     });
   const pools = Object.fromEntries(
-    STORE_ROLES.map((role) => [role, open(sizes[role], limits[role])]),
+    STORE_ROLES.map((role) => [role, open(role, sizes[role], limits[role])]),
   ) as Record<StoreRole, Pool>;
   // A connection of its own: those of the roles may all wait for a standby.
-  const monitorPool = open(1, { answerTimeoutMs: MONITOR_ANSWER_MS });
+  const monitorPool = open("monitor", 1, { answerTimeoutMs: MONITOR_ANSWER_MS });
   const all = [...Object.values(pools), monitorPool];
   const monitor = new StoreMonitor({
     db: monitorPool,

@@ -18,6 +18,8 @@ export interface StoreGauges {
   readonly trouble?: string | undefined;
   /** All kinds of trouble that it may have. */
   readonly troubles: readonly string[];
+  /** The time in ms for which the service has waited for another program's lock; 0 without one. */
+  readonly blockedMs: number;
   /** The time by which its clock is ahead of this machine's, in ms. */
   readonly clockAheadMs: number;
   /** The number of settings and standbys through which commits may be lost. */
@@ -52,6 +54,12 @@ export function addStoreGauges(registry: Registry, read: () => StoreGauges): voi
       const { trouble, troubles } = read();
       return troubles.map((kind) => [{ kind }, Number(kind === trouble)]);
     },
+  );
+  addCount(
+    registry,
+    "gas_waiver_store_blocked_seconds",
+    "Time for which the service has waited for a lock of another program's session, which the log names; 0 without one.",
+    () => read().blockedMs / 1_000,
   );
   addCount(
     registry,

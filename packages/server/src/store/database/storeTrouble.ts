@@ -33,6 +33,10 @@ const TROUBLES = {
     message: "all connections of this service to the store are in use",
     advice: "raise the number of connections of this role, or find what makes PostgreSQL slow",
   },
+  blocked: {
+    message: "another program keeps locked what the store needs",
+    advice: "end the session that the log names, where it runs or by pg_terminate_backend(pid)",
+  },
   readOnly: {
     message: "the store is read-only, as a standby or a demoted primary is",
     advice: "let DATABASE_URL lead to the primary",

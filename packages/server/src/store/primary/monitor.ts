@@ -9,6 +9,7 @@ import {
   troubleNamed,
   troubleOf,
 } from "../database/storeTrouble.js";
+import { type Blocker, findBlocker } from "./blocker.js";
 import {
   readServerFacts,
   type ServerFacts,
@@ -57,6 +58,7 @@ export class StoreMonitor {
   #isStandbyDoubted = false;
   #weaknesses: readonly string[] = [];
   #oldestTransactionMs = 0;
+  #blocker: Blocker | undefined;
   #isClosed = false;
   #watching: Promise<void> = Promise.resolve();
 
@@ -79,6 +81,11 @@ export class StoreMonitor {
     return this.#oldestTransactionMs;
   }
 
+  /** The time in ms for which the service has waited for a lock of another program's session; 0 without one. */
+  get blockedMs(): number {
+    return this.#blocker?.forMs ?? 0;
+  }
+
   /**
    * Refuses work while the database can store nothing durably.
    * @throws {@link StoreUnavailableError} while the database is read-only or has no synchronous standby that it needs.
@@ -93,6 +100,12 @@ export class StoreMonitor {
     // A database that waits for its standby looks silent to a query, and keeps all connections in use.
     const isEffect = trouble.kind === "silent" || trouble.kind === "busy";
     if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind) && isEffect) return this.#trouble;
+    // So does one whose locks somebody else has.
+    if (this.#blocker && isEffect) return this.#report(troubleNamed("blocked"), error);
+    return this.#report(trouble, error);
+  }
+
+  #report(trouble: StoreTrouble, error: Error): StoreTrouble {
     const isNew = trouble.kind !== this.#trouble?.kind;
     this.#begin(trouble, error.message);
     if (isNew && trouble.kind === "readOnly") this.#options.onReadOnly();
@@ -138,6 +151,7 @@ export class StoreMonitor {
   async #poll(requirements: StoreRequirements): Promise<void> {
     try {
       const facts = await readServerFacts(this.#options.db);
+      this.#noteBlocker(await findBlocker(this.#options.db));
       const clockTrouble = await this.#readClock();
       const trouble = troubleIn(facts, requirements) ?? clockTrouble;
       if (trouble?.kind === "noStandby" && !this.#isStandbyDoubted) {
@@ -176,6 +190,14 @@ export class StoreMonitor {
     const { kind } = this.#trouble;
     this.#options.log[this.#isLogged ? "info" : "debug"]({ trouble: kind, forMs }, "the store works again");
     this.#trouble = undefined;
+  }
+
+  #noteBlocker(blocker: Blocker | undefined): void {
+    const { log } = this.#options;
+    if (blocker && blocker.pid !== this.#blocker?.pid)
+      log.error({ blocker }, "another program's session holds a lock that the store waits for");
+    else if (!blocker && this.#blocker) log.info("the store waits for no other program's lock any more");
+    this.#blocker = blocker;
   }
 
   #updateState(facts: ServerFacts): void {
