@@ -211,7 +211,7 @@ describe("concurrent requests under one key", () => {
 });
 
 describe("requests under one idempotency key that wait for each other", () => {
-  it("leave a connection to another API key", async () => {
+  it("leave a connection to another API key, which does not wait for any of them", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], named("a"));
     await service.query("update keyed_requests set decided = 0");
@@ -220,9 +220,13 @@ describe("requests under one idempotency key that wait for each other", () => {
     await holder.query("begin");
     await holder.query("select from keyed_requests for update");
     const waiting = Array.from({ length: 6 }, () => service.submit([innerOf(1)], named("a")));
-    await service.until("select from pg_locks where not granted");
+    await service.until("select from pg_locks where not granted having count(*) >= 3");
+    const waits = () => service.query("select waitstart::text from pg_locks where not granted");
+    const before = await waits();
     const headers = { ...named("a").headers, ...OTHER };
     expect((await service.submit([innerOf(2)], { headers })).map(outcomeOf)).toEqual(["success"]);
+    // Each wait ends after three seconds, and begins again.
+    expect(await waits()).toEqual(expect.arrayContaining(before));
     await holder.query("rollback");
     await holder.end();
     await Promise.all(waiting);
