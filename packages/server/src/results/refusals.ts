@@ -5,7 +5,7 @@ import type { Logger } from "../model/telemetry/log.js";
 import { isStoreUnavailable } from "../store/database/storeTrouble.js";
 import { findRefusals, type Refusal, saveRefusals } from "../store/refusals/refusals.js";
 import type { OpenStore, Store } from "../store/store.js";
-import { createTokenPool, type TokenPool, type TokenRate } from "../util/tokenPool.js";
+import { Ledger, type Terms } from "../util/ledger.js";
 
 export interface RefusalsDependencies {
   /** The store, over connections that no request waits for. */
@@ -18,9 +18,9 @@ export interface RefusalsDependencies {
 }
 
 /** The refusals of one API key that are kept: about 170,000 a day, some 100 MB of the database. */
-export const REFUSALS_OF_KEY: TokenRate = { burst: 1_000, perSecond: 2 };
+export const REFUSALS_OF_KEY: Terms = { burst: 1_000, perSecond: 2 };
 /** The refusals of all API keys that one replica keeps: about 860,000 a day, some 600 MB of the database. */
-export const REFUSALS_OF_REPLICA: TokenRate = { burst: 5_000, perSecond: 10 };
+export const REFUSALS_OF_REPLICA: Terms = { burst: 5_000, perSecond: 10 };
 /** The refusals that wait for their write: some 5 MB. More are not kept, while the store is away. */
 export const MAX_WAITING_REFUSALS = 5_000;
 /** The pause before what has come is written. */
@@ -35,19 +35,16 @@ export const REFUSALS_PER_WRITE = 500;
  */
 export class Refusals {
   readonly #dependencies: RefusalsDependencies;
-  readonly #now: () => number;
   /** The refusals that the store does not have yet, by the ids of their lines. */
   readonly #waiting = new Map<string, Refusal>();
-  readonly #byKey = new Map<string, TokenPool>();
-  readonly #ofReplica: TokenPool;
+  readonly #kept: Ledger;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(dependencies: RefusalsDependencies) {
     this.#dependencies = dependencies;
-    this.#now = dependencies.now ?? (() => performance.now());
-    this.#ofReplica = createTokenPool(REFUSALS_OF_REPLICA, this.#now);
+    this.#kept = new Ledger(dependencies.now ?? (() => performance.now()));
   }
 
   /** Keeps the lines, as far as the rates allow. */
@@ -81,11 +78,10 @@ export class Refusals {
     await this.#write();
   }
 
-  /** Takes a token of the key and one of the replica. */
+  /** Counts a refusal for its key and for the replica. */
   #mayKeep(keyId: string): boolean {
-    const ofKey = this.#byKey.get(keyId) ?? createTokenPool(REFUSALS_OF_KEY, this.#now);
-    this.#byKey.set(keyId, ofKey);
-    return ofKey.take() && this.#ofReplica.take();
+    const isOfKey = this.#kept.tryCharge(`key ${keyId}`, 1, REFUSALS_OF_KEY);
+    return isOfKey && this.#kept.tryCharge("replica", 1, REFUSALS_OF_REPLICA);
   }
 
   #writeSoon(): void {
@@ -102,7 +98,6 @@ export class Refusals {
   /** Writes everything that waits, in parts. What the store cannot take now goes on waiting. Never rejects. */
   async #write(): Promise<void> {
     const { store, log } = this.#dependencies;
-    for (const [keyId, pool] of this.#byKey) if (pool.isFull) this.#byKey.delete(keyId);
     while (this.#waiting.size > 0 && store.monitor.trouble === undefined) {
       const part = [...this.#waiting].slice(0, REFUSALS_PER_WRITE);
       try {

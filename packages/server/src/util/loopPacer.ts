@@ -1,4 +1,5 @@
 import { performance } from "node:perf_hooks";
+import { Ledger } from "./ledger.js";
 
 /**
  * Keeps room on the event loop for parties that use little of it. Everything in the process waits for the loop, some ten
@@ -30,29 +31,24 @@ const LIGHT_BURST_MS = 25;
 /** A party counts as active for this long. */
 const ACTIVE_MS = 1_000;
 /** The most that a party can owe: a second after its last use, it is one that uses little again. */
-const MAX_DEBT_MS = LIGHT_BURST_MS + LIGHT_MS_PER_SECOND;
+const LOOP_TERMS = { burst: LIGHT_BURST_MS + LIGHT_MS_PER_SECOND, perSecond: LIGHT_MS_PER_SECOND };
 const MAX_USE = 0.3;
 /** The use of the loop is measured over at least this long. */
 const WINDOW_MS = 10;
 /** The parties that have to wait take a turn at least this often, one of them at a time. */
 const MAX_WAIT_MS = 20;
 const RETRY_MS = 2;
-const MAX_PARTIES = 10_000;
 
 export function createLoopPacer({
   now = () => performance.now(),
   measureUse = createUseMeter(),
 }: LoopPacerDependencies = {}): LoopPacer {
-  const debts = new Map<string, { ms: number; at: number }>();
+  const debts = new Ledger(now);
   let lastLight: { readonly party: string; readonly at: number } | undefined;
   let lastHeavyAt = Number.NEGATIVE_INFINITY;
   let measuredAt = Number.NEGATIVE_INFINITY;
   let use = 0;
-  const debtOf = (party: string) => {
-    const debt = debts.get(party);
-    return debt ? Math.max(0, debt.ms - ((now() - debt.at) * LIGHT_MS_PER_SECOND) / 1_000) : 0;
-  };
-  const isHeavy = (party: string) => debtOf(party) > LIGHT_BURST_MS;
+  const isHeavy = (party: string) => debts.debtOf(party, LOOP_TERMS) > LIGHT_BURST_MS;
   const isLoopBusy = () => {
     if (now() - measuredAt >= WINDOW_MS) {
       use = measureUse();
@@ -64,9 +60,7 @@ export function createLoopPacer({
     retryMs: RETRY_MS,
     charge(party, ms) {
       const at = now();
-      // There may be any number of parties.
-      if (debts.size >= MAX_PARTIES && !debts.has(party)) debts.clear();
-      debts.set(party, { ms: Math.min(MAX_DEBT_MS, debtOf(party) + ms), at });
+      debts.charge(party, ms, LOOP_TERMS);
       if (isHeavy(party)) lastHeavyAt = at;
       else lastLight = { party, at };
     },

@@ -7,9 +7,12 @@ import type {
 import { addressGroup } from "../../model/options/networkAddress.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
+import { Ledger } from "../../util/ledger.js";
 import { type RateState, rateStateOf } from "./localRateLimiter.js";
 
 /** Unknown keys that an address may show: some at once, and then one a second. */
+const UNKNOWN_KEY_TERMS = { perSecond: 1, burst: 50 };
+/** The same, for the fields of a response. */
 export const UNKNOWN_KEY_LIMITS = { ratePerSecond: 1, rateBurst: 50 };
 /** The addresses, and the valid keys of addresses, that are remembered: the latest. */
 const MAX_ADDRESSES = 10_000;
@@ -35,8 +38,8 @@ export interface FailedAuthenticationsDependencies {
 export class FailedAuthentications {
   readonly #dependencies: FailedAuthenticationsDependencies;
   readonly #now: () => number;
-  /** The used tokens of each address at each interface as of `at`, in ms. The one with the latest failure is the last. */
-  readonly #used = new Map<string, { readonly used: number; readonly at: number }>();
+  /** The unknown keys that each address has shown at each interface. */
+  readonly #shown: Ledger;
   /** The valid keys by their interfaces and addresses. The latest is the last. */
   readonly #valid = new Set<string>();
   #latestValid: string | undefined;
@@ -46,8 +49,9 @@ export class FailedAuthentications {
   constructor(dependencies: FailedAuthenticationsDependencies) {
     this.#dependencies = dependencies;
     this.#now = dependencies.now ?? (() => performance.now());
+    this.#shown = new Ledger(this.#now);
     dependencies.metrics.countSlowedAddresses(
-      () => [...this.#used.keys()].filter((group) => this.#available(group) < 1).length,
+      () => [...this.#shown.parties].filter((group) => this.#available(group) < 1).length,
     );
   }
 
@@ -61,11 +65,7 @@ export class FailedAuthentications {
     this.#count(failure);
     this.#log(failure);
     if (reason !== "UNKNOWN_KEY" || keyId !== undefined) return;
-    const group = groupOf(port, address);
-    const used = UNKNOWN_KEY_LIMITS.rateBurst - this.#available(group) + 1;
-    this.#used.delete(group);
-    this.#used.set(group, { used: Math.min(used, UNKNOWN_KEY_LIMITS.rateBurst), at: this.#now() });
-    removeOldest(this.#used);
+    this.#shown.charge(groupOf(port, address), 1, UNKNOWN_KEY_TERMS);
   }
 
   /**
@@ -74,7 +74,6 @@ export class FailedAuthentications {
    * @throws {@link TooManyUnknownKeysError}
    */
   assertMayGuess(port: AuthenticatedInterface, address: string, keyId: string | undefined): void {
-    if (this.#used.size === 0) return;
     const group = groupOf(port, address);
     const available = this.#available(group);
     if (available >= 1) return;
@@ -100,9 +99,7 @@ export class FailedAuthentications {
   }
 
   #available(group: string): number {
-    const { used, at } = this.#used.get(group) ?? { used: 0, at: 0 };
-    const { ratePerSecond, rateBurst } = UNKNOWN_KEY_LIMITS;
-    return rateBurst - Math.max(0, used - ((this.#now() - at) * ratePerSecond) / 1_000);
+    return UNKNOWN_KEY_TERMS.burst - this.#shown.debtOf(group, UNKNOWN_KEY_TERMS);
   }
 
   #count({ keyId: _, ...failure }: FailedAuthentication): void {
@@ -147,7 +144,7 @@ function groupOf(port: AuthenticatedInterface, address: string): string {
   return `${port} ${addressGroup(address)}`;
 }
 
-function removeOldest(collection: Map<string, unknown> | Set<string>): void {
+function removeOldest(collection: Set<string>): void {
   if (collection.size <= MAX_ADDRESSES) return;
   const [oldest = ""] = collection.keys();
   collection.delete(oldest);

@@ -1,5 +1,6 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { type Caller, type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
+import { Ledger, type Terms } from "../../util/ledger.js";
 
 /** The things that a rate counts, which the `RateLimit` header fields name. */
 export type RateUnit = "transactions" | "reads" | "bytes" | "unknown-keys";
@@ -64,48 +65,36 @@ export interface RatedCaller extends LimitedCaller, Pick<Caller, "publishable"> 
 /** The tolerance in tokens or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
 const ROUNDING = 1e-6;
 
-/** The buckets that are kept: of the latest callers. Addresses under a publishable key are without number. */
-const MAX_BUCKETS = 10_000;
-
 /**
  * Keeps a token bucket for each key, or for each address under a publishable one: a transaction takes one token, and tokens
- * come back with time. The bucket stores the used tokens rather than the free ones, so that changed limits apply at once.
+ * come back with time.
  */
 export function createLocalRateLimiter(
   now: () => number = () => performance.now(),
   unit: RateUnit = "transactions",
 ): LocalRateLimiter {
-  const buckets = new Map<string, { readonly used: number; readonly at: number }>();
-  const usedNow = (party: string, { ratePerSecond }: RateLimits, at: number): number => {
-    const bucket = buckets.get(party) ?? { used: 0, at };
-    return Math.max(0, bucket.used - ((at - bucket.at) * ratePerSecond) / 1_000);
-  };
-  const setUsed = (party: string, used: number, at: number) => {
-    buckets.delete(party);
-    buckets.set(party, { used, at });
-    const [oldest = ""] = buckets.size > MAX_BUCKETS ? buckets.keys() : [];
-    buckets.delete(oldest);
-  };
+  const ledger = new Ledger(now);
   return {
     take(caller, count) {
       const { limits } = caller;
+      const terms = termsOf(limits);
       const party = partyOf(caller);
-      const at = now();
-      const used = usedNow(party, limits, at);
-      const available = limits.rateBurst - used;
+      const available = limits.rateBurst - ledger.debtOf(party, terms);
       if (count > available + ROUNDING) {
         const owner = caller.address === undefined ? "the key's" : "this address's";
         throw rateExceeded(limits, count, available, unit, owner);
       }
-      setUsed(party, used + count, at);
+      ledger.charge(party, count, terms);
       return rateStateOf(limits, available - count);
     },
     refund(caller, count) {
-      const party = partyOf(caller);
-      const at = now();
-      if (buckets.has(party)) setUsed(party, Math.max(0, usedNow(party, caller.limits, at) - count), at);
+      ledger.charge(partyOf(caller), -count, termsOf(caller.limits));
     },
   };
+}
+
+function termsOf({ ratePerSecond, rateBurst }: RateLimits): Terms {
+  return { burst: rateBurst, perSecond: ratePerSecond };
 }
 
 /** The refusal of a request that needs `count` tokens when there are `available`. */

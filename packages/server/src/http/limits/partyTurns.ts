@@ -1,16 +1,10 @@
+import { Ledger } from "../../util/ledger.js";
 import { createRecentParties, type RecentParties } from "../../util/recentParties.js";
 
 /** Begins one request. */
 type Start = () => void;
 
-/** A sender of requests: an API key, or an address without a valid key. */
-interface Party {
-  readonly waiting: Set<Start>;
-  /** The number of refused requests, less those that time has paid off, as of `debtAt`. */
-  debt: number;
-  /** In ms. */
-  debtAt: number;
-}
+const NOBODY: readonly [string, Set<Start>] = ["", new Set()];
 
 /** Requests that begin in one turn of the event loop. To begin one, and to refuse it, takes some 0.1 ms. */
 const REQUESTS_PER_TURN = 10;
@@ -18,8 +12,8 @@ const REQUESTS_PER_TURN = 10;
 export const REFUSALS_PER_SECOND = 200;
 /** A party whose debt reaches this many refused requests has to wait. */
 export const FREE_REFUSALS = 400;
-/** Parties that are remembered for their debts, besides those that wait. */
-const MAX_IDLE_PARTIES = 10_000;
+/** Each refusal is paid for, however many there are. */
+const REFUSAL_TERMS = { burst: Number.POSITIVE_INFINITY, perSecond: REFUSALS_PER_SECOND };
 
 /**
  * Decides which request begins next, so that a flood of one party delays nobody else. The parties take turns, and the
@@ -27,18 +21,17 @@ const MAX_IDLE_PARTIES = 10_000;
  * costs time as well.
  */
 export class PartyTurns {
-  readonly #parties = new Map<string, Party>();
-  /** The parties with waiting requests. The one that is next comes first. */
-  readonly #waiting = new Set<string>();
-  readonly #now: () => number;
+  /** The refused requests of each party: an API key, or an address without a valid key. */
+  readonly #refused: Ledger;
+  /** The waiting requests of each party. The one that is next comes first. */
+  readonly #waiting = new Map<string, Set<Start>>();
   #startsLeft = REQUESTS_PER_TURN;
-  #maxParties = MAX_IDLE_PARTIES;
   #isTurnDue = false;
   #timer: NodeJS.Timeout | undefined;
   readonly #recent: RecentParties;
 
   constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+    this.#refused = new Ledger(now);
     this.#recent = createRecentParties(now);
   }
 
@@ -49,7 +42,7 @@ export class PartyTurns {
 
   /** The number of requests that wait. */
   get waiting(): number {
-    return [...this.#waiting].reduce((sum, name) => sum + (this.#parties.get(name)?.waiting.size ?? 0), 0);
+    return [...this.#waiting.values()].reduce((sum, starts) => sum + starts.size, 0);
   }
 
   /**
@@ -59,44 +52,23 @@ export class PartyTurns {
   enter(name: string, start: Start): () => void {
     this.#turnLater();
     this.#recent.note(name);
-    const party = this.#parties.get(name);
-    if (this.#startsLeft > 0 && this.#waiting.size === 0 && !(party && this.#owes(party))) {
+    if (this.#startsLeft > 0 && this.#waiting.size === 0 && !this.#owes(name)) {
       this.#startsLeft--;
       start();
       return () => {};
     }
-    const known = party ?? this.#add(name);
-    known.waiting.add(start);
-    this.#waiting.add(name);
-    return () => void known.waiting.delete(start);
+    const starts = this.#waiting.get(name) ?? new Set();
+    this.#waiting.set(name, starts.add(start));
+    return () => void starts.delete(start);
   }
 
   /** Counts a refused request of the party, or the share of one. */
   charge(name: string, share = 1): void {
-    const party = this.#parties.get(name) ?? this.#add(name);
-    party.debt = this.#debtOf(party) + share;
-    party.debtAt = this.#now();
+    this.#refused.charge(name, share, REFUSAL_TERMS);
   }
 
-  #add(name: string): Party {
-    if (this.#parties.size >= this.#maxParties) this.#forgetIdle();
-    const party: Party = { waiting: new Set(), debt: 0, debtAt: this.#now() };
-    this.#parties.set(name, party);
-    return party;
-  }
-
-  /** Forgets all parties that do not wait, with their debts. A flood may come from any number of addresses. */
-  #forgetIdle(): void {
-    for (const [name, { waiting }] of this.#parties) if (waiting.size === 0) this.#parties.delete(name);
-    this.#maxParties = this.#parties.size + MAX_IDLE_PARTIES;
-  }
-
-  #debtOf({ debt, debtAt }: Party): number {
-    return Math.max(0, debt - ((this.#now() - debtAt) * REFUSALS_PER_SECOND) / 1_000);
-  }
-
-  #owes(party: Party): boolean {
-    return this.#debtOf(party) >= FREE_REFUSALS;
+  #owes(name: string): boolean {
+    return this.#refused.debtOf(name, REFUSAL_TERMS) >= FREE_REFUSALS;
   }
 
   #turnLater(): void {
@@ -111,19 +83,18 @@ export class PartyTurns {
     this.#startsLeft = REQUESTS_PER_TURN;
     // Ends when no start is left, or when all waiting parties in a row are in debt.
     for (let skipped = 0; this.#startsLeft > 0 && skipped < this.#waiting.size; ) {
-      const [name = ""] = this.#waiting;
-      const party = this.#parties.get(name);
+      const [[name, starts] = NOBODY] = this.#waiting;
       this.#waiting.delete(name);
-      if (party === undefined || party.waiting.size === 0) continue;
-      if (this.#owes(party)) {
-        this.#waiting.add(name);
+      const [start] = starts;
+      if (start === undefined) continue;
+      if (this.#owes(name)) {
+        this.#waiting.set(name, starts);
         skipped++;
         continue;
       }
       skipped = 0;
-      const [start = () => {}] = party.waiting;
-      party.waiting.delete(start);
-      if (party.waiting.size > 0) this.#waiting.add(name);
+      starts.delete(start);
+      if (starts.size > 0) this.#waiting.set(name, starts);
       this.#startsLeft--;
       start();
     }
