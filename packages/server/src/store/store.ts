@@ -262,7 +262,7 @@ function openPools(
   log: Logger,
   clock: DatabaseClock,
 ) {
-  const { schema, leaseMs = DEFAULTS.leaseMs } = settings;
+  const { schema, leaseMs = DEFAULTS.leaseMs, requireSynchronousStandby } = settings;
   const sizes = poolSizes(settings);
   const limits = roleLimits(leaseMs);
   let closing = false;
@@ -277,7 +277,7 @@ function openPools(
       applicationName: `gas-waiver ${name}`,
       maxConnections,
       schema,
-      prepare: (session) => prepareSession(session, { lockTimeoutMs, schema }),
+      prepare: (session) => prepareSession(session, { lockTimeoutMs, schema, requireSynchronousStandby }),
       onTrouble: (trouble, error) =>
         isHasty && trouble.kind === "silent" ? (monitor.trouble ?? trouble) : monitor.report(trouble, error),
       onIdleConnectionLost: (error) => {

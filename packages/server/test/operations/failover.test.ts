@@ -148,6 +148,23 @@ describe("a synchronous standby that is stopped", () => {
   });
 });
 
+describe("a new connection to a server whose commits wait for no standby, as after a promotion", () => {
+  it("accepts nothing for a service that requires one, from the first request on", async () => {
+    await postgres.addStandby("synchronous");
+    const strict = await service.startReplica({ requireSynchronousStandby: true });
+    const { primary } = postgres;
+    await primary.query("alter system set synchronous_standby_names = ''", "select pg_reload_conf()");
+    const isReloaded = "select where current_setting('synchronous_standby_names') = ''";
+    while ((await primary.query(isReloaded)).length === 0);
+    await primary.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gas-waiver%'",
+    );
+    const replies = await Promise.all([5, 6, 7].map((user) => strict.post(bodyOf(user))));
+    await strict.server.close();
+    expect(replies.map(({ status }) => status)).toEqual([503, 503, 503]);
+  });
+});
+
 describe("a commit whose wait for the standby is cancelled", () => {
   it("is not reported as done", async () => {
     const databaseUrl = await postgres.createDatabase();

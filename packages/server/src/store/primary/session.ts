@@ -19,23 +19,29 @@ export interface SessionOptions {
   readonly lockTimeoutMs?: number;
   /** The schema of the tables, and the only one that names without a schema are looked for in. */
   readonly schema?: string | undefined;
+  /** Commits must wait for a standby. */
+  readonly requireSynchronousStandby?: boolean | undefined;
 }
 
 /**
  * Sets up the session of a new connection, and reads back that commits are durable in it. A connection to a read-only server
  * would show what was: while a name moves from one primary to the next, new connections may still lead to the old one.
- * @throws {@link StoreUnavailableError} `readOnly`, or `notDurable` if the setting did not stay.
+ * A server that was promoted a moment ago may wait for no standby, and has new connections alone.
+ * @throws {@link StoreUnavailableError} `readOnly`, `notSynchronous`, or `notDurable` if the setting did not stay.
  */
 export async function prepareSession(
   connection: Queryable,
-  { lockTimeoutMs = 0, schema }: SessionOptions = {},
+  { lockTimeoutMs = 0, schema, requireSynchronousStandby = false }: SessionOptions = {},
 ): Promise<void> {
   const inSchema = schema === undefined ? "" : `set search_path = "${schema}";`;
   await connection.query(`set lock_timeout = ${Math.ceil(lockTimeoutMs)}; ${inSchema} ${SETTINGS}`);
-  const { rows } = await connection.query<{ durable: boolean; writable: boolean }>(
+  const { rows } = await connection.query<{ durable: boolean; synchronous: boolean; writable: boolean }>(
     `select current_setting('synchronous_commit') in ('on', 'remote_apply') as durable,
+            current_setting('synchronous_standby_names') <> '' as synchronous,
             current_setting('transaction_read_only') = 'off' as writable`,
   );
   if (rows[0]?.writable !== true) throw new StoreUnavailableError(troubleNamed("readOnly"));
+  if (requireSynchronousStandby && rows[0]?.synchronous !== true)
+    throw new StoreUnavailableError(troubleNamed("notSynchronous"));
   if (rows[0]?.durable !== true) throw new StoreUnavailableError(troubleNamed("notDurable"));
 }
