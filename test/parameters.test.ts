@@ -186,6 +186,14 @@ describe("viem", () => {
     await expect(clientOf().sendGaslessTransaction(call)).rejects.toThrow("chain 1");
   });
 
+  it.each(["alice.eth", undefined, "0x78cf24370174180738C5B8E352B6D14c83a6c9A9"])(
+    "refuses to send to %s",
+    async (to) => {
+      const sending = clientOf().sendGaslessTransaction({ to: to as Hex, data: DATA });
+      await expect(sending).rejects.toBeInstanceOf(InvalidArgumentError);
+    },
+  );
+
   it("appends the suffix of the client", async () => {
     const client = createWalletClient({
       ...{ account: privateKeyToAccount(SENDER.privateKey as Hex), dataSuffix: "0xbeef" },

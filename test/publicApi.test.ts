@@ -49,7 +49,7 @@ describe("the documentation of the public functions", () => {
   it.each([
     ["WaiverClient", Object.keys(client.createWaiverClient({ url: "http://127.0.0.1" })).length],
     ["SocketClient", 3],
-    ["GasWaiverActions", 5],
+    ["GasWaiverActions", 7],
   ])("shows an example for each method of %s where an editor hovers it", (name, count) => {
     const methods = documentation.methods(name);
     expect(methods).toHaveLength(count);

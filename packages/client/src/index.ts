@@ -8,6 +8,7 @@ export {
 export * from "./createWaiverClient.js";
 export {
   ConnectionFailedError,
+  type InDoubtTransaction,
   InvalidArgumentError,
   JournalError,
   MalformedAnswerError,

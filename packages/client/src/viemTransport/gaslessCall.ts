@@ -8,10 +8,11 @@ import {
   encodeFunctionData,
   getContractError,
   type Hex,
+  isAddress,
   type LocalAccount,
 } from "viem";
 import { parseAccount } from "viem/accounts";
-import { UnusableAccountError } from "../errors.js";
+import { InvalidArgumentError, UnusableAccountError } from "../errors.js";
 import type { GaslessCall, GaslessSender, GaslessTransaction } from "../gasless/gaslessCall.js";
 import { assertHonoured } from "../gasless/honoured.js";
 import type {
@@ -35,6 +36,10 @@ export function callOf(
 ): [GaslessSender, GaslessCall] {
   assertHonoured(parameters, [...HONOURED, ...also]);
   const { account, to, data = "0x", value = 0n, gas, nonce, chain, idempotencyKey } = parameters;
+  if (!isAddress(to))
+    throw new InvalidArgumentError(
+      `to is ${to}, and no address: names are not resolved, and creation is not waived`,
+    );
   const suffix = parameters.dataSuffix ?? suffixOf(client);
   const chainId = chain?.id ?? parameters.chainId;
   const call = { to, data: concat([data, suffix]), value, gas, nonce, chainId, idempotencyKey };
