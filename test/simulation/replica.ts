@@ -49,6 +49,11 @@ export class Replica {
     return this.#network !== undefined;
   }
 
+  /** The number of its starts: an earlier life's connections are lost. */
+  get life(): number {
+    return this.#starts;
+  }
+
   get isFrozen(): boolean {
     return this.#owner.isFrozen;
   }

@@ -26,6 +26,8 @@ export interface WorldPlan {
   readonly senders: number;
   /** Submissions of each sender. */
   readonly submissions: number;
+  /** The time over which the users spread their submissions, in virtual ms. */
+  readonly busyMs: number;
   /** The longest time that it runs after the start of its replicas, in virtual ms. */
   readonly lengthMs: number;
   /** Settings of the service that are not its defaults. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { Honesty } from "../laws/honesty.js";
 import { drawBehaviours } from "./draw.js";
-import { CALM_MS, type Frame, HONEST_PARTS, namedSenders } from "./frame.js";
+import { calmAfter, type Frame, HONEST_PARTS, namedSenders } from "./frame.js";
 
 const FRAME: Frame = {
-  ...{ replicas: 2, endpoints: 2, keys: 2, senders: 6, submissions: 4, reorgDepth: 1 },
+  ...{ replicas: 2, endpoints: 2, keys: 2, senders: 6, submissions: 4, reorgDepth: 1, busyMs: 8_000 },
   ...{ honest: "most senders", honestEndpoint: 1 },
 };
 const SEEDS = Array.from({ length: 400 }, (_, i) => i);
@@ -36,7 +36,7 @@ describe("drawn behaviours", () => {
     const ends = drawn({ honest: "the end" })
       .flat()
       .map(({ to }) => to);
-    expect(ends.filter((to) => to === null || to > CALM_MS)).toEqual([]);
+    expect(ends.filter((to) => to === null || to > calmAfter(FRAME))).toEqual([]);
   });
 
   it("leave the draws of the others as they are where a world has one less", () => {

@@ -9,7 +9,7 @@ import {
   drawTransport,
 } from "./drawDeeds.js";
 import { drawEndpoint, drawPlace, drawSender, drawSubject } from "./drawSubject.js";
-import { CALM_MS, type Frame, namedSenders } from "./frame.js";
+import { calmAfter, type Frame, namedSenders } from "./frame.js";
 
 const FAMILIES = ["transport", "call", "sender", "chain", "host"] as const;
 type Family = (typeof FAMILIES)[number];
@@ -53,7 +53,7 @@ function isSameFarewell(one: Behaviour, other: Behaviour): boolean {
 function drawBehaviour(seed: number, name: string, frame: Frame): Behaviour[] {
   const random = new SeededRandom(seed, `plan of ${name}`);
   const { subject, does } = drawDeed(random, frame);
-  const from = random.between(0, 12_000);
+  const from = random.between(0, frame.busyMs / 2);
   const to = drawEnd(random, from, does, frame);
   const share = random.chance(0.6) ? 1 : 0.1 + 0.8 * random.next();
   const behaviour: Behaviour = { name, from, to, share, subject, does };
@@ -119,10 +119,11 @@ function drawFamily(random: SeededRandom, { honest }: Frame): Family {
 }
 
 /** The end of a behaviour: after a moment, after a while, or never. */
-function drawEnd(random: SeededRandom, from: number, does: Deed, { honest, replicas }: Frame): number | null {
+function drawEnd(random: SeededRandom, from: number, does: Deed, frame: Frame): number | null {
+  const { honest, replicas, busyMs } = frame;
   const lasts = random.next();
-  const end =
-    lasts < 0.25 ? from + random.between(50, 1_500) : Math.min(CALM_MS, from + random.between(2_000, 21_000));
+  const lengthMs = lasts < 0.25 ? random.between(50, 1_500) : random.between(2_000, busyMs - 3_000);
+  const end = Math.min(calmAfter(frame), from + lengthMs);
   const mayLast = !isHost(does) || does.deed.includes("clock step") || (does.deed === "kill" && replicas > 1);
   const forGood = honest === "most senders" ? 0.35 : 0.5;
   return lasts > forGood && honest !== "the end" && mayLast && does.deed !== "halt" ? null : end;

@@ -5,6 +5,8 @@ export interface Frame {
   readonly keys: number;
   readonly senders: number;
   readonly submissions: number;
+  /** The time over which users spread their submissions, in ms. */
+  readonly busyMs: number;
   readonly reorgDepth: number;
   readonly honest: HonestPart;
   /** The place of the endpoint that stays honest, where one does. */
@@ -22,8 +24,8 @@ export interface Frame {
 export const HONEST_PARTS = ["most senders", "an endpoint", "the end", "nothing"] as const;
 export type HonestPart = (typeof HONEST_PARTS)[number];
 
-/** Behaviours that do not last for good end by this time, in ms. */
-export const CALM_MS = 22_000;
+/** Returns the time by which behaviours that do not last for good have ended, in ms. */
+export const calmAfter = ({ busyMs }: Pick<Frame, "busyMs">) => busyMs - 2_000;
 
 /** The senders that behaviours may name. The others are honest in every world. */
 export function namedSenders({ senders }: Pick<Frame, "senders">): number[] {

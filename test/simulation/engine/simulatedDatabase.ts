@@ -5,6 +5,7 @@ import { openStore } from "../../../packages/server/src/store/store.js";
 import { silent } from "../../../packages/server/test/support/postgresNode.js";
 import { connectNow, endNow, queryNow } from "./driver.js";
 import { EPOCH } from "./realm.js";
+import { real } from "./realTime.js";
 
 /** A PostgreSQL server for simulations. */
 export interface DatabaseServer {
@@ -37,7 +38,10 @@ export async function makeTemplate(server: DatabaseServer): Promise<void> {
   const { uid, gid } = lstatSync(server.folder);
   mkdirSync(join(server.folder, CLOCKS));
   chownSync(join(server.folder, CLOCKS), uid, gid);
-  closeSync(openClock(server, TEMPLATE));
+  const clock = openClock(server, TEMPLATE);
+  // The template has the partitions of the first days, which cost 40 ms a world.
+  ftruncateSync(clock, STEP_BACK_MS);
+  closeSync(clock);
   const admin = await connectNow({ ...server, database: "postgres" });
   await queryNow(admin, `create database ${TEMPLATE}`);
   await endNow(admin);
@@ -47,8 +51,10 @@ export async function makeTemplate(server: DatabaseServer): Promise<void> {
     await queryNow(template, `${head} as $f$ select ${NOW} $f$`);
   }
   await queryNow(template, timelineFunction(1));
-  await endNow(template);
   await (await openStore({ databaseUrl: urlOf(server, TEMPLATE) }, silent)).close();
+  await queryNow(template, `set search_path = ${SEARCH_PATH}`);
+  await queryNow(template, "select create_finished_days(2)");
+  await endNow(template);
 }
 
 function openClock({ folder }: DatabaseServer, name: string): number {
@@ -157,7 +163,14 @@ export class SimulatedDatabase {
 
   /** Ends sessions, and resolves when the server has forgotten them and released their locks. */
   async endSessions(pids: readonly number[]): Promise<void> {
-    await queryNow(this.control, "select pg_terminate_backend(pid, 5000) from unnest($1::int[]) pid", [pids]);
+    await queryNow(this.control, "select pg_terminate_backend(pid) from unnest($1::int[]) pid", [pids]);
+    while (await this.#hasAny(pids)) await new Promise((resolve) => void real.setTimeout(resolve, 1));
+  }
+
+  /** Whether any of these sessions is still there. Its locks are released before it is gone. */
+  async #hasAny(pids: readonly number[]): Promise<boolean> {
+    const ACTIVE = "select from pg_stat_activity where pid = any($1::int[])";
+    return (await queryNow(this.control, ACTIVE, [pids])).length > 0;
   }
 
   async cancelStatement(pid: number): Promise<void> {

@@ -57,6 +57,11 @@ export class Honesty {
     return this.#troubled.length === 0;
   }
 
+  /** Whether the world will never be honest any more. */
+  isLost(now: number): boolean {
+    return this.#troubled.some(({ from, to }) => from <= now && to === Number.POSITIVE_INFINITY);
+  }
+
   /** The time since which the world is honest for those whom no behaviour names; undefined while it is not. */
   honestSince(now: number): number | undefined {
     let since = Number.NEGATIVE_INFINITY;

@@ -97,6 +97,14 @@ export class Liveness {
     );
   }
 
+  /** Whether a nonce stands still, and not yet for so long that the service has to say so. */
+  isBeingTested(): boolean {
+    return [...this.#nonceSince.keys()].some((waiver) => {
+      const stillMs = this.#stillMs(waiver);
+      return stillMs > 0 && stillMs < UNNAMED_MS;
+    });
+  }
+
   /** The waivers whose next nonce has stood still for so long that the service has to say so. */
   stillWaivers(): readonly Hex[] {
     return [...this.#nonceSince.keys()].filter((waiver) => this.#stillMs(waiver) > UNNAMED_MS);

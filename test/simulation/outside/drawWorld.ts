@@ -6,8 +6,10 @@ import type { Frame, HonestPart } from "../behaviours/frame.js";
 import { POOL_KINDS } from "../nodes/pool.js";
 import type { WorldPlan } from "../world.js";
 
-/** The longest time of a world, in virtual ms: trouble that ends at 22 s has to be made good by 52 s and ten blocks. */
-const LENGTH_MS = 66_000;
+/** The times over which users spread their submissions, in virtual ms. Most worlds are short: luck finds more in many than in long ones. */
+const BUSY_MS = [6_000, 6_000, 6_000, 10_000, 10_000, 24_000] as const;
+/** A world goes on for so long after its busy time at most, in virtual ms: trouble is made good within 30 s and ten blocks. */
+const REST_MS = 42_000;
 
 /** Draws the world of a seed. */
 export function drawWorld(seed: number): WorldPlan {
@@ -17,15 +19,16 @@ export function drawWorld(seed: number): WorldPlan {
   const keys = random.pick([1, 1, 1, 1, 2, 2, 2, 3]);
   const senders = random.between(3, 8);
   const submissions = random.between(3, 8);
+  const busyMs = random.pick(BUSY_MS);
   const reorgDepth = random.pick([0, 0, 0, 2]);
   const honest = drawHonestPart(random, endpoints);
   const honestEndpoint = random.between(0, endpoints - 1);
   const frame: Frame = {
-    ...{ replicas, endpoints, keys, senders, submissions, reorgDepth, honest, honestEndpoint },
+    ...{ replicas, endpoints, keys, senders, submissions, busyMs, reorgDepth, honest, honestEndpoint },
   };
   const shape = { pool: random.pick(POOL_KINDS), blockMs: random.pick([500, 500, 700, 1_000]) };
   return {
-    ...{ seed, replicas, endpoints, keys, senders, submissions, lengthMs: LENGTH_MS },
+    ...{ seed, replicas, endpoints, keys, senders, submissions, busyMs, lengthMs: busyMs + REST_MS },
     settings: { ...drawSettings(random), reorgDepth },
     chain: {
       ...shape,

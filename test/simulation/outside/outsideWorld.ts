@@ -27,9 +27,7 @@ const STORE_MS = 5_000;
 /** After the last change that a behaviour makes, in ms. */
 const CALM_MS = 3_000;
 /** For this long after all else is done, the world goes on with what a behaviour names, or with what broke a law, in ms. */
-const AFTERMATH_MS = 8_000;
-/** Part of a world's length over which users spread their submissions. */
-const BUSY_MS = 24_000;
+const AFTERMATH_MS = 3_000;
 
 /** Sets up everything outside of the service: the chain with its nodes, behaviours, users, and the laws that judge the service. */
 export function setUpOutside(world: World): Scenario {
@@ -114,7 +112,10 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   chain.onBlock((block) => liveness.onBlock(block));
   const isDone = ({ innerHash, lines }: UserSubmission) =>
     lines.length > 0 && chain.blockOf(innerHash) !== undefined;
-  const isTroubled = (one: UserSubmission) => !honesty.isHonest(one.user) || safety.hasFailedRightly(one);
+  const isTroubled = (one: UserSubmission) =>
+    !honesty.isHonest(one.user) ||
+    safety.hasFailedRightly(one) ||
+    (one.acceptedAt !== undefined && one.acceptedAt <= honesty.lossUntil);
   let settledAt: number | undefined;
   return {
     onLine(submission: UserSubmission) {
@@ -133,9 +134,11 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     },
     /** Nothing that the laws ask for is open any more, and no behaviour comes or goes. */
     isOver(users: Users) {
-      const isSettled = users.areDone && users.submissions.every((one) => isDone(one) || isTroubled(one));
+      const isLost = honesty.isLost(clock.now());
+      const isSettled =
+        users.areDone && users.submissions.every((one) => isLost || isDone(one) || isTroubled(one));
       const isCalm = behaviours.every(({ from, to }) => clock.now() > (to ?? from) + CALM_MS);
-      if (!isSettled || !isCalm) settledAt = undefined;
+      if (!isSettled || !isCalm || liveness.isBeingTested()) settledAt = undefined;
       else settledAt ??= clock.now();
       const begun = Math.min(
         settledAt ?? Number.POSITIVE_INFINITY,
@@ -171,9 +174,9 @@ function createUsers(
   chain: SimulatedChain,
   laws: Laws,
 ): Users {
-  const { seed, senders, submissions } = world.plan;
+  const { seed, senders, submissions, busyMs } = world.plan;
   return new Users({
-    ...{ seed, clock, users: senders, submissions, spreadMs: BUSY_MS, note: world.note },
+    ...{ seed, clock, users: senders, submissions, spreadMs: busyMs, note: world.note },
     services: world.replicas.map(serviceOf),
     onSubmitted: (submission) => payThemselves(running, { clock, chain }, submission),
     onLine: laws.onLine,
@@ -184,6 +187,7 @@ function serviceOf(replica: Replica): Service {
   return {
     name: replica.name,
     isServing: () => replica.isRunning && !replica.isFrozen,
+    life: () => replica.life,
     submit(user, raw, wait) {
       const { network, caller } = replica;
       if (network === undefined) return Promise.reject(new Error("the replica does not run"));

@@ -33,7 +33,7 @@ function simplifications({ behaviours }: WorldPlan): Simplification[] {
     ),
     ...behaviours.map((_, i) => (plan: WorldPlan) => changed(plan, i, { share: 1 })),
     ...behaviours.map((_, i) => (plan: WorldPlan) => changed(plan, i, { from: 0 })),
-    ...[46_000, 36_000].map(
+    ...[46_000, 36_000, 26_000].map(
       (lengthMs) => (plan: WorldPlan) => (lengthMs < plan.lengthMs ? { ...plan, lengthMs } : undefined),
     ),
   ];

@@ -9,6 +9,8 @@ export interface Service {
   readonly name: string;
   /** Whether it serves requests. A frozen one takes them, and says nothing. */
   isServing(): boolean;
+  /** Another number after each start. */
+  life(): number;
   /** @throws the refusal of the whole request. */
   submit(user: number, raw: Hex, wait: UserSubmission["wait"]): Promise<AsyncIterable<readonly ResultLine[]>>;
 }
@@ -87,14 +89,14 @@ export class Users {
     const service = this.#random.pick(candidates);
     submission.asked = service.name;
     void this.#follow(submission, service);
-    this.#watch(submission, service);
+    this.#watch(submission, service, service.life());
   }
 
-  /** Asks elsewhere where the replica has gone away without a line. */
-  #watch(submission: UserSubmission, service: Service): void {
+  /** Asks again where the replica has gone away without a line, and with it the connection. */
+  #watch(submission: UserSubmission, service: Service, life: number): void {
     this.#options.clock.after(PATIENCE_MS, () => {
       if (submission.lines.length > 0 || submission.asked !== service.name) return;
-      if (service.isServing()) this.#watch(submission, service);
+      if (service.isServing() && service.life() === life) this.#watch(submission, service, life);
       else this.#ask(submission);
     });
   }
