@@ -15,8 +15,8 @@ export interface FillContext extends LaneContext {
 const HELD_MS = 250;
 /** After this time, what blocks have left out is tried again where the lane has nothing else, in ms. */
 const ALONE_MS = 30_000;
-/** The most submissions to read of those whose pause is over. */
-const MAX_DUE = 16;
+/** The most submissions to read: one of the first may wait for its sender, or be what blocks have left out. */
+const MAX_READ = 16;
 
 /**
  * Gives the nonce of a withdrawn head to another submission, the filler. Where no node takes the filler, the lane is jammed: its
@@ -27,7 +27,7 @@ export async function fillHead(held: HeldLane, context: FillContext): Promise<vo
   const { still } = head;
   if (still === undefined || !head.isFree) return;
   const mayBeLeftOut = head.jam === undefined && still.ms > ALONE_MS;
-  const options = { limit: 1, due: MAX_DUE, onlyUnder: still.nonce, mayBeLeftOut };
+  const options = { limit: MAX_READ, due: MAX_READ, onlyUnder: still.nonce, mayBeLeftOut };
   const { signed } = await assign(held, options, context);
   const [filler] = signed;
   if (filler === undefined) return;
