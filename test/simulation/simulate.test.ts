@@ -19,9 +19,18 @@ function simulate(...args: string[]) {
 
 /** A world with two replicas and two lanes, in which one thing goes wrong. */
 function worldWith(does: HostDeed, to: number | null): WorldPlan {
-  const behaviour: Behaviour = { name: "the one", from: 4_000, to, share: 1, subject: {}, does };
+  const behaviour: Behaviour = { name: "the one", from: 2_000, to, share: 1, subject: {}, does };
   return {
-    ...{ ...drawWorld(1), replicas: 2, keys: 2, endpoints: 1, senders: 3, submissions: 3, settings: {} },
+    ...{
+      ...drawWorld(1),
+      replicas: 2,
+      keys: 2,
+      endpoints: 1,
+      senders: 3,
+      submissions: 3,
+      busyMs: 6_000,
+      settings: {},
+    },
     chain: { pool: "strict", blockMs: 500, personalities: ["geth"] },
     behaviours: [behaviour],
   };
@@ -45,10 +54,10 @@ describe("a world", () => {
   });
 
   it.each<[string, HostDeed, number | null]>([
-    ["a replica that is killed and started again", { deed: "kill", replica: 0 }, 9_000],
-    ["a replica that is frozen for longer than its leases last", { deed: "freeze", replica: 0 }, 16_000],
+    ["a replica that is killed and started again", { deed: "kill", replica: 0 }, 5_000],
+    ["a replica that is frozen for longer than its leases last", { deed: "freeze", replica: 0 }, 14_000],
     ["a database that ends all sessions", { deed: "end sessions" }, null],
-    ["a database that answers after seconds", { deed: "slow database", ms: 3_000 }, 9_000],
+    ["a database that answers after seconds", { deed: "slow database", ms: 3_000 }, 7_000],
   ])("is the same each time with %s, in any process", async (_, does, to) => {
     const plan = worldWith(does, to);
     const results = await Promise.all(

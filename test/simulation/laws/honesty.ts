@@ -25,6 +25,8 @@ export interface WorldShape {
 export class Honesty {
   readonly #senders: ReadonlySet<number>;
   readonly #troubled: readonly Span[];
+  /** The time that slow answers take, at the slowest endpoint, in ms: a client cannot know that they will come sooner elsewhere. */
+  readonly slownessMs: number;
   /** A failover of the database loses what was accepted before this moment, in ms. */
   readonly lossUntil: number;
 
@@ -43,6 +45,10 @@ export class Honesty {
         .filter(({ trouble }) => trouble.of === "endpoint" && trouble.place === place)
         .map(({ span }) => span),
     );
+    const delays = behaviours.flatMap(({ subject, does }) =>
+      does.deed === "slow" && subject.sender === undefined ? does.ms : [],
+    );
+    this.slownessMs = Math.max(0, ...delays);
     const failovers = behaviours.filter(({ does }) => does.deed === "failover");
     this.lossUntil = Math.max(0, ...failovers.map(({ to, from }) => to ?? from));
     this.#troubled = [...everybody, ...each.reduce(intersections)];

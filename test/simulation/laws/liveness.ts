@@ -13,7 +13,8 @@ import type { Violations } from "./violations.js";
  * L1  A submission whose own part of the world is honest (`honesty.ts`) is in a block within 30 s of virtual time and ten
  *     blocks, counted from the first request with it, or from the moment at which the world became honest if that is later.
  *     In a world where behaviours name senders and nothing else, the limit is 2 s, three blocks that an honest chain takes, and
- *     ten blocks for each sender whose wrappers may keep a nonce: several in a row each cost some.
+ *     ten blocks for each sender whose wrappers may keep a nonce: several in a row each cost some. Where answers are slow,
+ *     ten more of these may come in between.
  * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while
  *     another wrapper of the lane waited under that nonce, in an honest world.
  *     Readiness of some replica names a trouble of the waivers once a nonce has stood still so for 14 s.
@@ -56,7 +57,7 @@ export class Liveness {
     this.#options = options;
     const { honesty, blockMs, blockers } = options;
     this.#limitMs = honesty.isUndisturbed
-      ? PROMPT_MS + (3 + 10 * Math.max(1, blockers)) * blockMs
+      ? PROMPT_MS + 10 * honesty.slownessMs + (3 + 10 * Math.max(1, blockers)) * blockMs
       : PATIENCE_MS + 10 * blockMs;
   }
 
