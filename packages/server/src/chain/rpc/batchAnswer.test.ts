@@ -51,6 +51,7 @@ describe("an answer to a whole request", () => {
     ["an answer that was cut", '[{"id":10,"result":"0x1"},{"id":', 200],
     ["a gateway's time-out", "504 Gateway Time-out", 504],
     ["answers to other calls", [result(1), result(2)], 200],
+    ["a list whose ids are moved by one", [result(11), result(12), result(13)], 200],
   ])("says nothing of them either when it is %s", (_, body, status) => {
     expect(answerTo3(body, status)).toEqual([undefined, undefined, undefined]);
   });

@@ -7,8 +7,8 @@ const CUT_SHORT = /^response too large$|^request timed out$|MaxBatchResponseBody
 
 /**
  * Reads the answer to a request. A call is answered by a result or an error with the call's own id, once. Everything else says
- * nothing of any call, whatever its words: a status, an error without an id, or a lone error to one call of many, which is
- * geth's way to refuse a batch.
+ * nothing of any call, whatever its words: a status, an error without an id, a lone error to one call of many, which is
+ * geth's way to refuse a batch, or a list with a call's id that was never used.
  * @param ids of the request's calls.
  * @param isSend the calls change something. Then an answer counts only with a status of success.
  * @returns the outcomes in the order of the ids; undefined for a call without an answer.
@@ -27,6 +27,9 @@ export function readAnswers(
     if (answers.has(answer.id)) repeated.add(answer.id);
     answers.set(answer.id, answer);
   }
+  // An id that nobody has used means that the answers may be anybody's, those with right ids too.
+  const isForeign = (id: unknown) => typeof id === "number" && !ids.includes(id);
+  if ([...answers.keys()].some(isForeign)) return ids.map(() => undefined);
   const outcomes = ids.map((id) => {
     const answer = answers.get(id);
     const outcome = answer === undefined || repeated.has(id) ? undefined : outcomeOf(answer);
