@@ -17,7 +17,9 @@ import type { Violations } from "./violations.js";
  *     ten more of these may come in between.
  * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while
  *     another wrapper of the lane waited under that nonce, in an honest world.
- *     Readiness of some replica names a trouble of the waivers once a nonce has stood still so for 14 s.
+ *     Readiness of some replica names a trouble of the waivers once a nonce has stood still so for 14 s, while a wrapper of
+ *     the lane is in flight, or a submission of an honest user is in its queue. Senders whose wrappers blocks leave out wait
+ *     for turns of their own, and a wrapper whose sender's nonce is used waits for nothing.
  * told  The line comes within the same time after the block.
  *
  * Excused from L1 is, besides what `honesty.ts` names, a world in which pools keep wrappers that no block includes while the
@@ -131,11 +133,12 @@ export class Liveness {
     return clock.now() - Math.max(still.since, head, honestSince);
   }
 
-  /** The time since which a wrapper waits under the lane's next nonce. */
+  /** The time since which a wrapper that can still run waits under the lane's next nonce. */
   #headOf(waiver: Hex, nonce: bigint): number | undefined {
     const { chain, ledger } = this.#options;
     const times = [...chain.known.values()]
       .filter((one) => one.waiver === waiver && one.nonce === nonce)
+      .filter(({ sender, senderNonce }) => chain.nonceOf(sender) <= senderNonce)
       .map(({ hash }) => ledger.sentAt(hash) ?? Number.POSITIVE_INFINITY);
     return times.length === 0 ? undefined : Math.min(...times);
   }

@@ -6,6 +6,7 @@ import type { StoredState } from "./record.js";
 interface SubmissionRow {
   readonly inner_hash: Buffer;
   readonly state: string;
+  readonly waiver: Buffer;
   readonly error_reason: string | null;
   readonly error_message: string | null;
 }
@@ -20,13 +21,14 @@ interface LaneRow {
 export async function readStore({ control }: Pick<SimulatedDatabase, "control">): Promise<StoredState> {
   const submissions = await queryNow<SubmissionRow>(
     control,
-    "select inner_hash, state, error_reason, error_message from submissions order by id",
+    "select inner_hash, state, waiver, error_reason, error_message from submissions order by id",
   );
   const lanes = await queryNow<LaneRow>(control, "select waiver, state, reason from lanes order by waiver");
   return {
-    submissions: submissions.map(({ inner_hash, state, error_reason, error_message }) => ({
+    submissions: submissions.map(({ inner_hash, state, waiver, error_reason, error_message }) => ({
       innerHash: bytesToHex(inner_hash),
       state,
+      waiver: bytesToHex(waiver),
       reason: error_reason ?? undefined,
       message: error_message ?? undefined,
     })),

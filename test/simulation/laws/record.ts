@@ -4,6 +4,8 @@ import type { Hex } from "@gas-waiver/protocol";
 export interface StoredSubmission {
   readonly innerHash: Hex;
   readonly state: string;
+  /** The waiver of the lane that has it. */
+  readonly waiver: Hex;
   readonly reason: string | undefined;
   readonly message: string | undefined;
 }

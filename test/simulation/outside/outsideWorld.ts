@@ -1,4 +1,4 @@
-import { bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { CHAIN_ID } from "../../../packages/server/test/support/modelChain.js";
 import { accountsOf } from "../../../packages/server/test/support/user.js";
 import { PERSONALITIES } from "../../nodeZoo/personalities.js";
@@ -9,6 +9,7 @@ import { EvidenceLedger } from "../laws/evidenceLedger.js";
 import { blockersIn, isWithoutRemedy } from "../laws/headOfLine.js";
 import { Honesty } from "../laws/honesty.js";
 import { Liveness } from "../laws/liveness.js";
+import type { StoredState } from "../laws/record.js";
 import { Safety } from "../laws/safety.js";
 import { Violations } from "../laws/violations.js";
 import { SimulatedChain } from "../nodes/simulatedChain.js";
@@ -126,7 +127,9 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
       submissions = all;
       liveness.onTick(all.filter((one) => !safety.hasFailedRightly(one)));
       const still = liveness.stillWaivers();
-      if (still.length > 0 && (await namesNoTrouble(world.replicas))) liveness.onUnnamed(still);
+      if (still.length === 0 || !(await namesNoTrouble(world.replicas))) return;
+      const waiting = waitingIn(await world.readStore(), all, honesty);
+      liveness.onUnnamed(still.filter((waiver) => waiting.has(waiver)));
     },
     async readStore(all: readonly UserSubmission[], isAtEnd: boolean) {
       submissions = all;
@@ -147,6 +150,18 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
       return clock.now() - begun >= (users.submissions.every(isDone) ? 0 : AFTERMATH_MS);
     },
   };
+}
+
+/** The waivers whose lanes have wrappers in flight, or submissions of honest users in their queues. */
+function waitingIn(
+  { submissions }: StoredState,
+  all: readonly UserSubmission[],
+  honesty: Honesty,
+): ReadonlySet<Hex> {
+  const honest = new Set(all.flatMap((one) => (honesty.isHonest(one.user) ? one.innerHash : [])));
+  const waits = ({ state, innerHash }: StoredState["submissions"][number]) =>
+    ["signed", "broadcast"].includes(state) || (state === "queued" && honest.has(innerHash));
+  return new Set(submissions.filter(waits).map(({ waiver }) => waiver));
 }
 
 /** Whether the readiness of no replica says that anything is wrong with the waivers. */
