@@ -70,10 +70,14 @@ function unprovenGap(
     return { law, why: "NONCE_GAP although no nonce before it is missing" };
   if (age + SLACK_MS < nonceGapMs)
     return { law: "S3" as const, why: `NONCE_GAP after ${Math.round(age)} ms` };
-  const missing = Number(chain.nonceOf(sender));
-  const holder = submissions().find((one) => one.user === user && one.nonce === missing);
-  const isUnderWay = holder?.acceptedAt !== undefined && ledger.wrappersOf(holder.innerHash).length > 0;
-  return isUnderWay && !holder?.lines.some(({ success }) => !success)
-    ? { law, why: `NONCE_GAP although nonce ${missing} before it is under way` }
+  const isUnderWay = (before: number) => {
+    const holder = submissions().find((one) => one.user === user && one.nonce === before);
+    const isSent = holder?.acceptedAt !== undefined && ledger.wrappersOf(holder.innerHash).length > 0;
+    return isSent && holder.lines.every(({ success }) => success);
+  };
+  const next = Number(chain.nonceOf(sender));
+  const before = Array.from({ length: nonce - next }, (_, i) => next + i);
+  return before.every(isUnderWay)
+    ? { law, why: `NONCE_GAP although all nonces from ${next} on before it are under way` }
     : undefined;
 }
