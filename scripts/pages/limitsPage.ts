@@ -10,9 +10,16 @@ import {
   MAX_WAITING,
   MAX_WAITING_PER_KEY,
 } from "../../packages/server/src/check/check.js";
+import {
+  MAX_ADDRESS_SUBSCRIPTIONS,
+  MAX_KEY_SUBSCRIPTIONS,
+  MAX_SUBSCRIPTIONS,
+} from "../../packages/server/src/gateway/feed/subscriptionLimits.js";
+import { GATEWAY_BODY_BYTES } from "../../packages/server/src/http/authenticator.js";
 import { MAX_HEAD_BYTES } from "../../packages/server/src/http/base.js";
 import { FREE_CHUNKS, MIN_AVERAGE_CHUNK_BYTES } from "../../packages/server/src/http/body/growingBuffer.js";
-import { ADDRESS_BYTES } from "../../packages/server/src/http/limits/bodyMemoryBudget.js";
+import { NOTIFIED_BYTES } from "../../packages/server/src/http/gateway/buildGateway.js";
+import { ADDRESS_BYTES, PUBLISHABLE_SHARE } from "../../packages/server/src/http/limits/bodyMemoryBudget.js";
 import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../packages/server/src/http/limits/connections.js";
 import {
   MAX_CONCURRENT_READS,
@@ -38,6 +45,7 @@ import {
   DEFAULT_SENDER_CAPS,
 } from "../../packages/server/src/model/keys/keyTerms.js";
 import { DEFAULTS } from "../../packages/server/src/model/options/defaults.js";
+import { SHARES_OF_SITE } from "../../packages/server/src/model/options/networkAddress.js";
 import { REFUSALS_OF_KEY, REFUSALS_OF_REPLICA } from "../../packages/server/src/results/refusals.js";
 import { code, page, table } from "./markdown.js";
 
@@ -244,13 +252,19 @@ const CONNECTIONS: readonly Row[] = [
     "connections, WebSockets among them",
     count(DEFAULTS.maxConnections),
     flag("maxConnections"),
-    "takes the place of the oldest without a good key; closed at once if there is none",
+    "takes the place of the oldest without a good key, else of one of a publishable key; closed at once if there is none",
   ],
   [
     "connections of one address, or of one IPv6 network of 64 bits; behind trusted proxies, WebSockets of one client",
     count(DEFAULTS.maxAddressConnections),
     flag("maxAddressConnections"),
     "the same, among those of the address; a WebSocket behind a proxy gets 503 `SOCKETS_AT_CAPACITY`",
+  ],
+  [
+    "the same of one IPv6 network of 48 bits, and its rates under a publishable key",
+    `${count(SHARES_OF_SITE)} times as many`,
+    "",
+    "the same",
   ],
   [
     "a connection that has shown no good key",
@@ -297,6 +311,30 @@ const PUBLISHABLE: readonly Row[] = [
   ],
   ["reads of an address that wait", count(MAX_WAITING_READS_PER_ADDRESS), "", "503 `QUEUE_AT_CAPACITY`"],
   ["WebSockets of an address", count(MAX_ADDRESS_SOCKETS), "", "503 `SOCKETS_AT_CAPACITY`"],
+  [
+    "WebSockets, and bodies and frames in memory, of all publishable keys",
+    `${100 * PUBLISHABLE_SHARE} %`,
+    "",
+    "503 `SOCKETS_AT_CAPACITY`, `BODIES_AT_CAPACITY`",
+  ],
+  [
+    "message of the gateway",
+    bytes(GATEWAY_BODY_BYTES),
+    "",
+    "413 `BODY_TOO_LARGE`; WebSocket closed with 1009",
+  ],
+  [
+    "subscriptions of a connection, an address and a key",
+    [MAX_SUBSCRIPTIONS, MAX_ADDRESS_SUBSCRIPTIONS, MAX_KEY_SUBSCRIPTIONS].map(count).join(", "),
+    "",
+    "error -32005",
+  ],
+  [
+    "notifications a second, and at once, to an address",
+    `${bytes(NOTIFIED_BYTES.ofAddress.ratePerSecond)}, and ${bytes(NOTIFIED_BYTES.ofAddress.rateBurst)}`,
+    "",
+    "they wait",
+  ],
   [
     "bodies and frames of an address in memory at once",
     bytes(ADDRESS_BYTES),

@@ -111,7 +111,7 @@ function grantOfAddress(grant: Grant, clientAddress: string, isOfGateway: boolea
 }
 
 /** A message of the gateway under a publishable key. A transaction with the longest calldata of the default fits. */
-const GATEWAY_BODY_BYTES = 262_144;
+export const GATEWAY_BODY_BYTES = 262_144;
 /** A message has at most so many bytes beside the calldata, which is hex. */
 const BYTES_BESIDE_CALLDATA = 572;
 

@@ -3,10 +3,10 @@ import { Tally } from "../../util/tally.js";
 import { GatewayRefusal, RPC_CODES } from "../jsonRpc.js";
 
 /** The subscriptions that one connection may have. */
-const MAX_OF_CONNECTION = 100;
+export const MAX_SUBSCRIPTIONS = 100;
 /** Those that one address under a publishable key may have over all of its connections. */
-export const MAX_OF_ADDRESS = 400;
-const MAX_OF_KEY = 10_000;
+export const MAX_ADDRESS_SUBSCRIPTIONS = 400;
+export const MAX_KEY_SUBSCRIPTIONS = 10_000;
 
 /** Bounds the subscriptions of each connection, address and key: each new block is compared with all of them. */
 export class SubscriptionLimits {
@@ -21,11 +21,11 @@ export class SubscriptionLimits {
    */
   enter(caller: LimitedCaller, open: number): () => void {
     const { keyId, address } = caller;
-    if (open >= MAX_OF_CONNECTION) throw full("connection", MAX_OF_CONNECTION);
-    if (address !== undefined && this.#ofAddresses.of(partyOf(caller)) >= MAX_OF_ADDRESS) {
-      throw full("address", MAX_OF_ADDRESS);
+    if (open >= MAX_SUBSCRIPTIONS) throw full("connection", MAX_SUBSCRIPTIONS);
+    if (address !== undefined && this.#ofAddresses.of(partyOf(caller)) >= MAX_ADDRESS_SUBSCRIPTIONS) {
+      throw full("address", MAX_ADDRESS_SUBSCRIPTIONS);
     }
-    if (this.#ofKeys.of(keyId) >= MAX_OF_KEY) throw full("key", MAX_OF_KEY);
+    if (this.#ofKeys.of(keyId) >= MAX_KEY_SUBSCRIPTIONS) throw full("key", MAX_KEY_SUBSCRIPTIONS);
     const add = (count: 1 | -1) => {
       this.#ofKeys.add(keyId, count);
       this.#ofAddresses.add(partyOf(caller), count);

@@ -82,7 +82,7 @@ function rateLimits(ratePerSecond: number): RateLimits {
 }
 
 /** The bytes of notifications: a block of many logs may come at once, and what is beyond that waits. */
-const NOTIFIED_BYTES = {
+export const NOTIFIED_BYTES = {
   ofKey: { ratePerSecond: 8_388_608, rateBurst: 67_108_864 },
   ofAddress: { ratePerSecond: 2_097_152, rateBurst: 16_777_216 },
 };

@@ -10,6 +10,11 @@ export interface MemoryReservation {
   release(): void;
 }
 
+/** The share of the memory, and of the WebSockets, that publishable keys may hold together: anybody can use them, from many addresses. */
+export const PUBLISHABLE_SHARE = 0.5;
+/** Names all publishable keys together. No key has this id. */
+const PUBLISHABLE = "publishable keys";
+
 /** The memory of all bodies and messages of one address under a publishable key, beside one of the largest size. */
 export const ADDRESS_BYTES = 8_388_608;
 
@@ -61,6 +66,10 @@ export class BodyMemoryBudget {
     const share = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * owner.limits.queueShare));
     if (this.#bytes + bytes > this.#capacity) throw atCapacity("the service holds", this.#capacity);
     if (this.#bytesByOwner.of(owner.keyId) + bytes > share) throw atCapacity("this key holds", share);
+    const ofPublishable = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * PUBLISHABLE_SHARE));
+    if (owner.address !== undefined && this.#bytesByOwner.of(PUBLISHABLE) + bytes > ofPublishable) {
+      throw atCapacity("publishable keys hold", ofPublishable);
+    }
     const ofAddress = Math.min(
       share,
       Math.max(owner.limits.maxBodyBytes ?? this.#maxBodyBytes, ADDRESS_BYTES),
@@ -73,8 +82,14 @@ export class BodyMemoryBudget {
 
   #add(owner: LimitedCaller, bytes: number): void {
     this.#bytes += bytes;
-    for (const name of new Set([owner.keyId, partyOf(owner)])) this.#bytesByOwner.add(name, bytes);
+    for (const name of ownersOf(owner)) this.#bytesByOwner.add(name, bytes);
   }
+}
+
+/** The names that a body counts for. */
+function ownersOf(owner: LimitedCaller): string[] {
+  const isPublishable = owner.address !== undefined;
+  return isPublishable ? [owner.keyId, partyOf(owner), PUBLISHABLE] : [owner.keyId];
 }
 
 function atCapacity(holder: string, capacity: number): ProtocolError {

@@ -3,6 +3,7 @@ import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { Tally } from "../../util/tally.js";
+import { PUBLISHABLE_SHARE } from "../limits/bodyMemoryBudget.js";
 
 export type SocketLimitOptions = Pick<
   ResolvedOptions,
@@ -22,8 +23,6 @@ export interface SocketOwner {
 
 /** The most open WebSockets of one address under a publishable key. */
 export const MAX_ADDRESS_SOCKETS = 100;
-/** The share of all WebSockets that those of publishable keys may be: anybody can open them, from many addresses. */
-const PUBLISHABLE_SHARE = 0.5;
 
 /** Bounds the open WebSockets, in all, for each key and for each client's address. */
 export class SocketLimits {
