@@ -20,7 +20,7 @@ import { openRunningStore, type Store, type StoreLocation } from "../store/store
 import { type CancelledNonce, type CancelTerms, cancelNonce } from "./cancelNonce.js";
 import { createFirstSeen } from "./law/firstSeen.js";
 import { type ReconcileContext, reconcile } from "./law/reconcile.js";
-import { findLostInclusions, type LostInclusion } from "./watch/lostInclusion.js";
+import { findLostInclusion, type LostInclusion } from "./watch/lostBlocks.js";
 import { examine, type Finding } from "./watch/sweep.js";
 
 /** The operations on lanes for an operator, from outside of the service, whether it runs or not. */
@@ -126,8 +126,7 @@ export async function openLaneAdmin(
         // Before the chain: a submission that ends in between is no difference.
         const assigned = rangeOf(await findAssignedNonces(store, key));
         const [chainNonce = 0n] = await chain.nonces([lane.waiver]);
-        const next = { waiver: lane.waiver, next: chainNonce };
-        const [lost] = await findLostInclusions([next], { store, chain, chainRef });
+        const lost = await findLostInclusion(key, chainNonce, { store, chain });
         const findings = await examine(key, { store, chain });
         const repaired = repair && lane.owner === undefined && findings.length > 0;
         if (repaired) {

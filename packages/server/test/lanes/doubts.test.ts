@@ -1,6 +1,6 @@
 // Wrappers whose nonces the chain has used, while no node shows what became of them.
 import { describe, expect, it } from "vitest";
-import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf, WAIVER } from "../support/user.js";
 
 const services = testServices();
@@ -27,7 +27,7 @@ async function loseTrack(service: TestService, count: number): Promise<void> {
 }
 
 describe("wrappers that a pruned node cannot prove", () => {
-  it("do not keep the outcomes of newer submissions back, however many they are", async () => {
+  it("do not keep the outcomes of newer submissions back, however many they are, and have a name in their records", async () => {
     const service = await services.start({ requestTimeoutMs: 15_000 }, { automine: false });
     await loseTrack(service, 220);
     const lines = await service.submit(
@@ -35,6 +35,15 @@ describe("wrappers that a pruned node cannot prove", () => {
       INCLUDED,
     );
     expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
+    const [lost] = await service.query<{ id: string }>(
+      "select id from submissions where state = 'broadcast' limit 1",
+    );
+    const record = async () =>
+      JSON.parse((await service.call("GET", `/v1/submissions/${lost?.id}`, undefined, GOOD_HEADERS)).text);
+    await expect.poll(record, { timeout: 20_000 }).toMatchObject({
+      state: "broadcast",
+      waitsFor: "the chain has used its wrapper's nonce, and no node shows what became of it",
+    });
   });
 
   it("take no place in the lane: as many as one key may have in flight do not keep new work from being signed", async () => {

@@ -1,11 +1,14 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import type { NodeClient } from "../../chain/client/nodeClient.js";
 import { LANE_WAITS, type LaneWait } from "../../model/submission/waitCauses.js";
 import {
   type FinalInclusion,
   findLastFinalInclusion,
+  findNewestInclusion,
   stopForLostBlocks,
 } from "../../store/lanes/blocks/finalInclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
 
 /*
@@ -116,4 +119,41 @@ async function viewOf(
 function sentenceOf({ recorded, waiverNonce }: FinalityView): string {
   const { blockNumber } = recorded;
   return `the waiver's next nonce is ${waiverNonce}, and final block ${blockNumber} had its nonce ${recorded.waiverNonce}`;
+}
+
+/** An inclusion that the store has and the node does not show. */
+export interface LostInclusion {
+  readonly blockNumber: bigint;
+  /** The waiver's nonce in that block; undefined if the lane has given it up. */
+  readonly waiverNonce: bigint | undefined;
+  /**
+   * - `another block`: the node has another block at that height.
+   * - `no block`: the node has none there: the chain was taken back, or the node is behind.
+   * - `unused nonce`: the waiver's next nonce is not above the one of that block.
+   */
+  readonly found: "another block" | "no block" | "unused nonce";
+}
+
+/**
+ * Compares the lane's newest inclusion, and the one with the highest nonce, with the node's blocks and nonces. Each block
+ * refers to its parent, so a node with these blocks has the earlier ones too.
+ * @param next the waiver's next nonce by the node.
+ * @returns an inclusion that the node does not show; undefined if there is none.
+ */
+export async function findLostInclusion(
+  lane: Pick<HeldLane, "chain" | "waiver">,
+  next: bigint,
+  { store, chain }: { readonly store: Store; readonly chain: Pick<NodeClient, "blockHashes"> },
+): Promise<LostInclusion | undefined> {
+  const found = [await findNewestInclusion(store, lane), await findLastFinalInclusion(store, lane)];
+  const recorded = found.filter((one) => one !== undefined);
+  const hashes = await chain.blockHashes(recorded.map(({ blockNumber }) => blockNumber));
+  for (const [i, { blockNumber, blockHash, waiverNonce }] of recorded.entries()) {
+    const hash = hashes[i];
+    const lost = { blockNumber, waiverNonce };
+    if (hash === undefined) return { ...lost, found: "no block" };
+    if (hash !== "unclear" && !bytesEqual(hash, blockHash)) return { ...lost, found: "another block" };
+    if (waiverNonce !== undefined && waiverNonce >= next) return { ...lost, found: "unused nonce" };
+  }
+  return undefined;
 }

@@ -26,6 +26,7 @@ export interface LaneWait {
 const OWN_WAITS: Readonly<Record<string, string>> = {
   "left out": "blocks left out its wrapper; it is tried again after a pause",
   "not taken": "no node has taken its wrapper; it is tried again after a pause",
+  "in doubt": "the chain has used its wrapper's nonce, and no node shows what became of it",
   "earlier nonce": "the sender's earlier nonce has not come, or no node tells the sender's nonce",
 };
 

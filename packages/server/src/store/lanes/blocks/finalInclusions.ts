@@ -1,5 +1,6 @@
-import { byteaArray, prepared } from "../../database/statements.js";
+import { prepared } from "../../database/statements.js";
 import type { Store } from "../../store.js";
+import { toBuffer } from "../../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "../heldLane.js";
 import { STOPPED, TAKES_WORK } from "../setLaneState.js";
 
@@ -11,48 +12,61 @@ export interface FinalInclusion {
   readonly blockHash: Uint8Array;
 }
 
-/** Finds the wrapper with the highest waiver nonce that the store knows in a final block. */
-export async function findLastFinalInclusion(
-  store: Store,
-  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
-): Promise<FinalInclusion | undefined> {
-  const [inclusion] = await findLastFinalInclusions(store, chain, [waiver]);
-  return inclusion;
+/** An inclusion whose waiver nonce the lane may have given up, because the chain had lost the block. */
+export interface RecordedInclusion extends Omit<FinalInclusion, "waiverNonce"> {
+  readonly waiverNonce: bigint | undefined;
 }
 
-/** Finds the same for several lanes, in the order of their waivers; undefined for a lane without one. */
-export async function findLastFinalInclusions(
+interface InclusionRow {
+  waiver_nonce: string | null;
+  block_number: string;
+  block_hash: Buffer;
+}
+
+function inclusionOf({ waiver_nonce, block_number, block_hash: blockHash }: InclusionRow): RecordedInclusion {
+  const waiverNonce = waiver_nonce === null ? undefined : BigInt(waiver_nonce);
+  return { waiverNonce, blockNumber: BigInt(block_number), blockHash };
+}
+
+/** Finds the wrapper with the highest waiver nonce that the store knows in a final block. */
+export async function findLastFinalInclusion(
   { pool }: Store,
-  chain: number,
-  waivers: readonly Uint8Array[],
-): Promise<(FinalInclusion | undefined)[]> {
-  const { rows } = await pool.query<{
-    place: string;
-    waiver_nonce: string;
-    block_number: string;
-    block_hash: Buffer;
-  }>(
+  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
+): Promise<FinalInclusion | undefined> {
+  const { rows } = await pool.query<InclusionRow>(
     prepared(
-      `select w.place, last.* from unnest($2::bytea[]) with ordinality as w (waiver, place) cross join lateral (
-         (select f.waiver_nonce, f.block_number, f.block_hash from finished f
-          where f.chain = $1 and f.waiver = w.waiver and f.waiver_nonce is not null and f.id >= recent_outcomes()
-          order by f.waiver_nonce desc limit 1)
-         union all
-         select l.old_nonce, l.old_block_number, l.old_block_hash from lanes l
-         where l.chain = $1 and l.waiver = w.waiver and l.old_nonce is not null
-         order by waiver_nonce desc limit 1) last`,
-      [chain, byteaArray(waivers)],
+      `(select waiver_nonce, block_number, block_hash from finished
+        where chain = $1 and waiver = $2 and waiver_nonce is not null and id >= recent_outcomes()
+        order by waiver_nonce desc limit 1)
+       union all
+       (select old_nonce, old_block_number, old_block_hash from lanes
+        where chain = $1 and waiver = $2 and old_nonce is not null)
+       order by waiver_nonce desc limit 1`,
+      [chain, toBuffer(waiver)],
     ),
   );
-  const inclusions = new Array<FinalInclusion | undefined>(waivers.length).fill(undefined);
-  for (const row of rows) {
-    inclusions[Number(row.place) - 1] = {
-      waiverNonce: BigInt(row.waiver_nonce),
-      blockNumber: BigInt(row.block_number),
-      blockHash: row.block_hash,
-    };
-  }
-  return inclusions;
+  const [last] = rows.map(inclusionOf);
+  return last?.waiverNonce === undefined ? undefined : { ...last, waiverNonce: last.waiverNonce };
+}
+
+/** The submissions that are searched, so that the time does not depend on what is stored. */
+const SEARCHED = 1_000;
+
+/** Finds the lane's inclusion in the highest block, among the newest submissions of the chain. */
+export async function findNewestInclusion(
+  { pool }: Store,
+  { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
+): Promise<RecordedInclusion | undefined> {
+  const { rows } = await pool.query<InclusionRow>(
+    `select waiver_nonce, block_number, block_hash from (
+       (select chain, state, waiver, block_number, block_hash, waiver_nonce from finished
+        where id >= recent_outcomes() order by id desc limit $3)
+       union all
+       (select chain, state, waiver, block_number, block_hash, waiver_nonce from unfinished order by id desc limit $3)) newest
+     where chain = $1 and waiver = $2 and state = 'included' order by block_number desc limit 1`,
+    [chain, toBuffer(waiver), SEARCHED],
+  );
+  return rows.map(inclusionOf)[0];
 }
 
 /**
