@@ -51,48 +51,36 @@ export async function chainOutcomes(
   candidates: readonly Candidate[],
   { chain }: { readonly chain: Pick<NodeClient, "snapshot"> },
 ): Promise<ChainOutcome[]> {
-  const parts = chunk(candidates, RECEIPT_BATCH);
-  const byReceipt = (await Promise.all(parts.map((part) => outcomesByReceipt(waiver, part, chain)))).flat();
-  const withoutReceipt = candidates.filter((_, i) => byReceipt[i] === undefined);
-  const outcomesWithoutReceipt: ChainOutcome[] = [];
+  const outcomes = new Map<Candidate, ChainOutcome>();
+  const ask = async (part: readonly Candidate[], senders: readonly Uint8Array[]) => {
+    const hashes = part.map(({ innerHash }) => innerHash);
+    const { nonces, receipts, nonceAfter } = await chain.snapshot([waiver, ...senders], hashes);
+    const [waiverNext, ...senderNext] = nonces;
+    for (const [i, candidate] of part.entries()) {
+      const byReceipt = outcomeBy(receipts[i], candidate, nonceAfter);
+      const outcome = byReceipt ?? outcomeByNonces(candidate, waiverNext, senderNext[i]);
+      if (byReceipt || senders.length > 0) outcomes.set(candidate, outcome);
+    }
+  };
+  await Promise.all(chunk(candidates, RECEIPT_BATCH).map((part) => ask(part, [])));
+  const withoutReceipt = candidates.filter((candidate) => !outcomes.has(candidate));
   for (const part of chunk(withoutReceipt, RECEIPT_AND_NONCE_BATCH)) {
-    outcomesWithoutReceipt.push(...(await outcomesByNonce(waiver, part, chain)));
+    await ask(
+      part,
+      part.map(({ sender }) => sender),
+    );
   }
-  return byReceipt.map((outcome) => outcome ?? outcomesWithoutReceipt.shift() ?? { kind: "open" });
+  return candidates.map((candidate) => outcomes.get(candidate) ?? { kind: "open" });
 }
 
-async function outcomesByReceipt(
-  waiver: Uint8Array,
-  candidates: readonly Candidate[],
-  chain: Pick<NodeClient, "snapshot">,
-): Promise<(ChainOutcome | undefined)[]> {
-  const { receipts, nonceAfter } = await chain.snapshot(
-    [waiver],
-    candidates.map(({ innerHash }) => innerHash),
-  );
-  return candidates.map((candidate, i) => outcomeBy(receipts[i], candidate, nonceAfter));
-}
-
-async function outcomesByNonce(
-  waiver: Uint8Array,
-  candidates: readonly Candidate[],
-  chain: Pick<NodeClient, "snapshot">,
-): Promise<ChainOutcome[]> {
-  const { nonces, receipts, nonceAfter } = await chain.snapshot(
-    [waiver, ...candidates.map(({ sender }) => sender)],
-    candidates.map(({ innerHash }) => innerHash),
-  );
-  const [waiverNext, ...senderNext] = nonces;
-  return candidates.map((candidate, i): ChainOutcome => {
-    const { senderNonce, waiverNonce } = candidate;
-    const byReceipt = outcomeBy(receipts[i], candidate, nonceAfter);
-    if (byReceipt) return byReceipt;
-    const next = senderNext[i];
-    if (next !== undefined && senderNonce < next) return { kind: "nonceUsed", next };
-    if (waiverNonce !== undefined && waiverNext !== undefined && waiverNonce < waiverNext)
-      return { kind: "replaced" };
-    return { kind: "open" };
-  });
+function outcomeByNonces(
+  { senderNonce, waiverNonce }: Candidate,
+  waiverNext: bigint | undefined,
+  next: bigint | undefined,
+): ChainOutcome {
+  if (next !== undefined && senderNonce < next) return { kind: "nonceUsed", next };
+  const isUsed = waiverNonce !== undefined && waiverNext !== undefined && waiverNonce < waiverNext;
+  return { kind: isUsed ? "replaced" : "open" };
 }
 
 function outcomeBy(

@@ -1,11 +1,9 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { NonceUse } from "../../chain/nonceUse.js";
-import type { Logger } from "../../model/telemetry/log.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { stopWorkingLane } from "../../store/lanes/setLaneState.js";
-import type { Store } from "../../store/store.js";
+import type { WatchContext } from "../context.js";
 import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
-import type { FirstSeen } from "./firstSeen.js";
 import type { Evidence } from "./law.js";
 
 /*
@@ -23,20 +21,16 @@ interface Contradicted {
   readonly evidence: Evidence;
 }
 
-interface PlainWrapperContext {
-  readonly store: Store;
-  /** Names the waiver in each record. */
-  readonly log: Logger;
-  readonly firstSeen: FirstSeen;
-  /** Called after this has stopped the lane. */
-  readonly onLaneStopped: () => void;
-}
-
 /** Stops a lane when a final block shows that the chain runs its wrappers as plain transactions. */
 export async function stopForPlainWrappers(
   held: HeldLane,
   contradicted: readonly Contradicted[],
-  { store, log, firstSeen, onLaneStopped }: PlainWrapperContext,
+  {
+    store,
+    log,
+    firstSeen,
+    onLaneStopped,
+  }: Pick<WatchContext, "store" | "log" | "firstSeen" | "onLaneStopped">,
 ): Promise<void> {
   // An operator who opens the lane again knows about those that were reported.
   const plain = contradicted.filter(

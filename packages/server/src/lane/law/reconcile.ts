@@ -1,49 +1,30 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import type { NodeClient } from "../../chain/client/nodeClient.js";
 import type { NonceProofs } from "../../chain/nonceProof.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
-import type { Logger } from "../../model/telemetry/log.js";
-import { includedUpdate, type Results } from "../../results/results.js";
+import { includedUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import type { Store } from "../../store/store.js";
 import { type FailedSubmission, saveFailed } from "../../store/transitions/saveFailed.js";
 import {
   type IncludedRow,
   type IncludedSubmission,
   saveIncluded,
 } from "../../store/transitions/saveIncluded.js";
-import type { BroadcastBuffer } from "./broadcastBuffer.js";
+import type { WatchContext } from "../context.js";
 import { findCarriers } from "./carriers.js";
 import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
-import type { FirstSeen } from "./firstSeen.js";
 import { type Decision, decide, type Evidence } from "./law.js";
 import { stopForPlainWrappers } from "./plainWrappers.js";
 import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
-import type { RevertCauses } from "./revertCauses.js";
-import type { Strikes } from "./strikes.js";
 
-/** The parts of a lane that reconciling needs. */
-export interface ReconcileContext {
-  readonly store: Store;
-  readonly chain: NodeClient;
-  readonly results: Pick<Results, "publish">;
-  /** Names the waiver in each record. */
-  readonly log: Logger;
+type Needed = "store" | "chain" | "results" | "log" | "firstSeen" | "onLaneStopped" | "onNoncesFreed";
+type Optional = "revertCauses" | "broadcastBuffer" | "strikes";
+
+/** The parts of a lane that reconciling needs. An operator's repair has only some of them. */
+export interface ReconcileContext extends Pick<WatchContext, Needed>, Partial<Pick<WatchContext, Optional>> {
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
-  readonly firstSeen: FirstSeen;
   readonly nonceProofs: Pick<NonceProofs, "find">;
-  /** Without it, nobody looks for the causes of reverts. */
-  readonly revertCauses?: Pick<RevertCauses, "find">;
-  /** Without it, the store knows of all broadcasts. */
-  readonly broadcastBuffer?: Pick<BroadcastBuffer, "storeBeyond">;
-  /** Without it, nobody counts what blocks leave out. */
-  readonly strikes?: Pick<Strikes, "prove">;
-  /** Called after reconciling has stopped the lane. */
-  readonly onLaneStopped: () => void;
-  /** Called after a write that may have freed nonces of the lane: the next step must know the gap. */
-  readonly onNoncesFreed?: (() => void) | undefined;
 }
 
 interface CandidateOutcome {

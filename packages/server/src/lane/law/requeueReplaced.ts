@@ -1,12 +1,11 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import type { NonceUse } from "../../chain/nonceUse.js";
-import type { Logger } from "../../model/telemetry/log.js";
 import { countForeignUse } from "../../store/lanes/countForeignUse.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import { stopWorkingLane } from "../../store/lanes/setLaneState.js";
-import type { Store } from "../../store/store.js";
 import { saveRequeued } from "../../store/transitions/saveRequeued.js";
+import type { WatchContext } from "../context.js";
 import { adoptIfLost } from "./adoptLost.js";
 
 /** A submission whose wrapper is dead: a final block shows another transaction under its nonce. */
@@ -18,15 +17,7 @@ export interface Replaced {
   readonly usedBy: NonceUse;
 }
 
-interface ReplacedContext {
-  readonly store: Store;
-  /** Names the waiver in each record. */
-  readonly log: Logger;
-  /** Called after this has stopped the lane. */
-  readonly onLaneStopped: () => void;
-  /** Called after a write that has freed nonces of the lane. */
-  readonly onNoncesFreed?: (() => void) | undefined;
-}
+type ReplacedContext = Pick<WatchContext, "store" | "log" | "onLaneStopped" | "onNoncesFreed">;
 
 /** The lane stops when something else has used its key this many times. */
 const MAX_FOREIGN_USES = 2;

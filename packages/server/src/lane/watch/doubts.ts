@@ -49,7 +49,9 @@ export function createDoubts(context: WatchContext, onNews: () => void): Doubts 
     restMs = MIN_REST_MS;
     onNews();
   };
-  const pages = createPages((held, range) => findDoubtedWrappers(store, held, { ...range, below: next }));
+  const pages = createPages((held, range) =>
+    findDoubtedWrappers(store, held, { ...range, below: next, openBeyond: true }),
+  );
   const askForOutcomes: Question = async (held) => {
     const page = await pages.next(held);
     // Nobody follows the nonce of a lane that has only withdrawn wrappers.

@@ -23,8 +23,9 @@ export interface DoubtedWrapper extends WithdrawnWrapper {
 /** A range of waiver nonces, which is read from one end. */
 export interface NonceRange {
   readonly from: bigint;
-  /** The end of the range. It concerns only present wrappers, not withdrawn ones. */
   readonly below: bigint;
+  /** Open wrappers are found beyond the range too. */
+  readonly openBeyond?: boolean;
   readonly first: "lowest" | "highest";
   readonly limit: number;
 }
@@ -40,10 +41,13 @@ interface DoubtedRow extends UnfinishedRow {
 export async function findDoubtedWrappers(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
-  { from, below, first, limit }: NonceRange,
+  { from, below, openBeyond = false, first, limit }: NonceRange,
 ): Promise<DoubtedWrapper[]> {
   const { rows } = await pool.query<DoubtedRow>(
-    prepared(DOUBTED[first], [lane.chain, toBuffer(lane.waiver), String(from), String(below), limit]),
+    prepared(DOUBTED[first], [
+      ...[lane.chain, toBuffer(lane.waiver), String(from), String(below), limit],
+      openBeyond,
+    ]),
   );
   return rows.map((row) => ({
     waiverNonce: BigInt(row.doubted_nonce),
@@ -64,7 +68,7 @@ const selectDoubted = (order: "asc" | "desc") => `
      order by waiver_nonce ${order} limit $5)
     union all
     (select open_for, waiver_nonce, wrapper_hash, since_block, true from withdrawn
-     where chain = $1 and waiver = $2 and open_for is not null and waiver_nonce >= $3
+     where chain = $1 and waiver = $2 and open_for is not null and waiver_nonce >= $3 and (waiver_nonce < $4 or $6)
        and (select state <> 'included' from unfinished where id = open_for)
      order by waiver_nonce ${order} limit $5)) d
   join unfinished u on u.id = d.doubted_id
