@@ -27,6 +27,8 @@ import { account, CHAIN_ID, DEV_API_KEY, TOKEN, tokensOf, transferData, transfer
 const ABI = ["function transfer(address to, uint256 amount) returns (bool)"] as const;
 const RECIPIENT = account(9).address as Hex;
 
+const transferCall = (recipient: Hex) => ({ to: TOKEN, data: transferData(recipient, 1n) as Hex }) as const;
+
 const started = useDevService();
 let url: string;
 let rpcUrl: string;
@@ -308,6 +310,24 @@ describe("ethers", () => {
       expect(await transaction.wait()).toMatchObject({ status: 1, gasPrice: 0n, hash: transaction.hash });
     }
     expect(await tokensOf(chain, RECIPIENT)).toBe(before + 6n);
+  });
+
+  it("pays once for an idempotency key, also when another program repeats the call", async () => {
+    const recipient = account(25).address;
+    const call = {
+      ...{ to: TOKEN, data: transferData(recipient, 1n) },
+      customData: { idempotencyKey: "order-17" },
+    };
+    await (await signerOf(2).sendTransaction(call)).wait();
+    const refusal = { reason: "IDEMPOTENCY_KEY_REUSED", inDoubt: [] };
+    await expect(signerOf(2).sendTransaction(call)).rejects.toMatchObject(refusal);
+    const client = createWalletClient({
+      account: privateKeyToAccount(account(2).privateKey as Hex),
+      transport: http(rpcUrl),
+    }).extend(gasWaiverActions({ url, apiKey: DEV_API_KEY }));
+    const again = { ...transferCall(recipient as Hex), idempotencyKey: "order-17" };
+    await expect(client.sendGaslessTransaction(again)).rejects.toMatchObject(refusal);
+    expect(await tokensOf(chain, recipient)).toBe(1n);
   });
 
   it("keeps one sequence of nonces across `connect`", async () => {
