@@ -51,6 +51,18 @@ describe("the head of a line", () => {
     expect(head.isBraked).toBe(true);
   });
 
+  it("does not take one late head among a few for usual", () => {
+    const { head, poll } = headAt();
+    let block = 10;
+    for (const blocks of [0, 0, 6, 0]) {
+      const nonce = block;
+      for (let passed = 0; passed <= blocks; passed++) poll(block++, nonce, nonce);
+    }
+    poll(block, block, 1);
+    poll(block + 2, block, 1);
+    expect(head.isBraked).toBe(true);
+  });
+
   it("keeps the brake on until the nonce is used, whoever uses it", () => {
     const { head, poll } = headAt();
     for (const block of [10, 11, 12, 13, 14]) poll(block, 0, 1);

@@ -162,7 +162,8 @@ export class HeadOfLine {
 
   get #usual(): bigint {
     const sorted = [...this.#waits].sort((a, b) => Number(a - b));
-    const usual = sorted[Math.floor(sorted.length * 0.9)] ?? 0n;
+    // One of a few is not usual: a wrapper that pools have lost waits longer.
+    const usual = sorted[Math.floor((sorted.length - 1) * 0.9)] ?? 0n;
     return usual < MAX_USUAL ? usual : MAX_USUAL;
   }
 
