@@ -186,6 +186,7 @@ function openCoordination(
     statuses,
     ownWaivers,
     whyUnusable: policies.whyUnusable,
+    policies: policies.current,
     announceWork: (waivers) => announceWork(waivers),
   });
   const announceWork = (waivers: readonly Uint8Array[]) => {

@@ -10,6 +10,7 @@ import {
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { SECOND_WAIVER, WAIVER } from "../../../test/support/user.js";
+import type { PolicySet } from "../../policy/policySet.js";
 import { registerLanes, takeLease } from "../../store/lanes/lease.js";
 import { setBreaker, setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
@@ -33,16 +34,22 @@ afterEach(async () => {
   await Promise.all(directories.splice(0).map((directory) => directory.close()));
 });
 
+const NO_POLICIES: Pick<PolicySet, "waiversDiffer" | "waiversFor"> = {
+  waiversDiffer: false,
+  waiversFor: () => undefined,
+};
+
 function opened({
   own = [FIRST],
   whyUnusable = (_waiver: Uint8Array): string | undefined => undefined,
   announceWork = (_waivers: readonly Uint8Array[]) => {},
+  policies = NO_POLICIES,
   from = store,
 } = {}): LaneDirectory {
   const statuses = createLaneStatusCache(from, chainRef);
   const ownWaivers = createOwnWaivers(own);
-  const options = { store: from, chainRef, log: silent, statuses, ownWaivers, whyUnusable, announceWork };
-  const directory = openLaneDirectory(options);
+  const ofLanes = { store: from, chainRef, log: silent, statuses, ownWaivers };
+  const directory = openLaneDirectory({ ...ofLanes, whyUnusable, announceWork, policies: () => policies });
   directories.push(directory);
   return directory;
 }
@@ -150,6 +157,31 @@ describe("a submission that is queued in a lane that does not work", () => {
     expect(woken.map(bytesToHex)).toEqual([SECOND_WAIVER]);
     expect(await laneOf(free.id)).toBe(SECOND_WAIVER);
     expect([await laneOf(signed.id), await laneOf(behind.id)]).toEqual([WAIVER, WAIVER]);
+  });
+
+  it("goes only to a lane whose waiver may carry its call", async () => {
+    const third = bytes(20, 3);
+    const calls = [
+      newSubmissionOf(1),
+      { ...newSubmissionOf(2), target: bytes(20, 7) },
+      { ...newSubmissionOf(3), selector: bytes(4, 8) },
+    ];
+    for (const one of calls) await createSubmission("queued", store, lane, one);
+    await registerLanes(store, chainRef, [third]);
+    for (const waiver of [SECOND, third]) await takeLane(waiver);
+    await setLaneState(store, chainRef, FIRST, "stopped");
+    const waiversFor = (target: Uint8Array, data: Uint8Array) =>
+      data[0] === 8 ? [FIRST] : [bytesToHex(target) === bytesToHex(bytes(20, 7)) ? third : SECOND];
+    let movesLeft = 2;
+    await new Promise<void>((resolve) => {
+      const announceWork = () => --movesLeft === 0 && resolve();
+      refreshed({ policies: { waiversDiffer: true, waiversFor }, announceWork }).catch(() => {});
+    });
+    expect(await Promise.all(calls.map(({ id }) => laneOf(id)))).toEqual([
+      SECOND_WAIVER,
+      bytesToHex(third),
+      WAIVER,
+    ]);
   });
 
   it("stays where it is while no lane works", async () => {

@@ -1,8 +1,14 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
+import type { PolicySet } from "../../policy/policySet.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Store } from "../../store/store.js";
-import { moveQueuedWork } from "../../store/transitions/moveQueuedWork.js";
+import {
+  findQueuedCalls,
+  type MoveOptions,
+  moveQueuedWork,
+  type QueuedCall,
+} from "../../store/transitions/moveQueuedWork.js";
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
 import type { LaneStatusCache } from "./laneStatusCache.js";
 
@@ -59,6 +65,8 @@ export interface LaneDirectoryOptions {
   readonly ownWaivers: Pick<OwnWaivers, "current">;
   /** Returns why the policies permit a waiver nothing; undefined if they permit something. */
   whyUnusable(waiver: Uint8Array): string | undefined;
+  /** Returns the policies as they are now. */
+  policies(): Pick<PolicySet, "waiversDiffer" | "waiversFor">;
   /** Called with the waivers to whose lanes queued work was moved. */
   announceWork(waivers: readonly Uint8Array[]): void;
 }
@@ -92,7 +100,12 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
   // Right after the start no replica owns the lanes yet, but this one is about to.
   const willBeUsable = (lane: LaneStatus) =>
     isOpen(lane) && ownWaivers.current().some((own) => bytesEqual(own, lane.waiver));
-  const loop = startRefreshing(refresh, () => moveFromUnusable(statuses.lanes, isUsable, options), log);
+  const chooseUsable = (permitted?: readonly Uint8Array[]) => leastLoaded(isUsable, permitted);
+  const moveWork = async () => {
+    for (const lane of statuses.lanes)
+      if (!isUsable(lane) && lane.queued > 0) await moveFrom(lane, chooseUsable, options);
+  };
+  const loop = startRefreshing(refresh, moveWork, log);
   return {
     get lanes() {
       return statuses.lanes;
@@ -100,14 +113,14 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     isUsable,
     mayBecomeUsable: (lane) => isOpen(lane) && !isUsable(lane),
     choose(permitted) {
-      const best = leastLoaded(isUsable, permitted) ?? leastLoaded(willBeUsable, permitted);
+      const best = chooseUsable(permitted) ?? leastLoaded(willBeUsable, permitted);
       const waiver = best ?? permitted?.[0] ?? ownWaivers.current()[0];
       if (waiver === undefined) throw new Error("this replica has no waiver");
       const waiverHex = bytesToHex(waiver);
       chosen.set(waiverHex, (chosen.get(waiverHex) ?? 0) + 1);
       return waiver;
     },
-    chooseUsable: (permitted) => leastLoaded(isUsable, permitted),
+    chooseUsable,
     ownerOf: (waiver) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
     refresh,
     close: loop.end,
@@ -142,32 +155,32 @@ function startRefreshing(refresh: () => Promise<void>, moveWork: () => Promise<v
   };
 }
 
-/** Moves the queue of each lane that takes no work to a lane that works. */
-async function moveFromUnusable(
-  lanes: readonly LaneStatus[],
-  isUsable: (lane: LaneStatus) => boolean,
-  { store, chainRef, log, announceWork }: LaneDirectoryOptions,
+/** Moves the queue of a lane that takes no work to lanes that work, as far as their waivers may carry it. */
+async function moveFrom(
+  lane: LaneStatus,
+  chooseUsable: (permitted?: readonly Uint8Array[]) => Uint8Array | undefined,
+  { store, chainRef, log, policies, announceWork }: LaneDirectoryOptions,
 ): Promise<void> {
-  const usable = lanes.filter(isUsable).sort((a, b) => a.queued - b.queued);
-  const [target] = usable;
-  if (target === undefined) return;
-  for (const lane of lanes) {
-    if (isUsable(lane) || lane.queued === 0) continue;
-    // A lane that will take work again keeps what blocks have left out.
-    const withStruck = lane.state !== "open" || lane.owner === undefined;
-    const options = { limit: MOVE_BATCH, withStruck };
-    const moved = await moveQueuedWork(store, chainRef, lane.waiver, target.waiver, options);
-    if (moved === 0) continue;
-    log.warn(
-      {
-        from: bytesToHex(lane.waiver),
-        to: bytesToHex(target.waiver),
-        moved,
-        state: lane.state,
-        reason: lane.reason,
-      },
-      "queued submissions went to another lane",
-    );
-    announceWork([target.waiver]);
+  // A lane that will take work again keeps what blocks have left out.
+  const withStruck = lane.state !== "open" || lane.owner === undefined;
+  const move = async (to: Uint8Array | undefined, calls?: readonly QueuedCall[]) => {
+    if (to === undefined) return;
+    const options: MoveOptions = { limit: MOVE_BATCH, withStruck, calls };
+    const moved = await moveQueuedWork(store, chainRef, lane.waiver, to, options);
+    if (moved === 0) return;
+    const { state, reason } = lane;
+    const places = { from: bytesToHex(lane.waiver), to: bytesToHex(to) };
+    log.warn({ ...places, moved, state, reason }, "queued submissions went to another lane");
+    announceWork([to]);
+  };
+  const { waiversDiffer, waiversFor } = policies();
+  if (!waiversDiffer) return await move(chooseUsable());
+  const byTarget = new Map<Uint8Array, QueuedCall[]>();
+  for (const call of await findQueuedCalls(store, chainRef, lane.waiver)) {
+    const permitted = waiversFor(call.target, call.selector);
+    // The chain refuses what no waiver may carry, whichever lane has it.
+    const to = chooseUsable(permitted?.length === 0 ? undefined : permitted);
+    if (to) byTarget.set(to, [...(byTarget.get(to) ?? []), call]);
   }
+  for (const [to, calls] of byTarget) await move(to, calls);
 }
