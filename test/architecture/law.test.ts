@@ -11,7 +11,7 @@ const LAW = "lane/law/law.ts";
 const CALLERS: Readonly<Record<string, readonly string[]>> = {
   saveFailed: ["lane/law/reconcile.ts", "lane/send/applyAnswers.ts"],
   saveIncluded: ["lane/law/reconcile.ts"],
-  saveRequeued: ["lane/law/requeueMisplaced.ts", "lane/law/requeueReplaced.ts", "lane/send/applyAnswers.ts"],
+  saveRequeued: ["lane/law/requeueMisplaced.ts", "lane/law/requeueReplaced.ts"],
   saveBroadcast: ["lane/law/broadcastBuffer.ts"],
   saveReorged: ["lane/watch/watch.ts"],
   saveFinal: ["lane/watch/watch.ts"],

@@ -8,9 +8,9 @@ import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/nonces/inFlight.js";
 import type { Store } from "../store/store.js";
+import { createRetries } from "./inbox/retries.js";
 import { failSubmissions } from "./law/reconcile.js";
-import { applyAnswers } from "./send/applyAnswers.js";
-import { createSetAside } from "./send/setAside.js";
+import { applyAnswers, type ExchangeContext } from "./send/applyAnswers.js";
 import { assign } from "./sign/assign.js";
 
 let store: Store;
@@ -66,21 +66,19 @@ it("fills the nonce of a refused submission, also after a step that read the sto
     }
     return store.pool.query(statement);
   };
-  const setAside = createSetAside();
-  const senderGaps = { classify: async () => ({ blocked: new Set<string>(), undecided: new Set<string>() }) };
+  const senderGaps = { note() {}, findBlocked: async () => new Set<string>() };
   const answer = { verdict: { kind: "refused", ...REFUSAL }, delivery: "only" } as SendAnswer;
-  await applyAnswers(
-    lane,
-    [{ submission: refused, answer }],
-    { senderGaps, setAside, retryPace: { onSetAside() {} }, earlier: [] } as never,
-    { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} },
-    {
+  const exchange = {
+    lane: {
       ...context,
       store: Object.create(store, { pool: { value: { query } } }) as Store,
       metrics: { ...context.metrics, sent() {} },
       broadcastBuffer: { ...context.broadcastBuffer, add() {} },
     },
-  );
+    memory: { senderGaps, retries: createRetries() },
+    breaker: { succeed: async () => {}, open: async () => {}, avoid: async () => {} },
+  };
+  await applyAnswers(lane, [{ submission: refused, answer }], exchange as unknown as ExchangeContext);
   await acceptFor(context, 3);
   expect(await noncesOfStep(context)).toEqual([0n]);
 });

@@ -33,8 +33,9 @@ function recorded({
     routing: { whyUnusable: () => reason },
     breaker: {
       state: breaker,
-      isOpenedByPolicy: false,
-      followPolicy: (why: string | undefined) => record(`policy: ${why}`)(),
+      followPolicy: async (why: string | undefined) => {
+        if (why !== undefined) effects.push(`policy: ${why}`);
+      },
     },
     laneMemory: {
       begin() {

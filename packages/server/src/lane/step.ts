@@ -37,7 +37,7 @@ export const IDLE_MS = 250;
  * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
  *   permit something.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
- * - Did no node answer the last exchanges? The step takes only what no other lane may carry.
+ * - Did no node take anything in the last exchanges? The step takes only what no other lane may carry.
  * - Do blocks leave out the head of the line (`send/head.ts`)? Nothing goes out behind the head. If the head was withdrawn, the step
  *   gives its nonce to another submission, and sends that wrapper to each node.
  * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and
@@ -117,7 +117,7 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   const { isBraked } = head;
   if (state.mustResend) await resendSigned(lease.lane, isBraked ? head.still?.nonce : undefined, context);
   const reason = routing.whyUnusable(account.address);
-  if (reason !== undefined || breaker.isOpenedByPolicy) await breaker.followPolicy(reason);
+  await breaker.followPolicy(reason);
   const resent = state.mustResend ? { ...state, mustResend: isBraked } : state;
   const waiting = { state: resent, ...rest, isEmpty: false, wait: head.wait };
   if (reason !== undefined) return { ...waiting, wait: { cause: "policy", sentence: reason } };
@@ -153,7 +153,7 @@ async function assignNext(held: HeldLane, isDue: boolean, context: StepContext):
     return await assign(held, options, context);
   } catch (error) {
     if (error instanceof WrongSignatureError) await stopForWrongSignature(held, error, context);
-    else if (error instanceof CustodyError) await breaker.fail("decisive", error.message);
+    else if (error instanceof CustodyError) await breaker.open(error.message);
     throw error;
   }
 }

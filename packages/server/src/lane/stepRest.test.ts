@@ -27,7 +27,7 @@ async function readyLane() {
     account: { address: lane.waiver },
     parties: createLaneParties(),
     routing: { ...base.routing, whyUnusable: () => undefined },
-    breaker: { state: "closed", isOpenedByPolicy: false },
+    breaker: { state: "closed", followPolicy: async () => {} },
     broadcaster: { retries: { mostNow: 0, isRetry: () => false }, send: async () => onSend() },
     wake() {},
   } as unknown as StepContext;

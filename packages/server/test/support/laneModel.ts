@@ -383,8 +383,8 @@ export class LaneModel {
     };
     const broadcaster = createBroadcaster(context, {
       succeed: async () => {},
-      fail: async () => {},
-      noAnswer: async () => {},
+      open: async () => {},
+      avoid: async () => {},
     });
     return {
       held: undefined,

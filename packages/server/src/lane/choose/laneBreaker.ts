@@ -1,35 +1,30 @@
 import { setBreaker } from "../../store/lanes/setLaneState.js";
 import type { LaneDependencies } from "../context.js";
 import type { LaneLease } from "../own/lease.js";
-import { type Breaker, createBreaker } from "./breaker.js";
 
-/** Five failures in a row open the breaker for a second; each opening doubles that, up to half a minute. */
-const LIMITS = { failures: 5, openMs: 1_000, maxOpenMs: 30_000 };
-
-/** After this many exchanges in a row without an answer, the lane gets no new work for `AVOIDED_MS`. */
-const MAX_UNANSWERED = 3;
-const AVOIDED_MS = 3_000;
-
-/** The breaker of one lane. Every replica sees its state in the store. */
+/**
+ * Keeps new work away from a lane that fails, so that a broken key does not attract the work of other lanes. Every replica
+ * sees in the store that the lane rests, and why.
+ *
+ * - `closed`: the lane works. While it is also *avoided*, it signs only what no other lane may carry.
+ * - `open`: the lane takes nothing for a second, twice as long with each opening, up to half a minute.
+ * - `probing`: the lane takes one submission at a time. A success closes the breaker, any failure opens it again.
+ */
 export interface LaneBreaker {
-  readonly state: Breaker["state"];
-  /** The policies have opened the breaker, and {@link followPolicy} has not closed it since. */
-  readonly isOpenedByPolicy: boolean;
-  /** No node has answered the last exchanges: the lane signs only what no other lane may carry. */
+  readonly state: "closed" | "open" | "probing";
   readonly isAvoided: boolean;
   /** A node has taken a wrapper of the lane. */
   succeed(): Promise<void>;
   /**
-   * Something that lies with this lane has failed.
-   * @param severity `decisive` opens the breaker at the first failure; `counted` needs several in a row.
+   * Something has failed that lies with this lane's key alone.
    * @param why for the operator.
    */
-  fail(severity: "counted" | "decisive", why: string): Promise<void>;
+  open(why: string): Promise<void>;
   /**
-   * No node has answered an exchange. After several such exchanges in a row, new work goes to other lanes if any takes
-   * work. This lane goes on with what it alone may carry.
+   * An exchange has brought no wrapper of the lane to a node. After some of these in a row, the lane is avoided if any other
+   * takes work: a node that is away may be away for every lane, and some lane must take new work.
    */
-  noAnswer(why: string): Promise<void>;
+  avoid(why: string): Promise<void>;
   /**
    * Opens the breaker while the policies permit the waiver nothing, and closes it afterwards.
    * @param reason why they permit nothing; undefined if they permit something.
@@ -38,66 +33,73 @@ export interface LaneBreaker {
 }
 
 /** The part of the breaker that follows the node's answers. */
-export type AnswerBreaker = Pick<LaneBreaker, "succeed" | "fail" | "noAnswer">;
+export type AnswerBreaker = Pick<LaneBreaker, "succeed" | "open" | "avoid">;
 
 export interface LaneBreakerContext extends Pick<LaneDependencies, "store" | "log" | "routing"> {
   /** Names the owner as which the breaker writes. Without the lease, nothing is written. */
   readonly lease: Pick<LaneLease, "current">;
 }
 
+const OPEN_MS = 1_000;
+const MAX_OPEN_MS = 30_000;
+/** After this many failing exchanges in a row, the lane is avoided for `AVOIDED_MS`. */
+const MAX_FAILURES = 3;
+const AVOIDED_MS = 3_000;
+
+/** @param now a monotonic clock in ms. */
 export function createLaneBreaker(
   waiver: Uint8Array,
   { store, log, routing, lease }: LaneBreakerContext,
+  now: () => number = () => performance.now(),
 ): LaneBreaker {
-  const breaker = createBreaker({ ...LIMITS, now: () => performance.now() });
   let isOpenedByPolicy = false;
-  let unanswered = 0;
-  /** In ms of the monotonic clock; undefined while nodes answer. */
-  let avoidedUntil: number | undefined;
+  let failures = 0;
+  let openings = 0;
+  /** The end of the present rest, or of the last one; undefined while the lane works. */
+  let restsUntil: number | undefined;
+  const isResting = () => restsUntil !== undefined && now() < restsUntil;
+  const state = () => (openings === 0 ? "closed" : isResting() ? "open" : "probing");
   const write = async (forMs: number, why?: string) => {
+    restsUntil = forMs > 0 ? now() + forMs : undefined;
     const held = lease.current();
     if (held) await setBreaker(store, held.lane, forMs, why);
   };
-  const succeed: LaneBreaker["succeed"] = async () => {
-    const wasAvoided = avoidedUntil !== undefined;
-    unanswered = 0;
-    avoidedUntil = undefined;
-    if (!breaker.succeed() && !wasAvoided) return;
+  const succeed = async () => {
+    failures = 0;
+    openings = 0;
+    if (restsUntil === undefined) return;
     await write(0);
     log.info("the lane's breaker is closed: its waiver can be used again");
   };
-  const fail: LaneBreaker["fail"] = async (severity, why) => {
-    const forMs = breaker.fail(severity);
-    if (forMs === undefined) return;
+  const open = async (why: string) => {
+    // An open lane only resends old bytes. Their failure tells nothing new: no probe has failed.
+    if (state() === "open") return;
+    const forMs = Math.min(MAX_OPEN_MS, OPEN_MS * 2 ** openings);
+    openings++;
     await write(forMs, why);
     log.error({ why, forMs }, "the lane's breaker is open");
   };
   return {
     get state() {
-      return breaker.state;
-    },
-    get isOpenedByPolicy() {
-      return isOpenedByPolicy;
+      return state();
     },
     get isAvoided() {
-      return avoidedUntil !== undefined && performance.now() < avoidedUntil;
+      return openings === 0 && isResting();
     },
     succeed,
-    fail,
-    async noAnswer(why) {
-      unanswered++;
-      if (unanswered < MAX_UNANSWERED || breaker.state !== "closed") return;
-      // A node that is away may be away for every lane, and some lane must take new work.
-      if (!routing.hasOtherLane(waiver)) return;
-      if (avoidedUntil === undefined)
-        log.warn({ why }, "no node answers this lane, and others get its new work");
-      avoidedUntil = performance.now() + AVOIDED_MS;
-      await write(AVOIDED_MS, `no node answers: ${why}`);
+    open,
+    async avoid(why) {
+      if (openings > 0) return await open(why);
+      failures++;
+      if (failures < MAX_FAILURES || !routing.hasOtherLane(waiver)) return;
+      if (restsUntil === undefined)
+        log.warn({ why }, "no node takes what this lane sends, and others get its new work");
+      await write(AVOIDED_MS, why);
     },
     async followPolicy(reason) {
-      if (reason === undefined) await succeed();
+      if (isOpenedByPolicy && reason === undefined) await succeed();
       isOpenedByPolicy = reason !== undefined;
-      if (reason !== undefined && breaker.state !== "open") await fail("decisive", reason);
+      if (reason !== undefined) await open(reason);
     },
   };
 }

@@ -3,11 +3,9 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
 import type { WatchContext } from "../context.js";
-import { createRetryPace, type Retries } from "../inbox/retryPace.js";
-import { type AnsweredBroadcast, kindOf } from "./answered.js";
-import { applyAnswers } from "./applyAnswers.js";
+import { createRetries, type Retries } from "../inbox/retries.js";
+import { type Answered, applyAnswers, kindOf } from "./applyAnswers.js";
 import { createSenderGaps } from "./senderGaps.js";
-import { createSetAside } from "./setAside.js";
 
 /** Sends stored wrappers, and stores what the node's answers mean. */
 export interface Broadcaster {
@@ -32,44 +30,41 @@ export interface Broadcaster {
   sendFiller(held: HeldLane, filler: InFlightSubmission): Promise<boolean>;
 }
 
-export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker): Broadcaster {
-  const { store, chain, options } = context;
-  const retryPace = createRetryPace();
-  const memory = { senderGaps: createSenderGaps(chain), setAside: createSetAside(), retryPace };
-  const sendPart = async (
+export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): Broadcaster {
+  const { store, chain, options } = lane;
+  const retries = createRetries();
+  const senderGaps = createSenderGaps(chain);
+  const context = { lane, breaker, memory: { retries, senderGaps } };
+  const exchange = async (
     held: HeldLane,
     submissions: readonly InFlightSubmission[],
     earlier: readonly SendVerdictKind[] = [],
-  ): Promise<AnsweredBroadcast[]> => {
+  ): Promise<SendVerdictKind[]> => {
     if (submissions.length === 0) return [];
     const answers = await chain.send(submissions);
-    const answered = submissions.flatMap((submission, i): AnsweredBroadcast[] => {
+    const answered = submissions.flatMap((submission, i): Answered[] => {
       const answer = answers[i];
       return answer ? [{ submission, answer }] : [];
     });
-    await applyAnswers(held, answered, { ...memory, earlier }, breaker, context);
-    return answered;
+    await applyAnswers(held, answered, context, earlier);
+    return answered.map(kindOf);
   };
-  const send: Broadcaster["send"] = async (held, submissions) => {
-    const retriesFrom = firstOfRetries(submissions, retryPace);
-    const retries = submissions.slice(retriesFrom);
-    const others = await sendPart(held, submissions.slice(0, retriesFrom));
-    if (retries.length === 0) return;
+  const send = async (held: HeldLane, submissions: readonly InFlightSubmission[]) => {
+    const first = firstOfRetries(submissions, retries);
+    const earlier = await exchange(held, submissions.slice(0, first));
+    const retried = submissions.slice(first);
+    if (retried.length === 0) return;
     const begunAt = performance.now();
-    const answered = await sendPart(held, retries, others.map(kindOf));
-    const accepted = answered.filter((one) => kindOf(one) === "accepted");
-    retryPace.onExchange({
-      ids: retries.map(({ id }) => id),
-      accepted: accepted.map(({ submission }) => submission.id),
-      ms: performance.now() - begunAt,
-    });
+    const kinds = await exchange(held, retried, earlier);
+    const taken = kinds.filter((kind) => kind === "accepted").length;
+    retries.onExchange({ sent: retried.length, taken, ms: performance.now() - begunAt });
   };
   return {
-    retries: retryPace,
+    retries,
     send,
     async resendSigned(held, upTo) {
       const all = await findInFlight(store, held, { limit: options.maxInFlight });
-      await memory.senderGaps.rebuild(all);
+      await senderGaps.rebuild(all);
       const isMeant = ({ waiverNonce }: InFlightSubmission) => upTo === undefined || waiverNonce <= upTo;
       const signed = all.filter((one) => one.state === "signed" && isMeant(one));
       await send(held, signed);
@@ -77,14 +72,13 @@ export function createBroadcaster(context: WatchContext, breaker: AnswerBreaker)
     async sendFiller(held, filler) {
       const answers = await chain.sendToEach(filler);
       const clear = answers.filter(({ verdict }) => !SILENT.has(verdict.kind));
+      const isOther = ({ verdict }: Answered["answer"]) => !HELD.has(verdict.kind);
       const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-      const isHeld = clear.length > 0 && clear.every(({ verdict }) => HELD.has(verdict.kind));
+      const isHeld = clear.length > 0 && !clear.some(isOther);
       if (isHeld && waiverNonce <= filler.waiverNonce) return false;
       const taken = answers.find(({ verdict }) => verdict.kind === "accepted");
-      const answer = taken ?? clear.find(({ verdict }) => !HELD.has(verdict.kind)) ?? answers[0];
-      if (answer === undefined) return true;
-      const answered = [{ submission: filler, answer }];
-      await applyAnswers(held, answered, { ...memory, earlier: [] }, breaker, context);
+      const answer = taken ?? clear.find(isOther) ?? answers[0];
+      if (answer) await applyAnswers(held, [{ submission: filler, answer }], context);
       return true;
     },
   };

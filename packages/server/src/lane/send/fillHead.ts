@@ -38,6 +38,6 @@ export async function fillHead(held: HeldLane, context: FillContext): Promise<vo
   }
   head.onHeld(still.nonce);
   await requeueMisplaced(held, [filler], "nonce occupied", { ...context, afterMs: HELD_MS });
-  await breaker.fail("decisive", head.wait?.sentence ?? "");
+  await breaker.open(head.wait?.sentence ?? "");
   await releaseToOthers(held, "jammed", context);
 }

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import type { Retries } from "../inbox/retryPace.js";
+import type { Retries } from "../inbox/retries.js";
 import type { SenderPlan } from "./plan.js";
 
 /** The room that a step has. */

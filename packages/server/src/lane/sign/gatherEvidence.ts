@@ -9,7 +9,7 @@ import {
 import { reroute } from "../choose/reroute.js";
 import type { LaneContext } from "../context.js";
 import { createLaneParties, type LaneParties } from "../inbox/laneParties.js";
-import type { Retries } from "../inbox/retryPace.js";
+import type { Retries } from "../inbox/retries.js";
 import { placesIn, type Room } from "./chooseReady.js";
 import { planSender, type SenderPlan } from "./plan.js";
 

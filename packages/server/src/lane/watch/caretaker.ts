@@ -24,7 +24,7 @@ export interface CaretakerDependencies extends LaneDependencies {
 
 const ROUND_MS = 1_000;
 /** Nobody sends new work to such a lane, so it needs no breaker. */
-const BREAKER = { succeed: async () => {}, fail: async () => {}, noAnswer: async () => {} };
+const BREAKER = { succeed: async () => {}, open: async () => {}, avoid: async () => {} };
 
 /**
  * Starts to watch the lanes without an owner. In each round of a lane it takes the lane's lease, lets the lane's watch look

@@ -2,9 +2,9 @@ import { bytesEqual, decodeTransaction } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
+import { setAsidePauseMs } from "../inbox/retries.js";
 import { requeueMisplaced } from "../law/requeueMisplaced.js";
-import { missingPredecessors, readSenderTurns } from "../send/senderGaps.js";
-import { setAsidePauseMs } from "../send/setAside.js";
+import { missingPredecessors, readSenderTurns } from "../send/senderTurns.js";
 
 /** Follows the head of the lane's line (`send/head.ts`), and withdraws heads that blocks leave out. */
 export interface HeadWatch {

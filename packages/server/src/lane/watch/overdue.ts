@@ -5,7 +5,7 @@ import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
 import type { Broadcaster } from "../send/broadcaster.js";
-import { readSenderTurns } from "../send/senderGaps.js";
+import { readSenderTurns } from "../send/senderTurns.js";
 
 export interface OverdueOptions {
   /** The waiver's next nonce. */

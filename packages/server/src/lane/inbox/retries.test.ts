@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { createRetries } from "./retries.js";
+
+const ALL = Number.POSITIVE_INFINITY;
+const IDS = Array.from({ length: 40 }, (_, i) => `${i}`);
+
+/** A memory of submissions that were set aside, on a clock that only the test moves. */
+function onClock() {
+  const clock = { ms: 0 };
+  const retries = createRetries(() => clock.ms);
+  return { retries, clock, advance: (ms: number) => (clock.ms += ms) };
+}
+
+describe("a submission that was set aside", () => {
+  it("comes again at once when a node takes a wrapper after a spell without a clear answer", () => {
+    const { retries } = onClock();
+    retries.onSetAside(["a", "b"], false);
+    retries.onSetAside(["c"], false);
+    expect(retries.onTaken(["d"])).toEqual(["a", "b", "c"]);
+    expect(retries.onTaken(["d"])).toEqual([]);
+  });
+
+  it("keeps its pause where the node gave another wrapper of the same exchange a clear answer", () => {
+    const { retries } = onClock();
+    retries.onSetAside(["poison"], true);
+    expect(retries.onTaken(["another"])).toEqual([]);
+  });
+
+  it("that is never taken comes again out of turn ever more rarely, down to once in half a minute", () => {
+    const { retries, advance } = onClock();
+    const early = [0, 0, 0];
+    for (let second = 0; second < 180; second++) {
+      retries.onSetAside(["poison"], false);
+      const woken = retries.onTaken(["another"]).length;
+      early[Math.floor(second / 60)] = (early[Math.floor(second / 60)] ?? 0) + woken;
+      advance(1_000);
+    }
+    expect(early).toEqual([5, 2, 2]);
+  });
+
+  it("and came again once during a trouble, comes again soon after it all the same", () => {
+    const { retries, advance } = onClock();
+    retries.onSetAside(["a"], false);
+    expect(retries.onTaken(["another"])).toEqual(["a"]);
+    advance(700);
+    retries.onSetAside(["a"], false);
+    expect(retries.onTaken(["another"]), "it is remembered until its time").toEqual([]);
+    advance(1_300);
+    expect(retries.onTaken(["another"])).toEqual(["a"]);
+  });
+});
+
+/** The most retries at a time, after an exchange of 40 of which some were taken. */
+function mostAfter(ms: number, taken: number) {
+  const { retries, clock } = onClock();
+  retries.onExchange({ sent: IDS.length, taken, ms });
+  return (at: number) => {
+    clock.ms = at;
+    return retries.mostNow;
+  };
+}
+
+describe("submissions that were set aside", () => {
+  it("use at most a fifth of a lane's time while no node takes them, and few places in a step", () => {
+    expect([0, 199, 200].map(mostAfter(50, 0))).toEqual([0, 0, 16]);
+  });
+
+  it("rest no longer than a second", () => {
+    expect([999, 1_000].map(mostAfter(20_000, 0))).toEqual([0, 16]);
+  });
+
+  it("rest the less the more of them were taken, and then find all places", () => {
+    expect([0, 50].map(mostAfter(50, 30))).toEqual([0, ALL]);
+    expect(mostAfter(50, 40)(0)).toBe(ALL);
+  });
+
+  it("are like any others once a node has taken them", () => {
+    const { retries } = onClock();
+    retries.onSetAside(IDS, true);
+    retries.onTaken(IDS.slice(0, 30));
+    expect(["29", "30", "another"].map(retries.isRetry)).toEqual([false, true, false]);
+  });
+
+  it("find all places before the first exchange, and while half of them are taken", () => {
+    expect(createRetries(() => 0).mostNow).toBe(ALL);
+    expect(mostAfter(0, 20)(0)).toBe(ALL);
+    expect(mostAfter(0, 19)(0)).toBe(16);
+  });
+
+  it("are remembered up to a number, the latest of them", () => {
+    const { retries } = onClock();
+    const ids = Array.from({ length: 10_000 }, (_, i) => `${i}`);
+    retries.onSetAside([...ids, "0"], true);
+    expect(["0", "1"].map(retries.isRetry)).toEqual([true, true]);
+    retries.onSetAside(["another"], true);
+    expect(["0", "1", "2", "another"].map(retries.isRetry)).toEqual([true, false, true, true]);
+  });
+});
