@@ -94,6 +94,13 @@ describe("the proof of who used a nonce", () => {
     expect((await prove(proofs, accountNonce(0n)))?.blockNumber).toBe(3n);
   });
 
+  it("is looked for at once where no receipt is to come", async () => {
+    const { chain } = proofsOver(chainOf(4, [3]));
+    const proofs = createNonceProofs({ chain, reorgDepth: 0, now: () => 0 });
+    expect(await prove(proofs, accountNonce(0n))).toBeUndefined();
+    expect((await prove(proofs, { ...accountNonce(0n), isUrgent: true }))?.blockNumber).toBe(3n);
+  });
+
   it("begins with the block in which the nonce may have been used first", async () => {
     const { proofs, calls } = proofsOver(chainOf(100, [97]));
     expect((await prove(proofs, { ...accountNonce(0n), sinceBlock: 95n }))?.blockNumber).toBe(97n);

@@ -38,6 +38,8 @@ export interface NonceProofs {
 export interface SearchedNonce extends AccountNonce {
   /** No block below this one used the nonce. Without it, the search goes back some thousand blocks. */
   readonly sinceBlock?: bigint | undefined;
+  /** No receipt is to be expected that makes the search needless, so it begins at once. */
+  readonly isUrgent?: boolean;
 }
 
 export interface NonceProofOptions {
@@ -74,6 +76,7 @@ const MAX_SEARCHES = 20_000;
 /** The search for one nonce. */
 interface Search extends SearchedNonce {
   readonly begunAt: number;
+  isUrgent: boolean;
   askedAt: number;
   /** Undefined until the search has begun. */
   place: WalkPlace | undefined;
@@ -117,6 +120,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
     async find(wanted) {
       const search = searches.get(nameOf(wanted.account, wanted.nonce)) ?? begin(wanted, searches, now());
       search.askedAt = now();
+      search.isUrgent ||= wanted.isUrgent === true;
       if (search.use) used.add(wanted);
       return search.use;
     },
@@ -126,7 +130,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
       const final = (await chain.blockNumber()) - BigInt(reorgDepth);
       if (final < 0n) return "rest";
       const open = [...searches.values()]
-        .filter(({ begunAt }) => now() - begunAt >= searchAfterMs)
+        .filter(({ begunAt, isUrgent }) => isUrgent || now() - begunAt >= searchAfterMs)
         .flatMap((search) => placed(search, { final, reorgDepth }, now()));
       const isFar = ({ place: { next } }: Walking) => next > final || final - next > FAR_BLOCKS;
       const byStates = open.find((search) => isFar(search) && now() >= search.statesAt);
@@ -146,7 +150,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
 
 function begin(wanted: SearchedNonce, searches: Map<string, Search>, now: number): Search {
   const times = { begunAt: now, askedAt: now, statesAt: now, walkAt: now, pauseMs: MIN_PAUSE_MS };
-  const search = { ...wanted, ...times, place: undefined, use: undefined };
+  const search = { ...wanted, ...times, isUrgent: false, place: undefined, use: undefined };
   const [oldest] = searches.keys();
   if (searches.size >= MAX_SEARCHES && oldest !== undefined) searches.delete(oldest);
   searches.set(nameOf(wanted.account, wanted.nonce), search);

@@ -165,7 +165,7 @@ async function settle(
   const dead: DoubtedWrapper[] = [];
   for (const wrapper of wrappers.filter(({ isOpen }) => isOpen)) {
     const { waiverNonce: nonce, sinceBlock } = wrapper;
-    const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
+    const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock, isUrgent: true });
     if (use === undefined) continue;
     if (bytesEqual(use.transaction.hash, wrapper.wrapperHash)) landed.push(wrapper.submission.id);
     else dead.push(wrapper);
