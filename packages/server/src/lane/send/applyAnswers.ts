@@ -47,6 +47,13 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
 const BLOCKED_MS = 250;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
+/** The node surely does not have the wrapper. */
+const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
+  "refused",
+  "nonce gap",
+  "inner too early",
+  "waiver unusable",
+]);
 /** Verdicts that show no node at work. All others do, whatever they say of the wrapper. */
 const NO_WORK: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "disputed", "not now"]);
 
@@ -80,19 +87,10 @@ export async function applyAnswers(
   );
   const shown = await findShown(held, notAccepted.filter(isUnclear).map(submissionOf), lane);
   const isTaken = (one: Answered) => isAccepted(one) || shown.has(idOf(one));
-  const resend = await moveNotTaken(
-    held,
-    notAccepted.filter((one) => !isTaken(one)),
-    context,
-    {
-      isNodeAtWork: [...earlier, ...answered.map(kindOf)].some((kind) => !NO_WORK.has(kind)),
-    },
-  );
-  for (const id of behindResent(
-    answered.filter((one) => late.has(senderOf(one))),
-    resend,
-  ))
-    resend.add(id);
+  const isNodeAtWork = [...earlier, ...answered.map(kindOf)].some((kind) => !NO_WORK.has(kind));
+  const notTaken = notAccepted.filter((one) => !isTaken(one));
+  const resend = await moveNotTaken(held, notTaken, isNodeAtWork, context);
+  for (const id of behindUndecided(answered, isTaken)) resend.add(id);
   const settled = answered.filter((one) => isTaken(one) && late.has(senderOf(one)) && !resend.has(idOf(one)));
   await settleTaken(held, settled, context);
   const accepted = answered.filter(isAccepted).map(idOf);
@@ -150,8 +148,8 @@ async function findShown(
 async function moveNotTaken(
   held: HeldLane,
   notTaken: readonly Answered[],
+  isNodeAtWork: boolean,
   { lane, memory: { senderGaps, retries } }: ExchangeContext,
-  { isNodeAtWork }: { readonly isNodeAtWork: boolean },
 ): Promise<Set<string>> {
   const occupied = notTaken.filter((one) => kindOf(one) === "occupied").map(submissionOf);
   const misplaced = await requeueOccupied(held, occupied, lane);
@@ -170,9 +168,8 @@ async function moveNotTaken(
   await requeueDecided(held, decided, lane);
   const setAside = decided.filter(({ decision: { move, clause } }) => move === "requeue" && clause === "L8");
   retries.onSetAside(setAside.map(idOf), isNodeAtWork);
-  const movesAway = ({ decision: { move } }: Decided) => move === "fail" || move === "requeue";
-  for (const submission of [...misplaced, ...decided.filter(movesAway).map(submissionOf)])
-    senderGaps.note(submission);
+  // A pool that refused a sender's transaction may take the sender's next.
+  for (const one of decided) if (NOT_TAKEN.has(kindOf(one))) senderGaps.note(one.submission);
   return new Set(decided.filter(({ decision }) => decision.move === "resend").map(idOf));
 }
 
@@ -205,15 +202,17 @@ async function requeueDecided(
   for (const { submissions, ...pause } of groups.values()) await requeue(held, submissions, pause, lane);
 }
 
-/** @returns the ids of those whose sender has an earlier nonce among the resent: nobody knows whether they can run. */
-function behindResent(answered: readonly Answered[], resent: ReadonlySet<string>): string[] {
-  const senders = new Set<string>();
-  return answered
-    .filter((one) => {
-      if (resent.has(idOf(one))) senders.add(senderOf(one));
-      return one.submission.state === "signed" && senders.has(senderOf(one));
-    })
-    .map(idOf);
+/** @returns the ids of those behind a nonce of their sender of which nobody knows whether a node has it. */
+function behindUndecided(answered: readonly Answered[], isTaken: (one: Answered) => boolean): string[] {
+  const undecided = new Set<string>();
+  const behind: string[] = [];
+  for (const one of answered) {
+    const kind = kindOf(one);
+    if (isTaken(one)) {
+      if (one.submission.state === "signed" && undecided.has(senderOf(one))) behind.push(idOf(one));
+    } else if (!NOT_TAKEN.has(kind) && kind !== "inner too late") undecided.add(senderOf(one));
+  }
+  return behind;
 }
 
 /** @param remaining those whose bytes must go out again. */

@@ -4,8 +4,8 @@ import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { missingPredecessors, readSenderTurns } from "./senderTurns.js";
 
 /**
- * The nonces of senders that have left the line without a block. A pool that holds nonces with gaps may refuse a sender's
- * transaction and still accept the sender's next, which can never run: no line may say success for it.
+ * The nonces of senders that no node took. A pool that holds nonces with gaps may refuse a sender's transaction and still
+ * accept the sender's next, which can never run: no line may say success for it.
  */
 export interface SenderGaps {
   /**
@@ -13,9 +13,9 @@ export interface SenderGaps {
    * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
    */
   rebuild(inFlight: readonly InFlightSubmission[]): Promise<void>;
-  /** The submission has left the line: it was queued again, or has failed. */
+  /** The node surely does not have the submission's wrapper. */
   note(submission: InFlightSubmission): void;
-  /** Returns the ids of those that a node has, and that cannot run: an earlier nonce of their sender left the line. */
+  /** Returns the ids of those that a node has, and that cannot run: no node took an earlier nonce of their sender. */
   findBlocked(taken: readonly InFlightSubmission[]): Promise<ReadonlySet<string>>;
 }
 
@@ -23,7 +23,7 @@ export interface SenderGaps {
 const MAX_GAPS = 10_000;
 
 export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {
-  /** The lowest nonce that left the line, by sender. */
+  /** The lowest nonce that was sent and not taken, by sender. */
   const gaps = new Map<string, bigint>();
   const add = (sender: string, nonce: bigint) => {
     const known = gaps.get(sender);
