@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_BYTES_AT_ONCE, parseInSlices } from "./slicedJson.js";
 
-const parse = (text: string) => parseInSlices(Buffer.from(text));
+const parse = (text: string) => parseInSlices(Buffer.from(text), "party");
 
 describe("JSON that is parsed in slices", () => {
   it("has the values that JSON.parse finds, however it is written", async () => {
@@ -89,5 +89,16 @@ describe("JSON that is parsed in slices", () => {
       clearImmediate(next);
       expect(turns).toBeGreaterThan(10);
     }
+  });
+
+  it("takes turns with the JSON of other parties, however many texts one of them has", async () => {
+    const log: string[] = [];
+    const parseOf = async (party: string, bytes: number) => {
+      await parseInSlices(Buffer.from(`["${"a".repeat(bytes)}"]`), party);
+      log.push(party);
+    };
+    const flood = Array.from({ length: 10 }, () => parseOf("flood", 3_000_000));
+    await Promise.all([...flood, parseOf("other", 2_000_000)]);
+    expect(log[0]).toBe("other");
   });
 });

@@ -1,33 +1,42 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { assertFewValues, MAX_JSON_VALUES, ProtocolError } from "@gas-waiver/protocol";
+import { PartyQueue } from "./partyQueue.js";
 
 /** Bytes of JSON that are parsed in one turn of the event loop. More take milliseconds, for which everybody would wait. */
 export const MAX_BYTES_AT_ONCE = 1_048_576;
 
-/** The place of a number in its message: the depth of its member, 0 for the whole message, and the member's name. */
-export interface NumberPlace {
-  readonly depth: number;
-  readonly key: string | undefined;
-}
-
-/** Makes the value of a number from its text. */
-export type ReadNumber = (text: string, place: NumberPlace) => unknown;
-
 /**
- * Parses JSON as `JSON.parse` does, a slice in each turn of the event loop. Members named `__proto__` and `constructor` are left out.
+ * Parses JSON as `JSON.parse` does, a slice at a time, as the parties take turns. Members named `__proto__` and `constructor` are left out.
  * @throws SyntaxError, or {@link ProtocolError} `MALFORMED_BODY` for very many values.
  */
-export async function parseInSlices(bytes: Buffer, readNumber: ReadNumber = Number): Promise<unknown> {
-  const slices = new SlicedParser(bytes, readNumber).run();
-  for (let slice = slices.next(); ; slice = slices.next()) {
+export async function parseInSlices(bytes: Buffer, party: string): Promise<unknown> {
+  const slices = new SlicedParser(bytes).run();
+  for (;;) {
+    await turnOf(party);
+    const slice = slices.next();
     if (slice.done) return slice.value;
-    await nextTurn();
   }
 }
 
+/** The parsers that wait for their next slice. The process has one event loop, so they are those of all networks. */
+const waiting = new PartyQueue<() => void>();
+let isTurning = false;
+
+/** Resolves when it is the party's turn: one slice in each turn of the event loop, one of each party after the other. */
+function turnOf(party: string): Promise<void> {
+  if (!isTurning) setImmediate(startNext);
+  isTurning = true;
+  return new Promise((resolve) => waiting.add(party, "", resolve));
+}
+
+function startNext(): void {
+  waiting.take()?.();
+  isTurning = !waiting.isEmpty;
+  if (isTurning) setImmediate(startNext);
+}
+
 /** Parses JSON at once if it is small, in slices otherwise. @throws as {@link parseInSlices} does. */
-export async function parseJson(bytes: Buffer): Promise<unknown> {
-  if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes);
+export async function parseJson(bytes: Buffer, party: string): Promise<unknown> {
+  if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes, party);
   const text = bytes.toString();
   assertFewValues(text);
   return JSON.parse(text);
@@ -55,15 +64,13 @@ const MAX_SCALAR_BYTES = 1_024;
 
 class SlicedParser {
   readonly #bytes: Buffer;
-  readonly #readNumber: ReadNumber;
   readonly #open: OpenContainer[] = [];
   #at: number;
   #values = 0;
   #work = 0;
 
-  constructor(bytes: Buffer, readNumber: ReadNumber) {
+  constructor(bytes: Buffer) {
     this.#bytes = bytes;
-    this.#readNumber = readNumber;
     this.#at = bytes.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
   }
 
@@ -153,10 +160,7 @@ class SlicedParser {
       if (++to - from > MAX_SCALAR_BYTES) throw this.#unexpected();
     }
     this.#at = to;
-    const text = this.#bytes.toString("latin1", from, to);
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "number") return value;
-    return this.#readNumber(text, { depth: this.#open.length, key: this.#open.at(-1)?.key });
+    return JSON.parse(this.#bytes.toString("latin1", from, to));
   }
 
   /** Skips this character, if it is the next one behind the white space. */

@@ -1,5 +1,6 @@
 import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
+import { partyOf } from "../../model/keys/caller.js";
 import { MAX_BYTES_AT_ONCE, parseInSlices } from "../../util/slicedJson.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBudget.js";
@@ -55,7 +56,9 @@ export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory 
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: RequestPayload) => {
     const bytes = await readBytes(request, payload, maxBodyBytes);
     const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
-    const body = isLarge ? await parseInSlices(bytes) : await parseText(request, bytes.toString());
+    const body = isLarge
+      ? await parseInSlices(bytes, partyIn(request))
+      : await parseText(request, bytes.toString());
     const { completeBody } = request.routeOptions.config;
     return completeBody === undefined ? body : await completeBody(body, bytes);
   });
@@ -88,6 +91,11 @@ async function readBytes(
     payload.once("end", () => resolve(buffer.bytes()));
     payload.once("error", reject);
   });
+}
+
+/** The party of an authenticated request; the others have no large bodies. */
+function partyIn({ caller }: BodyRequest): string {
+  return caller === undefined ? "" : partyOf(caller);
 }
 
 function tooLarge(maxBodyBytes: number, limitedBy: string): ProtocolError {

@@ -7,7 +7,7 @@ import { createSubscriptions, type Subscriptions } from "../../gateway/feed/subs
 import type { Gateway } from "../../gateway/gateway.js";
 import { encodeRefusalOf, GatewayRefusal, RPC_CODES } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
-import type { Caller } from "../../model/keys/caller.js";
+import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { parseJson } from "../../util/slicedJson.js";
 import { RateExceededError } from "../limits/localRateLimiter.js";
@@ -70,7 +70,7 @@ export class GatewayConnection extends SocketConnection {
     const { gateway, options } = this.#dependencies;
     let message: unknown;
     try {
-      message = await messageOf(data);
+      message = await messageOf(data, partyOf(this.caller));
       if (this.#inFlight > options.maxSocketRequests) {
         throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
@@ -153,9 +153,9 @@ function notificationOf(subscription: string, result: string): string {
  * Reads a frame of text or a binary one, as nodes do: web3.py sends binary frames unless it is told otherwise.
  * @throws {@link GatewayRefusal} "parse error".
  */
-async function messageOf(data: Buffer): Promise<unknown> {
+async function messageOf(data: Buffer, party: string): Promise<unknown> {
   try {
-    return await restoreExactIds(await parseJson(data), data);
+    return await restoreExactIds(await parseJson(data, party), data);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");

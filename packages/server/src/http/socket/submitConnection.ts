@@ -10,6 +10,7 @@ import {
   readParsedFrame,
 } from "@gas-waiver/protocol";
 import type { Intake } from "../../intake/intake.js";
+import { partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
@@ -56,7 +57,7 @@ export class SubmitConnection extends SocketConnection {
    * @param onStored called once, when the first of the frame's transactions are in the store, or none will be.
    */
   protected override async respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void> {
-    const received = isBinary ? binaryFrame() : await readFrame(data);
+    const received = isBinary ? binaryFrame() : await readFrame(data, partyOf(this.caller));
     const { request } = received;
     let isInFlight = false;
     let stream: AsyncIterator<LineGroup> | undefined;
@@ -131,10 +132,10 @@ function binaryFrame(): ReceivedFrame {
   return refusedFrame("MALFORMED_BODY", "the frame is binary; frames are JSON as text");
 }
 
-async function readFrame(data: Buffer): Promise<ReceivedFrame> {
+async function readFrame(data: Buffer, party: string): Promise<ReceivedFrame> {
   if (data.length <= MAX_BYTES_AT_ONCE) return readClientFrame(data.toString());
   try {
-    return readParsedFrame(await parseInSlices(data));
+    return readParsedFrame(await parseInSlices(data, party));
   } catch (error) {
     if (error instanceof ProtocolError) return refusedFrame("MALFORMED_BODY", error.message);
     return refusedFrame("MALFORMED_JSON", "the frame is not JSON");
