@@ -1,7 +1,13 @@
-// The senders of an API key take turns: a sender that waits for a nonce delays no other (D30).
+// The order of a lane's queue: neither a flood nor a sender that waits for a nonce delays others (D30).
 import { decodeInnerTx, decodeTransaction, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { outcomeOf, type TestService, testServices } from "../support/testService.js";
+import {
+  OTHER_API_KEY,
+  outcomeOf,
+  type PostOptions,
+  type TestService,
+  testServices,
+} from "../support/testService.js";
 import { hashOf, innerOf, userAddress } from "../support/user.js";
 
 const services = testServices();
@@ -13,9 +19,34 @@ const many = (innerAt: (i: number) => Hex) => Array.from({ length: COUNT }, (_, 
 const nonceOfInner = (raw: Hex) => decodeInnerTx(decodeTransaction(hexToBytes(raw)).data).nonce;
 const allWait = `select from unfinished where is_waiting having count(*) = ${COUNT}`;
 
-function submitQuietly(service: TestService, transactions: readonly Hex[]): void {
-  service.post(JSON.stringify({ transactions })).catch(() => {});
+function submitQuietly(service: TestService, transactions: readonly Hex[], options: PostOptions = {}): void {
+  service.post(JSON.stringify({ transactions }), options).catch(() => {});
 }
+
+describe("a flood of one key that fills the lane", () => {
+  it.each([
+    ["of one sender", (i: number) => innerOf(1, i)],
+    ["of as many senders", (i: number) => innerOf(1 + i)],
+  ])("%s stands behind the few transactions of another key", async (_, innerAt) => {
+    const service = await services.start({ ...PATIENT, maxInFlight: 40 }, { automine: false });
+    submitQuietly(service, many(innerAt));
+    await service.until(
+      "select from unfinished where state in ('signed', 'broadcast') having count(*) >= 38",
+    );
+    await service.until(`select from unfinished having count(*) = ${COUNT}`);
+    const few = [900, 901, 902].map((user) => innerOf(user));
+    submitQuietly(service, few, { headers: { authorization: `Bearer ${OTHER_API_KEY}` } });
+    await service.until(`select from unfinished having count(*) = ${COUNT + few.length}`);
+    service.node.automine = true;
+    service.node.mine();
+    await service.until(
+      `select from submissions where state = 'included' having count(*) = ${COUNT + few.length}`,
+    );
+    const places = few.map((inner) => service.node.chain.executed.indexOf(hashOf(inner)));
+    // What was in flight goes first, and then as much as there is room for.
+    expect(places.filter((place) => place >= 80)).toEqual([]);
+  });
+});
 
 describe("transactions that wait for a missing nonce", () => {
   it.each([

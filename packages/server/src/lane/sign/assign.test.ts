@@ -86,4 +86,25 @@ describe("an assignment", () => {
     expect(signed.map(({ id }) => id)).toEqual([other.id]);
     expect(signedLong).toBe(96);
   });
+
+  it.each(["whom blocks have left out", "whom the custody does not sign"])(
+    "reaches what is behind a long row of a sender %s",
+    async (kind) => {
+      await store.pool.query("delete from unfinished");
+      const place = { chain: lane.chain, origin: randomUUID() };
+      const row = Array.from({ length: 50 }, (_, nonce) => newSubmissionOf(40, nonce));
+      await accept(store, place, row);
+      if (kind === "whom blocks have left out") await store.pool.query("update unfinished set strikes = 1");
+      const refused = new Set(kind === "whom the custody does not sign" ? row.map(({ id }) => id) : []);
+      const laneSigner = Object.create(context.laneSigner, {
+        isRefused: { value: (id: string) => refused.has(id) },
+      });
+      const other = newSubmissionOf(41);
+      await accept(store, place, [other]);
+      const signed = [];
+      for (let i = 0; i < 4; i++)
+        signed.push(...(await assign(lane, { limit: 20, due: 0 }, { ...context, laneSigner })).signed);
+      expect(signed.map(({ id }) => id)).toContain(other.id);
+    },
+  );
 });

@@ -17,7 +17,7 @@ import { placeInGaps } from "./placeInGaps.js";
 import { assertSendersInOrder, type Placed, placeAbove } from "./placement.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
 import { signPlaced, toInFlight } from "./signPlaced.js";
-import { postponeSilent, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
+import { postponeHeldBack, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
@@ -90,14 +90,19 @@ async function assignBy(
   const waiverNonce = nextWaiverNonce(held, evidence.waiverNonce, context);
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
   const { failed, ...waiting } = await handleNotReady(held, senders, plans, context);
-  const hidden = waiting.hidden + (await postponeSilent(held, evidence.silent, context));
   const signable = plans.map((plan) => beforeRefused(plan, context));
   const mostStruck = context.struckTurn.isFree(waiverNonce) ? evidence.room.mostStruck : 0;
-  const { chosen, hasMore } = chooseReady(
+  const { chosen, hasMore, struckLeft } = chooseReady(
     signable,
     { ...snapshot, senders },
     { ...evidence.room, mostStruck },
   );
+  const heldBack = [
+    ...evidence.silent.flatMap(({ queued }) => queued),
+    ...plans.flatMap(({ ready }, i) => ready.slice(signable[i]?.ready.length)),
+    ...(options.onlyUnder === undefined ? struckLeft : []),
+  ];
+  const hidden = waiting.hidden + (await postponeHeldBack(held, heldBack, context));
   const above = placeAbove(snapshot, waiverNonce, chosen);
   const placed = above
     ? keepBegun(above, context.laneSigner.begun)

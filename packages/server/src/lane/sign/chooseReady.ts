@@ -26,6 +26,8 @@ export interface ChosenReady {
   readonly chosen: readonly QueuedSubmission[];
   /** Some had to stay behind for the share of their sender or key, or for want of room; not for that of retries. */
   readonly hasMore: boolean;
+  /** Blocks have left these out before, and there are enough such wrappers for now. */
+  readonly struckLeft: readonly QueuedSubmission[];
 }
 
 /**
@@ -73,11 +75,12 @@ export function chooseReady(
   };
   const { others, retries, struck } = inOrder(plans, room);
   const mostRetries = room.retries.mostNow;
-  const heldBack = Math.max(0, retries.length - mostRetries) + Math.max(0, struck.length - room.mostStruck);
+  const struckLeft = struck.slice(room.mostStruck);
+  const heldBack = Math.max(0, retries.length - mostRetries) + struckLeft.length;
   const next = [...others, ...retries.slice(0, mostRetries), ...struck.slice(0, room.mostStruck)];
   const chosen = next.filter(takePlace).slice(0, room.all);
   const ready = plans.reduce((sum, plan) => sum + plan.ready.length, 0);
-  return { chosen, hasMore: chosen.length + heldBack < ready };
+  return { chosen, hasMore: chosen.length + heldBack < ready, struckLeft };
 }
 
 /** Counts what parties take of their shares. */

@@ -1,3 +1,4 @@
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import {
   MIN_READ_PER_SENDER,
@@ -16,8 +17,8 @@ import type { SenderPlan } from "./plan.js";
 /** The pause before a submission that is ahead of its turn is planned again. */
 const EARLY_MS = 250;
 
-/** The pause of what a sender has queued while no node tells the sender's nonce. */
-const SILENT_MS = 1_000;
+/** The pause of what cannot be signed now although nothing of its sender is missing. */
+const HELD_BACK_MS = 1_000;
 
 /** A snapshot may have left out higher nonces of this sender. */
 const mayHaveUnread = ({ queued }: QueuedSender) => queued.length >= MIN_READ_PER_SENDER;
@@ -53,16 +54,27 @@ export async function postponeWaiting(
 }
 
 /**
- * Postpones what senders have queued whose nonces no node tells, so that it takes nobody's place in a step.
+ * Postpones the lowest of each sender, and parks the rest, where submissions cannot be signed for now for another reason than want of
+ * room: no node tells the sender's nonce, the custody does not sign, or blocks have left such wrappers out. At the head of the
+ * queue, they would be all that steps read.
  * @returns the number of submissions that the lane does not see for a while.
  */
-export async function postponeSilent(
+export async function postponeHeldBack(
   held: HeldLane,
-  senders: readonly QueuedSender[],
+  heldBack: readonly QueuedSubmission[],
   { store }: Pick<LaneContext, "store">,
 ): Promise<number> {
-  const ids = senders.flatMap(({ queued }) => queued.map(({ id }) => id));
-  return (await postponeQueued(store, held, ids, SILENT_MS)).length;
+  const lowest = new Map<string, QueuedSubmission>();
+  for (const one of heldBack) {
+    const sender = bytesToHex(one.sender);
+    const known = lowest.get(sender);
+    if (known === undefined || one.senderNonce < known.senderNonce) lowest.set(sender, one);
+  }
+  const first = [...lowest.values()];
+  const ids = first.map(({ id }) => id);
+  const parked = first.map(({ sender, senderNonce: nonce }) => ({ sender, nonce }));
+  const changed = await postponeQueued(store, held, ids, HELD_BACK_MS);
+  return changed.length + (await parkQueued(store, held, parked)).length;
 }
 
 /**
