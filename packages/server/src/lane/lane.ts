@@ -57,7 +57,7 @@ export interface StartLaneDependencies extends LaneDependencies {
 export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies): Lane {
   const { address: waiver } = account;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
-  const { stepTimer, laneMemory, wake } = createWaking(() => dependencies.laneOffers.setReady(waiver, false));
+  const { stepTimer, laneMemory, wake } = createWaking();
   const lease = dependencies.leases.keep(waiver, () => {
     wake();
     watch.follow();
@@ -111,16 +111,12 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   };
 }
 
-/**
- * The timer of the lane's rests. Only an offer ends a rest without the store being read.
- * @param onForgotten called when the next step has to read it.
- */
-function createWaking(onForgotten: () => void) {
+/** The timer of the lane's rests. Only an offer ends a rest without the store being read. */
+function createWaking() {
   const stepTimer = createWakeableTimer();
   const laneMemory = createLaneMemory();
   const wake = () => {
     laneMemory.forget();
-    onForgotten();
     stepTimer.wake();
   };
   return { stepTimer, laneMemory, wake };

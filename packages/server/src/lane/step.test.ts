@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import type { LaneState } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
+import { createLaneMemory } from "./inbox/laneMemory.js";
 import { createLaneParties } from "./inbox/laneParties.js";
 import { HeadOfLine } from "./send/head.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
@@ -37,8 +38,10 @@ function recorded({
         if (why !== undefined) effects.push(`policy: ${why}`);
       },
     },
-    laneMemory: {
-      begin() {
+    laneMemory: createLaneMemory(),
+    options: { maxInFlight: 100 },
+    store: {
+      get laneFloors() {
         throw new Error("the step assigns");
       },
     },
@@ -51,6 +54,8 @@ function recorded({
     },
     wake() {},
   } as unknown as StepContext;
+  const nonces = { assigned: { count: 0, lowest: 0n, highest: 0n }, inFlight: 0, nextAfterIncluded: 0n };
+  if (hasOffers) context.laneMemory.begin(leaseIn("open").lane).endReading({ ...nonces, isEmpty: true }, []);
   return { effects, context };
 }
 

@@ -451,6 +451,8 @@ export class LaneModel {
       const signed = await acceptOffered(held, createLaneParties(), context);
       if (signed) worker.outbox.push(signed);
       if (signed) this.offersTaken++;
+      // Nothing else takes a step that would decline it.
+      if (signed === undefined) context.laneOffers.setReady(held.waiver, false);
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error;
       worker.held = undefined;

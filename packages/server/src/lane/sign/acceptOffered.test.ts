@@ -100,15 +100,18 @@ describe("offers to a lane that knows its queue as empty", () => {
     expect(await answer).toBeUndefined();
   });
 
-  it("are declined after a step that has left something queued, and a read brings the way back", async () => {
+  it("wait for a reading of the queue where something has come into it, and are declined if something stays there", async () => {
     const context = await knownLane();
     context.laneMemory.forget();
-    const answer = context.laneOffers.offer([newSubmissionOf(1)]);
-    expect(await takeOffers(context)).toBeUndefined();
-    expect(await answer).toBeUndefined();
-    await assign(lane, { limit: 10, due: 0 }, context);
     void context.laneOffers.offer([newSubmissionOf(1)]);
+    expect(await takeOffers(context)).toBeUndefined();
+    await assign(lane, { limit: 10, due: 0 }, context);
     expect(await takeOffers(context)).toEqual([0n]);
+    context.laneMemory.forget();
+    const declined = context.laneOffers.offer([newSubmissionOf(2)]);
+    await accept(store, { chain: lane.chain, origin: lane.owner }, [newSubmissionOf(3, 1)]);
+    await assign(lane, { limit: 10, due: 0 }, context);
+    expect(await declined).toBeUndefined();
   });
 
   it("do not wait for a node that hangs: accepting needs none", async () => {

@@ -19,8 +19,7 @@ const NONCES_MS = 20;
 /**
  * Accepts and signs the lane's offers in one write, if the lane remembers its queue as empty and each submission is its
  * sender's next. The decisions are those of `assign`: waiver nonces go on above the assigned ones.
- * @returns the submissions to send now, in the order of the waiver nonces; undefined if no offer came, or every offer was
- *   declined.
+ * @returns the submissions to send now, in the order of the waiver nonces; undefined if no offer was taken.
  * @throws if the write fails.
  */
 export async function acceptOffered(
@@ -28,12 +27,14 @@ export async function acceptOffered(
   parties: LaneParties,
   context: LaneContext,
 ): Promise<readonly InFlightSubmission[] | undefined> {
+  const memory = context.laneMemory.begin(held);
+  // They wait for a step that reads the queue.
+  if (memory.nonces === undefined) return undefined;
   const offers = context.laneOffers.take(held.waiver, parties.shareOfKey);
   if (offers.length === 0) return undefined;
   try {
-    const memory = context.laneMemory.begin(held);
     parties.note(submissionsOf(offers));
-    const prepared = memory.nonces && (await prepareOffers(held, offers, memory.nonces, context));
+    const prepared = await prepareOffers(held, offers, memory.nonces, context);
     if (prepared === undefined) return undefined;
     // Those that cannot go do not wait for the write.
     for (const offer of offers) if (!prepared.fitting.includes(offer)) offer.decline();
