@@ -43,7 +43,7 @@ describe("a flood of one key that fills the lane", () => {
       `select from submissions where state = 'included' having count(*) = ${COUNT + few.length}`,
     );
     const places = few.map((inner) => service.node.chain.executed.indexOf(hashOf(inner)));
-    // What was in flight goes first, and then as much as there is room for.
+    // The 40 in flight go first, and then as many as find room.
     expect(places.filter((place) => place >= 80)).toEqual([]);
   });
 });
