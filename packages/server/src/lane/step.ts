@@ -9,6 +9,7 @@ import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
 import type { LaneParties } from "./inbox/laneParties.js";
+import { releaseToOthers } from "./law/releaseToOthers.js";
 import type { Broadcaster } from "./send/broadcaster.js";
 import { fillHead } from "./send/fillHead.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
@@ -120,7 +121,11 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   await breaker.followPolicy(reason);
   const resent = state.mustResend ? { ...state, mustResend: isBraked } : state;
   const waiting = { state: resent, ...rest, isEmpty: false, wait: head.wait };
-  if (reason !== undefined) return { ...waiting, wait: { cause: "policy", sentence: reason } };
+  if (reason !== undefined) {
+    // No block takes what was sent before.
+    if (isBraked) await releaseToOthers(lease.lane, "no policy", context);
+    return { ...waiting, wait: { cause: "policy", sentence: reason } };
+  }
   if (breaker.state === "open") return waiting;
   if (isBraked) {
     context.laneOffers.setReady(account.address, false);

@@ -1,8 +1,10 @@
 // A wrapper that a node takes and no block includes. Any user can make one: an account with code (EIP-3607).
 import { setTimeout as sleep } from "node:timers/promises";
+import { bytesToHex } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import { untilOwned } from "../support/laneStates.js";
+import { REGISTRY, targets, withRegistry } from "../support/policies.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import {
   accountsOf,
@@ -10,6 +12,7 @@ import {
   innerOf,
   SECOND_KEY,
   SECOND_WAIVER,
+  TRANSFER,
   userAddress,
   WAIVER,
   WAIVER_KEY,
@@ -176,3 +179,39 @@ async function payFor({ node, databaseUrl }: TestService): Promise<void> {
   expect((await admin.cancelNonce(account, node.url, { gasPrice: 2_000_000_000n })).nonce).toBe(0n);
   await admin.close();
 }
+
+describe("a waiver that is revoked", () => {
+  it("has what it has in flight carried by another one, without an operator", async () => {
+    const service = await services.start(
+      {
+        ...REGISTRY,
+        waivers: accountsOf(WAIVER_KEY, SECOND_KEY),
+        requestTimeoutMs: 60_000,
+        leaseMs: 1_000,
+      },
+      {
+        automine: false,
+        prepare(node) {
+          withRegistry(targets(TRANSFER))(node);
+          node.chain.setPolicy(SECOND_WAIVER, targets(TRANSFER));
+        },
+      },
+    );
+    await untilOwned(service, [WAIVER, SECOND_WAIVER]);
+    const lines = service.submit(
+      OTHERS.map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    await service.until("select from submissions where state = 'broadcast' having count(*) = 10");
+    const [{ waiver } = {}] = await service.query<{ waiver: Buffer }>(
+      "select waiver from submissions group by waiver order by count(*) desc",
+    );
+    const revoked = bytesToHex(waiver ?? new Uint8Array());
+    const { chain } = service.node;
+    chain.revoked.add(revoked);
+    chain.registry?.change(chain.height + 1, revoked, undefined);
+    void mineOn(service);
+    expect((await lines).map(outcomeOf)).toEqual(Array(10).fill("success"));
+    expect(chain.nonceOf(revoked)).toBe(0n);
+  });
+});

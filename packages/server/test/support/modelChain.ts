@@ -263,7 +263,7 @@ export class ModelChain {
     for (let ran = true; ran; ) {
       ran = false;
       for (const wrapper of this.#pool.values()) {
-        if (wrapper.nonce > this.nonceOf(wrapper.waiver)) continue;
+        if (wrapper.nonce > this.nonceOf(wrapper.waiver) || this.revoked.has(wrapper.waiver)) continue;
         if (wrapper.nonce === this.nonceOf(wrapper.waiver) && this.leftOut.has(wrapper.sender)) continue;
         if (
           wrapper.nonce === this.nonceOf(wrapper.waiver) &&

@@ -159,13 +159,14 @@ function startRefreshing(refresh: () => Promise<void>, moveWork: () => Promise<v
 async function moveFrom(
   lane: LaneStatus,
   chooseUsable: (permitted?: readonly Uint8Array[]) => Uint8Array | undefined,
-  { store, chainRef, log, policies, announceWork }: LaneDirectoryOptions,
+  { store, chainRef, log, policies, whyUnusable, announceWork }: LaneDirectoryOptions,
 ): Promise<void> {
-  // A lane that will take work again keeps what blocks have left out.
-  const withStruck = lane.state !== "open" || lane.owner === undefined;
+  // A lane whose breaker is open will take work again, and keeps what blocks have left out.
+  const isResting =
+    lane.state === "open" && lane.owner !== undefined && whyUnusable(lane.waiver) === undefined;
   const move = async (to: Uint8Array | undefined, calls?: readonly QueuedCall[]) => {
     if (to === undefined) return;
-    const options: MoveOptions = { limit: MOVE_BATCH, withStruck, calls };
+    const options: MoveOptions = { limit: MOVE_BATCH, withStruck: !isResting, calls };
     const moved = await moveQueuedWork(store, chainRef, lane.waiver, to, options);
     if (moved === 0) return;
     const { state, reason } = lane;

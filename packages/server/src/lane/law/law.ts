@@ -56,6 +56,8 @@ export type Misplacement =
   | "dead"
   /** No node gives up a wrapper in front that blocks leave out, and another lane may carry the submission. */
   | "jammed"
+  /** The policies permit the waiver nothing, blocks came without the wrapper, and another lane may carry the submission. */
+  | "no policy"
   /** Nobody signs in the lane, blocks came without the wrapper, and another lane may carry the submission. */
   | "no signer";
 

@@ -2,6 +2,7 @@ import { bytesToHex, decodeTransaction } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
+import type { Misplacement } from "./law.js";
 import { requeueMisplaced } from "./requeueMisplaced.js";
 
 /** Submissions that are released at a time. */
@@ -13,7 +14,7 @@ const BATCH = 200;
  */
 export async function releaseToOthers(
   held: HeldLane,
-  why: "no signer" | "jammed",
+  why: Extract<Misplacement, "no signer" | "no policy" | "jammed">,
   { store, routing, log, onNoncesFreed }: Pick<WatchContext, "store" | "routing" | "log" | "onNoncesFreed">,
 ): Promise<void> {
   const waiver = bytesToHex(held.waiver);
