@@ -113,6 +113,22 @@ export class Liveness {
     return [...this.#nonceSince.keys()].filter((waiver) => this.#stillMs(waiver) > UNNAMED_MS);
   }
 
+  /** The waivers whose lanes may wait, as far as the chain tells. */
+  mayWait(): readonly Hex[] {
+    return [...this.#nonceSince.keys()].filter(
+      (waiver) =>
+        this.#stillMs(waiver) > 0 || this.#nonceSince.get(waiver)?.since === Number.POSITIVE_INFINITY,
+    );
+  }
+
+  /** A lane has nothing that waits, or has something again. Its nonce stands still only for those who wait. */
+  onWaiting(waiver: Hex, waits: boolean): void {
+    const known = this.#nonceSince.get(waiver);
+    if (known === undefined || waits === Number.isFinite(known.since)) return;
+    const since = waits ? this.#options.clock.now() : Number.POSITIVE_INFINITY;
+    this.#nonceSince.set(waiver, { ...known, since });
+  }
+
   /** No replica named any trouble. */
   onUnnamed(waivers: readonly Hex[]): void {
     for (const waiver of waivers)

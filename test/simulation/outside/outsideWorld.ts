@@ -126,10 +126,12 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     async onTick(all: readonly UserSubmission[]) {
       submissions = all;
       liveness.onTick(all.filter((one) => !safety.hasFailedRightly(one)));
+      const mayWait = liveness.mayWait();
+      if (mayWait.length === 0) return;
+      const waiting = waitingIn(await world.readStore(), all, honesty, chain);
+      for (const waiver of mayWait) liveness.onWaiting(waiver, waiting.has(waiver));
       const still = liveness.stillWaivers();
-      if (still.length === 0 || !(await namesNoTrouble(world.replicas))) return;
-      const waiting = waitingIn(await world.readStore(), all, honesty);
-      liveness.onUnnamed(still.filter((waiver) => waiting.has(waiver)));
+      if (still.length > 0 && (await namesNoTrouble(world.replicas))) liveness.onUnnamed(still);
     },
     async readStore(all: readonly UserSubmission[], isAtEnd: boolean) {
       submissions = all;
@@ -157,10 +159,12 @@ function waitingIn(
   { submissions }: StoredState,
   all: readonly UserSubmission[],
   honesty: Honesty,
+  chain: SimulatedChain,
 ): ReadonlySet<Hex> {
   const honest = new Set(all.flatMap((one) => (honesty.isHonest(one.user) ? one.innerHash : [])));
   const waits = ({ state, innerHash }: StoredState["submissions"][number]) =>
-    ["signed", "broadcast"].includes(state) || (state === "queued" && honest.has(innerHash));
+    chain.blockOf(innerHash) === undefined &&
+    (["signed", "broadcast"].includes(state) || (state === "queued" && honest.has(innerHash)));
   return new Set(submissions.filter(waits).map(({ waiver }) => waiver));
 }
 
