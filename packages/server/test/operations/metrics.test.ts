@@ -63,7 +63,7 @@ describe("the metrics", () => {
     for (let user = 1; user <= 20; user++) await service.submit([innerOf(user)]);
     // One write is one transaction, and has one time.
     const [row] = await service.query<{ count: number }>(
-      "select count(*)::int from unfinished where signed_at = place",
+      "select count(*)::int from unfinished where signed_at = accepted_at",
     );
     expect(row?.count).toBeGreaterThan(0);
     expect((await read()).get("gas_waiver_accepted_signed_total")).toBe(row?.count);

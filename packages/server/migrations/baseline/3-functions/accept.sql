@@ -25,8 +25,10 @@ begin
              where u.chain = the_chain and u.sender = n.sender and u.state <> 'included'
              order by u.sender_nonce desc limit 1
            ), n.waiver),
-           -- No place is more than a minute away, also where the clock was set back since the places were given.
-           least(now() + interval '1 minute', coalesce(to_timestamp(n.place / 1000), now()))
+           -- No place is more than a minute away, also where the clock was set back since the places were given. Without places,
+           -- the submissions of a request keep their order.
+           least(now() + interval '1 minute',
+                 coalesce(to_timestamp(n.place / 1000), now() + n.ordinal * interval '1 microsecond'))
     from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waivers, places) with ordinality
       as n (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, place, ordinal)
     left join lateral (
