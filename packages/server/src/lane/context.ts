@@ -6,6 +6,7 @@ import type { Patience } from "../model/patience.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import type { Results } from "../results/results.js";
+import type { RevertCauses } from "../results/revertCauses.js";
 import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
 import type { Store } from "../store/store.js";
@@ -14,7 +15,6 @@ import type { LaneMemory } from "./inbox/laneMemory.js";
 import type { LaneOffers } from "./inbox/laneOffers.js";
 import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
 import type { FirstSeen } from "./law/firstSeen.js";
-import type { RevertCauses } from "./law/revertCauses.js";
 import type { Strikes, StruckTurn } from "./law/strikes.js";
 import type { HeadOfLine } from "./send/head.js";
 

@@ -14,6 +14,7 @@ import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../../chain/cli
 import { SEARCH_AFTER_MS } from "../../chain/nonceProof.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { SubmissionUpdate } from "../../results/results.js";
+import type { RevertedSubmission } from "../../results/revertCauses.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import { setLaneState } from "../../store/lanes/setLaneState.js";
@@ -22,7 +23,6 @@ import { findSubmissions } from "../../store/submissions/findSubmissions.js";
 import type { Candidate } from "./chainOutcomes.js";
 import { createFirstSeen } from "./firstSeen.js";
 import { BLOCK_PATIENCE_MS, type ReconcileContext, reconcile } from "./reconcile.js";
-import type { RevertedSubmission } from "./revertCauses.js";
 
 describe("a reconciled submission", () => {
   let store: Store;

@@ -1,10 +1,10 @@
 import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { deferred } from "../../../test/support/deferred.js";
-import { bytes } from "../../../test/support/submissions.js";
-import { silent } from "../../../test/support/testPostgres.js";
-import { innerOf } from "../../../test/support/user.js";
-import type { RpcCall } from "../../chain/rpc/rpc.js";
+import { deferred } from "../../test/support/deferred.js";
+import { bytes } from "../../test/support/submissions.js";
+import { silent } from "../../test/support/testPostgres.js";
+import { innerOf } from "../../test/support/user.js";
+import type { RpcCall } from "../chain/rpc/rpc.js";
 import { createRevertCauses, type RevertedSubmission } from "./revertCauses.js";
 
 const idOf = (user: number) => `00000000-0000-7000-8000-${String(user).padStart(12, "0")}`;

@@ -1,12 +1,12 @@
 import { decodeInnerTx, type ErrorValues } from "@gas-waiver/protocol";
-import { type ReplayedFailure, replay } from "../../chain/client/replay.js";
-import type { Rpc } from "../../chain/rpc/rpc.js";
-import type { Patience } from "../../model/patience.js";
-import type { Logger } from "../../model/telemetry/log.js";
-import type { Store } from "../../store/store.js";
-import { saveRevertCause } from "../../store/submissions/saveRevertCause.js";
-import { createFairSemaphore, TooManyWaitingError } from "../../util/fairSemaphore.js";
-import { within } from "../../util/within.js";
+import { type ReplayedFailure, replay } from "../chain/client/replay.js";
+import type { Rpc } from "../chain/rpc/rpc.js";
+import type { Patience } from "../model/patience.js";
+import type { Logger } from "../model/telemetry/log.js";
+import type { Store } from "../store/store.js";
+import { saveRevertCause } from "../store/submissions/saveRevertCause.js";
+import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
+import { within } from "../util/within.js";
 
 /** A submission that is included, and reverted. */
 export interface RevertedSubmission {
