@@ -20,7 +20,9 @@ describe("the head of a line", () => {
     const { head, poll } = headAt();
     const states = [10, 11, 12, 13, 14].map((block) => {
       poll(block, 0, 1);
-      return [head.isBraked, head.isOver];
+      const state = [head.isBraked, head.isOver];
+      head.takeLoss();
+      return state;
     });
     expect(states).toEqual([
       [false, false],
@@ -30,6 +32,17 @@ describe("the head of a line", () => {
       [true, true],
     ]);
     expect(head.wait).toEqual({ cause: "head", sentence: "4 blocks left out nonce 0" });
+  });
+
+  it("is not over before the same bytes went out again, though a poll sees many blocks at once", () => {
+    const { head, poll } = headAt();
+    poll(10, 0, 1);
+    poll(20, 0, 1);
+    expect([head.isBraked, head.isOver, head.takeLoss()]).toEqual([true, false, true]);
+    poll(21, 0, 1);
+    expect([head.isOver, head.takeLoss()]).toEqual([false, false]);
+    poll(22, 0, 1);
+    expect(head.isOver).toBe(true);
   });
 
   it("is left for a second, however many blocks come", () => {

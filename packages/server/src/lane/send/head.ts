@@ -111,9 +111,13 @@ export class HeadOfLine {
     return this.isFree || still.blocks >= this.#usual + BRAKE_BLOCKS || still.ms >= STILL_MS + usualMs;
   }
 
-  /** The present wrapper is to be withdrawn, and its nonce goes to another. */
+  /**
+   * The present wrapper is to be withdrawn, and its nonce goes to another. Blocks may come many at a time, so the wrapper was sent
+   * again before, and further blocks have left it out.
+   */
   get isOver(): boolean {
-    if (this.#wrapper === undefined) return false;
+    if (this.#wrapper === undefined || this.#resentAfter === 0n || this.passed < this.#resentAfter)
+      return false;
     return this.passed >= this.#usual + WITHDRAW_BLOCKS && this.#now() - this.#wrapper.at >= MIN_WITHDRAW_MS;
   }
 
