@@ -276,8 +276,8 @@ describe("every reason of the documentation", () => {
     seeReply(await service.post(bodyOf("0x"), { headers: { "content-type": "text/plain" } }));
     seeReply(await service.post(bodyOf("0x"), { headers: { "idempotency-key": "a b" } }));
     const named = { headers: { "idempotency-key": "a" } };
-    await service.post(bodyOf("0x"), named);
-    seeReply(await service.post(bodyOf("0x00"), named));
+    await service.post(bodyOf(innerOf(901)), named);
+    seeReply(await service.post(bodyOf(innerOf(902)), named));
     seeReply(await service.post(bodyOf(...Array(100).fill("0x"))));
     seeReply(await service.call("GET", "/v1/submit", undefined, GOOD_HEADERS));
     seeReply(await service.call("GET", "/v1/nothing"));

@@ -35,7 +35,7 @@ describe("wrappers that a pruned node cannot prove", () => {
       INCLUDED,
     );
     expect(lines.map(outcomeOf)).toEqual(Array(20).fill("success"));
-    const [lost] = await service.query<{ id: string }>(
+    const [lost] = await service.until<{ id: string }>(
       "select id from submissions where state = 'broadcast' limit 1",
     );
     const record = async () =>

@@ -94,9 +94,8 @@ describe("two waivers with different policies", () => {
     await untilOwned(service, [WAIVER, SECOND_WAIVER]);
     await setLaneState(service, SECOND_WAIVER, "stopped");
     const waiting = service.submit([approvalOf(1)]);
-    // The other lane holds the approval, and may not carry it.
     await service.until("select from submissions where state = 'queued' and waiver = $1", [
-      hexToBytes(WAIVER),
+      hexToBytes(SECOND_WAIVER),
     ]);
     expect(await outcomes(service, transferOf(2))).toEqual(["success"]);
     await setLaneState(service, SECOND_WAIVER, "open");
