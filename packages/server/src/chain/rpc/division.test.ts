@@ -106,6 +106,30 @@ describe("a list of calls", () => {
     );
   });
 
+  it("that an endpoint failed with while it served nothing of the method is asked again once it serves the method", async () => {
+    let isDown = true;
+    const bad = 1;
+    const { endpoint, requests } = endpointThat(
+      (ids) => isDown || ids.includes(bad),
+      FAILURES["an error of the server"] as Failure,
+    );
+    const asked = async (...places: number[]) => {
+      requests.splice(0);
+      const all = callsOf(20, true);
+      await endpoint.ask(places.map((place) => all[place] as PendingCall));
+      return requests.flat().sort();
+    };
+    for (let turn = 0; turn < 4; turn++) await asked(0, 1, 2);
+    // All rest by now.
+    expect(await asked(0, 1, 2)).toEqual([]);
+    isDown = false;
+    expect(await asked(9)).toEqual([9]);
+    expect(await asked(0, 1, 2)).toEqual([0, 1, 2]);
+    // The one that fails though others are answered rests, whatever else is answered.
+    await asked(9, 1, 0);
+    expect(await asked(9, 1, 0)).toEqual([0, 9]);
+  });
+
   it("that only is too long is answered in order, and the next one is shorter from the start", async () => {
     await fc.assert(
       fc.asyncProperty(

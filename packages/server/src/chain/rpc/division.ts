@@ -26,6 +26,10 @@ interface Suspect {
   /** 0 until it has failed alone. */
   readonly restMs: number;
   readonly since: number;
+  /** The answers of its method, as they were counted when it became a suspect, or failed alone last. */
+  readonly answers: number;
+  /** Its method had no answer since it failed before: the endpoint may be the cause. */
+  readonly isDoubtful: boolean;
 }
 
 /** A request that failed whole, with the calls of it that no smaller one has answered yet. */
@@ -33,6 +37,9 @@ interface FailedList extends RequestSize {
   readonly left: Set<string>;
   readonly since: number;
 }
+
+/** The part of a call's name that says its method. */
+const methodOf = (name: string) => name.slice(0, name.indexOf(","));
 
 const MIN_REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
@@ -45,12 +52,15 @@ const MAX_REMEMBERED_BYTES = 4_194_304;
 /**
  * Divides lists of calls for one endpoint, by one law: a call of a request that failed whole, whatever its method and the
  * cause, goes next in a request of half the calls, until it is answered or alone. What fails alone rests for 1 to 30 s and
- * stays alone, so that it holds up no other call. Where all calls of two failed requests were answered in smaller ones,
- * and none of that size was answered between, their size was the cause: the endpoint's limit is lowered.
+ * stays alone, so that it holds up no other call. Where nothing of its method was answered meanwhile, the next answer ends the rest:
+ * the endpoint may have been the cause. Where all calls of two failed requests were answered in smaller ones, and none of that size
+ * was answered between, their size was the cause: the endpoint's limit is lowered.
  */
 export class Division {
   readonly #limits = new EndpointLimits();
   readonly #suspects = new Map<string, Suspect>();
+  /** The answers of each method since there have been suspects. */
+  readonly #answers = new Map<string, number>();
   #failed: FailedList[] = [];
   /** The size of a failed request whose calls were answered in smaller ones. */
   #doubted: RequestSize | undefined;
@@ -111,6 +121,16 @@ export class Division {
       if (isLoneError) this.#acquitLists(name);
       this.#answer(name);
     }
+    for (const method of new Set(answered.map(({ name }) => methodOf(name)))) this.#serve(method);
+  }
+
+  /** The endpoint serves the method, perhaps again. */
+  #serve(method: string): void {
+    this.#answers.set(method, (this.#answers.get(method) ?? 0) + 1);
+    for (const [name, suspect] of this.#suspects) {
+      if (suspect.isDoubtful && methodOf(name) === method)
+        this.#suspects.set(name, { ...suspect, restsUntil: 0, isDoubtful: false });
+    }
   }
 
   /** The call was the cause for which longer requests failed, not their size. */
@@ -144,12 +164,17 @@ export class Division {
     const before = calls.length === 1 && first ? this.#suspects.get(first.name) : undefined;
     if (first && before?.most === 1) {
       const restMs = Math.min(MAX_REST_MS, Math.max(MIN_REST_MS, 2 * before.restMs));
-      this.#note(first.name, { most: 1, restMs, restsUntil: now + restMs, since: now });
+      const answers = this.#answersLike(first);
+      const isDoubtful = before.answers === answers;
+      this.#note(first, { most: 1, restMs, restsUntil: now + restMs, since: now, answers, isDoubtful });
       this.#acquitLists(first.name);
       return true;
     }
     const most = Math.ceil(calls.length / (isSlow ? SLOW_PARTS : FAST_PARTS));
-    for (const { name } of calls) this.#note(name, { most, restMs: 0, restsUntil: 0, since: now });
+    for (const call of calls) {
+      const { answers = this.#answersLike(call) } = this.#suspects.get(call.name) ?? {};
+      this.#note(call, { most, restMs: 0, restsUntil: 0, since: now, answers, isDoubtful: false });
+    }
     const bytes = calls.reduce((sum, { text }) => sum + text.length + 1, 0);
     const left = new Set(calls.map(({ name }) => name));
     this.#failed.push({ left, calls: calls.length, bytes, since: now });
@@ -157,9 +182,13 @@ export class Division {
     return false;
   }
 
-  #note(name: string, suspect: Suspect): void {
+  #note({ name }: WireCall, suspect: Suspect): void {
     this.#suspects.delete(name);
     this.#suspects.set(name, suspect);
+  }
+
+  #answersLike({ name }: WireCall): number {
+    return this.#answers.get(methodOf(name)) ?? 0;
   }
 
   /** Forgets old suspects, which no caller asks for any more. */
