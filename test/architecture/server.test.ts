@@ -28,7 +28,7 @@ testArrows("server", {
   maintenance: ["chain", "model", "results", "store", "util"],
   lane: ["chain", "model", "policy", "results", "signing", "store", "util"],
   policy: ["chain", "model", "store", "util"],
-  results: ["model", "store", "util"],
+  results: ["chain", "model", "store", "util"],
   signing: ["model", "util"],
   chain: ["model", "store", "util"],
   store: ["model", "util"],
