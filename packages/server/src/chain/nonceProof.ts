@@ -1,4 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
+import { forgetOldest } from "../util/forgetOldest.js";
 import type { NodeClient } from "./client/nodeClient.js";
 import { createFinalWalk, type WalkPlace } from "./finalWalk.js";
 import { findRise } from "./nonceStates.js";
@@ -151,9 +152,8 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
 function begin(wanted: SearchedNonce, searches: Map<string, Search>, now: number): Search {
   const times = { begunAt: now, askedAt: now, statesAt: now, walkAt: now, pauseMs: MIN_PAUSE_MS };
   const search = { ...wanted, ...times, isUrgent: false, place: undefined, use: undefined };
-  const [oldest] = searches.keys();
-  if (searches.size >= MAX_SEARCHES && oldest !== undefined) searches.delete(oldest);
   searches.set(nameOf(wanted.account, wanted.nonce), search);
+  forgetOldest(searches, MAX_SEARCHES);
   return search;
 }
 

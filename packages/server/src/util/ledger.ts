@@ -1,3 +1,5 @@
+import { forgetOldest } from "./forgetOldest.js";
+
 /** The most that a party may owe, and how much of it each second pays off. The unit is whatever the ledger counts. */
 export interface Terms {
   readonly burst: number;
@@ -38,8 +40,7 @@ export class Ledger {
     this.#debts.delete(party);
     if (debt <= 0) return;
     this.#debts.set(party, { debt, at: this.#now() });
-    const [oldest = ""] = this.#debts.size > MAX_PARTIES ? this.#debts.keys() : [];
-    this.#debts.delete(oldest);
+    forgetOldest(this.#debts, MAX_PARTIES);
   }
 
   /** Charges a party if it then owes no more than the burst. @returns whether it was charged. */

@@ -1,4 +1,5 @@
 import type { LimitedCaller, RateLimits } from "../../model/keys/caller.js";
+import { forgetOldest } from "../../util/forgetOldest.js";
 import { type RateUnit, rateExceeded } from "./localRateLimiter.js";
 
 /** Limits each key on this replica, and shares its rate among the addresses behind it. */
@@ -39,8 +40,7 @@ export function createAddressShares(
     const use = keys.get(keyId) ?? { ofAddresses: new Map(), total: 0, at };
     keys.delete(keyId);
     keys.set(keyId, use);
-    const [oldest = ""] = keys.size > MAX_KEYS ? keys.keys() : [];
-    keys.delete(oldest);
+    forgetOldest(keys, MAX_KEYS);
     return use;
   };
   return {

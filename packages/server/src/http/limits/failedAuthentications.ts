@@ -7,6 +7,7 @@ import type {
 import { addressGroup } from "../../model/options/networkAddress.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
+import { forgetOldest } from "../../util/forgetOldest.js";
 import { Ledger } from "../../util/ledger.js";
 import { type RateState, rateStateOf } from "./localRateLimiter.js";
 
@@ -88,7 +89,7 @@ export class FailedAuthentications {
     this.#latestValid = pair;
     this.#valid.delete(pair);
     this.#valid.add(pair);
-    removeOldest(this.#valid);
+    forgetOldest(this.#valid, MAX_ADDRESSES);
   }
 
   /** Returns the failures since the last call. */
@@ -142,10 +143,4 @@ export class TooManyUnknownKeysError extends ProtocolError {
 /** Names the clients whose guesses at an interface count together. */
 function groupOf(port: AuthenticatedInterface, address: string): string {
   return `${port} ${addressGroup(address)}`;
-}
-
-function removeOldest(collection: Set<string>): void {
-  if (collection.size <= MAX_ADDRESSES) return;
-  const [oldest = ""] = collection.keys();
-  collection.delete(oldest);
 }

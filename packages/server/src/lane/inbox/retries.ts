@@ -1,3 +1,5 @@
+import { forgetOldest } from "../../util/forgetOldest.js";
+
 /**
  * The submissions that a lane has set aside (D28) and tries again. Perhaps a wrapper lies at fault, perhaps the nodes:
  *
@@ -63,8 +65,7 @@ export function createRetries(now: () => number = () => performance.now()): Retr
         const { wakings, wokenAt } = retries.get(id) ?? { wakings: 0, wokenAt: Number.NEGATIVE_INFINITY };
         retries.delete(id);
         retries.set(id, { isSuspect: !isNodeAtWork, wakings, wokenAt });
-        const [oldest] = retries.keys();
-        if (retries.size > MAX_REMEMBERED && oldest !== undefined) retries.delete(oldest);
+        forgetOldest(retries, MAX_REMEMBERED);
       }
     },
     onTaken(ids) {

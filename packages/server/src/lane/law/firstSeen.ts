@@ -1,3 +1,5 @@
+import { forgetOldest } from "../../util/forgetOldest.js";
+
 /** Remembers since when something holds. */
 export interface FirstSeen {
   /** @returns the time since the first call with this name, in ms; undefined at the first call. */
@@ -17,8 +19,7 @@ export function createFirstSeen(now: () => number = () => performance.now()): Fi
       const at = seenAt.get(name);
       if (at !== undefined) return now() - at;
       seenAt.set(name, now());
-      const [oldest] = seenAt.keys();
-      if (seenAt.size > MAX_NAMES && oldest !== undefined) seenAt.delete(oldest);
+      forgetOldest(seenAt, MAX_NAMES);
       return undefined;
     },
     forget(name) {

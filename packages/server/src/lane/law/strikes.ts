@@ -1,4 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
+import { forgetOldest } from "../../util/forgetOldest.js";
 
 /** The owner of a submission, as far as strikes concern it. */
 export interface StruckParty {
@@ -75,11 +76,6 @@ export function createStrikes(now: () => number = () => performance.now()): Stri
       return strikesOf(name) > 0 || (!proven.has(name) && isKeyStruck(keyId));
     },
   };
-}
-
-function forgetOldest(remembered: Map<string, unknown> | Set<string>, most: number): void {
-  const [oldest] = remembered.keys();
-  if (remembered.size > most && oldest !== undefined) remembered.delete(oldest);
 }
 
 /** A lane's turn for struck work: one wrapper in flight, and a rest after one that blocks have left out. */

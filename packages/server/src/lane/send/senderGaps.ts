@@ -1,6 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { NodeClient } from "../../chain/client/nodeClient.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { forgetOldest } from "../../util/forgetOldest.js";
 import { missingPredecessors, readSenderTurns } from "./senderTurns.js";
 
 /**
@@ -28,8 +29,7 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
   const add = (sender: string, nonce: bigint) => {
     const known = gaps.get(sender);
     if (known === undefined || nonce < known) gaps.set(sender, nonce);
-    const [oldest] = gaps.keys();
-    if (gaps.size > MAX_GAPS && oldest !== undefined) gaps.delete(oldest);
+    forgetOldest(gaps, MAX_GAPS);
   };
   const gapBefore = ({ sender, senderNonce, state }: InFlightSubmission) => {
     const gap = gaps.get(bytesToHex(sender));

@@ -1,0 +1,11 @@
+/**
+ * Forgets the entry of a map or set that was put in first, where it has more than `most`. Called after each entry, it bounds what is
+ * remembered. Whoever puts an entry in again behind the others deletes it before.
+ */
+export function forgetOldest<K>(remembered: Map<K, unknown> | Set<K>, most: number): void {
+  if (remembered.size <= most) return;
+  for (const oldest of remembered.keys()) {
+    remembered.delete(oldest);
+    return;
+  }
+}
