@@ -2,6 +2,7 @@ import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
+import { Turns } from "../util/turns.js";
 import type { OwnWaivers } from "./choose/directory.js";
 import type { LaneStatusCache } from "./choose/laneStatusCache.js";
 import type { LaneDependencies } from "./context.js";
@@ -87,7 +88,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     await between().finally(() => setLanes(stopped ? lanes : lanes.map(({ account }) => start(account))));
   };
   // Two lanes of one waiver in one process would share its lease, so each change waits for the change before.
-  const turns = createTurns();
+  const turns = new Turns();
   return {
     setWaivers: (accounts) => turns.run(() => change(accounts)),
     restart: (between) => turns.run(() => restart(between)),
@@ -104,19 +105,6 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
       await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
       leases.close();
     },
-  };
-}
-
-/** Runs one piece of work after the other, whether the one before has failed or not. */
-function createTurns() {
-  let last: Promise<void> = Promise.resolve();
-  return {
-    run(work: () => Promise<void>): Promise<void> {
-      const done = last.then(work);
-      last = done.catch(() => {});
-      return done;
-    },
-    ended: () => last,
   };
 }
 

@@ -5,6 +5,7 @@ import { type HeldLane, LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
 import { saveBroadcast } from "../../store/transitions/saveBroadcast.js";
+import { Turns } from "../../util/turns.js";
 
 /** A wrapper that a node has taken. The hash names the bytes, since a submission may be signed anew later. */
 export type BufferedBroadcast = Pick<InFlightSubmission, "id" | "wrapperHash" | "origin">;
@@ -158,15 +159,12 @@ function latestOf(entries: readonly Taken[]): HeldLane | undefined {
 
 /** Runs the writes of each lane one after the other: two that lock the same rows in another order would be a deadlock. */
 function createLaneTurns() {
-  const last = new Map<string, Promise<unknown>>();
+  const byWaiver = new Map<string, Turns>();
   return <T>(waiver: Uint8Array, write: () => Promise<T>): Promise<T> => {
     const name = bytesToHex(waiver);
-    const done = (last.get(name) ?? Promise.resolve()).then(write);
-    last.set(
-      name,
-      done.catch(() => {}),
-    );
-    return done;
+    const turns = byWaiver.get(name) ?? new Turns();
+    byWaiver.set(name, turns);
+    return turns.run(write);
   };
 }
 
