@@ -85,6 +85,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   // client
   client: 'import("@gas-waiver/client").WaiverClient',
   socket: 'import("@gas-waiver/client").SocketClient',
+  relay: 'import("@gas-waiver/client/self-hosted").WaiverRelay',
   signer: 'import("@gas-waiver/client/ethers").GasWaiverSigner',
   walletClient: 'import("viem").WalletClient & import("@gas-waiver/client/viem").GasWaiverActions',
   publicClient: 'import("viem").PublicClient',
@@ -153,10 +154,9 @@ function entryOf(file: string): string {
   if (file.startsWith("crypto-native/")) return "@gas-waiver/crypto-native";
   if (file.startsWith("client/src/viemTransport/")) return "@gas-waiver/client/viem";
   if (file.startsWith("client/src/forwarding/")) return "@gas-waiver/client/relay";
+  if (file.startsWith("client/src/waiverRelay/")) return "@gas-waiver/client/self-hosted";
   if (file.startsWith("client/src/hooks/")) return "@gas-waiver/client/wagmi";
   const special = {
-    selfHosted: "self-hosted",
-    broadcast: "self-hosted",
     viem: "viem",
     ethers: "ethers",
     node: "node",

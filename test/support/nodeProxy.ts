@@ -9,6 +9,8 @@ export type Verdict =
   | "dropRequest"
   /** The node receives the call, and its answer is lost. */
   | "dropResponse"
+  /** The node receives the call, and its answer is lost with the connection. */
+  | "cutResponse"
   /** The connection is reset, and the node does not receive the call. */
   | "reset"
   /** The proxy answers in the node's place, and the node does not receive the call. */
@@ -75,6 +77,7 @@ export class NodeProxy {
       });
       const body = await answer.text();
       if (verdict === "dropResponse") this.#drop();
+      else if (verdict === "cutResponse") response.destroy();
       else response.writeHead(answer.status, { "content-type": "application/json" }).end(body);
     }
   }

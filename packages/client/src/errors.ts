@@ -33,7 +33,8 @@ export abstract class WaiverClientError extends Error {
     | "WalletCallsError"
     | "NodeRefusedError"
     | "JournalError"
-    | "WrongSenderError";
+    | "WrongSenderError"
+    | "WaiverRelayError";
 }
 
 /** Thrown before anything is sent, for an argument that cannot be used. */

@@ -64,7 +64,9 @@ export class Gasless {
         return await this.#submit(signed, endsAt);
       } catch (error) {
         const isChosen = call.nonce !== undefined || call.idempotencyKey !== undefined;
-        if (isChosen || !isNonceMismatch(error) || performance.now() >= endsAt) throw error;
+        const isOver = error instanceof SubmissionFailedError && error.inDoubt.length === 0;
+        const isRepeatable = !isChosen && isOver && isNonceMismatch(error.reason);
+        if (!isRepeatable || performance.now() >= endsAt) throw error;
       }
     }
   }
@@ -157,7 +159,8 @@ export class Gasless {
         Object.assign(error as object, {
           inDoubt: [{ index: 0, signed: bytes, txHash: this.#hashOf(bytes) }],
         });
-      if (reservation) settleNonce(reservation, error, isOpen);
+      const reason = error instanceof SubmissionFailedError ? error.reason : undefined;
+      if (reservation) settleNonce(reservation, reason, isOpen);
       throw error;
     } finally {
       if (isOpen) this.#inDoubt.set(bytes, signed);
@@ -206,20 +209,18 @@ function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepared> {
 const NONCE_MISMATCHES: ReadonlySet<unknown> = new Set(["NONCE_GAP", "NONCE_CONFLICT", "NONCE_TOO_LOW"]);
 
 /**
- * Tells whether the service has given the transaction up for its nonce alone, and no request with its bytes is without an
- * answer. Then a transaction signed in its place cannot run in addition to it.
+ * Tells whether a transaction has been given up for its nonce alone. Where no request with its bytes is without an answer, one
+ * signed in its place cannot run in addition to it.
  */
-function isNonceMismatch(error: unknown): boolean {
-  return (
-    error instanceof SubmissionFailedError && error.inDoubt.length === 0 && NONCE_MISMATCHES.has(error.reason)
-  );
+export function isNonceMismatch(reason: unknown): boolean {
+  return NONCE_MISMATCHES.has(reason);
 }
 
 /** The reasons of a failure after which the nonce is used, by this or by another transaction. */
 const NONCE_USED: ReadonlySet<unknown> = new Set(["REVERTED", "NONCE_TOO_LOW", "NONCE_CONFLICT"]);
 
-function settleNonce(reservation: NonceReservation, error: unknown, isInDoubt: boolean): void {
-  const reason = error instanceof SubmissionFailedError ? error.reason : undefined;
+/** Frees a nonce, or marks it as used, by the reason for which its transaction has ended. */
+export function settleNonce(reservation: NonceReservation, reason: unknown, isInDoubt: boolean): void {
   if (isInDoubt || NONCE_USED.has(reason)) reservation.markUsed();
   else if (reason === "NONCE_GAP") reservation.forgetUsed();
   else reservation.release();

@@ -159,6 +159,22 @@ export function assertInnerTx(
   rules: InnerTxRules,
   crypto: Crypto = defaultCrypto,
 ): ValidInnerTx {
+  const to = assertInnerTxFields(tx, rules);
+  // Recovering the sender costs most, so it comes last.
+  const sender = recoverSender(tx, crypto);
+  return { tx, sender, hash: hashTransaction(tx, crypto), to };
+}
+
+/**
+ * Asserts the rules on an InnerTx but that on its signature, whose bytes only count for the length.
+ * @returns the called contract, 20 bytes.
+ * @throws {@link ProtocolError} of code `VALIDATION_FAILED`, for the first rule that fails.
+ * @example
+ * ```ts
+ * const to = assertInnerTxFields(parseInnerTx(signedHex), rules);
+ * ```
+ */
+export function assertInnerTxFields(tx: InnerTx, rules: InnerTxRules): Uint8Array {
   assertChainId(tx, rules.chainId);
   assertZeroGasPrice(tx);
   const to = assertCall(tx);
@@ -170,9 +186,7 @@ export function assertInnerTx(
   const allowedSelectors = () => (scope ? everyPolicy([policy, scope]) : policy).selectorsFor(to);
   assertVerdict(policy.check(to, tx.data), to, tx.data, policyName, allowedSelectors);
   if (scope) assertVerdict(scope.check(to, tx.data), to, tx.data, scopeName, allowedSelectors);
-  // Recovering the sender costs most, so it comes last.
-  const sender = recoverSender(tx, crypto);
-  return { tx, sender, hash: hashTransaction(tx, crypto), to };
+  return to;
 }
 
 /**

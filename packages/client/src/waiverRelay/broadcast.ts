@@ -5,9 +5,9 @@ import {
   type Hex,
   hexToBytes,
   type SendVerdictKind,
-  wasNeverSent,
 } from "@gas-waiver/protocol";
-import { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "./errors.js";
+import { MalformedAnswerError, WaiverClientError } from "../errors.js";
+import { membersOf, post } from "./post.js";
 
 /** Options of {@link broadcast}. */
 export interface BroadcastOptions {
@@ -32,37 +32,13 @@ export interface BroadcastOptions {
 export async function broadcast(
   rpcUrl: string | URL,
   wrapper: string,
-  { signal, fetch = globalThis.fetch }: BroadcastOptions = {},
+  options: BroadcastOptions = {},
 ): Promise<Hex> {
   const hash = bytesToHex(crypto.keccak256(hexToBytes(wrapper)));
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_sendRawTransaction", params: [wrapper] });
-  const headers = { "content-type": "application/json" };
-  const init = { method: "POST", headers, body, ...(signal && { signal }) };
-  const failed = (cause: unknown) => {
-    if (signal?.aborted) throw signal.reason;
-    // Only the origin: the paths of nodes hold keys.
-    const certainty = wasNeverSent(cause) ? "not_sent" : "unknown";
-    throw new ConnectionFailedError(new URL(rpcUrl).origin, certainty, cause, "node");
-  };
-  const response = await fetch(rpcUrl, init).catch(failed);
-  const text = await response.text().catch(failed);
-  readAnswer(response.status, text, hash);
-  return hash;
-}
-
-/**
- * Reads the node's answer.
- * @throws NodeRefusedError or MalformedAnswerError unless the node has the transaction.
- */
-function readAnswer(status: number, text: string, hash: Hex): void {
-  let answer: unknown;
-  try {
-    answer = JSON.parse(text);
-  } catch (cause) {
-    throw new MalformedAnswerError(status, `the node answered with status ${status} and no JSON`, { cause });
-  }
+  const call = { jsonrpc: "2.0", id: 1, method: "eth_sendRawTransaction", params: [wrapper] };
+  const { status, answer } = await post(rpcUrl, call, options);
   const { result, error } = membersOf(answer);
-  if (typeof result === "string" && result.toLowerCase() === hash) return;
+  if (typeof result === "string" && result.toLowerCase() === hash) return hash;
   const { code, message, data } = membersOf(error);
   if (typeof code !== "number" || typeof message !== "string") {
     throw new MalformedAnswerError(status, "the node's answer is neither the wrapper's hash nor an error");
@@ -70,10 +46,7 @@ function readAnswer(status: number, text: string, hash: Hex): void {
   const { kind } = classifySendError({ code, message, data });
   // Sending the same bytes twice is no failure.
   if (kind !== "already known") throw new NodeRefusedError(code, message, kind);
-}
-
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return hash;
 }
 
 /** Thrown when the node answered, and did not take the transaction. */
