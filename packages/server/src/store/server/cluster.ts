@@ -9,8 +9,11 @@ import { clusterCommand, type DatabaseUsers, type User } from "./unprivilegedUse
 
 const run = promisify(execFile);
 
-/** The time for the server of a killed service to end, in ms. */
-export const TAKEOVER_MS = 5_000;
+/** The time for a killed service's server to begin to end, in ms. A server that still serves then is another service's. */
+const TAKEOVER_MS = 5_000;
+/** The time for it to end: it writes everything to the disk. */
+const ENDING_MS = 60_000;
+const RETRY_MS = 100;
 
 /** PostgreSQL's message to a user number that no account has, such as `docker run --user` gives. */
 const NAMELESS_USER = /could not look up effective user ID/;
@@ -62,30 +65,44 @@ export async function takeOverCluster(
   password: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const isRestricted = await areLoginsRestricted(cluster);
-  if (!isRestricted) {
-    await waitForServerEnd(cluster);
+  const wait = createTakeover(cluster);
+  while (!(await areLoginsRestricted(cluster))) {
+    await untilFree(cluster, wait);
     // Like `initdb`, the single-user mode wants a user with a name.
     if (users) await changeOwner(users.initial, cluster);
     try {
       await restrictLogins({ home, cluster, user: users?.initial, password, signal });
     } catch (error) {
       signal?.throwIfAborted();
-      throw new StartError(`PostgreSQL did not start in ${cluster}: ${(error as Error).message}`);
+      const { message } = error as Error;
+      if (!IN_USE.test(message)) throw new StartError(`PostgreSQL did not start in ${cluster}: ${message}`);
+      await wait();
     }
   }
   if (users === undefined || (await stat(cluster)).uid === users.own.uid) return;
-  await waitForServerEnd(cluster);
+  await untilFree(cluster, wait);
   await changeOwner(users.own, cluster);
 }
 
-/** The server of a killed service needs a moment to end. */
-async function waitForServerEnd(cluster: string): Promise<void> {
-  const deadline = Date.now() + TAKEOVER_MS;
-  while (await isServerAlive(cluster)) {
-    if (Date.now() > deadline) throw inUse(cluster);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+/** PostgreSQL's message where another of its processes has the cluster. */
+export const IN_USE = /lock file "postmaster.pid" already exists/;
+
+/**
+ * Returns a function that waits a moment for the cluster's present holder to end, while that may be the server of a killed
+ * service. It throws a {@link StartError} once it is another service's.
+ */
+export function createTakeover(cluster: string): () => Promise<void> {
+  const begunAt = performance.now();
+  return async () => {
+    const limitMs = (await holderOf(cluster)) === "serving" ? TAKEOVER_MS : ENDING_MS;
+    if (performance.now() - begunAt > limitMs)
+      throw new StartError(`the data folder ${dirname(cluster)} is in use by another service`);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  };
+}
+
+async function untilFree(cluster: string, wait: () => Promise<void>): Promise<void> {
+  while ((await holderOf(cluster)) !== undefined) await wait();
 }
 
 /** Uses `chown`, which follows no links, even if the folder changes while it runs. */
@@ -93,15 +110,14 @@ async function changeOwner({ uid, gid }: User, cluster: string): Promise<void> {
   await run("chown", ["-R", "-P", "-h", `${uid}:${gid}`, cluster]);
 }
 
-async function isServerAlive(cluster: string): Promise<boolean> {
+/** Reads from PostgreSQL's lock file whether one of its processes has the cluster, and whether it ends by itself. */
+async function holderOf(cluster: string): Promise<"serving" | "ending" | undefined> {
   const lock = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
+  const [number, , , , , , , status] = lock.split("\n");
+  const pid = Number(number);
+  if (!pid || !isAlive(Math.abs(pid))) return undefined;
   // The program that restricts the logins, a server without clients, writes its number below zero.
-  const pid = Math.abs(Number(lock.split("\n", 1)[0]));
-  return pid > 0 && isAlive(pid);
-}
-
-export function inUse(cluster: string): StartError {
-  return new StartError(`the data folder ${dirname(cluster)} is in use by another service`);
+  return pid < 0 || status?.trim() === "stopping" ? "ending" : "serving";
 }
 
 /** Removes the folders of starts that were killed before their cluster was complete. */

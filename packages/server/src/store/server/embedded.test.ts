@@ -259,6 +259,31 @@ describe("a data folder whose password was lost", () => {
   });
 });
 
+describe("a data folder whose server is still ending", () => {
+  it("is taken over however long that takes", async () => {
+    const folder = await newFolder();
+    const program = await runProgram(KEEP_RUNNING, { folder });
+    const lock = async () => (await readFile(join(folder, "postgres", "postmaster.pid"), "utf8")).split("\n");
+    const [postmaster] = await lock();
+    const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,args="]);
+    const processes = stdout.split("\n").map((line) => line.trim().split(/\s+/));
+    const ofServer = processes.filter(([, parent]) => parent === postmaster);
+    const checkpointer = Number(ofServer.find((args) => args.includes("checkpointer"))?.[0]);
+    process.kill(checkpointer, "SIGSTOP");
+    await program.kill();
+    await expect.poll(async () => (await lock())[7]?.trim(), { timeout: 60_000 }).toBe("stopping");
+    // Each look at the clock is eight seconds after the one before.
+    let looks = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => 8_000 * looks++);
+    const again = start(folder);
+    await vi.waitUntil(() => looks > 3, { timeout: 60_000 });
+    clock.mockRestore();
+    process.kill(checkpointer, "SIGCONT");
+    expect(await query((await again).connection, "select value from kept")).toEqual([{ value: "durable" }]);
+    await (await again).stop();
+  });
+});
+
 describe("a data folder that cannot be used", () => {
   it("fails the start if somebody else has put a password there, and changes nothing of what a link names", async () => {
     const folder = await newFolder();

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { findBinaries } from "./binaries.js";
-import { inUse, makeCluster, TAKEOVER_MS, takeOverCluster } from "./cluster.js";
+import { createTakeover, IN_USE, makeCluster, takeOverCluster } from "./cluster.js";
 import { PROGRAM_ENVIRONMENT } from "./clusterProgram.js";
 import { forgetRestriction, SERVICE_ROLE } from "./clusterRoles.js";
 import { ensurePassword, readPassword } from "./databasePassword.js";
@@ -169,10 +169,8 @@ interface RunningServer {
   readonly ended: Promise<void>;
 }
 
-const IN_USE = /lock file "postmaster.pid" already exists/;
-
 async function startServer(config: ServerConfig): Promise<RunningServer> {
-  const deadline = Date.now() + TAKEOVER_MS;
+  const wait = createTakeover(config.cluster);
   for (;;) {
     const started = await spawnServer(config);
     if ("server" in started) return started.server;
@@ -181,10 +179,7 @@ async function startServer(config: ServerConfig): Promise<RunningServer> {
         `PostgreSQL did not start in ${config.cluster}: ${started.output.trim().split("\n").at(-1)}`,
       );
     }
-    if (Date.now() > deadline) {
-      throw inUse(config.cluster);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await wait();
   }
 }
 
