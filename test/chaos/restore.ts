@@ -5,11 +5,15 @@ import type { Execution } from "./devnetClient.js";
 import type { Environment } from "./environment.js";
 import type { Finding } from "./ledgers.js";
 import { type ClientLedger, startLoad } from "./load.js";
+import { startPatience } from "./patience.js";
 import { compareLedgers, type RoundResult, untilAllFinished } from "./runRound.js";
 
 /** The fewest executions in final blocks that the chain loses. */
 const LEAST_LOST = 4;
-/** Time in ms for each thing that the scenario waits for. A lane stops 15 s after it first saw the loss. */
+/**
+ * Time in ms for each thing that the scenario waits for, and the longest without a submission that finishes. A lane stops 15 s
+ * after it first saw the loss.
+ */
 const TIMEOUT_MS = 60_000;
 
 /**
@@ -34,10 +38,11 @@ export async function runRestore(
   const findings = await openStoppedLanes(environment, new Set(lost.map(({ waiver }) => waiver)));
   const openedAt = performance.now();
   const later = await startLoad(environment, random, seed + SECOND_USERS, ledger);
-  const timer = setTimeout(() => ending.abort(), TIMEOUT_MS);
+  const patience = startPatience(environment, TIMEOUT_MS);
+  patience.signal.addEventListener("abort", () => ending.abort());
   const unanswered = [...(await finished), ...(await later.finish(ending.signal))];
-  clearTimeout(timer);
-  await untilAllFinished(environment, openedAt + TIMEOUT_MS);
+  await untilAllFinished(environment, patience.signal);
+  patience.end();
   const recoveryMs = Math.round(performance.now() - openedAt);
   const compared = await compareLedgers(environment, ledger, unanswered);
   findings.push(...compared.findings);

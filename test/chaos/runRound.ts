@@ -7,10 +7,11 @@ import { type Fault, injectFaults } from "./faults.js";
 import { findFalseStops, reopenLanes } from "./laneStates.js";
 import { compare, type Finding } from "./ledgers.js";
 import { type ClientLedger, startLoad } from "./load.js";
+import { startPatience } from "./patience.js";
 import { registerWaivers } from "./registry.js";
 import { ROWS, type Row } from "./storeRows.js";
 
-/** Time in ms for all submissions to finish after the last fault is undone. */
+/** The longest time without a submission that finishes, after the last fault is undone, in ms. */
 const RECOVERY_TIMEOUT_MS = 90_000;
 
 export interface RoundResult {
@@ -37,11 +38,12 @@ export async function runRound(
   await registerWaivers(environment);
   await Promise.all(environment.replicas.map((replica) => replica.ready()));
   const healedAt = performance.now();
-  const timer = setTimeout(() => ending.abort(), RECOVERY_TIMEOUT_MS);
+  const patience = startPatience(environment, RECOVERY_TIMEOUT_MS);
+  patience.signal.addEventListener("abort", () => ending.abort());
   const unanswered = await finished;
-  clearTimeout(timer);
-  await untilAllKnown(environment, healedAt + RECOVERY_TIMEOUT_MS);
-  await untilAllFinished(environment, healedAt + RECOVERY_TIMEOUT_MS);
+  await untilAllKnown(environment, patience.signal);
+  await untilAllFinished(environment, patience.signal);
+  patience.end();
   const recoveryMs = Math.round(performance.now() - healedAt);
   const { findings, store } = await compareLedgers(environment, ledger, unanswered);
   findings.push(...(await findFalseStops(environment)));
@@ -97,10 +99,13 @@ async function compareRecords(
 }
 
 /** Waits until no submission is unfinished, but for those that can never run on a restored chain. */
-export async function untilAllFinished({ query, chainLoss }: Environment, deadline: number): Promise<void> {
+export async function untilAllFinished(
+  { query, chainLoss }: Environment,
+  ending: AbortSignal,
+): Promise<void> {
   // With a reorg depth, what is included stays among the unfinished until no reorg can take it away.
   const sql = "select '0x' || encode(sender, 'hex') as sender, sender_nonce from unfinished";
-  while (performance.now() < deadline) {
+  while (!ending.aborted) {
     const rows = await query<{ sender: Hex; sender_nonce: string }>(sql).catch(() => undefined);
     if (rows?.every((row) => chainLoss.hasBroken(row.sender, Number(row.sender_nonce)))) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -111,13 +116,13 @@ export async function untilAllFinished({ query, chainLoss }: Environment, deadli
 const BLOCKS_TO_LAND = 5;
 
 /** Waits until the store has taken back from the chain what it had forgotten in failovers. */
-async function untilAllKnown({ chain, storeLoss, query }: Environment, deadline: number): Promise<void> {
+async function untilAllKnown({ chain, storeLoss, query }: Environment, ending: AbortSignal): Promise<void> {
   if (storeLoss.size === 0) return;
   await chain.scan();
   const landed = chain.scanned + BLOCKS_TO_LAND;
   const sql = `select count(distinct inner_hash) from submissions
     where inner_hash in (select decode(hash, 'hex') from unnest($1::text[]) as hash)`;
-  while (performance.now() < deadline) {
+  while (!ending.aborted) {
     await chain.scan();
     const hashes = [...new Set(chain.executions.map(({ innerHash }) => innerHash.slice(2)))];
     const rows = await query<{ count: string }>(sql, [hashes]).catch(() => []);

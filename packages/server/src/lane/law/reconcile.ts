@@ -5,6 +5,7 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import { includedUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { unparkNext } from "../../store/transitions/parkQueued.js";
 import { type FailedSubmission, saveFailed } from "../../store/transitions/saveFailed.js";
 import {
   type IncludedRow,
@@ -171,6 +172,11 @@ async function includeExecuted(
   const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(held, ids, save) : save(new Map()));
   // The nonce of a wrapper that was needless is free.
   if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();
+  const wereQueued = included.filter(
+    ({ candidate, carriedBy }) => carriedBy !== "own" || candidate.waiverNonce === undefined,
+  );
+  const senders = wereQueued.map(({ candidate }) => candidate.sender);
+  await unparkNext(store, held, senders);
   for (const { blockNumber } of included)
     context.store.laneFloors.lowerTo(held.waiver, blockNumber, performance.now());
   publishIncluded(saved, included, context);

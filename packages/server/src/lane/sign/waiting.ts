@@ -85,7 +85,7 @@ export async function unparkNextOfSenders(
   held: HeldLane,
   senders: readonly QueuedSender[],
   leftQueue: ReadonlySet<string>,
-  { store }: Pick<LaneContext, "store">,
+  { store, routing }: Pick<LaneContext, "store" | "routing">,
 ): Promise<void> {
   const hasParkedNext = (sender: QueuedSender) => {
     const { queued } = sender;
@@ -94,7 +94,8 @@ export async function unparkNextOfSenders(
     const next =
       queued.find((submission) => !hasLeft(submission)) ??
       (mayHaveUnread(sender) ? queued.at(-1) : undefined);
-    return next?.isWaiting === true;
+    // Where policies differ, the next one may be in another lane.
+    return next ? next.isWaiting : routing.policiesDiffer();
   };
   await unparkNext(
     store,

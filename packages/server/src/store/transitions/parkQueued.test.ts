@@ -4,6 +4,7 @@ import { createHeldLane, newSubmissionOf } from "../../../test/support/submissio
 import { useTestStore } from "../../../test/support/testStore.js";
 import { accept } from "../accept/accept.js";
 import type { HeldLane } from "../lanes/heldLane.js";
+import { registerLanes, takeLease } from "../lanes/lease.js";
 import { readLaneSnapshot } from "../lanes/queue/laneSnapshot.js";
 import type { Store } from "../store.js";
 import { parkQueued, unparkNext } from "./parkQueued.js";
@@ -51,6 +52,27 @@ it("the lowest nonce of a sender has its turn again when it is unparked, and the
     [4n, true],
   ]);
   expect(await unparkNext(store, lane, [sender])).toEqual([]);
+});
+
+it("what was signed before comes again with the nonce before it, in whichever lane, but for what blocks have left out", async () => {
+  const sender = await queue([3, 4, 5, 6]);
+  await store.pool.query(
+    "update unfinished set signings = 1, strikes = case when sender_nonce = 6 then 1 else 0 end",
+  );
+  await parkQueued(store, lane, [{ sender, nonce: 2n }]);
+  const waiver = new Uint8Array(20).fill(2);
+  await registerLanes(store, lane.chain, [waiver]);
+  const lease = await takeLease(store, { chain: lane.chain, waiver, owner: randomUUID() }, 3_600_000);
+  const elsewhere = lease?.lane ?? lane;
+  expect(await unparkNext(store, elsewhere, [sender])).toHaveLength(3);
+  const { senders } = await readLaneSnapshot(store, lane, { ready: 10, due: 10 });
+  const all = senders.flatMap(({ queued }) => queued);
+  expect(all.map(({ senderNonce, isSetAside }) => [senderNonce, isSetAside])).toEqual([
+    [3n, false],
+    [4n, false],
+    [5n, false],
+    [6n, true],
+  ]);
 });
 
 it("submissions whose parking time is over are parked again", async () => {

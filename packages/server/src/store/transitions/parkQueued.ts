@@ -34,14 +34,18 @@ export function parkQueued(
     ` update unfinished u set is_waiting = true, look_at = now() + $7 * interval '1 millisecond'
      from unnest($5::text[], $6::numeric[]) as w (sender, nonce)
      where u.chain = $1 and u.sender = decode(w.sender, 'hex') and u.waiver = $2 and u.sender_nonce > w.nonce
-       and u.state = 'queued' and (not u.is_waiting or (u.signings = 0 and u.look_at <= now())) and ${LEASE_IS_HELD} returning u.id, u.origin`,
+       and u.state = 'queued' and (not u.is_waiting or u.look_at <= now()) and ${LEASE_IS_HELD} returning u.id, u.origin`,
     [waiting.map(({ nonce }) => nonce.toString()), PARKED_MS],
   );
 }
 
+/** The submissions of a sender whose pauses end with that of the one before them: as many as a step signs. */
+const WITH_NEXT = 200;
+
 /**
- * Gives the lowest queued nonce of each of these senders the first place of the queue, if it waits. A snapshot reads the others
- * with it. A submission that was signed before keeps its pause.
+ * Gives the lowest queued nonce of each of these senders the first place of the queue, in whichever lane it waits. A snapshot reads
+ * the others with it. A pause of one that was signed before ends as well: it can have had no turn of its own before the
+ * nonces below. What blocks have left out keeps its pause.
  * @throws {@link LeaseLostError}
  */
 export function unparkNext(
@@ -53,14 +57,21 @@ export function unparkNext(
     store,
     lane,
     senders.map(hexOf),
-    ` update unfinished set is_waiting = false, look_at = coalesce($6, now())
-     where id in (
-       select next.id from unnest($5::text[]) as s (sender) cross join lateral (
-         select u.id, u.is_waiting, u.signings from unfinished u
-         where u.chain = $1 and u.sender = decode(s.sender, 'hex') and u.waiver = $2 and u.state = 'queued'
+    `, next as materialized (
+       select lowest.* from unnest($5::text[]) as s (sender) cross join lateral (
+         select u.id, u.sender, u.sender_nonce, u.waiver, u.is_waiting, u.strikes from unfinished u
+         where u.chain = $1 and u.sender = decode(s.sender, 'hex') and u.state = 'queued'
          order by u.sender_nonce limit 1
-       ) next where next.is_waiting and next.signings = 0
-     ) and state = 'queued' and ${LEASE_IS_HELD} returning id, origin`,
+       ) lowest where lowest.is_waiting and lowest.strikes = 0
+     )
+     update unfinished u set is_waiting = u.id <> next.id,
+       look_at = case when u.id = next.id and u.waiver = $2 then coalesce($6, now()) else now() end
+     from next
+     where u.chain = $1 and u.sender = next.sender and u.state = 'queued' and u.waiver = next.waiver
+       and u.sender_nonce >= next.sender_nonce and u.sender_nonce < next.sender_nonce + ${WITH_NEXT}
+       and (u.id = next.id or (u.signings > 0 and u.strikes = 0 and u.is_waiting and u.look_at > now()))
+       and ${LEASE_IS_HELD}
+     returning u.id, u.origin`,
     [store.laneFloors.headOf(lane.waiver)],
   );
 }
