@@ -1,6 +1,7 @@
 import { defineConfig } from "vitepress";
 import { decisionLinks } from "./decisionLinks.mjs";
 import { highlightOnce } from "./highlightOnce.mjs";
+import { writeTextsForModels } from "./llms.mjs";
 import { repositoryFiles } from "./repositoryFiles.mjs";
 import { sidebar } from "./sidebar.mjs";
 
@@ -13,6 +14,7 @@ export default defineConfig({
   // A page that links to a page that is not there fails the build. Anchors are checked by scripts/documentLinks.mjs.
   ignoreDeadLinks: false,
   srcExclude: ["**/README.md"],
+  buildEnd: writeTextsForModels,
   markdown: {
     theme: { light: "github-light", dark: "github-dark" },
     config: (md) => md.use(repositoryFiles).use(decisionLinks).use(highlightOnce),

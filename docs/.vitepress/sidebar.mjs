@@ -1,10 +1,13 @@
+/** The groups for those who build applications; the others are for operators and maintainers. */
+export const APPLICATION_GROUPS = ["Start", "Send", "Recipes"];
+
 /** The site's pages in reading order. A test compares this list with the files. */
 export const sidebar = [
   {
     text: "Start",
     items: [
       { text: "What it is", link: "/" },
-      { text: "Five minutes to a gasless transfer", link: "/getting-started" },
+      { text: "Five minutes to a gasless transaction", link: "/getting-started" },
     ],
   },
   {

@@ -37,6 +37,15 @@ describe("the documents' site", () => {
     expect(filesOf(".html").sort()).toEqual([...pages, "404.html"].sort());
   });
 
+  it("has its pages as text for language models, those for applications in full", () => {
+    const [list, full] = ["llms.txt", "llms-full.txt"].map((file) => readFileSync(join(site, file), "utf8"));
+    const pages = filesOf(".html").filter((file) => file !== "404.html");
+    expect(pages.filter((page) => !list?.includes(`](/${page})`))).toEqual([]);
+    const send = readFileSync(join(root, "docs/guides/send.md"), "utf8");
+    expect(full).toContain(send);
+    expect(full).not.toContain(readFileSync(join(root, "docs/guides/production.md"), "utf8"));
+  });
+
   it("loads nothing from elsewhere", () => {
     for (const file of filesOf(".html")) {
       const text = readFileSync(join(site, file), "utf8");
