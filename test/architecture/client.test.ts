@@ -2,7 +2,7 @@ import { testArrows } from "./testArrows.js";
 
 // The entries are files directly in src. The actions, the socket and the provider send through http.
 testArrows("client", {
-  waiverRelay: ["bulk", "errors", "gasless"],
+  waiverRelay: ["bulk", "errors", "gasless", "http"],
   viemTransport: ["errors", "gasless"],
   ethersSigner: ["errors", "gasless"],
   bulk: ["actions", "errors", "http"],

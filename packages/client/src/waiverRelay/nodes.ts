@@ -1,5 +1,6 @@
 import { classifySendError, type Hex, type SendVerdict } from "@gas-waiver/protocol";
 import { ConnectionFailedError, MalformedAnswerError, WaiverClientError } from "../errors.js";
+import { pause } from "../http/pause.js";
 import { membersOf, post } from "./post.js";
 
 /** Asks one endpoint for several things at once. @returns the results in the order of the calls. */
@@ -44,20 +45,24 @@ export class Nodes {
   }
 
   /**
-   * Reads from the first endpoint that answers everything.
+   * Reads from the first endpoint that answers everything, again until one does.
+   * @param endsAt the time on `performance.now()` after which no more is asked; at once by default.
    * @throws the last endpoint's error.
    */
-  async read<T>(read: (ask: Ask) => Promise<T>): Promise<T> {
+  async read<T>(read: (ask: Ask) => Promise<T>, endsAt = 0): Promise<T> {
     let error: unknown;
-    for (const url of this.#urls) {
-      try {
-        return await read(async (calls) => (await this.#call(url, calls)).map(resultOf));
-      } catch (thrown) {
-        this.#closing.signal.throwIfAborted();
-        error = thrown;
+    for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      for (const url of this.#urls) {
+        try {
+          return await read(async (calls) => (await this.#call(url, calls)).map(resultOf));
+        } catch (thrown) {
+          this.#closing.signal.throwIfAborted();
+          error = thrown;
+        }
       }
+      if (performance.now() + pauseMs >= endsAt) throw error;
+      await pause(pauseMs, this.#closing.signal);
     }
-    throw error;
   }
 
   /**
@@ -130,6 +135,10 @@ export class Nodes {
     }
   }
 }
+
+/** The pauses before a read is repeated, in ms. */
+const MIN_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 1_000;
 
 /** The verdict on bytes that no endpoint can have. */
 const NOT_REACHED: SendVerdict = { kind: "not now", message: "no endpoint could be reached" };

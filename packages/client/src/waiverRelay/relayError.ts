@@ -38,10 +38,9 @@ const CODES: Readonly<Record<string, RelayErrorCode>> = {
   SELECTOR_NOT_ALLOWED: "TARGET_NOT_ALLOWED",
 };
 
-/** The bytes of a failure, if there are any yet. */
-interface Subject {
-  readonly signed?: Hex | undefined;
+interface RelayErrorOptions extends ErrorOptions {
   readonly txHash?: Hex | undefined;
+  readonly isInDoubt?: boolean;
 }
 
 /**
@@ -58,8 +57,11 @@ export class WaiverRelayError extends WaiverClientError {
   /** The hash of the user's transaction, where it is signed. */
   readonly txHash: string | undefined;
 
-  constructor({ reason, message, values = {} }: Failure, { txHash }: Subject = {}, isInDoubt = false) {
-    super(message);
+  constructor(
+    { reason, message, values = {} }: Failure,
+    { txHash, isInDoubt = false, ...options }: RelayErrorOptions = {},
+  ) {
+    super(message, options);
     this.reason = reason;
     this.values = values;
     this.txHash = txHash;
@@ -70,7 +72,7 @@ export class WaiverRelayError extends WaiverClientError {
   static inDoubt(signed: Hex, txHash: Hex, trouble: Failure | undefined): WaiverRelayError {
     const words = trouble ? `; the last answer was: ${trouble.message}` : "";
     const message = `it is not known whether a node has ${txHash}${words}; call again with the same bytes or key`;
-    const error = new WaiverRelayError({ reason: "NOT_INCLUDED", message }, { signed, txHash }, true);
+    const error = new WaiverRelayError({ reason: "NOT_INCLUDED", message }, { txHash, isInDoubt: true });
     return Object.assign(error, { inDoubt: [{ index: 0, signed, txHash }] });
   }
 }

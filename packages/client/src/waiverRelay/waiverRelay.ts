@@ -104,7 +104,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Opens a relay: users' transactions are checked, wrapped, and sent with the waiver's key until their outcome is known. What the
  * journal has from before goes on at once.
- * @throws InvalidArgumentError for options that cannot be used, JournalError, or the error of nodes that do not answer.
+ * @throws InvalidArgumentError for options that cannot be used, JournalError, or the error of nodes that do not
+ * answer within `timeoutMs`.
  * @example
  * ```ts
  * import { fileJournal } from "@gas-waiver/client/node";
@@ -125,7 +126,8 @@ export async function openWaiverRelay(options: WaiverRelayOptions): Promise<Waiv
   if (rpcUrls.length === 0) throw new InvalidArgumentError("rpcUrls is empty: a relay needs a node");
   const waiver = accountOf(options.waiver);
   const nodes = new Nodes(rpcUrls, { fetch, maxBatchSize, requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  const [told] = await nodes.read((ask) => ask([{ method: "eth_chainId", params: [] }]));
+  const endsAt = performance.now() + (options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+  const [told] = await nodes.read((ask) => ask([{ method: "eth_chainId", params: [] }]), endsAt);
   if (Number(told) !== chainId)
     throw new InvalidArgumentError(`the relay is for chain ${chainId}, and the node is of chain ${told}`);
   const entries = await openJournal(journal, { chainId, waiver: bytesToHex(waiver.address) });
@@ -333,7 +335,12 @@ export class WaiverRelay {
     const call = { method: "eth_getTransactionCount", params: [bytesToHex(user.address), "pending"] };
     let count: Promise<number> | undefined;
     return () => {
-      count ??= this.#nodes.read(async (ask) => Number((await ask([call]))[0]));
+      count ??= this.#nodes
+        .read(async (ask) => Number((await ask([call]))[0]), this.#endsAt())
+        .catch((cause: Error) => {
+          const message = `the user's nonce could not be read: ${cause.message}`;
+          throw new WaiverRelayError({ reason: "NOT_BROADCAST", message }, { cause });
+        });
       return count;
     };
   }
