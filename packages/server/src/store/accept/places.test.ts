@@ -4,14 +4,19 @@ import { Places } from "./places.js";
 
 const waiver = bytes(20, 1);
 
+/** The gas limit and the bytes of a submission, if not the usual ones. */
+type Bulk = { readonly gas?: number; readonly bytes?: number };
+
 /** Places in a queue whose head the test sets, in ms. */
 function placesAt(head: number | undefined) {
   const queue = { head };
   const places = new Places({ headOf: () => (queue.head === undefined ? undefined : new Date(queue.head)) });
-  const give = (...all: readonly (readonly [keyId: string, user: number, nonce: number])[]) =>
+  const give = (...all: readonly (readonly [keyId: string, user: number, nonce: number, bulk?: Bulk])[]) =>
     places.give(
-      all.map(([keyId, user, nonce]) => ({
+      all.map(([keyId, user, nonce, { gas = 60_000, bytes: length = 180 } = {}]) => ({
         waiver,
+        gasLimit: BigInt(gas),
+        innerRaw: bytes(length, 1),
         keyId,
         sender: bytes(20, user),
         senderNonce: BigInt(nonce),
@@ -31,6 +36,18 @@ it("puts a single submission at the head, however many another key has queued, a
     flood("flood", 1_000, users);
     expect(give(["single", 0, 0])).toEqual([1_000]);
   }
+});
+
+it.each([
+  ["gas", { gas: 7_500_000 }],
+  ["bytes", { bytes: 25_600 }],
+])("counts %s: a key of large submissions is behind one of as many small ones", (_, bulk) => {
+  const { give, flood } = placesAt(1_000);
+  const large = give(...Array.from({ length: 20 }, (_, i) => ["large", i, 0, bulk] as const));
+  const small = flood("small", 100, 100);
+  expect(before(large, small.at(-1))).toBeLessThan(4);
+  const ofOne = give(...Array.from({ length: 20 }, (_, i) => ["other", 1, i, bulk] as const));
+  expect(before(ofOne, small.at(-1))).toBeLessThan(4);
 });
 
 it("puts a new user of a key before all but the first of another user's long row", () => {
