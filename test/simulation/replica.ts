@@ -5,6 +5,7 @@ import { PATIENCE } from "../../packages/server/src/model/patience.js";
 import type { Logger } from "../../packages/server/src/model/telemetry/log.js";
 import { type Network, openNetwork } from "../../packages/server/src/network.js";
 import { openStore } from "../../packages/server/src/store/store.js";
+import { LoopQueue } from "../../packages/server/src/util/loopQueue.js";
 import { Owner, runAs } from "./engine/owner.js";
 import type { Realm } from "./engine/realm.js";
 import type { Session } from "./engine/session.js";
@@ -80,6 +81,7 @@ export class Replica {
       const store = await openStore(options, log);
       return await openNetwork({
         ...{ options, store, log, metricsRegistry: new Registry(), patience: PATIENCE },
+        loop: new LoopQueue(),
         leaving: new AbortController().signal,
         onReloadRequested: () => {},
       });

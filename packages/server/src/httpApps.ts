@@ -25,7 +25,7 @@ export type PortsOfApps = { readonly [Name in keyof HttpApps]: Port };
  * for the network on to them.
  */
 export function createHttpApps(parts: NetworkParts, version: string, ports: PortsOfApps): HttpApps {
-  const { options, store, adminTokens, chain, served, relay } = parts;
+  const { options, store, adminTokens, chain, served, relay, loop } = parts;
   const { intake, metrics, policies } = relay;
   const { chainRef } = served;
   const reading = store.forRole("reading");
@@ -38,7 +38,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports: Port
       tokenStore: createTokenStore(store.forRole("accepting")),
       policy: { store: reading, options, policies: () => policies.current(), waivers: relay.waivers },
       checker: createChecker({
-        ...{ store: reading, chain, options, policies, chainRef },
+        ...{ store: reading, chain, options, policies, chainRef, loop },
         isShuttingDown: () => intake.isStopping,
       }),
       port: ports.api,

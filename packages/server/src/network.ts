@@ -35,6 +35,7 @@ import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
 import { type Relay, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
 import type { OpenStore } from "./store/store.js";
+import type { LoopQueue } from "./util/loopQueue.js";
 import { onAbort } from "./util/onAbort.js";
 
 /** The longest answer of a node to the replay of a revert. A contract can return a lot. */
@@ -46,6 +47,8 @@ export interface NetworkFoundations {
   /** The network closes it. */
   readonly store: OpenStore;
   readonly log: Logger;
+  /** The queue for the event loop of the process. */
+  readonly loop: LoopQueue;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
   /** The place of its metrics. */

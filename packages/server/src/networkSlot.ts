@@ -8,6 +8,7 @@ import type { Patience } from "./model/patience.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { type Network, openNetwork, type PreparedOptions } from "./network.js";
 import { connectStore, type Database } from "./store/store.js";
+import type { LoopQueue } from "./util/loopQueue.js";
 import { sleepUnless } from "./util/wakeableTimer.js";
 import { within } from "./util/within.js";
 
@@ -19,6 +20,8 @@ export interface NetworkSlotOptions {
   readonly network: ResolvedNetwork;
   readonly database: Database;
   readonly version: string;
+  /** The queue for the event loop of the process. */
+  readonly loop: LoopQueue;
   readonly log: Logger;
   /** The metrics of the process. */
   readonly registry: Registry;
@@ -204,14 +207,14 @@ export class NetworkSlot {
   }
 
   async #open(ports: PortsOfApps): Promise<RunningNetwork> {
-    const { network, database, version, leaving, patience } = this.#options;
+    const { network, database, version, loop, leaving, patience } = this.#options;
     const [log, metricsRegistry] = [this.#log, this.#createRegistry()];
     const onReloadRequested = () => this.#options.onReloadRequested(network.name);
     const ofStart = { ...network.options, waivers: this.#waivers };
     const options = this.#changed ? withReloaded(ofStart, this.#changed) : ofStart;
     const store = await connectStore(database.address, options, log);
     const opened = await openNetwork({
-      ...{ options, store, log, metricsRegistry, leaving, patience },
+      ...{ options, store, log, metricsRegistry, loop, leaving, patience },
       onReloadRequested,
     });
     const apps = createHttpApps(opened.parts, version, ports);

@@ -16,6 +16,7 @@ import { addGauge } from "./model/telemetry/gauges.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { createProcessMetrics } from "./model/telemetry/processMetrics.js";
 import type { NetworkSlot } from "./networkSlot.js";
+import type { LoopQueue } from "./util/loopQueue.js";
 
 export interface PortsOptions {
   /** The options that all networks share. */
@@ -23,6 +24,8 @@ export interface PortsOptions {
   readonly slots: readonly NetworkSlot[];
   readonly log: Logger;
   readonly version: string;
+  /** The queue for the event loop of the process. */
+  readonly loop: LoopQueue;
   /** The metrics of the process. */
   readonly registry: Registry;
   /** Aborted when the service begins to shut down. */
@@ -45,22 +48,14 @@ export interface Ports {
  * network's name is its path. A network that is alone has every path of every port.
  */
 export function createPorts(portsOptions: PortsOptions): Ports {
-  const { options, slots, log, registry, leaving } = portsOptions;
+  const { options, slots, log, registry, leaving, loop } = portsOptions;
   const metrics = createProcessMetrics(registry);
   const { tls, trustedProxies, allowedHosts } = options;
   if (tls) metrics.certificateEnds(certificateEnd(tls));
   const api = createPort({
     places: slots.map((slot) => ({ ...slot.place, app: () => slot.running?.apps.api })),
-    ...{
-      log,
-      metrics,
-      leaving,
-      tls,
-      allowedHosts,
-      timeouts: options,
-      limits: connectionLimits(options),
-      isCounted: true,
-    },
+    ...{ log, metrics, loop, leaving, tls, allowedHosts },
+    ...{ timeouts: options, limits: connectionLimits(options), isCounted: true },
   });
   const placesOf = (name: "operators" | "admin") =>
     slots.map((slot) => ({
@@ -69,14 +64,30 @@ export function createPorts(portsOptions: PortsOptions): Ports {
     }));
   const operators = createPort({
     places: placesOf("operators"),
-    ...{ log, metrics, tls, allowedHosts, limits: scraperLimits(trustedProxies), routes: OPERATORS_ROUTES },
+    ...{
+      log,
+      metrics,
+      loop,
+      tls,
+      allowedHosts,
+      limits: scraperLimits(trustedProxies),
+      routes: OPERATORS_ROUTES,
+    },
   });
   keepScrapers(operators.app, operators.port.connections);
   if (slots.some(({ place }) => !place.isAlone)) serveOperators(operators.app, portsOptions);
   // Connections without a good token make room first, so that nobody keeps the operators out.
   const admin = createPort({
     places: placesOf("admin"),
-    ...{ log, metrics, tls, allowedHosts, limits: { ...OPERATORS_CONNECTIONS, trustedProxies } },
+    ...{
+      log,
+      metrics,
+      loop,
+      tls,
+      allowedHosts,
+      isForOperators: true,
+      limits: { ...OPERATORS_CONNECTIONS, trustedProxies },
+    },
   });
   const apps = { api: api.app, operators: operators.app, admin: admin.app };
   return {

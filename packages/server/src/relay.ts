@@ -40,6 +40,7 @@ import type { LaneStatus } from "./store/lanes/laneStatus.js";
 import { registerLanes } from "./store/lanes/lease.js";
 import { REWOUND } from "./store/rewind.js";
 import type { OpenStore } from "./store/store.js";
+import type { LoopQueue } from "./util/loopQueue.js";
 
 export interface RelayParts {
   readonly options: ResolvedOptions;
@@ -58,6 +59,8 @@ export interface RelayParts {
   /** Called when an operator asks the replicas to read their waivers' keys again. */
   readonly onReloadRequested: () => void;
   readonly patience: Patience;
+  /** The queue for the event loop of the process. */
+  readonly loop: LoopQueue;
   /** Aborts the calls that leave this process. */
   readonly signal: AbortSignal;
 }

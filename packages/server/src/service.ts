@@ -18,6 +18,7 @@ import { NetworkSlot } from "./networkSlot.js";
 import { createPorts, type Ports } from "./ports.js";
 import { reportCrypto } from "./signing/reportCrypto.js";
 import { type Database, openDatabase } from "./store/store.js";
+import { LoopQueue } from "./util/loopQueue.js";
 import { onAbort } from "./util/onAbort.js";
 import { sleepUnless } from "./util/wakeableTimer.js";
 
@@ -117,7 +118,10 @@ export async function openService(
   const database = await openDatabase(options, log, signal, networks.length);
   const leaving = new AbortController();
   const reloadRequests = new EventEmitter<{ request: [network: string] }>().setMaxListeners(0);
-  const shared = { database, version, log, registry: new Registry(), leaving: leaving.signal, patience };
+  const shared = {
+    ...{ database, version, log, registry: new Registry(), loop: new LoopQueue() },
+    ...{ leaving: leaving.signal, patience },
+  };
   const onReloadRequested = (network: string) => void reloadRequests.emit("request", network);
   const slots = networks.map((network) => new NetworkSlot({ ...shared, network, onReloadRequested }));
   const ports = createPorts({ ...shared, options, slots });

@@ -47,6 +47,7 @@ export function createAdminApp(dependencies: AdminAppDependencies): FastifyInsta
   const { keys, tokens, log, clientAddress, failures, port } = dependencies;
   const app = createBaseApp({
     ...{ log, allowedHosts: dependencies.options.allowedHosts, maxBodyBytes: MAX_BODY_BYTES },
+    isForOperators: true,
     routes: Object.values(ADMIN_ROUTES),
   });
   const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });

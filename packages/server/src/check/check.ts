@@ -1,20 +1,14 @@
-import { setImmediate } from "node:timers/promises";
-import {
-  bytesToHex,
-  type CheckLine,
-  type InnerTxRules,
-  ProtocolError,
-  type Simulation,
-} from "@gas-waiver/protocol";
+import { bytesToHex, type CheckLine, ProtocolError, type Simulation } from "@gas-waiver/protocol";
 import { NodeRpcError, RpcUnavailableError } from "../chain/rpc/rpc.js";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
-import { validateTransaction } from "../policy/validateTransaction.js";
+import { validateInTurns } from "../policy/validateInTurns.js";
 import { lineErrorOf } from "../results/resultLine.js";
-import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
+import type { LoopQueue } from "../util/loopQueue.js";
+import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
 import { type CheckedTransaction, checkFit, type FitDependencies } from "./fit.js";
 import { simulate } from "./simulate.js";
 
@@ -31,6 +25,8 @@ export interface Checker {
 export interface CheckDependencies extends FitDependencies {
   readonly options: Pick<ResolvedOptions, "chainId" | "maxWrapperBytes">;
   readonly policies: Pick<PolicySource, "current">;
+  /** Spreads the checks over turns of the event loop. */
+  readonly loop: LoopQueue;
   isShuttingDown(): boolean;
 }
 
@@ -41,48 +37,38 @@ export const MAX_CONCURRENT_PER_KEY = 2;
 /** The maximum number of waiting requests, of all keys and of one key. Checks of one key must not delay those of others. */
 export const MAX_WAITING = 64;
 export const MAX_WAITING_PER_KEY = 8;
-/** The number of transactions that are validated before other events get their turn. */
-const SLICE_TRANSACTIONS = 25;
 
 export function createChecker(dependencies: CheckDependencies): Checker {
-  const { chain, options, policies, isShuttingDown } = dependencies;
-  const semaphore = createFairSemaphore(
-    MAX_CONCURRENT,
-    MAX_WAITING,
-    MAX_WAITING_PER_KEY,
-    MAX_CONCURRENT_PER_KEY,
-  );
+  const { chain, options, policies, loop, isShuttingDown } = dependencies;
+  const queue = new WorkQueue({
+    ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_KEY },
+    ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_PER_KEY },
+  });
   return {
     async check(caller, transactions, simulated) {
       if (isShuttingDown()) throw shuttingDown();
       const rules = rulesFor(caller, options, policies.current());
       // Validation is part of the turn: to refuse a request for which there is no room must cost nothing.
       const checkAll = async () => {
-        const validated = await validateAll(transactions, rules);
+        const size = transactions.length;
+        const validations = await validateInTurns(transactions, {
+          ...{ caller, rules, size, loop },
+          isStopping: isShuttingDown,
+        });
+        if (validations === undefined) throw shuttingDown();
+        const validated = validations.map((validation, index) => ({ index, ...validation }));
         const checked = await checkFit(validated, caller, dependencies);
         if (!simulated) return linesOf(checked, undefined);
         const valid = checked.flatMap((one) => ("valid" in one ? [one.valid] : []));
         return linesOf(checked, await simulate(chain, valid));
       };
       try {
-        return await semaphore.run(checkAll, caller.keyId);
+        return await queue.run(checkAll, { party: caller.keyId });
       } catch (error) {
         throw checkRefusal(error);
       }
     },
   };
-}
-
-async function validateAll(
-  transactions: readonly string[],
-  rules: InnerTxRules,
-): Promise<CheckedTransaction[]> {
-  const validated: CheckedTransaction[] = [];
-  for (const [index, text] of transactions.entries()) {
-    if (index > 0 && index % SLICE_TRANSACTIONS === 0) await setImmediate();
-    validated.push({ index, ...validateTransaction(text, rules) });
-  }
-  return validated;
 }
 
 /** @param simulations of the transactions without an error, in their order; undefined if none were asked for. */

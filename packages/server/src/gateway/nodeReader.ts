@@ -1,8 +1,7 @@
 import { ResponseTooLargeError } from "../chain/rpc/httpPoster.js";
 import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/rpc/rpc.js";
-import { type Caller, partyOf } from "../model/keys/caller.js";
-import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
-import { createAddressTurns } from "./addressTurns.js";
+import type { Caller } from "../model/keys/caller.js";
+import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
 import type { AnswerCache } from "./answerCache.js";
 import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 
@@ -43,17 +42,15 @@ const MAX_WAITING_PER_CLIENT = 200;
  * @param rpc of the gateway alone, so that a call on which a node hangs makes no node rest for the lanes.
  */
 export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReader {
-  const inTurnOfAddress = createAddressTurns(MAX_CONCURRENT_PER_CLIENT, MAX_WAITING_PER_CLIENT);
-  const semaphore = createFairSemaphore(
-    MAX_CONCURRENT,
-    MAX_WAITING,
-    MAX_WAITING_PER_CLIENT,
-    MAX_CONCURRENT_PER_CLIENT,
-  );
+  const queue = new WorkQueue({
+    ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_CLIENT },
+    ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_PER_CLIENT },
+  });
   const inFlight = new Map<string, Promise<unknown>>();
-  const inTurn = async <T>(caller: Caller, ask: () => Promise<T>): Promise<T> => {
+  const inTurn = async <T>({ keyId, address }: Caller, ask: () => Promise<T>): Promise<T> => {
     try {
-      return await inTurnOfAddress(caller, () => semaphore.run(ask, partyOf(caller)));
+      // Anybody can have many publishable keys, so their party is the address.
+      return await queue.run(ask, { party: address ?? keyId, part: keyId });
     } catch (error) {
       if (!(error instanceof TooManyWaitingError)) throw error;
       throw new GatewayRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${error.message}`);
@@ -70,7 +67,7 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
   };
   return {
     get waiting() {
-      return semaphore.waiting;
+      return queue.waiting;
     },
     async read(call, caller, { fresh = false, change } = {}) {
       const key = JSON.stringify([call.method, call.params]);

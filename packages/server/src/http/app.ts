@@ -26,7 +26,7 @@ export interface AppDependencies
     | "clientAddress"
     | "rateLimiter"
     | "readLimiter"
-    | "parties"
+    | "loop"
     | "bodyMemory"
     | "connections"
     | "sockets"
@@ -80,7 +80,7 @@ export function createApp(dependencies: AppDependencies): Required<NetworkApp> {
   const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
   const clientAddress = createClientAddress(options);
   const authenticator = createAuthenticator({ configuredKeys, directory, clientAddress, failures });
-  const { connections, parties, server } = port;
+  const { connections, loop, server } = port;
   const partyOf = (request: IncomingMessage) => {
     const party = partyOfRequest(request, { authenticator, clientAddress, failures });
     if (party.grant) connections.keep(request.socket, party.grant);
@@ -92,16 +92,17 @@ export function createApp(dependencies: AppDependencies): Required<NetworkApp> {
     allowedHosts: options.allowedHosts,
     maxBodyBytes,
     bodyMemory,
+    loop,
     routes: PUBLIC_ROUTES,
     leaving: dependencies.leaving,
   });
   registerCors(app, options, () => directory.origins);
   const rateLimiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => rateLimiter.close());
-  const readLimiter = createReadLimiter({ options, metrics, hasOthers: () => parties.areSeveralActive });
+  const readLimiter = createReadLimiter({ options, metrics, hasOthers: () => loop.areSeveralActive });
   const parts = {
     ...dependencies,
-    ...{ authenticator, clientAddress, rateLimiter, readLimiter, parties, bodyMemory, connections, server },
+    ...{ authenticator, clientAddress, rateLimiter, readLimiter, loop, bodyMemory, connections, server },
   };
   const gateway = buildGateway(parts);
   const sockets = acceptSockets(app, { ...parts, ...gateway });

@@ -6,7 +6,7 @@ import { hashOfKey, keyIdIn } from "../keys/apiKey.js";
 import type { Grant } from "../keys/cachedKey.js";
 import type { ConfiguredGrants } from "../keys/configuredGrants.js";
 import type { KeyDirectory } from "../keys/directory.js";
-import { type Caller, type KeyLimits, type LimitedCaller, partyOf } from "../model/keys/caller.js";
+import { type Caller, type KeyLimits, partyOf } from "../model/keys/caller.js";
 import { addressGroup, addressSite } from "../model/options/networkAddress.js";
 import { isOriginOfKey } from "../model/options/origins.js";
 import type { AddressedRequest, ClientAddress } from "./clientAddress.js";
@@ -188,7 +188,7 @@ export function partyOfRequest(
   const key = presentedKey(request);
   try {
     const grant = authenticator.authenticate(request);
-    return { name: partyOfKey(grant.caller), grant };
+    return { name: partyOf(grant.caller), grant };
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     const address = clientAddress(request);
@@ -201,9 +201,4 @@ export function partyOfRequest(
     const kind = hasNone ? "without a key" : "with a bad key";
     return { name: `${addressGroup(address)} ${kind}` };
   }
-}
-
-/** @returns the name of the key's party in `PartyTurns`. */
-export function partyOfKey(caller: LimitedCaller): string {
-  return `key ${partyOf(caller)}`;
 }

@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyServerOptions, fastify } from "fastify";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
+import { LoopQueue } from "../util/loopQueue.js";
 import { registerJsonParser } from "./body/jsonBody.js";
 import { createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
@@ -12,11 +13,14 @@ export interface BaseAppOptions {
   readonly log: Logger;
   /** Counts the refusals. By default, nothing does. */
   readonly metrics?: Pick<Metrics, "refused">;
-  /** The names that it answers to; any by default. */
+  /** The names that it answers to; any by default, but for the ports of operators over loopback. */
   readonly allowedHosts?: readonly string[] | undefined;
+  readonly isForOperators?: boolean;
   readonly maxBodyBytes: number;
   /** Bounds the bodies of all callers together. Without it only `maxBodyBytes` bounds a body. */
   readonly bodyMemory?: BodyMemoryBudget;
+  /** The queue for the event loop of the process. By default, one of its own. */
+  readonly loop?: LoopQueue;
   /** Aborted when the service begins to shut down: each connection ends with its next answer from then on. */
   readonly leaving?: AbortSignal | undefined;
   /** The routes that the 404 and 405 answers know of. */
@@ -39,6 +43,7 @@ const WITHOUT_SCHEMAS = { compilersFactory: { buildValidator: noSchemas, buildSe
 /** Builds an app without routes. It answers every failure in the one shape of errors (D21). */
 export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   const { log, metrics = { refused: () => {} }, maxBodyBytes, bodyMemory, leaving, server } = options;
+  const { loop = new LoopQueue() } = options;
   const handleError = createErrorHandler(log, metrics);
   const app = fastify({
     ...server,
@@ -54,8 +59,8 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
   });
   if (leaving) endConnections(app, leaving);
   refuseUnclearHost(app);
-  refuseForeignHosts(app, options.allowedHosts);
-  registerJsonParser(app, { maxBodyBytes, memory: bodyMemory });
+  refuseForeignHosts(app, options.allowedHosts, options.isForOperators ?? false);
+  registerJsonParser(app, { maxBodyBytes, memory: bodyMemory, loop });
   app.setErrorHandler(handleError);
   refuseUnknownPaths(app, options.routes, options.hint);
   return app;

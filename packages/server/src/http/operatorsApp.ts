@@ -28,7 +28,10 @@ export const IDLE_SCRAPER_MS = 75_000;
 export function createOperatorsApp(services: OperatorsAppServices): FastifyInstance {
   const { metrics, log, health, readiness, options } = services;
   const { allowedHosts } = options;
-  const app = createBaseApp({ log, allowedHosts, maxBodyBytes: MAX_BODY_BYTES, routes: OPERATORS_ROUTES });
+  const app = createBaseApp({
+    ...{ log, allowedHosts, maxBodyBytes: MAX_BODY_BYTES, routes: OPERATORS_ROUTES },
+    isForOperators: true,
+  });
   app.get("/livez", serveHealth({ health }).handler);
   app.get("/readyz", serveReady({ readiness }).handler);
   app.get("/metrics", async (_request, reply) => {

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance } from "fastify";
-import { isAllowedHost } from "../model/options/origins.js";
+import { isLoopbackHost } from "../model/options/networkAddress.js";
+import { isAllowedHost, LOOPBACK_ORIGINS } from "../model/options/origins.js";
 
 /** A request target in absolute-form, as clients send it to proxies: the authority, then the path and the query. */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
@@ -54,12 +55,24 @@ export function refuseUnclearHost(app: FastifyInstance): void {
   });
 }
 
-/** Refuses requests whose `Host` is not in the list. Without a list, every host is allowed. */
-export function refuseForeignHosts(app: FastifyInstance, allowedHosts: readonly string[] | undefined): void {
-  if (allowedHosts === undefined) return;
-  app.addHook("onRequest", async ({ raw: { headers } }, reply) => {
-    if (isAllowedHost(headers.host, allowedHosts)) return;
+/**
+ * Refuses requests whose `Host` is not in the list. Without a list, every host is allowed, except over loopback on a port of operators:
+ * there a page in an operator's browser, whose name leads to this machine by DNS rebinding, could read without a key. The public port
+ * wants a key, and proxies on the same machine pass the service's name on to it.
+ */
+export function refuseForeignHosts(
+  app: FastifyInstance,
+  allowedHosts: readonly string[] | undefined,
+  isForOperators: boolean,
+): void {
+  if (allowedHosts === undefined && !isForOperators) return;
+  app.addHook("onRequest", async ({ raw: { headers, socket } }, reply) => {
+    const isLoopback = isLoopbackHost(socket.localAddress ?? "");
+    if (isAllowedHost(headers.host, allowedHosts ?? (isLoopback ? [LOOPBACK_ORIGINS] : undefined))) return;
     reply.header("connection", "close");
-    throw new ProtocolError("MALFORMED_HTTP", `the host ${describeValue(headers.host)} is not this service`);
+    throw new ProtocolError(
+      "MALFORMED_HTTP",
+      `the host ${describeValue(headers.host)} is not among the allowed hosts of this service`,
+    );
   });
 }

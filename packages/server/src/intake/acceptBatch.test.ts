@@ -10,6 +10,7 @@ import type { ResolvedOptions } from "../model/options/options.js";
 import type { LineSource } from "../results/resultLine.js";
 import type { Acceptance, NewSubmission } from "../store/accept/newSubmission.js";
 import { StoreUnavailableError, troubleNamed } from "../store/database/storeTrouble.js";
+import { LoopQueue } from "../util/loopQueue.js";
 import { type AdmittedRequest, BatchAcceptor } from "./acceptBatch.js";
 
 const waiver = hexToBytes(WAIVER);
@@ -54,6 +55,7 @@ function startAccepting(transactions: readonly string[]) {
         onWrite();
       }),
     idempotency: { decide: () => Promise.reject(new Error("the request has no idempotency key")) },
+    loop: new LoopQueue(),
     carriersOf: () => undefined,
     chooseLane: () => waiver,
     newId: randomUUID,

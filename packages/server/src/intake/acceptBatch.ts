@@ -7,10 +7,12 @@ import {
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
 import { type Caller, partyOf } from "../model/keys/caller.js";
+import { PRICES } from "../model/prices.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import type { RefusedLine } from "../model/submission/refusedRecord.js";
 import type { Logger } from "../model/telemetry/log.js";
-import { type Validation, validateTransaction } from "../policy/validateTransaction.js";
+import { partOfRequest, validateInTurns } from "../policy/validateInTurns.js";
+import type { Validation } from "../policy/validateTransaction.js";
 import type { ResultLines } from "../results/lines.js";
 import type { Refusals } from "../results/refusals.js";
 import type { LineSource } from "../results/resultLine.js";
@@ -18,8 +20,7 @@ import type { Accept } from "../store/accept/groupAccepts.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
-import { chunk } from "../util/chunk.js";
-import { createEventLoopYield, type RequestPart } from "./eventLoopYield.js";
+import type { LoopQueue } from "../util/loopQueue.js";
 import type { AcceptedSubmission, DecidedSlice, Idempotency, SliceOutcome } from "./idempotency.js";
 import { lineSourceOf, maybeAccepted, notAccepted, type ValidatedTransaction } from "./lineSources.js";
 import { type Slice, slicesOf } from "./slices.js";
@@ -33,6 +34,8 @@ export interface BatchAcceptorDependencies {
   carriersOf(target: Uint8Array, selector: Uint8Array | undefined): readonly Uint8Array[] | undefined;
   /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */
   chooseLane(carriers: readonly Uint8Array[] | undefined): Uint8Array;
+  /** Spreads the checks over turns of the event loop. */
+  readonly loop: LoopQueue;
   /** Makes the id of a transaction. */
   newId(): string;
   /** Called after each write with everything that it accepted. */
@@ -72,13 +75,9 @@ interface ValidatedSlice {
   readonly validations: readonly Validation[];
 }
 
-/** Transactions that are validated without a turn of the event loop in between: half a millisecond. */
-const TRANSACTIONS_AT_ONCE = 5;
-
 /** Accepts the transactions of requests that have room in the queue. */
 export class BatchAcceptor {
   readonly #dependencies: BatchAcceptorDependencies;
-  readonly #eventLoop = createEventLoopYield();
 
   constructor(dependencies: BatchAcceptorDependencies) {
     this.#dependencies = dependencies;
@@ -96,8 +95,7 @@ export class BatchAcceptor {
     const batch: Batch = { ...request, ids, refused: request.keyed && !request.isBegun ? [] : undefined };
     const [first, ...laterSlices] = slicesOf(transactions);
     if (first) {
-      const part = transactions.length <= TRANSACTIONS_AT_ONCE ? "small" : "first";
-      const validated = await this.#validate(first, batch, part);
+      const validated = await this.#validate(first, batch);
       if (validated === undefined) throw shuttingDown();
       await this.#acceptSlice(validated, batch);
     }
@@ -109,7 +107,7 @@ export class BatchAcceptor {
     const { log } = this.#dependencies;
     let refusal: ProtocolError | undefined;
     for (const slice of slices) {
-      const validated = refusal ? undefined : await this.#validate(slice, batch, "later");
+      const validated = refusal ? undefined : await this.#validate(slice, batch);
       if (validated === undefined) {
         refusal ??= shuttingDown();
         this.#addLines(refuseSlice(slice, batch, refusal), batch);
@@ -129,22 +127,14 @@ export class BatchAcceptor {
     batch.lines.complete();
   }
 
-  /**
-   * Validates a slice, a few transactions at a time.
-   * @returns undefined if the service shuts down.
-   */
+  /** @returns undefined if the service shuts down. */
   async #validate(
     { from, texts }: Slice,
-    { rules, caller }: Batch,
-    part: RequestPart,
+    { rules, caller, ids }: Batch,
   ): Promise<ValidatedSlice | undefined> {
-    const validations: Validation[] = [];
-    for (const few of chunk(texts, TRANSACTIONS_AT_ONCE)) {
-      await this.#eventLoop.acquire(few.length, partyOf(caller), part);
-      if (this.#dependencies.isStopping()) return undefined;
-      validations.push(...few.map((text) => validateTransaction(text, rules)));
-    }
-    return { from, validations };
+    const { loop, isStopping } = this.#dependencies;
+    const validations = await validateInTurns(texts, { caller, rules, size: ids.length, loop, isStopping });
+    return validations && { from, validations };
   }
 
   async #acceptSlice(slice: ValidatedSlice, batch: Batch): Promise<void> {
@@ -184,12 +174,15 @@ export class BatchAcceptor {
     transactions: readonly ValidatedTransaction[],
     batch: Batch,
   ): Promise<SliceOutcome> {
+    const { loop } = this.#dependencies;
     const newSubmissions = assignLanes(
       transactions.flatMap((one) =>
         "valid" in one ? [unassignedSubmissionOf(one.id, one.valid, batch.caller)] : [],
       ),
       this.#dependencies,
     );
+    const price = newSubmissions.length * PRICES.accept;
+    loop.charge(partyOf(batch.caller), price, partOfRequest(batch.ids.length));
     // Before the write, so that no result is missed.
     batch.lines.expect(newSubmissions.map(({ id }) => id));
     const acceptances = await accept(newSubmissions);

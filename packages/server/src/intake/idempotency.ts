@@ -16,7 +16,7 @@ import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { inTransaction, isTransactionConflict } from "../store/database/transaction.js";
 import type { Queryable, Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
-import { createFairSemaphore } from "../util/fairSemaphore.js";
+import { WorkQueue } from "../util/workQueue.js";
 
 /**
  * Makes requests with an idempotency key safe to repeat (D18). Each transaction is decided once, in the same database
@@ -87,12 +87,7 @@ const MAX_ATTEMPTS = 3;
 
 export function createIdempotency(dependencies: IdempotencyDependencies): Idempotency {
   const { store, retentionMs } = dependencies;
-  const semaphore = createFairSemaphore(
-    MAX_TRANSACTIONS,
-    Number.POSITIVE_INFINITY,
-    Number.POSITIVE_INFINITY,
-    MAX_TRANSACTIONS_OF_KEY,
-  );
+  const queue = new WorkQueue({ places: MAX_TRANSACTIONS, placesOfParty: MAX_TRANSACTIONS_OF_KEY });
   return {
     async replay(request) {
       const known = await findIdempotentRequest(store.pool, request, store.clock.longBefore(retentionMs));
@@ -104,7 +99,8 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
     async decide(request, range, write) {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await semaphore.run(() => decideOnce(dependencies, request, range, write), request.keyId);
+          const decide = () => decideOnce(dependencies, request, range, write);
+          return await queue.run(decide, { party: request.keyId });
         } catch (error) {
           const isRace = isTransactionConflict(error);
           if (!isRace && !(error instanceof CompetitorGoneError)) throw error;

@@ -19,6 +19,7 @@ import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import { Places } from "../store/accept/places.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import type { Store } from "../store/store.js";
+import type { LoopQueue } from "../util/loopQueue.js";
 import { BatchAcceptor } from "./acceptBatch.js";
 import { Admission } from "./admission.js";
 import {
@@ -56,6 +57,8 @@ export interface IntakeDependencies {
   readonly policies: Pick<PolicySource, "current">;
   readonly laneOffers: Pick<LaneOffers, "offer">;
   readonly chainRef: number;
+  /** The queue for the event loop of the process. */
+  readonly loop: LoopQueue;
   /** Names this replica. */
   readonly replica: string;
   /** Chooses a lane, among those of the carriers, for a sender without unfinished submissions. @returns 20 bytes. */
@@ -79,7 +82,7 @@ export class Intake {
 
   constructor(dependencies: IntakeDependencies) {
     this.#dependencies = dependencies;
-    const { store, options, policies, refusals, log, chainRef, replica } = dependencies;
+    const { store, options, policies, refusals, log, chainRef, replica, loop } = dependencies;
     const { chooseLane, laneOffers } = dependencies;
     const place = { chain: chainRef, origin: replica, places: new Places(store.laneFloors) };
     this.#admission = new Admission(dependencies);
@@ -89,6 +92,7 @@ export class Intake {
       idempotency: this.#idempotency,
       carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
       chooseLane,
+      loop,
       newId: store.newId,
       onAccepted: (accepted) => this.#onAccepted(accepted),
       isStopping: () => this.#isStopping,

@@ -28,7 +28,7 @@ import {
 } from "../store/keys/apiKeys.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import type { Queryable, Store } from "../store/store.js";
-import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
+import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
 import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyRecord.js";
 
@@ -75,8 +75,8 @@ const NEW_PUBLISHABLE_KEY_TERMS: KeyTerms = { ...NEW_KEY_TERMS, caps: DEFAULT_PU
 const MAX_WAITING = 100;
 
 export function createKeyAdmin(store: Store): KeyAdmin {
-  const semaphore = createFairSemaphore(1, MAX_WAITING);
-  const inTurn = <T>(work: () => Promise<T>) => semaphore.run(work).catch(throwRefusal);
+  const queue = new WorkQueue({ places: 1, waiting: MAX_WAITING });
+  const inTurn = <T>(work: () => Promise<T>) => queue.run(work).catch(throwRefusal);
   const change = (actor: Actor | string, id: string, action: KeyAction, edit: KeyEdit) =>
     inTurn(() => changeKey(store, { actor, id, action }, edit));
   return {

@@ -5,8 +5,8 @@ import type { Patience } from "../model/patience.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Store } from "../store/store.js";
 import { saveRevertCause } from "../store/submissions/saveRevertCause.js";
-import { createFairSemaphore, TooManyWaitingError } from "../util/fairSemaphore.js";
 import { within } from "../util/within.js";
+import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
 
 /** A submission that is included, and reverted. */
 export interface RevertedSubmission {
@@ -100,7 +100,10 @@ async function takeCause(
 
 /** Bounds the replays that run and wait, and rests after expensive ones. */
 function createTurns() {
-  const turns = createFairSemaphore(MAX_REPLAYS, MAX_WAITING, MAX_WAITING_OF_KEY, MAX_REPLAYS_OF_KEY);
+  const turns = new WorkQueue({
+    ...{ places: MAX_REPLAYS, placesOfParty: MAX_REPLAYS_OF_KEY },
+    ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_OF_KEY },
+  });
   const rests = new Set<() => void>();
   let isClosed = false;
   const rest = (ms: number) =>
@@ -125,7 +128,7 @@ function createTurns() {
           const tookMs = performance.now() - startedAt;
           if (tookMs > CHEAP_REPLAY_MS) await rest(tookMs);
         };
-        turns.run(task, keyId).catch(reject);
+        turns.run(task, { party: keyId }).catch(reject);
       }),
     close() {
       isClosed = true;

@@ -1,8 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_BYTES_AT_ONCE, parseInSlices } from "./slicedJson.js";
+import { PRICES } from "../model/prices.js";
+import { LoopQueue } from "./loopQueue.js";
+import { MAX_BYTES_AT_ONCE, parseInSlices, type RunSlice } from "./slicedJson.js";
 
-const parse = (text: string) => parseInSlices(Buffer.from(text), "party");
+const loop = new LoopQueue();
+const turnsOf =
+  (party: string): RunSlice =>
+  (bytes, slice) =>
+    loop.run(party, bytes * PRICES.parsedByte, slice);
+const parse = (text: string) => parseInSlices(Buffer.from(text), turnsOf("party"));
 
 describe("JSON that is parsed in slices", () => {
   it("has the values that JSON.parse finds, however it is written", async () => {
@@ -94,7 +101,7 @@ describe("JSON that is parsed in slices", () => {
   it("takes turns with the JSON of other parties, however many texts one of them has", async () => {
     const log: string[] = [];
     const parseOf = async (party: string, bytes: number) => {
-      await parseInSlices(Buffer.from(`["${"a".repeat(bytes)}"]`), party);
+      await parseInSlices(Buffer.from(`["${"a".repeat(bytes)}"]`), turnsOf(party));
       log.push(party);
     };
     const flood = Array.from({ length: 10 }, () => parseOf("flood", 3_000_000));

@@ -1,42 +1,26 @@
 import { assertFewValues, MAX_JSON_VALUES, ProtocolError } from "@gas-waiver/protocol";
-import { PartyQueue } from "./partyQueue.js";
 
 /** Bytes of JSON that are parsed in one turn of the event loop. More take milliseconds, for which everybody would wait. */
 export const MAX_BYTES_AT_ONCE = 1_048_576;
 
+/** Runs a slice of so many bytes when it is the turn of the bytes' party. */
+export type RunSlice = <T>(bytes: number, slice: () => T) => Promise<T>;
+
 /**
- * Parses JSON as `JSON.parse` does, a slice at a time, as the parties take turns. Members named `__proto__` and `constructor` are left out.
+ * Parses JSON as `JSON.parse` does, a slice at a time. Members named `__proto__` and `constructor` are left out.
  * @throws SyntaxError, or {@link ProtocolError} `MALFORMED_BODY` for very many values.
  */
-export async function parseInSlices(bytes: Buffer, party: string): Promise<unknown> {
+export async function parseInSlices(bytes: Buffer, run: RunSlice): Promise<unknown> {
   const slices = new SlicedParser(bytes).run();
   for (;;) {
-    await turnOf(party);
-    const slice = slices.next();
+    const slice = await run(WORK_OF_SLICE, () => slices.next());
     if (slice.done) return slice.value;
   }
 }
 
-/** The parsers that wait for their next slice. The process has one event loop, so they are those of all networks. */
-const waiting = new PartyQueue<() => void>();
-let isTurning = false;
-
-/** Resolves when it is the party's turn: one slice in each turn of the event loop, one of each party after the other. */
-function turnOf(party: string): Promise<void> {
-  if (!isTurning) setImmediate(startNext);
-  isTurning = true;
-  return new Promise((resolve) => waiting.add(party, "", resolve));
-}
-
-function startNext(): void {
-  waiting.take()?.();
-  isTurning = !waiting.isEmpty;
-  if (isTurning) setImmediate(startNext);
-}
-
 /** Parses JSON at once if it is small, in slices otherwise. @throws as {@link parseInSlices} does. */
-export async function parseJson(bytes: Buffer, party: string): Promise<unknown> {
-  if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes, party);
+export async function parseJson(bytes: Buffer, run: RunSlice): Promise<unknown> {
+  if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes, run);
   const text = bytes.toString();
   assertFewValues(text);
   return JSON.parse(text);

@@ -7,6 +7,29 @@ import { upgradeRequest } from "../support/upgradeRequest.js";
 
 const services = testServices();
 
+describe("the operators' ports without a list of hosts", () => {
+  const admins = { adminTokens: [{ name: "admin", token: "a".repeat(40) }] };
+  const shared = services.shared(admins);
+  const ports: { readonly url: string }[] = [];
+  beforeAll(async () => {
+    const anyPort = { host: "127.0.0.1", port: 0 };
+    ports.push(await shared().server.listenMetrics(anyPort), await shared().server.listenAdmin(anyPort));
+  });
+
+  it.each([
+    ["localhost:9090", true],
+    ["127.0.0.1:9090", true],
+    ["rebound.evil.example:9090", false],
+  ])("answer over loopback to %s: %s, and the public port to every host", async (host, isAllowed) => {
+    const [metrics = shared(), admin = shared()] = ports;
+    const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    const ofMetrics = await replyToBytes(metrics, request("/metrics"));
+    const ofAdmin = await replyToBytes(admin, request("/admin/v1/keys"));
+    expect([ofMetrics.status, ofAdmin.status]).toEqual(isAllowed ? [200, 401] : [400, 400]);
+    expect((await replyToBytes(shared(), request("/v1/health"))).status).toBe(200);
+  });
+});
+
 describe("a service that names its hosts", () => {
   const shared = services.shared({
     allowedHosts: ["loopback", "gateway"],

@@ -1,7 +1,9 @@
 import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
 import { partyOf } from "../../model/keys/caller.js";
-import { MAX_BYTES_AT_ONCE, parseInSlices } from "../../util/slicedJson.js";
+import { PRICES } from "../../model/prices.js";
+import type { LoopQueue } from "../../util/loopQueue.js";
+import { MAX_BYTES_AT_ONCE, parseInSlices, type RunSlice } from "../../util/slicedJson.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import { GrowingBuffer } from "./growingBuffer.js";
@@ -19,6 +21,8 @@ export interface JsonBodyOptions {
   readonly maxBodyBytes: number;
   /** Counts the bodies of callers. Undefined on a listener whose requests have no caller. */
   readonly memory: BodyMemoryBudget | undefined;
+  /** Gives large bodies their turns. */
+  readonly loop: LoopQueue;
 }
 
 /** A request with a body, of which only authenticated ones have a caller and a reservation. */
@@ -34,7 +38,10 @@ const INITIAL_BYTES = 65_536;
  * Replaces the framework's body parsers by one for JSON, which reads the body into one block of memory that grows. The
  * framework would keep each chunk as it arrives, and a body of one-byte chunks would take a hundred times its size.
  */
-export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory }: JsonBodyOptions): void {
+export function registerJsonParser(
+  app: FastifyInstance,
+  { maxBodyBytes, memory, loop }: JsonBodyOptions,
+): void {
   // Removes members named `__proto__` and `constructor`. Unknown members are ignored, and none becomes a prototype.
   const parse = app.getDefaultJsonParser("remove", "remove");
   app.removeAllContentTypeParsers();
@@ -57,7 +64,7 @@ export function registerJsonParser(app: FastifyInstance, { maxBodyBytes, memory 
     const bytes = await readBytes(request, payload, maxBodyBytes);
     const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
     const body = isLarge
-      ? await parseInSlices(bytes, partyIn(request))
+      ? await parseInSlices(bytes, slicesOf(loop, partyIn(request)))
       : await parseText(request, bytes.toString());
     const { completeBody } = request.routeOptions.config;
     return completeBody === undefined ? body : await completeBody(body, bytes);
@@ -91,6 +98,11 @@ async function readBytes(
     payload.once("end", () => resolve(buffer.bytes()));
     payload.once("error", reject);
   });
+}
+
+/** Parses in the turns of a party. */
+export function slicesOf(loop: LoopQueue, party: string): RunSlice {
+  return (bytes, slice) => loop.run(party, bytes * PRICES.parsedByte, slice);
 }
 
 /** The party of an authenticated request; the others have no large bodies. */

@@ -9,7 +9,8 @@ import { encodeRefusalOf, GatewayRefusal, RPC_CODES } from "../../gateway/jsonRp
 import { refusalFor } from "../../gateway/words.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
-import { parseJson } from "../../util/slicedJson.js";
+import { parseJson, type RunSlice } from "../../util/slicedJson.js";
+import { slicesOf } from "../body/jsonBody.js";
 import { RateExceededError } from "../limits/localRateLimiter.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 
@@ -70,7 +71,7 @@ export class GatewayConnection extends SocketConnection {
     const { gateway, options } = this.#dependencies;
     let message: unknown;
     try {
-      message = await messageOf(data, partyOf(this.caller));
+      message = await messageOf(data, slicesOf(this.#dependencies.loop, partyOf(this.caller)));
       if (this.#inFlight > options.maxSocketRequests) {
         throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
@@ -153,9 +154,9 @@ function notificationOf(subscription: string, result: string): string {
  * Reads a frame of text or a binary one, as nodes do: web3.py sends binary frames unless it is told otherwise.
  * @throws {@link GatewayRefusal} "parse error".
  */
-async function messageOf(data: Buffer, party: string): Promise<unknown> {
+async function messageOf(data: Buffer, run: RunSlice): Promise<unknown> {
   try {
-    return await restoreExactIds(await parseJson(data, party), data);
+    return await restoreExactIds(await parseJson(data, run), data);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError } from "@gas-waiver/protocol";
-import { type LimitedCaller, partyOf } from "../../model/keys/caller.js";
+import type { LimitedCaller } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
-import { createFairSemaphore, TooManyWaitingError } from "../../util/fairSemaphore.js";
+import { TooManyWaitingError, WorkQueue } from "../../util/workQueue.js";
 import { createLocalRateLimiter } from "./localRateLimiter.js";
 
 /**
@@ -55,6 +55,7 @@ export const MAX_WAITING_READS_PER_ADDRESS = 4;
  */
 export const READ_REST = 3;
 export const MAX_READ_REST_MS = 100;
+const UNREF = { ref: false };
 /** Records of a page that cost as much as one read. */
 export const RECORDS_PER_READ = 20;
 
@@ -65,42 +66,28 @@ export function createReadLimiter({
   now = () => performance.now(),
 }: ReadLimiterDependencies): ReadLimiter {
   const rates = createLocalRateLimiter(now, "reads");
-  const turns = (maxWaitingOfParty: number) =>
-    createFairSemaphore(
-      Number.POSITIVE_INFINITY,
-      MAX_WAITING_READS,
-      maxWaitingOfParty,
-      MAX_CONCURRENT_READS_PER_KEY,
-    );
-  const ofKeys = turns(MAX_WAITING_READS_PER_KEY);
-  const ofAddresses = turns(MAX_WAITING_READS_PER_ADDRESS);
-  const ofStore = createFairSemaphore(MAX_CONCURRENT_READS, Number.POSITIVE_INFINITY);
-  metrics.countWaitingReads(() => ofAddresses.waiting + ofKeys.waiting + ofStore.waiting);
-  const restAfter = (ms: number) =>
-    hasOthers() ? sleep(Math.min(MAX_READ_REST_MS, READ_REST * ms), undefined, { ref: false }) : undefined;
-  /** Settles with the work. The key's turn ends after its rest. */
-  const runInTurn = <T>(keyId: string, work: () => Promise<T>) =>
-    new Promise<T>((resolve, reject) => {
-      const run = async () => {
-        const startedAt = now();
-        await ofStore.run(work).then(resolve, reject);
-        await restAfter(now() - startedAt);
-      };
-      ofKeys.run(run, keyId).catch(reject);
-    });
-  const runInTurnOfAddress = <T>(caller: LimitedCaller, work: () => Promise<T>) => {
-    const run = () => runInTurn(caller.keyId, work);
-    return caller.address === undefined ? run() : ofAddresses.run(run, partyOf(caller));
-  };
+  const queue = new WorkQueue(
+    {
+      ...{ places: MAX_CONCURRENT_READS, placesOfParty: MAX_CONCURRENT_READS_PER_KEY },
+      ...{ waiting: MAX_WAITING_READS, waitingOfParty: MAX_WAITING_READS_PER_KEY },
+      rest: (tookMs) =>
+        hasOthers() ? sleep(Math.min(MAX_READ_REST_MS, READ_REST * tookMs), undefined, UNREF) : undefined,
+    },
+    now,
+  );
+  metrics.countWaitingReads(() => queue.waiting);
   const count = (caller: LimitedCaller, records: number) => {
     const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
     // A page that costs more than the burst could never be read.
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
     rates.take({ ...caller, limits: { ratePerSecond, rateBurst } }, cost);
   };
-  const readOn: ReadLimiter["readOn"] = async (caller, work) => {
+  const readOn: ReadLimiter["readOn"] = async ({ keyId, address }, work) => {
     try {
-      return await runInTurnOfAddress(caller, work);
+      return await queue.run(work, {
+        party: keyId,
+        ...(address !== undefined && { part: address, waitingOfPart: MAX_WAITING_READS_PER_ADDRESS }),
+      });
     } catch (error) {
       if (!(error instanceof TooManyWaitingError)) throw error;
       const message = `the service reads as much as it may at once: ${error.message}`;

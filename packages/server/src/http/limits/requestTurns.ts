@@ -1,7 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Grant } from "../../keys/cachedKey.js";
-import type { PartyTurns } from "./partyTurns.js";
+import { PRICES } from "../../model/prices.js";
+import type { LoopQueue } from "../../util/loopQueue.js";
 
 /** The sender of a request, as the limits count it. */
 export interface RequestParty {
@@ -35,13 +36,13 @@ interface Turns {
  */
 export class RequestTurns {
   readonly #turns = new WeakMap<Socket, Turns>();
-  readonly #parties: PartyTurns;
+  readonly #loop: LoopQueue;
   readonly #partyOf: (request: IncomingMessage) => RequestParty;
   readonly #serve: (exchange: Exchange) => void;
 
   /** Takes the place of the server's request listeners, which then get the requests in turn. */
-  constructor(server: Server, parties: PartyTurns, partyOf: (request: IncomingMessage) => RequestParty) {
-    this.#parties = parties;
+  constructor(server: Server, loop: LoopQueue, partyOf: (request: IncomingMessage) => RequestParty) {
+    this.#loop = loop;
     this.#partyOf = partyOf;
     const listeners = server.listeners("request");
     server.removeAllListeners("request");
@@ -93,11 +94,11 @@ export class RequestTurns {
     let leave = () => {};
     response.once("close", () => {
       leave();
-      if (response.statusCode >= 400) this.#parties.charge(party.name);
-      else if (party.grant === undefined) this.#parties.charge(party.name, KEYLESS_SHARE);
+      if (response.statusCode >= 400) this.#loop.refuse(party.name);
+      else if (party.grant === undefined) this.#loop.refuse(party.name, KEYLESS_SHARE);
       this.#next(turns, request.socket);
     });
-    leave = this.#parties.enter(party.name, () => this.#serve(exchange));
+    leave = this.#loop.enter(party.name, PRICES.request, () => this.#serve(exchange));
   }
 
   #next(turns: Turns, socket: Socket): void {

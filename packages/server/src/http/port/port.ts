@@ -7,6 +7,7 @@ import { addressGroup } from "../../model/options/networkAddress.js";
 import type { TlsCertificate } from "../../model/options/tlsCertificate.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { ProcessMetrics } from "../../model/telemetry/processMetrics.js";
+import { LoopQueue } from "../../util/loopQueue.js";
 import { createBaseApp } from "../base.js";
 import { connectionAddress } from "../clientAddress.js";
 import { answerMalformedRequest } from "../errors.js";
@@ -16,7 +17,6 @@ import {
   limitConnections,
   type OpenConnections,
 } from "../limits/connections.js";
-import { PartyTurns } from "../limits/partyTurns.js";
 import { type RequestParty, RequestTurns } from "../limits/requestTurns.js";
 import { closeUnusedConnections } from "../limits/unusedConnections.js";
 import type { RoutePattern } from "../paths.js";
@@ -30,7 +30,8 @@ export interface Port {
   /** The server of all connections. */
   readonly server: Server;
   readonly connections: OpenConnections;
-  readonly parties: PartyTurns;
+  /** The queue for the event loop of the process. */
+  readonly loop: LoopQueue;
 }
 
 /** The app of a network, behind a port. */
@@ -70,7 +71,11 @@ export interface PortOptions {
   readonly log: Logger;
   /** The names that the port itself answers to; any by default. */
   readonly allowedHosts?: readonly string[] | undefined;
+  /** A port of operators answers over loopback to local names alone, unless `allowedHosts` names others. */
+  readonly isForOperators?: boolean;
   readonly metrics: ProcessMetrics;
+  /** By default, one of its own. */
+  readonly loop?: LoopQueue;
   readonly limits: ConnectionLimits;
   /** By default, those of the public port without options. */
   readonly timeouts?: RequestTimeouts;
@@ -97,7 +102,7 @@ export const STALLED_CLIENT_MS = 90_000;
  * requests for no network, or for a network that does not run.
  */
 export function createPort(options: PortOptions): { app: FastifyInstance; port: Port } {
-  const { places, log, metrics, limits, leaving, routes = [] } = options;
+  const { places, log, metrics, limits, leaving, routes = [], loop = new LoopQueue() } = options;
   const findPlace = createPlaceFinder(places);
   const findApp = (request: IncomingMessage) => findPlace(request)?.app();
   const app = createBaseApp({
@@ -106,6 +111,7 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
       leaving,
       routes,
       allowedHosts: options.allowedHosts,
+      isForOperators: options.isForOperators ?? false,
       maxBodyBytes: MAX_BODY_BYTES,
       hint: hintOf(places),
     },
@@ -116,10 +122,9 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
   });
   const { server } = app;
   passOnRequests(server, findApp);
-  const parties = new PartyTurns();
   const partyOf = (request: IncomingMessage) =>
     findApp(request)?.partyOf?.(request) ?? partyByAddress(request);
-  const turns = new RequestTurns(server, parties, partyOf);
+  const turns = new RequestTurns(server, loop, partyOf);
   followTlsConnections(server);
   // Before the turns, which go by the path.
   server.prependListener("request", useTargetHost);
@@ -128,7 +133,7 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
   const connections = limitConnections(app, limits, metrics);
   if (options.isCounted) {
     countConnections(app, metrics);
-    metrics.countWaitingRequests(() => parties.waiting);
+    metrics.countWaitingRequests(() => loop.waiting);
   }
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const network = findApp(request);
@@ -143,7 +148,7 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
       `the network ${place.name} does not run at the moment; nothing was accepted`,
     );
   });
-  return { app, port: { server, connections, parties } };
+  return { app, port: { server, connections, loop } };
 }
 
 function listenerOptions(

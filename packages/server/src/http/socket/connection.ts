@@ -2,15 +2,15 @@ import type { Duplex } from "node:stream";
 import { CLOSE_CODES, type ProtocolError } from "@gas-waiver/protocol";
 import { WebSocket } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
-import type { Caller } from "../../model/keys/caller.js";
+import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
+import { PRICES } from "../../model/prices.js";
+import type { LoopQueue } from "../../util/loopQueue.js";
 import { onAbort } from "../../util/onAbort.js";
-import { partyOfKey } from "../authenticator.js";
-import type { PartyTurns } from "../limits/partyTurns.js";
 import type { FrameGuard } from "./frameGuard.js";
 
 export interface ConnectionDependencies {
-  readonly parties: PartyTurns;
+  readonly loop: LoopQueue;
   readonly options: Pick<ResolvedOptions, "maxBodyBytes">;
 }
 
@@ -91,7 +91,7 @@ export abstract class SocketConnection {
 
   /** Counts a refused frame for the key's turns. */
   protected chargeRefusal(): void {
-    this.#dependencies.parties.charge(partyOfKey(this.caller));
+    this.#dependencies.loop.refuse(partyOf(this.caller));
   }
 
   #listen(): void {
@@ -183,7 +183,7 @@ export abstract class SocketConnection {
       onClosed();
     };
     this.#waiting.add(onEnd);
-    leave = this.#dependencies.parties.enter(partyOfKey(this.#grant.caller), () => {
+    leave = this.#dependencies.loop.enter(partyOf(this.#grant.caller), PRICES.request, () => {
       this.#waiting.delete(onEnd);
       onTurn();
       this.#applyBackpressure();

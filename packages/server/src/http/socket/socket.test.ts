@@ -12,10 +12,10 @@ import type { Intake } from "../../intake/intake.js";
 import { createLog } from "../../model/telemetry/log.js";
 import { createMetrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
+import { LoopQueue } from "../../util/loopQueue.js";
 import type { AddressedRequest } from "../clientAddress.js";
 import { createErrorHandler } from "../errors.js";
 import { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
-import { PartyTurns } from "../limits/partyTurns.js";
 import { acceptSockets } from "./socket.js";
 
 const KEYS = ["gw_test_first_secret", "gw_test_other_secret"] as const;
@@ -54,7 +54,7 @@ async function appWith(submit: Intake["submit"]) {
       read: (_caller, _records, work) => work(),
       readOn: (_caller, work) => work(),
     },
-    parties: new PartyTurns(),
+    loop: new LoopQueue(),
     gateway: { answer: async () => undefined },
     blockFeed: { onHead: () => () => {}, onLogs: () => () => {} },
     subscriptionLimits: { enter: () => () => {} },

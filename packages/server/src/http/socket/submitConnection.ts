@@ -15,7 +15,8 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
-import { MAX_BYTES_AT_ONCE, parseInSlices } from "../../util/slicedJson.js";
+import { MAX_BYTES_AT_ONCE, parseInSlices, type RunSlice } from "../../util/slicedJson.js";
+import { slicesOf } from "../body/jsonBody.js";
 import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
@@ -57,7 +58,9 @@ export class SubmitConnection extends SocketConnection {
    * @param onStored called once, when the first of the frame's transactions are in the store, or none will be.
    */
   protected override async respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void> {
-    const received = isBinary ? binaryFrame() : await readFrame(data, partyOf(this.caller));
+    const received = isBinary
+      ? binaryFrame()
+      : await readFrame(data, slicesOf(this.#dependencies.loop, partyOf(this.caller)));
     const { request } = received;
     let isInFlight = false;
     let stream: AsyncIterator<LineGroup> | undefined;
@@ -132,10 +135,10 @@ function binaryFrame(): ReceivedFrame {
   return refusedFrame("MALFORMED_BODY", "the frame is binary; frames are JSON as text");
 }
 
-async function readFrame(data: Buffer, party: string): Promise<ReceivedFrame> {
+async function readFrame(data: Buffer, run: RunSlice): Promise<ReceivedFrame> {
   if (data.length <= MAX_BYTES_AT_ONCE) return readClientFrame(data.toString());
   try {
-    return readParsedFrame(await parseInSlices(data, party));
+    return readParsedFrame(await parseInSlices(data, run));
   } catch (error) {
     if (error instanceof ProtocolError) return refusedFrame("MALFORMED_BODY", error.message);
     return refusedFrame("MALFORMED_JSON", "the frame is not JSON");

@@ -1,6 +1,6 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Acceptance, NewSubmission } from "../../store/accept/newSubmission.js";
-import { PartyQueue } from "../../util/partyQueue.js";
+import { FairQueue } from "../../util/fairQueue.js";
 
 /**
  * Offers new submissions to lanes at rest, which accept and sign them in one write. A lane that knows its queue as empty
@@ -49,7 +49,7 @@ interface WaitingOffer extends LaneOffer {
 }
 
 interface OffersOfLane {
-  readonly queue: PartyQueue<WaitingOffer>;
+  readonly queue: FairQueue<WaitingOffer>;
   /** The senders of what is in the queue: as many as there are new submissions in it, because no two have one in common. */
   readonly senders: Set<string>;
   hasInFlight: (sender: Uint8Array) => boolean;
@@ -146,7 +146,7 @@ export function createLaneOffers(
 
 function newLane(): OffersOfLane {
   return {
-    queue: new PartyQueue(),
+    queue: new FairQueue(),
     senders: new Set(),
     hasInFlight: () => false,
     readyAt: Number.NEGATIVE_INFINITY,

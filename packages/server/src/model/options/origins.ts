@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 /** Stands for every origin in a list of origins. */
 export const ANY_ORIGIN = "*";
 /** Stands for every origin on the browser's own machine. */
-const LOOPBACK_ORIGINS = "loopback";
+export const LOOPBACK_ORIGINS = "loopback";
 /** Stands, for a publishable key, for every client that is no page: programs, native wallets and browser extensions. */
 export const WALLETS = "wallets";
 

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import { PartyQueue } from "../../util/partyQueue.js";
+import { FairQueue } from "../../util/fairQueue.js";
 import { isStoreUnavailable } from "../database/storeTrouble.js";
 import { CompetitorGoneError } from "./competitors.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
@@ -53,7 +53,7 @@ export function groupAccepts(
   accept: AcceptWrite,
   { writes, writesOfKey }: Concurrency = { writes: CONCURRENT_WRITES, writesOfKey: CONCURRENT_WRITES_OF_KEY },
 ): Accept {
-  const waiting = new PartyQueue<WaitingRequest>();
+  const waiting = new FairQueue<WaitingRequest>();
   const running = new Set<RunningWrite>();
   const mayWrite = (key: string) => {
     const ofKey = [...running].filter(({ keys }) => keys.has(key));
@@ -87,10 +87,7 @@ function keyOf({ newSubmissions }: WaitingRequest): string {
 }
 
 /** Takes the requests of the next write: at least one, and no more new submissions than one write may have. */
-function nextGroup(
-  waiting: PartyQueue<WaitingRequest>,
-  mayWrite: (key: string) => boolean,
-): WaitingRequest[] {
+function nextGroup(waiting: FairQueue<WaitingRequest>, mayWrite: (key: string) => boolean): WaitingRequest[] {
   const group: WaitingRequest[] = [];
   let size = 0;
   const fits = (key: string, { newSubmissions }: WaitingRequest) =>

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { PartyQueue } from "./partyQueue.js";
+import { FairQueue } from "./fairQueue.js";
 
 function queueOf(...items: readonly (readonly [party: string, part: string, item: number])[]) {
-  const queue = new PartyQueue<number>();
+  const queue = new FairQueue<number>();
   for (const item of items) queue.add(...item);
   return queue;
 }
 
 function takeAll(
-  queue: PartyQueue<number>,
+  queue: FairQueue<number>,
   mayTake?: (party: string, item: number, part: string) => boolean,
 ): number[] {
   const taken: number[] = [];

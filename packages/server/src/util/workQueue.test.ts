@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { TooManyWaitingError, WorkQueue } from "./workQueue.js";
+
+/** Makes a task that the test ends. */
+function taskOf(log: string[], name: string) {
+  let end: () => void = () => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  return {
+    end,
+    run: async () => {
+      log.push(name);
+      await ended;
+      return name;
+    },
+  };
+}
+
+describe("a queue for work elsewhere", () => {
+  it("runs a number of tasks at once, and the others in their order, also after a failure", async () => {
+    const log: string[] = [];
+    const queue = new WorkQueue({ places: 2, waiting: 10 });
+    const tasks = ["a", "b", "c", "d"].map((name) => taskOf(log, name));
+    const failing = queue.run(() => Promise.reject(new Error("no")));
+    await expect(failing).rejects.toThrow("no");
+    const running = tasks.map(({ run }) => queue.run(run));
+    expect(log).toEqual(["a", "b"]);
+    tasks[1]?.end();
+    await running[1];
+    expect(log).toEqual(["a", "b", "c"]);
+    for (const { end } of tasks) end();
+    expect(await Promise.all(running)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("gives each party its turn, and bounds the waiting tasks of one party", async () => {
+    const log: string[] = [];
+    const queue = new WorkQueue({ places: 1, waiting: 4, waitingOfParty: 3 });
+    const tasks = ["a1", "a2", "a3", "a4", "b1"].map((name) => taskOf(log, name));
+    const running = tasks.map(({ run }, i) => queue.run(run, { party: i < 4 ? "a" : "b" }));
+    await expect(queue.run(async () => "a5", { party: "a" })).rejects.toThrow(TooManyWaitingError);
+    await expect(queue.run(async () => "c1", { party: "c" })).rejects.toThrow(TooManyWaitingError);
+    for (const { end } of tasks) end();
+    await Promise.all(running);
+    expect(log).toEqual(["a1", "a2", "b1", "a3", "a4"]);
+    expect(await queue.run(async () => "a6", { party: "a" })).toBe("a6");
+  });
+
+  it("bounds what waits of a part of a party, where it must leave room", async () => {
+    const log: string[] = [];
+    const queue = new WorkQueue({ places: 1, waitingOfParty: 3 });
+    const owner = { party: "key", part: "address", waitingOfPart: 1 };
+    const [first, ...tasks] = [taskOf(log, "a1"), taskOf(log, "a2"), taskOf(log, "b1")];
+    const running = [queue.run(first.run, owner)];
+    for (const [i, { run }] of tasks.entries())
+      running.push(queue.run(run, i === 0 ? owner : { ...owner, part: "other" }));
+    await expect(queue.run(async () => "a3", owner)).rejects.toThrow(TooManyWaitingError);
+    first.end();
+    for (const { end } of tasks) end();
+    expect(await Promise.all(running)).toEqual(["a1", "a2", "b1"]);
+  });
+
+  it("refuses a task at once when there is no room to wait", async () => {
+    const log: string[] = [];
+    const queue = new WorkQueue({ places: 1, waiting: 1 });
+    const [first, second] = [taskOf(log, "first"), taskOf(log, "second")];
+    const running = [queue.run(first.run), queue.run(second.run)];
+    await expect(queue.run(async () => "third")).rejects.toThrow(TooManyWaitingError);
+    first.end();
+    second.end();
+    await Promise.all(running);
+    expect(await queue.run(async () => "fourth")).toBe("fourth");
+  });
+});

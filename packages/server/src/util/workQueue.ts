@@ -1,0 +1,106 @@
+import { FairQueue } from "./fairQueue.js";
+import { Tally } from "./tally.js";
+
+/** The bounds of the work that runs or waits. Without a number there is no bound. */
+export interface WorkBounds {
+  /** Pieces of work that run at the same time: of all, and of one party. */
+  readonly places?: number;
+  readonly placesOfParty?: number;
+  /** Pieces of work that wait: of all, and of one party. */
+  readonly waiting?: number;
+  readonly waitingOfParty?: number;
+  /** The rest of a party after its work, in which it has one place less. @param tookMs the time that the work took. */
+  readonly rest?: (tookMs: number) => Promise<void> | undefined;
+}
+
+/** The owner of work: a party, and a part of it, such as an address under a key. */
+export interface WorkOwner {
+  readonly party?: string;
+  readonly part?: string;
+  /** Pieces of work of the part that may wait, where it must leave room to others of the party. */
+  readonly waitingOfPart?: number;
+}
+
+export class TooManyWaitingError extends Error {
+  override readonly name = "TooManyWaitingError";
+}
+
+/** Work that happens elsewhere, at a node or in the database, in a number of places: the parties take turns. */
+export class WorkQueue {
+  readonly #bounds: WorkBounds;
+  readonly #now: () => number;
+  readonly #queue = new FairQueue<() => void>();
+  readonly #running = new Tally();
+  readonly #waiting = new Tally();
+  #places = 0;
+
+  constructor(bounds: WorkBounds, now: () => number = () => performance.now()) {
+    this.#bounds = bounds;
+    this.#now = now;
+  }
+
+  /** The pieces of work that wait. */
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /**
+   * Runs work when there is a place for it.
+   * @throws {@link TooManyWaitingError} at once, if there is no room to wait.
+   */
+  async run<T>(work: () => Promise<T>, owner: WorkOwner = {}): Promise<T> {
+    const { party = "" } = owner;
+    if (this.#mayRun(party)) this.#enter(party);
+    else await this.#wait(party, owner);
+    const startedAt = this.#now();
+    try {
+      return await work();
+    } finally {
+      this.#places--;
+      const rest = this.#bounds.rest?.(this.#now() - startedAt);
+      if (rest) void rest.then(() => this.#leave(party));
+      else this.#running.add(party, -1);
+      // Synchronously, so that no later work gets in between.
+      this.#startNext();
+    }
+  }
+
+  #mayRun(party: string): boolean {
+    const { places = Number.POSITIVE_INFINITY, placesOfParty = places } = this.#bounds;
+    return this.#places < places && this.#running.of(party) < placesOfParty;
+  }
+
+  #enter(party: string): void {
+    this.#places++;
+    this.#running.add(party, 1);
+  }
+
+  #leave(party: string): void {
+    this.#running.add(party, -1);
+    this.#startNext();
+  }
+
+  #wait(party: string, { part = "", waitingOfPart }: WorkOwner): Promise<void> {
+    const { waiting = Number.POSITIVE_INFINITY, waitingOfParty } = this.#bounds;
+    const ofPart = `${party} ${part}`;
+    const isFull = (name: string, most = waiting) => this.#waiting.of(name) >= most;
+    if (isFull(party, waitingOfParty) || isFull(ofPart, waitingOfPart))
+      throw new TooManyWaitingError(`${this.#waiting.of(party)} of the same party wait already`);
+    if (this.#queue.size >= waiting) throw new TooManyWaitingError(`${this.#queue.size} wait already`);
+    const count = (change: 1 | -1) => {
+      for (const name of [party, ofPart]) this.#waiting.add(name, change);
+    };
+    count(1);
+    return new Promise((resolve) =>
+      this.#queue.add(party, part, () => {
+        count(-1);
+        this.#enter(party);
+        resolve();
+      }),
+    );
+  }
+
+  #startNext(): void {
+    this.#queue.take((party) => this.#mayRun(party))?.();
+  }
+}
