@@ -24,8 +24,6 @@ export interface StepMemory {
   endReading(read: LaneNonces & { readonly isEmpty: boolean }, signed: readonly SignedNonce[]): void;
   /** Remembers what the step has signed and stored of what was offered. */
   endOffers(signed: readonly SignedNonce[]): void;
-  /** Whether the next step can do without the queue. */
-  readonly isKnown: boolean;
 }
 
 interface SignedNonce {
@@ -70,9 +68,6 @@ export function createLaneMemory(now: () => number = () => performance.now()): L
         endOffers(signed) {
           note(signed);
           if (last) remember(last.nonces, signed, last.readAt);
-        },
-        get isKnown() {
-          return known !== undefined;
         },
       };
     },

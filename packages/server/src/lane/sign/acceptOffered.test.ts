@@ -114,6 +114,18 @@ describe("offers to a lane that knows its queue as empty", () => {
     expect(await declined).toBeUndefined();
   });
 
+  it("wait for the next reading where something has come while a step read, instead of coming into the queue too", async () => {
+    const context = await knownLane();
+    const reading = assign(lane, { limit: 10, due: 0 }, context);
+    context.laneMemory.forget();
+    await reading;
+    void context.laneOffers.offer([newSubmissionOf(1)]);
+    expect(await takeOffers(context)).toBeUndefined();
+    await assign(lane, { limit: 10, due: 0 }, context);
+    void context.laneOffers.offer([newSubmissionOf(2)]);
+    expect(await takeOffers(context)).toEqual([0n, 1n]);
+  });
+
   it("do not wait for a node that hangs: accepting needs none", async () => {
     let hangs = false;
     const context = await knownLane(async (addresses) =>

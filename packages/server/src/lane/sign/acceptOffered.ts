@@ -41,7 +41,7 @@ export async function acceptOffered(
     const signed = await storeOffers(held, prepared, context);
     if (signed === undefined) return undefined;
     memory.endOffers(signed);
-    setReady(held, memory, context);
+    setReady(held, true, context);
     return signed;
   } finally {
     for (const offer of offers) offer.decline();

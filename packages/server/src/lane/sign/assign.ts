@@ -6,7 +6,6 @@ import { findFailedPredecessors } from "../../store/lanes/queue/failedPredecesso
 import type { LaneSnapshot, QueuedSender } from "../../store/lanes/queue/laneSnapshot.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
-import type { StepMemory } from "../inbox/laneMemory.js";
 import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { chooseReady } from "./chooseReady.js";
@@ -50,7 +49,7 @@ export async function assign(
   const shown = snapshot.senders.reduce((sum, { queued }) => sum + queued.length, 0);
   const isEmpty = snapshot.isWhole && assigned.signed.length === shown;
   memory.endReading({ ...snapshot, isEmpty }, assigned.signed);
-  setReady(held, memory, context);
+  setReady(held, isEmpty, context);
   return assigned;
 }
 
@@ -67,11 +66,14 @@ export function nextWaiverNonce(
   return used > told ? used : told;
 }
 
-/** Says whether the lane's next step can do without its queue. */
-export function setReady(held: HeldLane, { isKnown }: StepMemory, context: LaneContext): void {
+/**
+ * Says whether the lane takes offers in one of its next steps: a step that left nothing queued is followed by one that does, or that
+ * reads what has come into the queue meanwhile. Declined offers would come into the queue too, and all later ones after them.
+ */
+export function setReady(held: HeldLane, isQueueEmpty: boolean, context: LaneContext): void {
   const { laneMemory, laneOffers, laneSigner } = context;
   // A custody that takes its time would delay the accept.
-  const mayAccept = isKnown && laneSigner.window === Number.POSITIVE_INFINITY;
+  const mayAccept = isQueueEmpty && laneSigner.window === Number.POSITIVE_INFINITY;
   laneOffers.setReady(held.waiver, mayAccept, laneMemory.hasInFlight);
 }
 
