@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRetries } from "./retries.js";
+import { createRetries, setAsidePauseMs } from "./retries.js";
 
 const ALL = Number.POSITIVE_INFINITY;
 const IDS = Array.from({ length: 40 }, (_, i) => `${i}`);
@@ -47,6 +47,27 @@ describe("a submission that was set aside", () => {
     expect(retries.onTaken(["another"]), "it is remembered until its time").toEqual([]);
     advance(1_300);
     expect(retries.onTaken(["another"])).toEqual(["a"]);
+  });
+});
+
+describe("a submission that no node ever takes", () => {
+  it("is woken for nothing after 2 s, then after twice as long, and not unless it was set aside again", () => {
+    const { retries, clock } = onClock();
+    retries.onSetAside(["a"], false);
+    expect(retries.onTaken(["another"])).toEqual(["a"]);
+    for (const restMs of [2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+      retries.onSetAside(["a"], false);
+      clock.ms += restMs - 1;
+      expect(retries.onTaken(["another"]), `${restMs} ms are not over`).toEqual([]);
+      clock.ms += 1;
+      expect(retries.onTaken(["another"])).toEqual(["a"]);
+    }
+    clock.ms += 60_000;
+    expect(retries.onTaken(["another"])).toEqual([]);
+  });
+
+  it("has a pause of a quarter of a second, which doubles with each wrapper, up to ten seconds", () => {
+    expect([1, 2, 3, 6, 7, 1_000].map(setAsidePauseMs)).toEqual([250, 500, 1_000, 8_000, 10_000, 10_000]);
   });
 });
 

@@ -87,8 +87,9 @@ const MIN_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Returns the pause of a submission that is set aside, in ms. The pause grows with each wrapper of the submission.
+ * Returns the pause of a submission that is set aside, in ms. It doubles with each wrapper of the submission.
+ * @param signings the number of its wrappers, at least one.
  */
 export function setAsidePauseMs(signings: number): number {
-  return Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(Math.max(0, signings - 1), 10));
+  return Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** (signings - 1));
 }

@@ -1,0 +1,84 @@
+import { bytesToHex, decodeTransaction } from "@gas-waiver/protocol";
+import type { ChangedSubmission, HeldLane } from "../../store/lanes/heldLane.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { Store } from "../../store/store.js";
+import { type RequeueOptions, saveRequeued } from "../../store/transitions/saveRequeued.js";
+import type { WatchContext } from "../context.js";
+import { decide, type Misplacement } from "./law.js";
+
+export interface RequeueContext {
+  readonly store: Store;
+  /** Called when some were queued: their nonces are free. */
+  readonly onNoncesFreed?: (() => void) | undefined;
+}
+
+export interface MisplacedOptions extends RequeueContext {
+  /** The time that they stay in the queue, in ms. */
+  readonly afterMs: number;
+}
+
+/**
+ * Queues again submissions that cannot land or run where they stand (L10).
+ * @returns those that were queued.
+ */
+export async function requeueMisplaced(
+  held: HeldLane,
+  submissions: readonly Pick<InFlightSubmission, "id" | "state" | "wrapperHash">[],
+  misplaced: Misplacement,
+  { afterMs, ...context }: MisplacedOptions,
+): Promise<ChangedSubmission[]> {
+  const concerned = submissions.filter(
+    ({ state }) => decide({ state, openWrappers: 0, misplaced }).move === "requeue",
+  );
+  const isStruck = misplaced === "passed over";
+  return await requeue(held, concerned, { afterMs, isOpen: true, isStruck }, context);
+}
+
+/**
+ * Queues again what the law has decided. A submission with another wrapper by now stays as it is: evidence about one wrapper is
+ * none about the next.
+ * @returns those that were queued.
+ */
+export async function requeue(
+  held: HeldLane,
+  submissions: readonly Pick<InFlightSubmission, "id" | "wrapperHash">[],
+  options: Omit<RequeueOptions, "wrapperHashes">,
+  { store, onNoncesFreed }: RequeueContext,
+): Promise<ChangedSubmission[]> {
+  const ids = submissions.map(({ id }) => id);
+  const wrapperHashes = submissions.map(({ wrapperHash }) => wrapperHash);
+  const requeued = await saveRequeued(store, held, ids, { ...options, wrapperHashes });
+  if (requeued.length > 0) onNoncesFreed?.();
+  return requeued;
+}
+
+/** Submissions that are released at a time. */
+const BATCH = 200;
+
+/**
+ * Queues again what is in flight in a lane whose line does not move (L10), as far as another lane may carry it. The lane directory
+ * moves it there. The InnerTx's own nonce lets it run once, however many wrappers carry it.
+ */
+export async function releaseToOthers(
+  held: HeldLane,
+  why: Extract<Misplacement, "no signer" | "no policy" | "jammed">,
+  { store, routing, log, onNoncesFreed }: Pick<WatchContext, "store" | "routing" | "log" | "onNoncesFreed">,
+): Promise<void> {
+  const waiver = bytesToHex(held.waiver);
+  for (let from: bigint | undefined = 0n; from !== undefined; ) {
+    const inFlight: InFlightSubmission[] = await findInFlight(store, held, { from, limit: BATCH });
+    const released = await requeueMisplaced(
+      held,
+      inFlight.filter(({ wrapperRaw }) =>
+        routing.hasOtherCarrier(held.waiver, decodeTransaction(wrapperRaw).data),
+      ),
+      why,
+      { afterMs: 0, store, onNoncesFreed },
+    );
+    const ids = released.map(({ id }) => id);
+    if (ids.length > 0)
+      log.warn({ ids, why, waiver }, "blocks leave out the lane's wrappers; other lanes carry them");
+    const last = inFlight.length < BATCH ? undefined : inFlight.at(-1);
+    from = last && last.waiverNonce + 1n;
+  }
+}

@@ -1,0 +1,109 @@
+import { bytesToHex } from "@gas-waiver/protocol";
+import type { NodeClient } from "../../chain/client/nodeClient.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { forgetOldest } from "../../util/forgetOldest.js";
+
+/** The next nonces of senders on the chain. */
+export interface SenderTurns {
+  /** Returns the next nonce of an account; 0 for one that was not asked for, or is not told. */
+  of(sender: Uint8Array): bigint;
+  /** The senders' addresses in hex, with their next nonces, as far as these are told. */
+  readonly all: ReadonlyMap<string, bigint>;
+}
+
+/** Reads the next nonces of the owners of some submissions, each once. Never rejects: a nonce may be told to nobody. */
+export async function readSenderTurns(
+  submissions: readonly Pick<InFlightSubmission, "sender">[],
+  chain: Pick<NodeClient, "nonces">,
+): Promise<SenderTurns> {
+  const addresses = new Map(submissions.map(({ sender }) => [bytesToHex(sender), sender]));
+  const nonces = addresses.size === 0 ? [] : await chain.nonces([...addresses.values()]).catch(() => []);
+  const all = new Map(
+    [...addresses.keys()].flatMap((sender, i) => {
+      const next = nonces[i];
+      return next === undefined ? [] : [[sender, next] as const];
+    }),
+  );
+  return { all, of: (sender) => all.get(bytesToHex(sender)) ?? 0n };
+}
+
+/** A submission that cannot run at its waiver nonce, because an earlier nonce of its sender is missing. */
+export interface MissingPredecessor {
+  readonly submission: InFlightSubmission;
+  /** The sender's nonce that is neither used nor carried by a wrapper in front. */
+  readonly missing: bigint;
+}
+
+/**
+ * Finds the submissions of some senders that cannot run where they stand.
+ * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
+ */
+export function missingPredecessors(
+  senders: Pick<SenderTurns, "all">,
+  inFlight: readonly InFlightSubmission[],
+): MissingPredecessor[] {
+  const turns = new Map(senders.all);
+  return inFlight.flatMap((submission) => {
+    const sender = bytesToHex(submission.sender);
+    const turn = turns.get(sender);
+    if (turn === undefined || submission.senderNonce < turn) return [];
+    if (submission.senderNonce > turn) return [{ submission, missing: turn }];
+    turns.set(sender, turn + 1n);
+    return [];
+  });
+}
+
+/**
+ * The nonces of senders that no node took. A pool that holds nonces with gaps may refuse a sender's transaction and still
+ * accept the sender's next, which can never run: no line may say success for it.
+ */
+export interface SenderGaps {
+  /**
+   * Finds the gaps anew, after a start, a takeover or a failure.
+   * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
+   */
+  rebuild(inFlight: readonly InFlightSubmission[]): Promise<void>;
+  /** The node surely does not have the submission's wrapper. */
+  note(submission: InFlightSubmission): void;
+  /** Returns the ids of those that a node has, and that cannot run: no node took an earlier nonce of their sender. */
+  findBlocked(taken: readonly InFlightSubmission[]): Promise<ReadonlySet<string>>;
+}
+
+/** More senders than a lane usually has in flight; beyond it the oldest gap is forgotten. */
+const MAX_GAPS = 10_000;
+
+export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {
+  /** The lowest nonce that was sent and not taken, by sender. */
+  const gaps = new Map<string, bigint>();
+  const add = (sender: string, nonce: bigint) => {
+    const known = gaps.get(sender);
+    if (known === undefined || nonce < known) gaps.set(sender, nonce);
+    forgetOldest(gaps, MAX_GAPS);
+  };
+  const gapBefore = ({ sender, senderNonce, state }: InFlightSubmission) => {
+    const gap = gaps.get(bytesToHex(sender));
+    // A submission that is broadcast was reported as a success before, and stays one.
+    return state === "signed" && gap !== undefined && gap < senderNonce ? gap : undefined;
+  };
+  return {
+    async rebuild(inFlight) {
+      const turns = await readSenderTurns(
+        inFlight.filter(({ state }) => state === "signed"),
+        chain,
+      );
+      for (const { submission, missing } of missingPredecessors(turns, inFlight))
+        add(bytesToHex(submission.sender), missing);
+    },
+    note: ({ sender, senderNonce }) => add(bytesToHex(sender), senderNonce),
+    async findBlocked(taken) {
+      if (gaps.size === 0) return new Set();
+      for (const { sender, senderNonce } of taken)
+        if (gaps.get(bytesToHex(sender)) === senderNonce) gaps.delete(bytesToHex(sender));
+      const behind = taken.filter((one) => gapBefore(one) !== undefined);
+      const turns = await readSenderTurns(behind, chain);
+      for (const { sender } of behind)
+        if ((gaps.get(bytesToHex(sender)) ?? 0n) < turns.of(sender)) gaps.delete(bytesToHex(sender));
+      return new Set(behind.filter((one) => gapBefore(one) !== undefined).map(({ id }) => id));
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/** Something that is looked at again and again, at times of its own. */
+export interface Look {
+  /** Looks at once, or after a time in ms if no earlier look is due; once more if it is looking now. */
+  wake(afterMs?: number): void;
+  /** Looks at once, unless a time for the next look is set. */
+  start(): void;
+  /** Ends it. Resolves when it is not looking any more. */
+  end(): Promise<void>;
+}
+
+/** @returns the time until the next look, in ms; undefined if it rests until it is woken. Must not reject. */
+export type LookAgain = () => Promise<number | undefined>;
+
+/** Decides when to look at what is due. */
+export interface Schedule {
+  /** @param afterMs the time until the first look. Default: it rests until it is woken. */
+  look(lookAgain: LookAgain, afterMs?: number): Look;
+}
+
+/** The rest between two looks that take turns, in ms. */
+const TURN_MS = 200;
+const NEVER = Number.POSITIVE_INFINITY;
+const monotonicMs = () => performance.now();
+
+/**
+ * The one timer by which the lanes of a replica look again at what they wait for.
+ * @param now a monotonic clock in ms.
+ */
+export function createSchedule(now: () => number = monotonicMs): Schedule {
+  const looks = new Looks(now, (at) => (looks.isEmpty ? timer.clear() : timer.set(at)));
+  const timer = createTimer(now, () => {
+    for (const entry of looks.due()) void looks.lookAt(entry).then(() => timer.set(looks.nextAt));
+    timer.set(looks.nextAt);
+  });
+  return looks;
+}
+
+/** Looks that take turns in another schedule: one at a time, some times a second, the one whose last look was longest ago. */
+export function createTurns(schedule: Schedule, now: () => number = monotonicMs) {
+  const looks = new Looks(now, () => turn.wake());
+  let freeAt = 0;
+  const turn = schedule.look(async () => {
+    for (const entry of now() < freeAt ? [] : looks.due()) {
+      // A look that has nothing to look at leaves its turn to the next.
+      if ((await looks.lookAt(entry)) === undefined) continue;
+      freeAt = now() + TURN_MS;
+      break;
+    }
+    return looks.nextAt === NEVER ? undefined : Math.max(looks.nextAt, freeAt) - now();
+  });
+  return { look: looks.look, end: turn.end };
+}
+
+/** A schedule without a timer: somebody comes by, and looks once at each thing that is due or becomes due meanwhile. */
+export function createVisits(now: () => number = monotonicMs) {
+  const looks = new Looks(now, () => {});
+  return {
+    look: looks.look,
+    async visit(): Promise<void> {
+      const seen = new Set<Entry>();
+      const next = () => looks.due().find((entry) => !seen.has(entry));
+      for (let entry = next(); entry !== undefined; entry = next()) {
+        seen.add(entry);
+        await looks.lookAt(entry);
+      }
+    },
+  };
+}
+
+interface Entry {
+  readonly lookAgain: LookAgain;
+  dueAt: number;
+  looking: Promise<number | undefined> | undefined;
+}
+
+/** Looks with their times. */
+class Looks {
+  readonly #entries = new Set<Entry>();
+  readonly #now: () => number;
+  readonly #onChange: (at: number) => void;
+
+  /** @param onChange called when an entry has got an earlier time, and when one has ended. */
+  constructor(now: () => number, onChange: (at: number) => void) {
+    this.#now = now;
+    this.#onChange = onChange;
+  }
+
+  look = (lookAgain: LookAgain, afterMs = NEVER): Look => {
+    const entry: Entry = { lookAgain, dueAt: this.#now() + afterMs, looking: undefined };
+    this.#entries.add(entry);
+    if (afterMs < NEVER) this.#onChange(entry.dueAt);
+    const wake = (afterMs = 0) => {
+      entry.dueAt = Math.min(entry.dueAt, this.#now() + afterMs);
+      if (this.#entries.has(entry) && !entry.looking) this.#onChange(entry.dueAt);
+    };
+    return {
+      wake,
+      start() {
+        if (entry.dueAt === NEVER && !entry.looking) wake();
+      },
+      end: async () => {
+        this.#entries.delete(entry);
+        this.#onChange(NEVER);
+        await entry.looking;
+      },
+    };
+  };
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  get nextAt(): number {
+    return [...this.#entries].reduce((at, { looking, dueAt }) => (looking ? at : Math.min(at, dueAt)), NEVER);
+  }
+
+  /** The entries that are due, the one whose last look was longest ago first. */
+  due(): Entry[] {
+    return [...this.#entries].filter(({ looking, dueAt }) => !looking && dueAt <= this.#now());
+  }
+
+  async lookAt(entry: Entry): Promise<number | undefined> {
+    if (!this.#entries.delete(entry)) return undefined;
+    this.#entries.add(entry);
+    entry.dueAt = NEVER;
+    entry.looking = entry.lookAgain();
+    const restMs = await entry.looking;
+    entry.looking = undefined;
+    if (restMs !== undefined) entry.dueAt = Math.min(entry.dueAt, this.#now() + restMs);
+    return restMs;
+  }
+}
+
+/** A timer that fires at the earliest of the times that were set since it fired last. It keeps no process alive. */
+function createTimer(now: () => number, onTime: () => void) {
+  let firesAt = NEVER;
+  let timeout: NodeJS.Timeout | undefined;
+  const fire = () => {
+    firesAt = NEVER;
+    onTime();
+  };
+  return {
+    set(at: number): void {
+      if (at >= firesAt) return;
+      clearTimeout(timeout);
+      firesAt = at;
+      const ms = at - now();
+      if (ms <= 0) queueMicrotask(fire);
+      else timeout = setTimeout(fire, ms).unref();
+    },
+    clear(): void {
+      clearTimeout(timeout);
+      firesAt = NEVER;
+    },
+  };
+}
