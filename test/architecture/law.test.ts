@@ -11,7 +11,7 @@ const LAW = "lane/law/law.ts";
 const CALLERS: Readonly<Record<string, readonly string[]>> = {
   saveFailed: ["lane/law/reconcile.ts", "lane/send/applyAnswers.ts"],
   saveIncluded: ["lane/law/reconcile.ts"],
-  saveRequeued: ["lane/law/requeueMisplaced.ts", "lane/law/requeueReplaced.ts"],
+  saveRequeued: ["lane/law/requeue.ts"],
   saveBroadcast: ["lane/law/broadcastBuffer.ts"],
   saveReorged: ["lane/watch/watch.ts"],
   saveFinal: ["lane/watch/watch.ts"],
@@ -20,7 +20,6 @@ const CALLERS: Readonly<Record<string, readonly string[]>> = {
 };
 /** Callers that apply what another file has decided. */
 const APPLIERS: Readonly<Record<string, string>> = {
-  "lane/law/requeueReplaced.ts": "lane/law/reconcile.ts",
   "lane/law/broadcastBuffer.ts": "lane/send/applyAnswers.ts",
 };
 

@@ -15,7 +15,7 @@ import { recordSecretsRead } from "./keys/auditSecrets.js";
 import { ConfiguredGrants, type ConfiguredRights } from "./keys/configuredGrants.js";
 import { type IdentifiedToken, identifyKeys, identifyTokens } from "./keys/configuredKeys.js";
 import { KeyDirectory } from "./keys/directory.js";
-import { startLanes } from "./lane/startLanes.js";
+import { startLanes } from "./lane/laneSet.js";
 import { startAuditingFailures } from "./maintenance/auditFailures.js";
 import { limitsOfService } from "./model/keys/caller.js";
 import type { ResolvedOptions } from "./model/options/options.js";

@@ -11,14 +11,17 @@ import type { Rpc } from "./chain/rpc/rpc.js";
 import type { WaiverHealth } from "./health/readiness.js";
 import { Intake } from "./intake/intake.js";
 import type { KeyDirectory } from "./keys/directory.js";
-import { createOwnWaivers, type LaneDirectory, openLaneDirectory } from "./lane/choose/directory.js";
-import { createLaneStatusCache } from "./lane/choose/laneStatusCache.js";
+import {
+  createLaneStatusCache,
+  createOwnWaivers,
+  type LaneDirectory,
+  openLaneDirectory,
+} from "./lane/choose/directory.js";
 import { createRouting } from "./lane/choose/routing.js";
 import { createLaneOffers } from "./lane/inbox/laneOffers.js";
-import { createLaneSet } from "./lane/laneSet.js";
+import { createLaneSet, createWorkSignal } from "./lane/laneSet.js";
 import { createBroadcastBuffer } from "./lane/law/broadcastBuffer.js";
 import { createStrikes } from "./lane/law/strikes.js";
-import { createWorkSignal } from "./lane/workSignal.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { ResolvedOptions } from "./model/options/options.js";
@@ -41,6 +44,7 @@ import { registerLanes } from "./store/lanes/lease.js";
 import { REWOUND } from "./store/rewind.js";
 import type { OpenStore } from "./store/store.js";
 import type { LoopQueue } from "./util/loopQueue.js";
+import { createSchedule, type Schedule } from "./util/schedule.js";
 
 export interface RelayParts {
   readonly options: ResolvedOptions;
@@ -67,6 +71,8 @@ export interface RelayParts {
 
 /** The parts that every stage of the relay needs. */
 interface RelayBase extends RelayParts {
+  /** The timer of the lanes. */
+  readonly schedule: Schedule;
   /** The name of this process among the replicas. */
   readonly replica: string;
   /** The start of this process by the database's clock. */
@@ -82,12 +88,10 @@ export type Relay = Awaited<ReturnType<typeof startRelay>>;
  */
 export async function startRelay(parts: RelayParts) {
   const { options, store, chainRef } = parts;
-  await registerLanes(
-    store,
-    chainRef,
-    options.waivers.map(({ address }) => address),
-  );
-  const base: RelayBase = { ...parts, replica: randomUUID(), since: await databaseNow(store) };
+  const waivers = options.waivers.map(({ address }) => address);
+  await registerLanes(store, chainRef, waivers);
+  const since = await databaseNow(store);
+  const base: RelayBase = { ...parts, schedule: createSchedule(), replica: randomUUID(), since };
   const messaging = createMessaging(base);
   const coordination = openCoordination(base, messaging);
   const blocks = createBlockWatch({ ...parts, ...options });
@@ -160,7 +164,7 @@ type Coordination = ReturnType<typeof openCoordination>;
 
 /** The knowledge of all lanes: what their waivers may send, who owns them, and which take work. */
 function openCoordination(
-  { options, store, log, registry, chainRef, signal, metricsRegistry }: RelayBase,
+  { options, store, log, registry, chainRef, signal, metricsRegistry, schedule }: RelayBase,
   { notifications }: Messaging,
 ) {
   const work = createWorkSignal();
@@ -186,6 +190,7 @@ function openCoordination(
     store: ofLanes,
     chainRef,
     log,
+    schedule,
     statuses,
     ownWaivers,
     whyUnusable: policies.whyUnusable,
@@ -282,12 +287,12 @@ function createLanes(
   coordination: Coordination,
   { hurry: onFollowing, height: head }: BlockWatch,
 ) {
-  const { options, log, signal, replica } = base;
+  const { options, log, signal, replica, schedule } = base;
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
   const laneOffers = createLaneOffers((waiver) => lanes.takeOffers(waiver));
   const signer = createSigner({ options, log, signal, metrics });
-  const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica });
+  const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica, schedule });
   const routing = createRouting({ policies, directory, announceWork });
   const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {

@@ -12,7 +12,7 @@ import { inTransaction } from "../store/database/transaction.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findLaneStatuses, type LaneState, type LaneStatus } from "../store/lanes/laneStatus.js";
 import { releaseLease, takeLease } from "../store/lanes/lease.js";
-import { type AssignedNonce, findAssignedNonces } from "../store/lanes/nonces/waiverNonces.js";
+import { findInFlight, type InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
 import { findReplicas } from "../store/lanes/replicas.js";
 import { requestReload } from "../store/lanes/requestReload.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
@@ -124,7 +124,7 @@ export async function openLaneAdmin(
       for (const lane of await findLaneStatuses(store, chainRef)) {
         const key = { chain: chainRef, waiver: lane.waiver };
         // Before the chain: a submission that ends in between is no difference.
-        const assigned = rangeOf(await findAssignedNonces(store, key));
+        const assigned = rangeOf(await findInFlight(store, key));
         const [chainNonce = 0n] = await chain.nonces([lane.waiver]);
         const lost = await findLostInclusion(key, chainNonce, { store, chain });
         const findings = await examine(key, { store, chain });
@@ -185,7 +185,7 @@ async function connectNode(rpcUrl: string, expected: ChainIdentity): Promise<Nod
   return chain;
 }
 
-function rangeOf(assigned: readonly AssignedNonce[]): LaneFindings["assigned"] {
+function rangeOf(assigned: readonly Pick<InFlightSubmission, "waiverNonce">[]): LaneFindings["assigned"] {
   const [lowest, highest] = [assigned[0]?.waiverNonce, assigned.at(-1)?.waiverNonce];
   if (lowest === undefined || highest === undefined) return undefined;
   return { lowest, highest, count: assigned.length };

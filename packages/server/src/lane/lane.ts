@@ -2,6 +2,7 @@ import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
+import type { Schedule } from "../util/schedule.js";
 import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
 import { createLaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, type LaneDependencies, LONG_REST_MS } from "./context.js";
@@ -12,7 +13,6 @@ import { logFailure } from "./logFailure.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
-import type { Schedule } from "./watch/schedule.js";
 import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */

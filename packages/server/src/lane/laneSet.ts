@@ -1,16 +1,17 @@
 import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import type { Logger } from "../model/telemetry/log.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
+import type { Schedule } from "../util/schedule.js";
 import { Turns } from "../util/turns.js";
-import type { OwnWaivers } from "./choose/directory.js";
-import type { LaneStatusCache } from "./choose/laneStatusCache.js";
+import { sleepUnless } from "../util/wakeableTimer.js";
+import type { LaneStatusCache, OwnWaivers } from "./choose/directory.js";
 import type { LaneDependencies } from "./context.js";
 import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spreadLanes.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
-import { createSchedule } from "./watch/schedule.js";
 
 /** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {
@@ -43,6 +44,7 @@ export interface LaneSetDependencies extends LaneDependencies {
   /** The store with the connections of the leases. */
   readonly leaseStore: Store;
   readonly statuses: LaneStatusCache;
+  readonly schedule: Schedule;
   /** Called when a lane begins to follow blocks. */
   readonly onFollowing: () => void;
 }
@@ -50,7 +52,6 @@ export interface LaneSetDependencies extends LaneDependencies {
 export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const { store, chainRef, ownWaivers } = dependencies;
   const ofLeases = { ...dependencies, store: dependencies.leaseStore };
-  const schedule = createSchedule();
   const leases = createLeaseKeeper({ ...ofLeases, chain: chainRef, owner: dependencies.replica });
   let lanes: Lane[] = [];
   let caretaker: Caretaker | undefined;
@@ -60,7 +61,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     lanes = changed;
     ownWaivers.set(lanes.map(({ waiver }) => waiver));
   };
-  const start = (account: WaiverAccount) => startLane(account, { ...dependencies, leases, schedule });
+  const start = (account: WaiverAccount) => startLane(account, { ...dependencies, leases });
   const laneOf = (waiver: Uint8Array) => lanes.find((lane) => bytesEqual(lane.waiver, waiver));
   const handOver = (waiver: Uint8Array, to: string) => laneOf(waiver)?.handOver(to);
   const isOwn = (waiver: Uint8Array) => laneOf(waiver) !== undefined;
@@ -75,7 +76,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
     await add(accounts);
-    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, schedule, isOwn });
+    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, isOwn });
     if (!stopped) spreading ??= startSpreading({ ...ofLeases, waivers: ownWaivers.current, handOver });
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const removed = lanes.filter((lane) => !isWanted(lane));
@@ -118,4 +119,53 @@ function tellStatuses(lanes: readonly Lane[], all: readonly LaneStatus[]): void 
     const status = byWaiver.get(bytesToHex(lane.waiver));
     if (status) lane.onStatus(status);
   }
+}
+
+const RETRY_MS = 500;
+
+export interface LaneStart {
+  /** Resolves to true when the node's chain is confirmed and its policies are followed; to false if it is another's. */
+  readonly confirmed: Promise<boolean>;
+  /** Starts the lanes. May be called again after it has failed half-way. */
+  start(): Promise<void>;
+  readonly log: Logger;
+  /** Ends the attempts. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Starts the lanes once the chain is confirmed. The service runs meanwhile, so a store that is away just now is tried
+ * again. Never rejects.
+ */
+export async function startLanes({ confirmed, start, log, signal }: LaneStart): Promise<void> {
+  if (!(await confirmed)) return;
+  while (!signal.aborted) {
+    try {
+      return await start();
+    } catch (error) {
+      log.warn({ err: (error as Error).message }, "the lanes cannot start yet");
+    }
+    await sleepUnless(RETRY_MS, signal);
+  }
+}
+
+type WorkListener = (waivers: readonly Uint8Array[] | undefined) => void;
+
+/** Tells the lanes of this replica that the store has work for them. */
+export interface WorkSignal {
+  /** Calls the listeners with the waivers whose lanes have work; undefined stands for any lane. */
+  announce(waivers?: readonly Uint8Array[]): void;
+  onWork(listener: WorkListener): void;
+}
+
+export function createWorkSignal(): WorkSignal {
+  const listeners: WorkListener[] = [];
+  return {
+    announce(waivers) {
+      for (const listener of listeners) listener(waivers);
+    },
+    onWork(listener) {
+      listeners.push(listener);
+    },
+  };
 }

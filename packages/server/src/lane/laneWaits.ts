@@ -2,7 +2,7 @@ import { RpcUnavailableError } from "../chain/rpc/rpc.js";
 import type { LaneWait } from "../model/submission/waitCauses.js";
 import { CustodyError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import { saveLaneWait } from "../store/lanes/saveLaneWait.js";
+import { saveLaneWait } from "../store/lanes/setLaneState.js";
 import type { LaneContext } from "./context.js";
 import { NotBroadcastError } from "./send/applyAnswers.js";
 

@@ -9,7 +9,7 @@ import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
 import type { LaneParties } from "./inbox/laneParties.js";
-import { releaseToOthers } from "./law/releaseToOthers.js";
+import { releaseToOthers } from "./law/requeue.js";
 import type { Broadcaster } from "./send/broadcaster.js";
 import { fillHead } from "./send/fillHead.js";
 import { acceptOffered } from "./sign/acceptOffered.js";

@@ -5,7 +5,7 @@ import { createNonceProofs } from "../../src/chain/nonceProof.js";
 import type { NonceUse } from "../../src/chain/nonceUse.js";
 import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
 import { type ReconcileContext, reconcile } from "../../src/lane/law/reconcile.js";
-import { requeueMisplaced } from "../../src/lane/law/requeueMisplaced.js";
+import { requeueMisplaced } from "../../src/lane/law/requeue.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import { findInFlight } from "../../src/store/lanes/nonces/inFlight.js";
 import { closeWithdrawnWrappers, countOpenWrappers } from "../../src/store/lanes/nonces/withdrawnWrappers.js";

@@ -44,6 +44,7 @@ import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/non
 import { setLaneState } from "../../src/store/lanes/setLaneState.js";
 import type { Store } from "../../src/store/store.js";
 import { expireQueued, findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
+import { createSchedule } from "../../src/util/schedule.js";
 import { createGapWatch, type GapWatch } from "./gapWatch.js";
 import { ANSWERS, type Answer, type Event, MAX_REORG, type NodeAnswer } from "./laneModelEvents.js";
 import { CHAIN_ID, ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
@@ -340,6 +341,7 @@ export class LaneModel {
       results,
       log: silent,
       replica: REPLICA,
+      schedule: createSchedule(),
       flushDelayMs: 3_600_000,
       blockWaitMs: 3_600_000,
     });

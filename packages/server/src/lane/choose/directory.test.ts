@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   bytes,
   createHeldLane,
@@ -14,8 +14,13 @@ import type { PolicySet } from "../../policy/policySet.js";
 import { registerLanes, takeLease } from "../../store/lanes/lease.js";
 import { setBreaker, setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
-import { createOwnWaivers, type LaneDirectory, openLaneDirectory } from "./directory.js";
-import { createLaneStatusCache } from "./laneStatusCache.js";
+import { createSchedule } from "../../util/schedule.js";
+import {
+  createLaneStatusCache,
+  createOwnWaivers,
+  type LaneDirectory,
+  openLaneDirectory,
+} from "./directory.js";
 
 const FIRST = hexToBytes(WAIVER);
 const SECOND = hexToBytes(SECOND_WAIVER);
@@ -48,7 +53,7 @@ function opened({
 } = {}): LaneDirectory {
   const statuses = createLaneStatusCache(from, chainRef);
   const ownWaivers = createOwnWaivers(own);
-  const ofLanes = { store: from, chainRef, log: silent, statuses, ownWaivers };
+  const ofLanes = { store: from, chainRef, log: silent, schedule: createSchedule(), statuses, ownWaivers };
   const directory = openLaneDirectory({ ...ofLanes, whyUnusable, announceWork, policies: () => policies });
   directories.push(directory);
   return directory;
@@ -215,6 +220,7 @@ describe("a refresh that began before another and is answered after it", () => {
     const slowStore = { ...store, pool: { query } } as unknown as Store;
     // Opening the directory begins the first of the two refreshes.
     const directory = opened({ from: slowStore });
+    await vi.waitFor(() => expect(answers).toHaveLength(1));
     const second = directory.refresh();
     answers[1]?.("who has it now");
     await second;

@@ -1,7 +1,7 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { PolicySet } from "../../policy/policySet.js";
-import type { LaneStatus } from "../../store/lanes/laneStatus.js";
+import { findLaneStatuses, type LaneReading, type LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Store } from "../../store/store.js";
 import {
   findQueuedCalls,
@@ -9,8 +9,51 @@ import {
   moveQueuedWork,
   type QueuedCall,
 } from "../../store/transitions/moveQueuedWork.js";
-import { createWakeableTimer } from "../../util/wakeableTimer.js";
-import type { LaneStatusCache } from "./laneStatusCache.js";
+import type { Schedule } from "../../util/schedule.js";
+
+/** The lanes of all replicas as the store had them at the last refresh. */
+export interface LaneStatusCache {
+  readonly lanes: readonly LaneReading[];
+  /** The time of the last refresh that succeeded, by the monotonic clock in ms. */
+  readonly refreshedAt: number;
+  /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
+  refresh(): Promise<boolean>;
+  /** Calls the listener with the lanes after each refresh. */
+  onRefresh(listener: (lanes: readonly LaneStatus[]) => void): void;
+}
+
+export function createLaneStatusCache(store: Store, chainRef: number): LaneStatusCache {
+  const { laneFloors } = store;
+  const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
+  let lanes: readonly LaneReading[] = [];
+  let begun = 0;
+  let newest = 0;
+  let refreshedAt = Number.NEGATIVE_INFINITY;
+  return {
+    get lanes() {
+      return lanes;
+    },
+    get refreshedAt() {
+      return refreshedAt;
+    },
+    async refresh() {
+      const turn = ++begun;
+      const startedAt = performance.now();
+      const isFull = laneFloors.isFullDue(startedAt);
+      const fresh = await findLaneStatuses(store, chainRef, isFull ? [] : laneFloors.all);
+      refreshedAt = performance.now();
+      if (turn < newest) return false;
+      newest = turn;
+      lanes = fresh;
+      laneFloors.replace(lanes, { isFull, startedAt, tookMs: refreshedAt - startedAt });
+      for (const listener of listeners) listener(lanes);
+      return true;
+    },
+    onRefresh(listener) {
+      listeners.push(listener);
+    },
+  };
+}
 
 /** The addresses of the waivers whose accounts this replica has; at least one. */
 export interface OwnWaivers {
@@ -61,6 +104,7 @@ export interface LaneDirectoryOptions {
   readonly store: Store;
   readonly chainRef: number;
   readonly log: Logger;
+  readonly schedule: Schedule;
   readonly statuses: LaneStatusCache;
   readonly ownWaivers: Pick<OwnWaivers, "current">;
   /** Returns why the policies permit a waiver nothing; undefined if they permit something. */
@@ -105,7 +149,7 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     for (const lane of statuses.lanes)
       if (!isUsable(lane) && lane.queued > 0) await moveFrom(lane, chooseUsable, options);
   };
-  const loop = startRefreshing(refresh, moveWork, log);
+  const rounds = options.schedule.look(() => refreshRound(refresh, moveWork, log), 0);
   return {
     get lanes() {
       return statuses.lanes;
@@ -123,36 +167,26 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     chooseUsable,
     ownerOf: (waiver) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
     refresh,
-    close: loop.end,
+    close: rounds.end,
   };
 }
 
-function startRefreshing(refresh: () => Promise<void>, moveWork: () => Promise<void>, log: Logger) {
-  const timer = createWakeableTimer();
-  let closed = false;
-  const loop = async () => {
-    while (!closed) {
-      let restMs = REFRESH_MS;
-      try {
-        const startedAt = performance.now();
-        await refresh();
-        const tookMs = performance.now() - startedAt;
-        restMs = Math.min(MAX_REFRESH_MS, Math.max(REFRESH_MS, (PERIODS_PER_REFRESH - 1) * tookMs));
-        await moveWork();
-      } catch (error) {
-        log.debug({ err: (error as Error).message }, "the lanes could not be refreshed");
-      }
-      await timer.rest(restMs, false);
-    }
-  };
-  const running = loop();
-  return {
-    async end() {
-      closed = true;
-      timer.end();
-      await running;
-    },
-  };
+/** @returns the time until the next round, in ms. */
+async function refreshRound(
+  refresh: () => Promise<void>,
+  moveWork: () => Promise<void>,
+  log: Logger,
+): Promise<number> {
+  const startedAt = performance.now();
+  try {
+    await refresh();
+    const tookMs = performance.now() - startedAt;
+    await moveWork();
+    return Math.min(MAX_REFRESH_MS, Math.max(REFRESH_MS, (PERIODS_PER_REFRESH - 1) * tookMs));
+  } catch (error) {
+    log.debug({ err: (error as Error).message }, "the lanes could not be refreshed");
+    return REFRESH_MS;
+  }
 }
 
 /** Moves the queue of a lane that takes no work to lanes that work, as far as their waivers may carry it. */

@@ -16,6 +16,7 @@ import { findSubmissions } from "../../store/submissions/findSubmissions.js";
 import { saveIncluded } from "../../store/transitions/saveIncluded.js";
 import { saveRequeued } from "../../store/transitions/saveRequeued.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
+import { createSchedule } from "../../util/schedule.js";
 import { type BroadcastBuffer, createBroadcastBuffer } from "./broadcastBuffer.js";
 
 const NEVER_MS = 3_600_000;
@@ -51,6 +52,7 @@ function create(flushDelayMs: number, blockWaitMs = NEVER_MS): BroadcastBuffer {
     },
     log: silent,
     replica: REPLICA,
+    schedule: createSchedule(),
     flushDelayMs,
     blockWaitMs,
   });

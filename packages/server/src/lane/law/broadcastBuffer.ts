@@ -1,10 +1,11 @@
-import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Results } from "../../results/results.js";
 import { type HeldLane, LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
 import { saveBroadcast } from "../../store/transitions/saveBroadcast.js";
+import type { Look, Schedule } from "../../util/schedule.js";
 import { Turns } from "../../util/turns.js";
 
 /** A wrapper that a node has taken. The hash names the bytes, since a submission may be signed anew later. */
@@ -49,6 +50,7 @@ export interface BroadcastBufferDependencies {
   readonly log: Logger;
   /** The name of this replica. */
   readonly replica: string;
+  readonly schedule: Schedule;
   /** The time in ms that a wrapper waits for others, if another replica accepted the submission. */
   readonly flushDelayMs?: number;
   /** The time in ms that a wrapper of this replica's submission waits for its block. */
@@ -68,78 +70,102 @@ interface Taken extends BufferedBroadcast {
 }
 
 export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies): BroadcastBuffer {
-  const { results, replica, flushDelayMs = FLUSH_DELAY_MS, blockWaitMs = BLOCK_WAIT_MS } = dependencies;
-  const buffered = new Map<string, Taken>();
-  const { flush, storeBeyond } = createWriter(buffered, dependencies);
-  const flushDue = async () => {
-    const now = performance.now();
-    await flush(({ dueAt }) => dueAt <= now);
-    for (const { dueAt } of buffered.values()) timer.start(dueAt <= now ? now + RETRY_MS : dueAt);
+  const { store, results, log, replica, schedule } = dependencies;
+  const { flushDelayMs = FLUSH_DELAY_MS, blockWaitMs = BLOCK_WAIT_MS } = dependencies;
+  const lanes = new Map<string, LaneBuffer>();
+  const laneOf = (waiver: Uint8Array) => {
+    const name = bytesToHex(waiver);
+    const lane = lanes.get(name) ?? new LaneBuffer({ store, results, log, schedule });
+    lanes.set(name, lane);
+    return lane;
   };
-  const timer = createEarliestTimer(() => void flushDue());
   return {
     add(held, wrappers) {
       const takenAt = performance.now();
+      const lane = laneOf(held.waiver);
       for (const { id, wrapperHash, origin } of wrappers) {
         const dueAt = dueAfter(takenAt, origin === replica ? blockWaitMs : flushDelayMs);
-        buffered.set(id, { id, wrapperHash, origin, held, takenAt, dueAt });
-        timer.start(dueAt);
+        lane.add({ id, wrapperHash, origin, held, takenAt, dueAt });
         results.notifyHere(id, BROADCAST);
       }
     },
-    storeBeyond,
-    unstored: () => new Set(buffered.keys()),
-    flush: (waiver) => flush(({ held }) => waiver === undefined || bytesEqual(held.waiver, waiver)),
-    close: timer.close,
+    storeBeyond: (held, ids, write) => laneOf(held.waiver).storeBeyond(ids, write),
+    unstored: () => new Set([...lanes.values()].flatMap((lane) => lane.ids)),
+    async flush(waiver) {
+      const meant = waiver === undefined ? [...lanes.values()] : [laneOf(waiver)];
+      await Promise.all(meant.map((lane) => lane.flush()));
+    },
+    close: () => void [...lanes.values()].map((lane) => lane.end()),
   };
 }
 
-/** Writes what is buffered. A wrapper leaves the buffer once a write that has it has succeeded. */
-function createWriter(
-  buffered: Map<string, Taken>,
-  { store, results, log }: Pick<BroadcastBufferDependencies, "store" | "results" | "log">,
-) {
-  const inTurn = createLaneTurns();
-  const remove = (stored: readonly Taken[]) => {
-    // A later wrapper of the submission stays.
-    for (const one of stored) if (buffered.get(one.id) === one) buffered.delete(one.id);
-  };
-  const writeLane = async (waiver: Uint8Array, isMeant: (one: Taken) => boolean) => {
-    const isOfLane = ({ held }: Taken) => bytesEqual(held.waiver, waiver);
-    const entries = [...buffered.values()].filter((one) => isOfLane(one) && isMeant(one));
+/** The wrappers of one lane. Each leaves the buffer once a write that has it has succeeded. */
+class LaneBuffer {
+  readonly #dependencies: Pick<BroadcastBufferDependencies, "store" | "results" | "log">;
+  readonly #buffered = new Map<string, Taken>();
+  /** Two writes of a lane that lock the same rows in another order would be a deadlock. */
+  readonly #turns = new Turns();
+  readonly #due: Look;
+
+  constructor({ schedule, ...dependencies }: Omit<BroadcastBufferDependencies, "replica">) {
+    this.#dependencies = dependencies;
+    this.#due = schedule.look(async () => {
+      const now = performance.now();
+      await this.flush(({ dueAt }) => dueAt <= now);
+      const dueAt = [...this.#buffered.values()].map((one) =>
+        one.dueAt <= now ? now + RETRY_MS : one.dueAt,
+      );
+      return dueAt.length > 0 ? Math.min(...dueAt) - performance.now() : undefined;
+    });
+  }
+
+  get ids(): string[] {
+    return [...this.#buffered.keys()];
+  }
+
+  add(one: Taken): void {
+    this.#buffered.set(one.id, one);
+    this.#due.wake(one.dueAt - performance.now());
+  }
+
+  flush(isMeant: (one: Taken) => boolean = () => true): Promise<void> {
+    return this.#turns.run(() => this.#write(isMeant));
+  }
+
+  storeBeyond<T>(ids: readonly string[], write: (agesMs: ReadonlyMap<string, number>) => Promise<T>) {
+    return this.#turns.run(async () => {
+      const entries = ids.flatMap((id) => this.#buffered.get(id) ?? []);
+      const saved = await write(new Map(entries.map((one) => [one.id, withAge(one).ageMs])));
+      this.#remove(entries);
+      return saved;
+    });
+  }
+
+  end(): Promise<void> {
+    return this.#due.end();
+  }
+
+  async #write(isMeant: (one: Taken) => boolean): Promise<void> {
+    const { store, results, log } = this.#dependencies;
+    const entries = [...this.#buffered.values()].filter(isMeant);
     const held = latestOf(entries);
     if (held === undefined) return;
     try {
       const saved = await saveBroadcast(store, held, entries.map(withAge));
-      remove(entries);
+      this.#remove(entries);
       // Lines on this replica get the update a second time, those on other replicas for the first time.
       results.publish(saved, () => BROADCAST);
     } catch (error) {
       // The lane's next owner finds these wrappers signed, and sends them again.
-      if (error instanceof LeaseLostError) remove(entries);
+      if (error instanceof LeaseLostError) this.#remove(entries);
       log.debug({ err: (error as Error).message }, "broadcast wrappers could not be stored yet");
     }
-  };
-  return {
-    /** Writes entries, each lane's in a write of its own. Never rejects. */
-    async flush(isMeant: (one: Taken) => boolean): Promise<void> {
-      const meant = [...buffered.values()].filter(isMeant);
-      const waivers = new Map(meant.map(({ held: { waiver } }) => [bytesToHex(waiver), waiver]));
-      const write = (waiver: Uint8Array) => inTurn(waiver, () => writeLane(waiver, isMeant));
-      await Promise.all([...waivers.values()].map(write));
-    },
-    storeBeyond: <T>(
-      held: HeldLane,
-      ids: readonly string[],
-      write: (agesMs: ReadonlyMap<string, number>) => Promise<T>,
-    ): Promise<T> =>
-      inTurn(held.waiver, async () => {
-        const entries = ids.flatMap((id) => buffered.get(id) ?? []);
-        const saved = await write(new Map(entries.map((one) => [one.id, withAge(one).ageMs])));
-        remove(entries);
-        return saved;
-      }),
-  };
+  }
+
+  #remove(stored: readonly Taken[]): void {
+    // A later wrapper of the submission stays.
+    for (const one of stored) if (this.#buffered.get(one.id) === one) this.#buffered.delete(one.id);
+  }
 }
 
 /** Times fall on a grid of half the wait, so that those of some time are written together. */
@@ -155,38 +181,4 @@ function withAge({ id, wrapperHash, takenAt }: Taken) {
 /** The latest lease of the lane writes for the earlier ones of this process: a late answer of a node is still true. */
 function latestOf(entries: readonly Taken[]): HeldLane | undefined {
   return entries.map(({ held }) => held).sort((a, b) => Number(b.epoch - a.epoch))[0];
-}
-
-/** Runs the writes of each lane one after the other: two that lock the same rows in another order would be a deadlock. */
-function createLaneTurns() {
-  const byWaiver = new Map<string, Turns>();
-  return <T>(waiver: Uint8Array, write: () => Promise<T>): Promise<T> => {
-    const name = bytesToHex(waiver);
-    const turns = byWaiver.get(name) ?? new Turns();
-    byWaiver.set(name, turns);
-    return turns.run(write);
-  };
-}
-
-/** Runs at the earliest of the times that it was started with since it last ran. */
-function createEarliestTimer(run: () => void) {
-  let runsAt = Number.POSITIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
-  return {
-    /** @param at by the monotonic clock in ms. */
-    start(at: number): void {
-      if (closed || at >= runsAt) return;
-      clearTimeout(timer);
-      runsAt = at;
-      timer = setTimeout(() => {
-        runsAt = Number.POSITIVE_INFINITY;
-        run();
-      }, at - performance.now()).unref();
-    },
-    close(): void {
-      closed = true;
-      clearTimeout(timer);
-    },
-  };
 }

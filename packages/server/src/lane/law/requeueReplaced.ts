@@ -1,12 +1,23 @@
-import { bytesEqual } from "@gas-waiver/protocol";
+import {
+  assertReplayProtected,
+  bytesEqual,
+  decodeInnerTx,
+  encodeInnerTx,
+  hashTransaction,
+  isWrapper,
+  ProtocolError,
+  recoverSender,
+} from "@gas-waiver/protocol";
+import type { BlockTransaction } from "../../chain/client/nodeClient.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
-import { countForeignUse } from "../../store/lanes/countForeignUse.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { adoptWrappers, type LostWrapper } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import { stopWorkingLane } from "../../store/lanes/setLaneState.js";
-import { saveRequeued } from "../../store/transitions/saveRequeued.js";
+import { countForeignUse, stopWorkingLane } from "../../store/lanes/setLaneState.js";
+import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
-import { adoptIfLost } from "./adoptLost.js";
+import { requeue } from "./requeue.js";
 
 /** A submission whose wrapper is dead: a final block shows another transaction under its nonce. */
 export interface Replaced {
@@ -36,14 +47,8 @@ export async function requeueReplaced(
   const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const isOurs = ({ usedBy }: Replaced) =>
     withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy.transaction.hash));
-  const ids = replaced.map(({ id }) => id);
-  const requeued = await saveRequeued(store, held, ids, {
-    afterMs: REPLACED_DELAY_MS,
-    isOpen: false,
-    wrapperHashes: replaced.map(({ wrapperHash }) => wrapperHash),
-  });
-  if (requeued.length === 0) return;
-  context.onNoncesFreed?.();
+  const options = { afterMs: REPLACED_DELAY_MS, isOpen: false };
+  if ((await requeue(held, replaced, options, context)).length === 0) return;
   const landed = replaced.filter(isOurs).map(({ waiverNonce }) => String(waiverNonce));
   if (landed.length > 0)
     log.warn({ nonces: landed }, "withdrawn wrappers landed after all, under their nonces");
@@ -73,4 +78,55 @@ async function countForeign(
   if (!(await stopWorkingLane(store, held, reason))) return;
   onLaneStopped();
   log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
+}
+
+/**
+ * After a failover, the store may have lost its last commits, and the chain may show wrappers of this lane that the store
+ * does not know. For an hour after the store has moved to another server, a transaction of the waiver to the marker that
+ * decodes counts as a lost wrapper, not as a foreign use of the key. Storing it again gives the same InnerTx the same
+ * answer when it is sent again (D18).
+ * @returns the transactions that count as lost wrappers.
+ */
+export async function adoptIfLost(
+  held: HeldLane,
+  uses: readonly NonceUse[],
+  { store, log }: { readonly store: Store; readonly log: Logger },
+): Promise<readonly BlockTransaction[]> {
+  const wrappers = uses.flatMap(({ transaction, by }) => {
+    const lost = by === "sender" ? lostWrapperOf(transaction, store.newId()) : undefined;
+    return lost ? [{ transaction, lost }] : [];
+  });
+  if (wrappers.length === 0 || !(await store.moves.hasMoved())) return [];
+  const lost = wrappers.map((wrapper) => wrapper.lost);
+  const ids = await adoptWrappers(store, held, lost);
+  const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));
+  if (ids.length > 0)
+    log.warn({ nonces, ids }, "the chain has wrappers that the store had lost; they are stored again");
+  else
+    log.info({ nonces }, "the chain has wrappers that the store does not know; their submissions have ended");
+  return wrappers.map(({ transaction }) => transaction);
+}
+
+/** Reads the wrapper in a transaction of the waiver; undefined if the transaction is not a wrapper. */
+function lostWrapperOf({ to, input, nonce, hash }: BlockTransaction, id: string): LostWrapper | undefined {
+  if (!isWrapper({ to })) return undefined;
+  try {
+    const inner = decodeInnerTx(input);
+    assertReplayProtected(inner);
+    if (inner.to === undefined) return undefined;
+    return {
+      waiverNonce: nonce,
+      wrapperHash: hash,
+      id,
+      innerHash: hashTransaction(inner),
+      innerRaw: encodeInnerTx(inner),
+      sender: recoverSender(inner),
+      senderNonce: inner.nonce,
+      target: inner.to,
+      selector: inner.data.length >= 4 ? inner.data.subarray(0, 4) : undefined,
+    };
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
 }

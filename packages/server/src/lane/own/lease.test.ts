@@ -3,10 +3,11 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import type { Store } from "../../store/store.js";
+import { createSchedule } from "../../util/schedule.js";
 import { createLeaseKeeper, type LaneLease } from "./lease.js";
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -35,6 +36,7 @@ function openLeases(lanes = 1) {
   const keeper = createLeaseKeeper({
     store,
     log: silent,
+    schedule: createSchedule(),
     options: { leaseMs: LEASE_MS },
     chain: 1,
     owner: randomUUID(),
@@ -53,7 +55,7 @@ describe("the leases of a replica", () => {
     queries[0]?.answer("open");
     expect((await held).every((lease) => lease?.state === "open")).toBe(true);
     expect(taken).toHaveLength(200);
-    vi.advanceTimersByTime(LEASE_MS / 2);
+    await vi.advanceTimersByTimeAsync(LEASE_MS / 2);
     queries[1]?.answer("open");
     await turn();
     expect(queries.map(({ lanes }) => lanes)).toEqual([200, 200]);
@@ -67,11 +69,11 @@ describe("the lease of a lane", () => {
     const held = lease.acquire();
     queries[0]?.answer("open");
     expect((await held)?.state).toBe("open");
-    vi.advanceTimersByTime(4 * LEASE_MS);
+    await vi.advanceTimersByTimeAsync(4 * LEASE_MS);
     expect(queries).toHaveLength(2);
     queries[1]?.answer("open");
     await turn();
-    vi.advanceTimersByTime(LEASE_MS);
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
     expect(queries).toHaveLength(3);
   });
 
@@ -92,7 +94,7 @@ describe("the lease of a lane", () => {
     const held = lease.acquire();
     queries[0]?.answer("open");
     await held;
-    vi.advanceTimersByTime(LEASE_MS);
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
     const ended = lease.release();
     await turn();
     expect(kinds()).toEqual(["take", "take"]);

@@ -3,12 +3,14 @@ import type { Logger } from "../../model/telemetry/log.js";
 import { isStoreUnavailable } from "../../store/database/storeTrouble.js";
 import { type Lease, releaseLease, type TakenLeases, takeLeases } from "../../store/lanes/lease.js";
 import type { Store } from "../../store/store.js";
+import type { Schedule } from "../../util/schedule.js";
 import { logFailure } from "../logFailure.js";
 
 export interface LeaseDependencies {
   /** The store with the connection of the leases. */
   readonly store: Store;
   readonly log: Logger;
+  readonly schedule: Schedule;
   readonly options: { readonly leaseMs: number };
   /** The chain's number in the store. */
   readonly chain: number;
@@ -74,7 +76,7 @@ interface KeptLane {
  * epoch.
  */
 export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper {
-  const { log, options } = dependencies;
+  const { log, options, schedule } = dependencies;
   const lanes = new Map<Hex, KeptLane>();
   const pauseMs = pauseOf(options);
   let pendingQuery: Promise<void> | undefined;
@@ -88,11 +90,12 @@ export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper 
   };
   // A query that fails was logged where it began.
   const settled = async () => void (await pendingQuery?.catch(() => {}));
-  const timer = setInterval(() => {
+  const renewals = schedule.look(async () => {
     const now = performance.now();
-    if (![...lanes.values()].some(({ nextQueryAt }) => nextQueryAt <= now + pauseMs / 4)) return;
+    const isDue = [...lanes.values()].some(({ nextQueryAt }) => nextQueryAt <= now + pauseMs / 4);
     // Leases that are due soon are renewed in the same statement, and from then on with the others.
-    take(now + renewalOf(options) / 2).catch((error: unknown) => logFailure(log, error, "lease"));
+    if (isDue) take(now + renewalOf(options) / 2).catch((error: unknown) => logFailure(log, error, "lease"));
+    return pauseMs / 2;
   }, pauseMs / 2);
   return {
     keep(waiver, onTaken) {
@@ -104,7 +107,7 @@ export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper 
       return laneLease(lane, { ...dependencies, take: () => take(performance.now()), settled, drop });
     },
     settled,
-    close: () => clearInterval(timer),
+    close: () => void renewals.end(),
   };
 }
 

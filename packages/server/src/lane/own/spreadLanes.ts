@@ -1,6 +1,6 @@
 import { hexToBytes } from "@gas-waiver/protocol";
 import { forgetReplica, keepAlive } from "../../store/lanes/replicas.js";
-import { createWakeableTimer } from "../../util/wakeableTimer.js";
+import type { Schedule } from "../../util/schedule.js";
 import type { LaneDependencies } from "../context.js";
 import { logFailure } from "../logFailure.js";
 import { planHandovers } from "./spread.js";
@@ -16,6 +16,7 @@ export interface Spreading {
 
 export interface SpreadingDependencies
   extends Pick<LaneDependencies, "store" | "chainRef" | "replica" | "log" | "options"> {
+  readonly schedule: Schedule;
   /** The waivers of this replica's lanes. */
   waivers(): readonly Uint8Array[];
   /** Has the lane of this waiver finish its step and go to another replica. */
@@ -28,8 +29,6 @@ const ROUND_MS = 1_000;
 /** Starts to record that this replica is alive, and to hand over its lanes above its share. */
 export function startSpreading(dependencies: SpreadingDependencies): Spreading {
   const { store, chainRef: chain, replica: id, log, options } = dependencies;
-  const timer = createWakeableTimer();
-  let closed = false;
   const round = async () => {
     const { replicas, lanes } = await keepAlive(
       store,
@@ -43,17 +42,13 @@ export function startSpreading(dependencies: SpreadingDependencies): Spreading {
       dependencies.handOver(hexToBytes(`0x${waiver}`), to);
     }
   };
-  const running = (async () => {
-    while (!closed) {
-      await round().catch((error: unknown) => logFailure(log, error, "spread"));
-      await timer.rest(Math.min(ROUND_MS, options.leaseMs / 3), false);
-    }
-  })();
+  const rounds = dependencies.schedule.look(async () => {
+    await round().catch((error: unknown) => logFailure(log, error, "spread"));
+    return Math.min(ROUND_MS, options.leaseMs / 3);
+  }, 0);
   return {
     async close() {
-      closed = true;
-      timer.end();
-      await running;
+      await rounds.end();
       await forgetReplica(store, { chain, id }).catch((error: unknown) => logFailure(log, error, "spread"));
     },
   };

@@ -8,6 +8,7 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { registerLanes, releaseLease } from "../../store/lanes/lease.js";
 import { type OpenStore, openStore, type Store } from "../../store/store.js";
+import { createSchedule } from "../../util/schedule.js";
 import { createLeaseKeeper, type LaneLease } from "./lease.js";
 
 const LOCKED = Array.from({ length: 8 }, (_, i) => new Uint8Array(20).fill(i + 1));
@@ -44,7 +45,12 @@ afterEach(async () => {
 /** Takes the leases of all lanes, over the forwarder. */
 async function keepLeases(leaseMs: number) {
   opened = await openStore({ databaseUrl: proxiedUrl, leaseMs }, silent);
-  const dependencies = { store: opened.forRole("leases"), log: silent, options: { leaseMs } };
+  const dependencies = {
+    store: opened.forRole("leases"),
+    log: silent,
+    schedule: createSchedule(),
+    options: { leaseMs },
+  };
   const keeper = createLeaseKeeper({ ...dependencies, chain, owner: randomUUID() });
   const woken: number[] = [];
   const leases = [...LOCKED, FREE].map((waiver, i) => keeper.keep(waiver, () => woken.push(i)));

@@ -10,9 +10,9 @@ import type { WatchContext } from "../context.js";
 import { type RetryMemory, setAsidePauseMs } from "../inbox/retries.js";
 import { type Decision, decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
-import { requeue, requeueMisplaced } from "../law/requeueMisplaced.js";
+import { requeue, requeueMisplaced } from "../law/requeue.js";
 import { requeueOccupied } from "./occupiedNonces.js";
-import type { SenderGaps } from "./senderGaps.js";
+import type { SenderGaps } from "./senderNonces.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
 export class NotBroadcastError extends Error {

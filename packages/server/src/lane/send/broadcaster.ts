@@ -5,7 +5,7 @@ import type { AnswerBreaker } from "../choose/laneBreaker.js";
 import type { WatchContext } from "../context.js";
 import { createRetries, type Retries } from "../inbox/retries.js";
 import { type Answered, applyAnswers, kindOf } from "./applyAnswers.js";
-import { createSenderGaps } from "./senderGaps.js";
+import { createSenderGaps } from "./senderNonces.js";
 
 /** Sends stored wrappers, and stores what the node's answers mean. */
 export interface Broadcaster {

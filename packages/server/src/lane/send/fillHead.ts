@@ -1,8 +1,7 @@
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { LaneBreaker } from "../choose/laneBreaker.js";
 import type { LaneContext } from "../context.js";
-import { releaseToOthers } from "../law/releaseToOthers.js";
-import { requeueMisplaced } from "../law/requeueMisplaced.js";
+import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { assign } from "../sign/assign.js";
 import type { Broadcaster } from "./broadcaster.js";
 

@@ -3,8 +3,8 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { WatchContext } from "../context.js";
-import { requeueMisplaced } from "../law/requeueMisplaced.js";
-import { findLowestFreeNonce } from "../sign/placeInGaps.js";
+import { requeueMisplaced } from "../law/requeue.js";
+import { findLowestFreeNonce } from "../sign/placeReady.js";
 
 const NONCE_OCCUPIED_MS = 250;
 

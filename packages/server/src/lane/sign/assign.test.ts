@@ -7,7 +7,7 @@ import { accept } from "../../store/accept/accept.js";
 import { Places } from "../../store/accept/places.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { Store } from "../../store/store.js";
-import { createLaneStatusCache } from "../choose/laneStatusCache.js";
+import { createLaneStatusCache } from "../choose/directory.js";
 import type { LaneContext } from "../context.js";
 import { createLaneParties } from "../inbox/laneParties.js";
 import { assign } from "./assign.js";

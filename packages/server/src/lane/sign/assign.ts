@@ -10,10 +10,9 @@ import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { chooseReady } from "./chooseReady.js";
 import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
-import { keepBegun } from "./keepBegun.js";
 import { excuseNonceGaps } from "./nonceGap.js";
-import { placeInGaps } from "./placeInGaps.js";
-import { assertSendersInOrder, type Placed, placeAbove } from "./placement.js";
+import type { Placed } from "./placement.js";
+import { placeReady } from "./placeReady.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
 import { signPlaced, toInFlight } from "./signPlaced.js";
 import { postponeHeldBack, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
@@ -105,12 +104,8 @@ async function assignBy(
     ...(options.onlyUnder === undefined ? struckLeft : []),
   ];
   const hidden = waiting.hidden + (await postponeHeldBack(held, heldBack, context));
-  const above = placeAbove(snapshot, waiverNonce, chosen);
-  const placed = above
-    ? keepBegun(above, context.laneSigner.begun)
-    : await placeInGaps(held, waiverNonce, chosen, context);
+  const placed = await placeReady(held, snapshot, waiverNonce, chosen, context);
   if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
-  assertSendersInOrder(placed);
   const { onlyUnder } = options;
   const meant =
     onlyUnder === undefined ? placed : placed.filter(({ waiverNonce }) => waiverNonce === onlyUnder);

@@ -6,7 +6,7 @@ import {
   type QueuedSubmission,
   readLaneSnapshot,
 } from "../../store/lanes/queue/laneSnapshot.js";
-import { reroute } from "../choose/reroute.js";
+import { reroute } from "../choose/routing.js";
 import type { LaneContext } from "../context.js";
 import { createLaneParties, type LaneParties } from "../inbox/laneParties.js";
 import type { Retries } from "../inbox/retries.js";

@@ -1,9 +1,16 @@
+import { bytesEqual } from "@gas-waiver/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
-import type { AssignedNonce } from "../../store/lanes/nonces/waiverNonces.js";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import { assertSendersInOrder, lowestFreeNonce, type Placed, placeAbove, planGaps } from "./placement.js";
+import {
+  type Assigned,
+  assertSendersInOrder,
+  lowestFreeNonce,
+  type Placed,
+  placeAbove,
+  planGaps,
+} from "./placement.js";
 
 const addressOf = (user: string) => bytes(20, user.charCodeAt(0));
 
@@ -12,9 +19,9 @@ const readyOf = (users: string) =>
   [...users].map((user) => ({ id: user, sender: addressOf(user), senderNonce: 0n }) as QueuedSubmission);
 
 /** The waiver nonces from `first` on: a letter is a user's submission that has the nonce, a dot is a free nonce. */
-const assignedOf = (users: string, first = 10n): AssignedNonce[] =>
+const assignedOf = (users: string, first = 10n): Assigned[] =>
   [...users].flatMap((user, i) => {
-    const sender = Buffer.from(addressOf(user)).toString("hex");
+    const sender = addressOf(user);
     const waiverNonce = first + BigInt(i);
     const id = `${user}${waiverNonce}`;
     return user === "." ? [] : [{ id, state: "broadcast", wrapperHash: bytes(32, 1), waiverNonce, sender }];
@@ -144,8 +151,10 @@ describe("the plan of a lane with gaps", () => {
         );
         expect(inUse).toEqual(inUse.map((_, i) => first + BigInt(i)));
         for (const { submission, waiverNonce } of placed) {
-          const sender = Buffer.from(submission.sender).toString("hex");
-          const later = assigned.filter((one) => one.sender === sender && one.waiverNonce > waiverNonce);
+          const { sender } = submission;
+          const later = assigned.filter(
+            (one) => bytesEqual(one.sender, sender) && one.waiverNonce > waiverNonce,
+          );
           expect(later).toEqual([]);
         }
       }),

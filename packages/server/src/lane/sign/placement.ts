@@ -1,5 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { AssignedNonce } from "../../store/lanes/nonces/waiverNonces.js";
+import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { LaneNonces, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 
 // Waiver nonces for submissions that are ready. A nonce that no wrapper takes holds up every nonce above it, so gaps
@@ -16,6 +16,9 @@ export interface Placed<T extends Placeable = QueuedSubmission> {
   readonly submission: T;
   readonly waiverNonce: bigint;
 }
+
+/** A submission with the waiver nonce that it has already. */
+export type Assigned = Pick<InFlightSubmission, "id" | "state" | "sender" | "waiverNonce" | "wrapperHash">;
 
 function place<T extends Placeable>(ready: readonly T[], nonces: readonly bigint[]): Placed<T>[] {
   return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
@@ -62,7 +65,7 @@ export function placeAbove<T extends Placeable>(
 /** The way in which a step fills the gaps of a lane. */
 export interface GapPlan {
   /** The submissions that go back to the queue before anything is placed; empty if the ready ones fill all gaps. */
-  readonly unfilled: readonly AssignedNonce[];
+  readonly unfilled: readonly Assigned[];
   /** All ready submissions, at the lowest free waiver nonces. */
   readonly placed: readonly Placed[];
 }
@@ -75,13 +78,15 @@ export interface GapPlan {
  */
 export function planGaps(
   first: bigint,
-  assigned: readonly AssignedNonce[],
+  assigned: readonly Assigned[],
   ready: readonly QueuedSubmission[],
 ): GapPlan {
   const gap = lowestFreeNonce(first, assigned);
   // A filler of a sender with a nonce above the gap would send a later nonce of the sender before an earlier one.
-  const above = new Set(assigned.filter(({ waiverNonce }) => waiverNonce > gap).map(({ sender }) => sender));
-  const mayFill = ({ sender }: QueuedSubmission) => !above.has(Buffer.from(sender).toString("hex"));
+  const above = new Set(
+    assigned.filter(({ waiverNonce }) => waiverNonce > gap).map(({ sender }) => bytesToHex(sender)),
+  );
+  const mayFill = ({ sender }: QueuedSubmission) => !above.has(bytesToHex(sender));
   const fillers = ready.filter(mayFill);
   const inOrder = [...fillers, ...ready.filter((submission) => !mayFill(submission))];
   return {
@@ -91,31 +96,26 @@ export function planGaps(
 }
 
 /** Returns the lowest waiver nonce from `first` on that no submission of the lane has. */
-export function lowestFreeNonce(first: bigint, assigned: readonly AssignedNonce[]): bigint {
+export function lowestFreeNonce(first: bigint, assigned: readonly Assigned[]): bigint {
   return freeNonces(first, noncesOf(assigned), 1)[0] ?? first;
 }
 
-const noncesOf = (assigned: readonly AssignedNonce[]) =>
-  new Set(assigned.map(({ waiverNonce }) => waiverNonce));
+const noncesOf = (assigned: readonly Assigned[]) => new Set(assigned.map(({ waiverNonce }) => waiverNonce));
 
 /**
  * Returns the submissions that go back to the queue because the ready ones cannot fill the gaps: the highest of the lane.
  * Every other submission of these senders above the gap goes back too, so that no later nonce of a sender is sent before an
  * earlier one. A second wrapper does no harm, because the sender's nonce lets an InnerTx run only once.
  */
-function submissionsToRequeue(
-  first: bigint,
-  assigned: readonly AssignedNonce[],
-  fillerCount: number,
-): AssignedNonce[] {
+function submissionsToRequeue(first: bigint, assigned: readonly Assigned[], fillerCount: number): Assigned[] {
   const highest = assigned.at(-1)?.waiverNonce ?? first;
   const above = assigned.filter(({ waiverNonce }) => waiverNonce >= first).length;
   const gaps = Number(highest - first) + 1 - above;
   const missing = gaps - fillerCount;
   if (missing <= 0) return [];
   const gap = lowestFreeNonce(first, assigned);
-  const senders = new Set(assigned.slice(-missing).map(({ sender }) => sender));
-  return assigned.filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(sender));
+  const senders = new Set(assigned.slice(-missing).map(({ sender }) => bytesToHex(sender)));
+  return assigned.filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(bytesToHex(sender)));
 }
 
 /** Returns the lowest `count` waiver nonces from `first` on that are not taken, ascending. */

@@ -3,11 +3,11 @@ import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import { type Lease, releaseLease, takeLease } from "../../store/lanes/lease.js";
-import type { LaneStatusCache } from "../choose/laneStatusCache.js";
+import { createVisits, type Look, type Schedule } from "../../util/schedule.js";
+import type { LaneStatusCache } from "../choose/directory.js";
 import type { LaneDependencies } from "../context.js";
 import { logFailure } from "../logFailure.js";
 import { createBroadcaster } from "../send/broadcaster.js";
-import { createVisits, type Look, type Schedule } from "./schedule.js";
 import { createWatchMemory, LaneWatch } from "./watchLane.js";
 
 /** Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. */

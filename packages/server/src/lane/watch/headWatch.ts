@@ -3,8 +3,8 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
 import { setAsidePauseMs } from "../inbox/retries.js";
-import { requeueMisplaced } from "../law/requeueMisplaced.js";
-import { missingPredecessors, readSenderTurns } from "../send/senderTurns.js";
+import { requeueMisplaced } from "../law/requeue.js";
+import { missingPredecessors, readSenderTurns } from "../send/senderNonces.js";
 
 /** Follows the head of the lane's line (`send/head.ts`), and withdraws heads that blocks leave out. */
 export interface HeadWatch {

@@ -5,7 +5,7 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { WatchContext } from "../context.js";
-import { adoptIfLost } from "../law/adoptLost.js";
+import { adoptIfLost } from "../law/requeueReplaced.js";
 import type { Question } from "./doubts.js";
 
 /** The proofs of some nonces may have been found by then. */

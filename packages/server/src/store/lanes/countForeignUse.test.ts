@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createHeldLane } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../store.js";
-import { countForeignUse } from "./countForeignUse.js";
+import { countForeignUse } from "./setLaneState.js";
 
 let store: Store;
 useTestStore("shared", (opened) => {

@@ -4,10 +4,9 @@ import { createHeldLane } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../store.js";
 import { stopForLostBlocks } from "./blocks/finalInclusions.js";
-import { countForeignUse } from "./countForeignUse.js";
 import { type HeldLane, LeaseLostError } from "./heldLane.js";
 import { takeLease } from "./lease.js";
-import { retireDrained, setBreaker, setLaneState, stopWorkingLane } from "./setLaneState.js";
+import { countForeignUse, retireDrained, setBreaker, setLaneState, stopWorkingLane } from "./setLaneState.js";
 
 let store: Store;
 let lane: HeldLane;

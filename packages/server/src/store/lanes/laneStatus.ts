@@ -1,7 +1,6 @@
 import type { LaneWait, LaneWaitCause } from "../../model/submission/waitCauses.js";
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
-import { FOREIGN_USE_MEMORY } from "./countForeignUse.js";
 import type { LaneFloor } from "./queue/laneFloors.js";
 
 /**
@@ -10,6 +9,9 @@ import type { LaneFloor } from "./queue/laneFloors.js";
  */
 export const LANE_STATES = ["open", "draining", "retired", "stopped"] as const;
 export type LaneState = (typeof LANE_STATES)[number];
+
+/** The count of foreign uses restarts if the last foreign use is older than this. */
+export const FOREIGN_USE_MEMORY = "24 hours";
 
 /** The state of a lane, as every replica can read it. */
 export interface LaneStatus {

@@ -1,7 +1,8 @@
+import type { LaneWait } from "../../model/submission/waitCauses.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
-import type { LaneState } from "./laneStatus.js";
+import { FOREIGN_USE_MEMORY, type LaneState } from "./laneStatus.js";
 
 /** The lane takes work. */
 export const TAKES_WORK = "state in ('open', 'draining')";
@@ -63,4 +64,33 @@ export async function setBreaker(
   reason: string | undefined,
 ): Promise<void> {
   await updateLaneAsOwner(store, lane, BROKEN, [forMs, reason ?? null], { condition: TAKES_WORK });
+}
+
+const COUNTED = `foreign_use_at = now(),
+  foreign_uses = 1 + case when foreign_use_at > now() - interval '${FOREIGN_USE_MEMORY}' then foreign_uses else 0 end`;
+
+/**
+ * Counts a use of the waiver's nonces by something else.
+ * @returns the number of such uses, each at most a day after the one before.
+ * @throws {@link LeaseLostError}
+ */
+export async function countForeignUse(store: Store, lane: HeldLane): Promise<number> {
+  const changed = await updateLaneAsOwner<{ foreign_uses: number }>(store, lane, COUNTED, []);
+  return changed?.foreign_uses ?? 0;
+}
+
+/**
+ * Stores what the lane waits for, for every replica to tell; nothing if undefined.
+ * @param forMs the time that it has waited.
+ * @throws {@link LeaseLostError}
+ */
+export async function saveLaneWait(
+  store: Store,
+  lane: HeldLane,
+  wait: LaneWait | undefined,
+  forMs: number,
+): Promise<void> {
+  const since = "now() - $7::float8 * interval '1 millisecond'";
+  const changes = `waits_cause = $5, waits_for = $6, waits_since = case when $5::text is not null then ${since} end`;
+  await updateLaneAsOwner(store, lane, changes, [wait?.cause ?? null, wait?.sentence ?? null, forMs]);
 }

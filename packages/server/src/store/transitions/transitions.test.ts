@@ -11,7 +11,7 @@ import { useTestStore } from "../../../test/support/testStore.js";
 import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/submission/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { registerLanes, releaseLease, takeLease } from "../lanes/lease.js";
-import { findAssignedNonces } from "../lanes/nonces/waiverNonces.js";
+import { findInFlight } from "../lanes/nonces/inFlight.js";
 import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "../lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../store.js";
 import { findSubmissions } from "../submissions/findSubmissions.js";
@@ -102,7 +102,7 @@ describe("a transition of a submission", () => {
     await expect(TRANSITION_TO.signed(store, lane, second, 0n)).rejects.toThrow(/unfinished_by_waiver_nonce/);
     await TRANSITION_TO.queued(store, lane, first);
     expect(await TRANSITION_TO.signed(store, lane, second, 0n)).toEqual([second]);
-    expect(await findAssignedNonces(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);
+    expect(await findInFlight(store, lane)).toMatchObject([{ id: second, waiverNonce: 0n }]);
     await TRANSITION_TO.failed(store, lane, second);
     expect(await TRANSITION_TO.signed(store, lane, first, 0n)).toEqual([first]);
   });
@@ -127,7 +127,7 @@ describe("a reorg", () => {
     expect(await saveReorged(store, lane, ids)).toHaveLength(3);
     const states = new Map((await findSubmissions(store, ids)).map(({ id, state }) => [id, state]));
     expect(ids.map((id) => states.get(id))).toEqual(["broadcast", "queued", "queued", "included"]);
-    expect(await findAssignedNonces(store, lane)).toMatchObject([{ id: carriedByOwn, waiverNonce: 1n }]);
+    expect(await findInFlight(store, lane)).toMatchObject([{ id: carriedByOwn, waiverNonce: 1n }]);
   });
 });
 

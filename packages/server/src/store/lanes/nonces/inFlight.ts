@@ -38,14 +38,16 @@ export interface InFlightFilter {
   readonly sentBeforeMs?: number;
   /** Only submissions under this waiver nonce or above. */
   readonly from?: bigint;
-  readonly limit: number;
+  readonly limit?: number;
 }
+
+type LaneKey = Pick<HeldLane, "chain" | "waiver">;
 
 /** Finds what the lane has signed or broadcast, in the order of the waiver nonces. */
 export async function findInFlight(
   { pool }: Store,
-  lane: HeldLane,
-  filter: InFlightFilter,
+  lane: LaneKey,
+  filter: InFlightFilter = {},
 ): Promise<InFlightSubmission[]> {
   const { rows } = await pool.query<InFlightRow>(
     prepared(
@@ -60,7 +62,7 @@ export async function findInFlight(
         toBuffer(lane.waiver),
         filter.state ?? null,
         filter.sentBeforeMs ?? null,
-        filter.limit,
+        filter.limit ?? null,
         String(filter.from ?? 0n),
       ],
     ),
@@ -74,4 +76,25 @@ export async function findInFlight(
     keyId: row.key_id,
     origin: row.origin,
   }));
+}
+
+/**
+ * Finds the lowest waiver nonce that may be free: the chain's next nonce, or the one above the highest nonce that the
+ * store has in a block. A node may answer with a lower nonce than before.
+ * @param chainNonce the waiver's next nonce by the node's answer.
+ */
+export async function findFirstUnusedNonce(
+  { pool }: Store,
+  lane: HeldLane,
+  chainNonce: bigint,
+): Promise<bigint> {
+  const { rows } = await pool.query<{ next: string | null }>(
+    `select greatest(
+       highest_final_nonce($1, $2),
+       (select max(waiver_nonce) from unfinished
+        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state = 'included')) + 1 as next`,
+    [lane.chain, toBuffer(lane.waiver)],
+  );
+  const next = BigInt(rows[0]?.next ?? 0);
+  return next > chainNonce ? next : chainNonce;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createHeldLane, createSubmission, newSubmissionOf } from "../../../../test/support/submissions.js";
 import { useTestStore } from "../../../../test/support/testStore.js";
-import { createLaneStatusCache } from "../../../lane/choose/laneStatusCache.js";
+import { createLaneStatusCache } from "../../../lane/choose/directory.js";
 import { accept } from "../../accept/accept.js";
 import { Places } from "../../accept/places.js";
 import type { Store } from "../../store.js";
