@@ -21,7 +21,8 @@ export interface UnpackedTransaction {
   readonly effectiveGasPrice: bigint;
 }
 
-type Item = Uint8Array | NestedUint8Array | undefined;
+/** An item of a decoded list. An item of the wrong shape is read as empty, because checksums detect damage. */
+export type Item = Uint8Array | NestedUint8Array | undefined;
 
 export function packTransactions(transactions: readonly IncludedTransaction[]): Uint8Array {
   return RLP.encode(transactions.map(packIncluded) as Parameters<typeof RLP.encode>[0]);
@@ -31,7 +32,7 @@ export function unpackTransactions(packed: Uint8Array): UnpackedTransaction[] {
   return list(RLP.decode(packed)).map((item) => unpackIncluded(list(item)));
 }
 
-export function packIncluded({ tx, role, receipt }: IncludedTransaction): RlpFields {
+function packIncluded({ tx, role, receipt }: IncludedTransaction): RlpFields {
   return [
     tx.raw,
     hexToBytes(tx.hash),
@@ -45,8 +46,7 @@ export function packIncluded({ tx, role, receipt }: IncludedTransaction): RlpFie
   ];
 }
 
-/** Treats items of the wrong shape as empty. The storage checks its bytes by a checksum. */
-export function unpackIncluded(fields: NestedUint8Array): UnpackedTransaction {
+function unpackIncluded(fields: NestedUint8Array): UnpackedTransaction {
   const [raw, hash, sender, roleAndStatus, gasUsed, price, logs, created, failure] = fields;
   const [role = 0, status = 0] = bytes(roleAndStatus);
   const createdAddress = bytes(created);
@@ -70,11 +70,9 @@ function unpackLog(item: Item): Log {
   const [address, topics, data] = list(item);
   return { address: bytes(address), topics: list(topics).map(bytes), data: bytes(data) };
 }
-
-function list(item: Item): NestedUint8Array {
+export function list(item: Item): NestedUint8Array {
   return Array.isArray(item) ? item : [];
 }
-
-function bytes(item: Item): Uint8Array {
+export function bytes(item: Item): Uint8Array {
   return item instanceof Uint8Array ? item : NO_BYTES;
 }

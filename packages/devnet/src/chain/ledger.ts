@@ -25,7 +25,7 @@ export class Ledger {
 
   get head(): SealedBlock {
     const head = this.#blocks[this.#blocks.length - 1];
-    if (head === undefined) throw new EmptyLedgerError();
+    if (head === undefined) throw new Error("a ledger always has its genesis block");
     return head;
   }
 
@@ -63,12 +63,5 @@ export class Ledger {
     const block = place && this.#blocks[place.block];
     const included = place && block?.transactions[place.index];
     return included && { block, index: place.index, included };
-  }
-}
-
-class EmptyLedgerError extends Error {
-  override readonly name = "EmptyLedgerError";
-  constructor() {
-    super("a ledger always has its genesis block");
   }
 }

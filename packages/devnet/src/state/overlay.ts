@@ -177,11 +177,11 @@ export class Overlay implements StateManagerInterface, StateReader {
   clearCaches(): void {}
 
   async getStateRoot(): Promise<Uint8Array> {
-    throw new StateRootUnavailableError();
+    throw new Error("an overlay has no state root: roots are computed when a block is sealed");
   }
 
   async setStateRoot(): Promise<void> {
-    throw new StateRootUnavailableError();
+    await this.getStateRoot();
   }
 
   async hasStateRoot(): Promise<boolean> {
@@ -230,14 +230,6 @@ class OriginalValues {
 
   clear(): void {
     this.#values.clear();
-  }
-}
-
-/** Thrown when EthereumJS asks an overlay for a state root. */
-export class StateRootUnavailableError extends Error {
-  override readonly name = "StateRootUnavailableError";
-  constructor() {
-    super("an overlay has no state root: roots are computed when a block is sealed");
   }
 }
 

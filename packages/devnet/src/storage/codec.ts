@@ -8,19 +8,16 @@ import {
   hexToBytes,
 } from "@gas-waiver/protocol";
 import { SealedBlock } from "../block/block.js";
-import type { RlpFields } from "../block/packing.js";
+import { bytes, type Item, list, type RlpFields } from "../block/packing.js";
 import type { JournalEntry } from "../chain/journal.js";
 import type { StateChanges } from "../state/overlay.js";
-import { type AccountRecord, NO_BYTES } from "../state/reader.js";
+import type { AccountRecord } from "../state/reader.js";
 
 // Encodes and decodes the records of the log. A record is one byte for its kind, then RLP.
 
 export const KIND = { genesis: 0, block: 1, patch: 2, rollBack: 3 } as const;
 
 const HASH_BYTES = 32;
-
-/** An item of a decoded list. An item of the wrong shape is read as empty, because checksums detect damage. */
-type Item = Uint8Array | NestedUint8Array | undefined;
 
 export function encodeGenesis(chainId: bigint, genesis: SealedBlock): Uint8Array {
   return record(KIND.genesis, [bigIntToBytes(chainId), genesis.headerBytes]);
@@ -59,7 +56,8 @@ export function decodeEntry(payload: Uint8Array): JournalEntry {
   const fields = fieldsOf(payload);
   if (payload[0] === KIND.patch) return { kind: "patch", changes: decodeChanges(fields[0]) };
   const [header, packed, hashes] = fields.slice(0, 3).map(bytes);
-  if (header === undefined || packed === undefined || hashes === undefined) throw new ShortRecordError();
+  if (header === undefined || packed === undefined || hashes === undefined)
+    throw new Error("a block's record has fewer fields than it needs");
   const number = Number(bytesToBigInt(bytes((RLP.decode(header) as NestedUint8Array)[8])));
   return {
     kind: "block",
@@ -69,13 +67,6 @@ export function decodeEntry(payload: Uint8Array): JournalEntry {
     ),
     changes: decodeChanges(fields[3]),
   };
-}
-
-class ShortRecordError extends Error {
-  override readonly name = "ShortRecordError";
-  constructor() {
-    super("a block's record has fewer fields than it needs");
-  }
 }
 
 function record(kind: number, fields: RlpFields): Uint8Array {
@@ -136,14 +127,6 @@ function decodeAccount([address, nonce, balance, codeHash]: NestedUint8Array): [
 
 function decodeSlot([slot, value]: NestedUint8Array): [Hex, Uint8Array] {
   return [hex(slot), bytes(value)];
-}
-
-function list(item: Item): NestedUint8Array {
-  return Array.isArray(item) ? item : [];
-}
-
-function bytes(item: Item): Uint8Array {
-  return item instanceof Uint8Array ? item : NO_BYTES;
 }
 
 function hex(item: Item): Hex {
