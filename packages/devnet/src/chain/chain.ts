@@ -1,20 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { type BlockDraft, type SealedBlock, sealedBlock } from "../block/block.js";
-import type { ChainTransaction } from "../block/transaction.js";
 import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
-import type { AdmissionRules, PoolEntry } from "../pool/admission.js";
+import type { AdmissionRules, PoolEntry, SentTransaction } from "../pool/admission.js";
 import { Pool, type PoolLimits } from "../pool/pool.js";
-import { admitToPool, type PoolKind, type SentTransaction } from "../pool/poolKind.js";
+import { admitToPool, type PoolKind } from "../pool/poolKind.js";
 import { RefusedError } from "../pool/refusedError.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { type StateProof, type StoredAccount, WorldState } from "../state/world.js";
-import type { BlockSettings } from "./blockSettings.js";
 import { buildBlock, isInnerAhead } from "./builder.js";
 import { Clock } from "./clock.js";
-import { environmentAfter, environmentOf } from "./environment.js";
+import { type BlockSettings, environmentAfter, environmentOf } from "./environment.js";
 import { genesisState } from "./genesis.js";
 import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
@@ -122,15 +120,12 @@ export class Chain {
    * @throws ProtocolError or RefusedError for the first check that fails. Nothing has changed then.
    */
   send(raw: Uint8Array): Promise<Hex> {
-    return this.#admit({ raw, hash: bytesToHex(crypto.keccak256(raw)) });
+    return this.admit({ raw, hash: bytesToHex(crypto.keccak256(raw)) });
   }
 
-  /** Like {@link send}, for a transaction of an impersonated sender, which has no valid signature. */
-  sendImpersonated(tx: ChainTransaction): Promise<Hex> {
-    return this.#admit(tx);
-  }
-
-  async #admit(tx: SentTransaction): Promise<Hex> {
+  /** Like {@link send}, also for a transaction of an impersonated sender. */ async admit(
+    tx: SentTransaction,
+  ): Promise<Hex> {
     const { hash } = tx;
     this.pool.assertUnknown(hash);
     // An inner in a block was never sent by itself. Sent now, it is refused for its price (D11).
@@ -316,7 +311,7 @@ export class Chain {
   async #readmit(draft: BlockDraft): Promise<void> {
     for (const { tx, role } of draft.included) {
       // The bytes of an impersonated transaction do not give its sender, so keep the known one.
-      if (role === "ordinary") await this.sendImpersonated(tx).catch(() => undefined);
+      if (role === "ordinary") await this.admit(tx).catch(() => undefined);
       if (role === "wrapper") await this.send(tx.raw).catch(() => undefined);
     }
   }

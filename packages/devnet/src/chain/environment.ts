@@ -2,11 +2,18 @@ import { crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { BlockEnvironment } from "../evm/executor.js";
 import { accountsOf } from "../presets/accounts.js";
-import type { BlockSettings } from "./blockSettings.js";
 import type { Clock } from "./clock.js";
 import type { Ledger } from "./ledger.js";
 
 const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
+
+/** Fields of the next blocks that tests may set. */
+export interface BlockSettings {
+  /** The address that gets the fees; undefined while the validators take turns. */
+  coinbase?: Uint8Array | undefined;
+  /** PREVRANDAO of the next block; undefined if it follows from the parent's hash. */
+  nextPrevRandao?: Uint8Array | undefined;
+}
 
 /** The parts of the chain that the next block's environment comes from. */
 export interface EnvironmentSources {

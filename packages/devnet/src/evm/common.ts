@@ -40,21 +40,16 @@ function createPinnedCommon(): Common {
 /** Serves the ecrecover precompile and legacy transactions, where v has an offset, and typed ones, where v is the parity. */
 function ecrecover(hash: Uint8Array, v: bigint, r: Uint8Array, s: Uint8Array, chainId?: bigint): Uint8Array {
   const yParity = v <= 1n ? v : v - (chainId === undefined ? 27n : chainId * 2n + 35n);
-  if (yParity !== 0n && yParity !== 1n) throw new InvalidRecoveryError(`v is ${v}`);
+  if (yParity !== 0n && yParity !== 1n) throw new Error(`v is ${v}`);
   const compact = new Uint8Array(64);
   putRight(r, compact.subarray(0, 32));
   putRight(s, compact.subarray(32));
   const publicKey = crypto.recover(hash, { compact, yParity: yParity === 0n ? 0 : 1 });
-  if (publicKey === undefined) throw new InvalidRecoveryError("no key can have made this signature");
+  if (publicKey === undefined) throw new Error("no key can have made this signature");
   return publicKey;
 }
 
 function putRight(bytes: Uint8Array, target: Uint8Array): void {
-  if (bytes.length > target.length) throw new InvalidRecoveryError(`${bytesToBigInt(bytes)} is too large`);
+  if (bytes.length > target.length) throw new Error(`${bytesToBigInt(bytes)} is too large`);
   target.set(bytes, target.length - bytes.length);
-}
-
-/** Thrown for a signature from which no public key can be recovered. */
-export class InvalidRecoveryError extends Error {
-  override readonly name = "InvalidRecoveryError";
 }

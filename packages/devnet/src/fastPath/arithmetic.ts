@@ -1,5 +1,4 @@
-import type { Frame } from "./frame.js";
-import type { Instruction, InstructionTable } from "./instruction.js";
+import type { Frame, Instruction, InstructionTable } from "./frame.js";
 
 // Instructions that take words from the stack and push one word.
 

@@ -33,8 +33,19 @@ export interface CallContext {
   readonly warmSlots: readonly Hex[];
 }
 
+/** An instruction of the EVM. */
+export interface Instruction {
+  /** The gas that it always costs. */
+  readonly gas: number;
+  /** Runs it, and charges what it costs beyond `gas`. The frame's position is behind the opcode. */
+  readonly run: (frame: Frame) => void;
+}
+
+/** Instructions by their opcode. */
+export type InstructionTable = Readonly<Record<number, Instruction>>;
+
 /** How a call ended. */
-export type Ending = "return" | "revert";
+type Ending = "return" | "revert";
 
 /** A running call of a contract: stack, memory, gas, and the changes that it makes. Writes do not reach the state. */
 export class Frame {

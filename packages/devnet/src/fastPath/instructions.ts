@@ -1,8 +1,7 @@
 import { bytesToBigInt, crypto } from "@gas-waiver/protocol";
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import { arithmetic } from "./arithmetic.js";
-import type { Frame } from "./frame.js";
-import type { Instruction, InstructionTable } from "./instruction.js";
+import type { Frame, Instruction, InstructionTable } from "./frame.js";
 import { storage } from "./storage.js";
 import { wordAt, wordBytes } from "./word.js";
 

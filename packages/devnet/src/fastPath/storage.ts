@@ -1,6 +1,5 @@
 import { CannotRunError } from "./cannotRunError.js";
-import type { Frame, Slot } from "./frame.js";
-import type { InstructionTable } from "./instruction.js";
+import type { Frame, InstructionTable, Slot } from "./frame.js";
 
 // The gas of storage (EIP-2200, EIP-2929, EIP-3529).
 

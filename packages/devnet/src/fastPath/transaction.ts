@@ -1,4 +1,11 @@
-import { bytesToHex, type Hex, hexToBytes, type SignedTransaction } from "@gas-waiver/protocol";
+import {
+  bytesToHex,
+  gasBounds,
+  type Hex,
+  hexToBytes,
+  highestGasPrice,
+  type SignedTransaction,
+} from "@gas-waiver/protocol";
 import type { BlockEnvironment, ExecutableTransaction, Outcome } from "../evm/executor.js";
 import { effectiveGasPrice } from "../evm/gasPrice.js";
 import type { Overlay } from "../state/overlay.js";
@@ -6,7 +13,6 @@ import { type AccountRecord, EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.j
 import { Accounts } from "./accounts.js";
 import { CannotRunError, UnknownInstructionError } from "./cannotRunError.js";
 import { type CallContext, Frame } from "./frame.js";
-import { type FrameGas, frameGasOf, gasUsedBy, highestCost } from "./gas.js";
 import { INSTRUCTIONS } from "./instructions.js";
 import { programOf } from "./program.js";
 
@@ -15,6 +21,8 @@ const MAX_GAS = 2n ** 50n;
 const TWO_TO_256 = 2n ** 256n;
 /** The addresses of the precompiled contracts begin with so many zero bytes. */
 const PRECOMPILE_ZEROS = 18;
+/** At most this part of the gas that was used is refunded (EIP-3529). */
+const REFUND_QUOTIENT = 5;
 /** The first byte of a delegation (EIP-7702), and of other code that is not legacy code. */
 const SPECIAL_CODE = 0xef;
 
@@ -39,7 +47,7 @@ export function runTransaction(
   const coinbase = bytesToHex(block.coinbase);
   // EthereumJS removes empty accounts that a transaction touches (EIP-161). Only a patch of the state leaves any.
   if (accounts.isEmpty(target) || accounts.isEmpty(coinbase)) return undefined;
-  const gas = frameGasOf(signed);
+  const gas = gasOf(signed);
   if (!canRun(signed, gas, accounts.get(sender))) return undefined;
   const code = codeOf(accounts.get(target), state);
   if (code[0] === SPECIAL_CODE || unknownCodes.has(code)) return undefined;
@@ -133,6 +141,20 @@ export function run(frame: Frame): void {
   }
 }
 
+function gasOf(tx: SignedTransaction) {
+  const { intrinsic, floor } = gasBounds(tx);
+  return { intrinsic: Number(intrinsic), floor: Number(floor) };
+}
+
+type FrameGas = ReturnType<typeof gasOf>;
+
+/** @param frame the call at its end; undefined if no code ran. */
+function gasUsedBy({ gasLimit }: SignedTransaction, { intrinsic, floor }: FrameGas, frame?: Frame): number {
+  const used = frame === undefined ? intrinsic : Number(gasLimit) - frame.gasLeft;
+  const refund = frame?.ending === "return" ? Math.min(frame.refund, Math.floor(used / REFUND_QUOTIENT)) : 0;
+  return Math.max(used - refund, floor);
+}
+
 function isPrecompile(address: Uint8Array): boolean {
   for (let i = 0; i < PRECOMPILE_ZEROS; i++) if (address[i] !== 0) return false;
   return true;
@@ -143,7 +165,7 @@ function canRun(tx: SignedTransaction, gas: FrameGas, { nonce, balance, codeHash
   return (
     nonce === tx.nonce &&
     codeHash === EMPTY_CODE_HASH &&
-    balance >= highestCost(tx) &&
+    balance >= tx.gasLimit * highestGasPrice(tx) + tx.value &&
     Number(tx.gasLimit) >= Math.max(gas.intrinsic, gas.floor)
   );
 }

@@ -32,7 +32,7 @@ export function accountMethods(chain: Chain): Methods {
     }
     const unsigned = await complete(chain, members, from);
     if (key !== undefined) return chain.send(unsigned.sign(hexToBytes(key)).serialize());
-    return chain.sendImpersonated(chainTransaction(forge(unsigned, from), hexToBytes(from)));
+    return chain.admit(chainTransaction(forge(unsigned, from), hexToBytes(from)));
   };
   const inTurn = (param: unknown, asAnyone: boolean) => {
     const sent = sending.then(() => send(object(param, "the transaction"), asAnyone));

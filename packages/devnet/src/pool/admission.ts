@@ -72,17 +72,24 @@ export interface WrapperEntry extends EntryFields {
 /** An admitted transaction that waits for a block. */
 export type PoolEntry = OrdinaryEntry | WrapperEntry;
 
+/** Signed bytes with their hash, or a transaction of an impersonated sender, which has no valid signature. */
+export type SentTransaction =
+  | ChainTransaction
+  | (Omit<ChainTransaction, "sender"> & { readonly sender?: undefined });
+
 /**
- * Checks signed bytes against a state: by D7 for a wrapper, by D11 and Ethereum's own rules for any other.
+ * Checks a transaction against a state: by D7 for a wrapper, by D11 and Ethereum's own rules for any other. The signature of a
+ * wrapper names its waiver, so nobody is impersonated there.
  * @throws ProtocolError or {@link RefusedError} for the first check that fails.
  */
 export async function admit(
-  raw: Uint8Array,
-  hash: Hex,
+  tx: SentTransaction,
   state: StateReader,
   nonces: NonceRule,
   rules: AdmissionRules,
 ): Promise<PoolEntry> {
+  if (tx.sender !== undefined) return admitFrom(runnable(tx, undefined), true, state, nonces, rules);
+  const { raw, hash } = tx;
   if (raw.length > MAX_TRANSACTION_BYTES) {
     throw new RefusedError(
       "TRANSACTION_TOO_LARGE",
@@ -126,19 +133,6 @@ async function admitWrapper(
     overheadGas: intrinsicGas(wrapper),
     valid,
   };
-}
-
-/**
- * Like {@link admit}, for a transaction without a signature of its sender.
- * @param tx must not go to the marker, because the signature of a wrapper names its waiver.
- */
-export function admitImpersonated(
-  tx: ChainTransaction,
-  state: StateReader,
-  nonces: NonceRule,
-  rules: AdmissionRules,
-): OrdinaryEntry {
-  return admitFrom(runnable(tx, undefined), true, state, nonces, rules);
 }
 
 function admitFrom(

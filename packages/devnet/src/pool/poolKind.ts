@@ -1,7 +1,6 @@
 import { type ErrorValues, ProtocolError } from "@gas-waiver/protocol";
-import type { ChainTransaction } from "../block/transaction.js";
 import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
-import { type AdmissionRules, admit, admitImpersonated, type PoolEntry } from "./admission.js";
+import { type AdmissionRules, admit, type PoolEntry, type SentTransaction } from "./admission.js";
 import type { Pool } from "./pool.js";
 import { RefusedError } from "./refusedError.js";
 
@@ -15,11 +14,6 @@ import { RefusedError } from "./refusedError.js";
  */
 export const POOL_KINDS = ["queued", "strict"] as const;
 export type PoolKind = (typeof POOL_KINDS)[number];
-
-/** Signed bytes with their hash, or a transaction of an impersonated sender. */
-export type SentTransaction =
-  | ChainTransaction
-  | (Omit<ChainTransaction, "sender"> & { readonly sender?: undefined });
 
 /**
  * Checks signed bytes, or a transaction of an impersonated sender, and adds it to the pool.
@@ -35,11 +29,7 @@ export async function admitToPool(
   try {
     const view = kind === "strict" ? stateAfterPool(state, pool) : state;
     const nonces = kind === "strict" ? "exact" : "gaps";
-    const entry =
-      tx.sender === undefined
-        ? await admit(tx.raw, tx.hash, view, nonces, rules)
-        : admitImpersonated(tx, view, nonces, rules);
-    addToPool(pool, kind, entry, state);
+    addToPool(pool, kind, await admit(tx, view, nonces, rules), state);
   } catch (error) {
     throw rewordNonceError(error, kind);
   }
