@@ -7,8 +7,6 @@ import type { Hex, SignedTransaction } from "@gas-waiver/protocol";
 import type { Overlay } from "../state/overlay.js";
 import type { CallTracer } from "./callTracer.js";
 import { common } from "./common.js";
-import { tuneInterpreter } from "./interpreter.js";
-
 /** The block that a transaction runs in, as the EVM sees it. */
 export interface BlockEnvironment {
   readonly number: bigint;
@@ -101,7 +99,6 @@ export interface Executor {
 /** Runs EthereumJS. An instance takes 0.3 ms to make, so each block and each call gets its own. */
 export const ethereumJsExecutor: Executor = {
   async open(state, block, tracer) {
-    await tuneInterpreter();
     const vm = await createVM({
       common,
       stateManager: state,

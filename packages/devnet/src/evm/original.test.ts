@@ -112,7 +112,7 @@ async function replay(
   return bytesToHex(await vm.stateManager.getStateRoot());
 }
 
-it("the tuned interpreter gives the state roots, gas and logs of EthereumJS for transactions of every kind", async () => {
+it("gives the state roots, gas and logs of EthereumJS for transactions of every kind", async () => {
   const vm = await originalVm();
   const node = await createTestNode();
   const genesis = await node.rpc<BlockJson>("eth_getBlockByNumber", "0x0");
