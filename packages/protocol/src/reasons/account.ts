@@ -14,9 +14,9 @@ export const ACCOUNT = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof ACCOUNT> => ({
     title: "The transaction does not fit the sender's account",
+    where: ["submit", "check", "record"],
     notes: {
       NONCE_TOO_LOW: {
-        where: ["submit", "check", "record"],
         cause: "A transaction with this nonce is already in a block.",
         remedy: "Sign with the account's next nonce.",
       },
@@ -26,12 +26,10 @@ export default /* @__PURE__ */ define(
         remedy: "Wait for its outcome, then use the next nonce.",
       },
       NONCE_GAP: {
-        where: ["submit", "check", "record"],
         cause: "An earlier nonce did not arrive in time (D20).",
         remedy: "Send the missing transaction, then this one again.",
       },
       INSUFFICIENT_BALANCE: {
-        where: ["submit", "check", "record"],
         cause: "The sender's balance does not cover the `value` it sends.",
         remedy: "Lower the value, or fund the account; gas costs nothing.",
       },

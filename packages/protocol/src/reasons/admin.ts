@@ -18,24 +18,15 @@ export const ADMIN = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof ADMIN> => ({
     title: "The admin API refused a request",
+    where: ["admin"],
     notes: {
       INVALID_KEY_TERMS: {
-        where: ["admin"],
         cause: "The terms of a key hold a value that cannot be set.",
         remedy: "Correct what the message names.",
       },
-      KEY_STATE_FINAL: {
-        where: ["admin"],
-        cause: "The key is revoked, which is final.",
-        remedy: "Create another key.",
-      },
-      NO_SUCH_KEY: {
-        where: ["admin"],
-        cause: "No key has this id.",
-        remedy: "Check the id.",
-      },
+      KEY_STATE_FINAL: { cause: "The key is revoked, which is final.", remedy: "Create another key." },
+      NO_SUCH_KEY: { cause: "No key has this id.", remedy: "Check the id." },
       ROLE_TOO_LOW: {
-        where: ["admin"],
         cause: "The role of the admin token does not include this.",
         remedy: "Use the token of somebody who may.",
       },

@@ -38,19 +38,17 @@ export const BROADCAST = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof BROADCAST> => ({
     title: "The transaction did not make it onto the chain",
+    where: ["submit", "record"],
     notes: {
       WRAPPER_INVALID: {
-        where: ["submit", "record"],
         cause: "The transaction does not decode, or is not a wrapper (D7).",
         remedy: "Report it, because the service builds the wrappers itself.",
       },
       WRAPPER_INVALID_SIGNATURE: {
-        where: ["submit", "record"],
         cause: "No key can have made the wrapper's signature.",
         remedy: "Report it; the operator checks the signer.",
       },
       WRAPPER_WRONG_CHAIN_ID: {
-        where: ["submit", "record"],
         cause: "The wrapper was signed for another chain than the node's.",
         remedy: "The operator corrects the node's address or the chain id.",
       },
@@ -60,12 +58,10 @@ export default /* @__PURE__ */ define(
         remedy: "The operator has the waiver registered (D12), or uses another one.",
       },
       WRAPPER_NON_ZERO_GAS_PRICE: {
-        where: ["submit", "record"],
         cause: "The wrapper's gas price is not 0.",
         remedy: "Sign wrappers with gas price 0.",
       },
       WRAPPER_NON_ZERO_VALUE: {
-        where: ["submit", "record"],
         cause: "The wrapper's `value` is not 0.",
         remedy: "Sign wrappers with `value` 0; value belongs in the InnerTx.",
       },
@@ -80,28 +76,23 @@ export default /* @__PURE__ */ define(
         remedy: "The service fills the gap by itself; try again later.",
       },
       WRAPPER_GAS_LIMIT_TOO_LOW: {
-        where: ["submit", "record"],
         cause: "The wrapper's gas limit does not cover the InnerTx's gas limit and its own gas.",
         remedy: "The operator raises the verification gas.",
       },
       NODE_REFUSED: {
-        where: ["submit", "record"],
         cause: "The node refused the wrapper for a reason of its own, which the message quotes.",
         remedy: "Follow the message.",
       },
       REVERTED: {
-        where: ["submit", "record"],
         cause: "The transaction is in a block and reverted; its nonce is used (D16).",
         remedy:
           "Correct what `details.causeMessage` names; where there is none, replay the transaction on a node of your own.",
       },
       NOT_BROADCAST: {
-        where: ["submit", "record"],
         cause: "The wait ended before the wrapper was sent (D17).",
         remedy: "Look the submission up by its `id`; the work goes on.",
       },
       NOT_INCLUDED: {
-        where: ["submit", "record"],
         cause:
           "The wait ended with the wrapper sent and not yet in a block (D17). In a record: the chain is a devnet that was taken back.",
         remedy:

@@ -11,9 +11,9 @@ export const CAPS = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof CAPS> => ({
     title: "A daily cap is used up",
+    where: ["submit", "check"],
     notes: {
       CAP_EXCEEDED: {
-        where: ["submit", "check"],
         cause: "The key, or this sender under it, has used up its transactions or its gas of this day (UTC).",
         remedy:
           "Wait for the next day, or ask the operator. A transaction that fails without reaching the chain is not counted.",

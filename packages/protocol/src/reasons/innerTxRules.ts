@@ -26,55 +26,46 @@ export const INNER_TX_RULES = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof INNER_TX_RULES> => ({
     title: "The transaction breaks a rule",
+    where: ["submit", "check", "record"],
     notes: {
       UNSUPPORTED_TYPE: {
-        where: ["submit", "check", "record"],
         cause: "The transaction is neither legacy, EIP-2930 nor EIP-1559 (D1).",
         remedy: "Sign a transaction of one of these types.",
       },
       UNPROTECTED_SIGNATURE: {
-        where: ["submit", "check", "record"],
         cause: "The legacy signature has no chain id (D1).",
         remedy: "Sign with the `chainId`.",
       },
       INVALID_SIGNATURE: {
-        where: ["submit", "check", "record"],
         cause:
           "The transaction is unsigned, or `r`, `s` or `v` is out of range, or no key can have made the signature.",
         remedy: "Sign again, and change nothing after signing.",
       },
       HIGH_S_SIGNATURE: {
-        where: ["submit", "check", "record"],
         cause: "`s` is above half the order of the curve (EIP-2).",
         remedy: "Replace `s` by `n - s` and flip the parity; most signers do so themselves.",
       },
       NONCE_OUT_OF_RANGE: {
-        where: ["submit", "check", "record"],
         cause: "The nonce is 2^64-1 (EIP-2681).",
         remedy: "Use the account's next nonce.",
       },
       WRONG_CHAIN_ID: {
-        where: ["submit", "check", "record"],
         cause: "The transaction is signed for another chain.",
         remedy: "Sign with the chain id that the message names.",
       },
       NON_ZERO_GAS_PRICE: {
-        where: ["submit", "check", "record"],
         cause: "The gas price, or one of the two fees, is not 0.",
         remedy: "Set `gasPrice`, or both fees, to 0 and sign again.",
       },
       CONTRACT_CREATION: {
-        where: ["submit", "check", "record"],
         cause: "The transaction has no `to`.",
         remedy: "Deploy with an ordinary, paid transaction.",
       },
       TARGET_IS_MARKER: {
-        where: ["submit", "check", "record"],
         cause: "`to` is the marker address: this is a wrapper.",
         remedy: "Send the InnerTx; the service wraps it.",
       },
       GAS_LIMIT_TOO_LOW: {
-        where: ["submit", "check", "record"],
         cause: "The gas limit is below the intrinsic gas (D3).",
         remedy: "Raise it to what the call needs, at least what the message names.",
       },
@@ -89,18 +80,15 @@ export default /* @__PURE__ */ define(
         remedy: "Split the call.",
       },
       TRANSACTION_TOO_LARGE: {
-        where: ["submit", "check", "record"],
         cause:
           "The whole transaction, with its access list, is so large that nodes would refuse its wrapper (D3).",
         remedy: "Split the call, or shorten the access list.",
       },
       TARGET_NOT_ALLOWED: {
-        where: ["submit", "check", "record"],
         cause: "The policy does not name this contract (D4).",
         remedy: "Check the address, or have the policy extended.",
       },
       SELECTOR_NOT_ALLOWED: {
-        where: ["submit", "check", "record"],
         cause: "The policy names the contract, but not this method (D4).",
         remedy: "Check the method, or have the policy extended.",
       },

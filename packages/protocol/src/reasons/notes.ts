@@ -14,11 +14,14 @@ const GROUPS = [unreadable, innerTxRules, account, caps, broadcast, watch, reque
 
 /** Every reason of the closed list (D13): where a caller meets it, its cause, and its remedy. */
 export const REASON_NOTES: Readonly<Record<Reason, ReasonNote>> = /* @__PURE__ */ define(() => {
-  const notes = GROUPS.flatMap((group) => Object.entries<ReasonNote>(group.notes));
-  const entries = notes.map(([reason, note]) => {
-    const where = isValidatorReason(reason) ? [...note.where, "node"] : note.where;
-    return [reason, { ...note, where }];
-  });
+  const entries = GROUPS.flatMap(({ where: usual, notes }) =>
+    Object.entries<Omit<ReasonNote, "where"> & Partial<ReasonNote>>(notes).map(
+      ([reason, { where = usual, ...note }]) => [
+        reason,
+        { where: isValidatorReason(reason) ? [...where, "node"] : where, ...note },
+      ],
+    ),
+  );
   return Object.fromEntries(entries);
 });
 

@@ -39,7 +39,11 @@ export type NamesOf<Group> = { [Code in keyof Group]: keyof Group[Code] }[keyof 
  */
 export interface ReasonGroup<Group> {
   readonly title: string;
+  /** The places of the reasons whose notes name none of their own. */
+  readonly where: readonly Exclude<Place, "node">[];
   readonly notes: {
-    readonly [Name in NamesOf<Group>]: ReasonNote & { readonly where: readonly Exclude<Place, "node">[] };
+    readonly [Name in NamesOf<Group>]: Omit<ReasonNote, "where"> & {
+      readonly where?: readonly Exclude<Place, "node">[];
+    };
   };
 }

@@ -59,19 +59,17 @@ export const REQUEST = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof REQUEST> => ({
     title: "The request was refused as a whole",
+    where: ["http"],
     notes: {
       MALFORMED_HTTP: {
-        where: ["http"],
         cause: "The bytes are not well-formed HTTP, or there is no `Host`.",
         remedy: "Use an HTTP client. If you do, look for a proxy that changes the request.",
       },
       HEAD_TOO_LARGE: {
-        where: ["http"],
         cause: "The header fields together are larger than 16 KiB.",
         remedy: "Send fewer or shorter header fields.",
       },
       REQUEST_TOO_SLOW: {
-        where: ["http"],
         cause:
           "The request did not arrive in time: its head within 10 seconds and all of it within 60, unless the operator sets other limits.",
         remedy: "Send smaller batches, or use a faster network.",
@@ -98,17 +96,14 @@ export default /* @__PURE__ */ define(
         remedy: "Send at least one transaction.",
       },
       UNSUPPORTED_MEDIA_TYPE: {
-        where: ["http"],
         cause: "The content type is not JSON, or the body is compressed.",
         remedy: "Send `Content-Type: application/json` and uncompressed JSON.",
       },
       BODY_TOO_LARGE: {
-        where: ["http"],
         cause: "The body has more bytes than the service accepts.",
         remedy: "Send smaller batches.",
       },
       UPGRADE_REQUIRED: {
-        where: ["http"],
         cause: "The GET of the WebSocket's path is not a WebSocket handshake.",
         remedy: "Use a WebSocket client, or POST. A proxy in between must forward upgrades.",
       },
@@ -118,13 +113,11 @@ export default /* @__PURE__ */ define(
         remedy: "Give each request an `id` of its own.",
       },
       INVALID_IDEMPOTENCY_KEY: {
-        where: ["http"],
         cause:
           "The header `Idempotency-Key` is empty or too long, or has a space or another character that is not visible ASCII.",
         remedy: "Use 1 to 255 visible ASCII characters, such as a UUID.",
       },
       IDEMPOTENCY_KEY_REUSED: {
-        where: ["http"],
         cause: "This API key has sent other transactions under this `Idempotency-Key` before.",
         remedy:
           "Give each request an `Idempotency-Key` of its own, and repeat it only with the same transactions.",
@@ -135,40 +128,30 @@ export default /* @__PURE__ */ define(
         remedy: "Split the batch.",
       },
       MISSING_KEY: {
-        where: ["http"],
         cause: "The request has no `Authorization: Bearer` header.",
         remedy: "Send the API key.",
       },
       UNKNOWN_KEY: {
-        where: ["http"],
         cause: "The service does not know the key, or its secret was replaced without an overlap.",
         remedy: "Check the key and the network.",
       },
       KEY_EXPIRED: {
-        where: ["http"],
         cause: "The key has expired, or the overlap in which its old secret was valid is over.",
         remedy: "Use the new secret, or ask the operator for another key.",
       },
       KEY_DISABLED: {
-        where: ["http"],
         cause:
           "The operator has disabled the key for now, or this version of the service does not understand the key's settings.",
         remedy: "Ask the operator.",
       },
-      KEY_REVOKED: {
-        where: ["http"],
-        cause: "The key was revoked for good.",
-        remedy: "Ask the operator for another key.",
-      },
+      KEY_REVOKED: { cause: "The key was revoked for good.", remedy: "Ask the operator for another key." },
       ORIGIN_NOT_ALLOWED: {
-        where: ["http"],
         cause:
           "The key is publishable (D32), and the request comes from a page of another origin, or from a program without an origin.",
         remedy:
           "Ask the operator to add the page's origin to the key, or `wallets` for programs; a server takes a secret key.",
       },
       KEY_IS_PUBLISHABLE: {
-        where: ["http"],
         cause:
           "The key is publishable (D32): it submits, checks, and sees only what it names by the transaction's hash.",
         remedy: "Name the submission by its `txHash`, or use a secret key on a server of yours.",
@@ -199,12 +182,10 @@ export default /* @__PURE__ */ define(
         remedy: "Send the next request when one is done, or send larger batches.",
       },
       SOCKETS_AT_CAPACITY: {
-        where: ["http"],
         cause: "The service has as many WebSockets open as it may, in all or for this key.",
         remedy: "Send more requests over the open ones, or use POST.",
       },
       BODIES_AT_CAPACITY: {
-        where: ["http"],
         cause: "The service holds as many bytes of bodies and frames as it may, in all or for this key.",
         remedy: "Send smaller batches, or fewer of them at once.",
       },
@@ -229,18 +210,9 @@ export default /* @__PURE__ */ define(
         cause: "The service has a fault.",
         remedy: "Report it. Sending the same transaction again does no harm (D18).",
       },
-      NO_SUCH_PATH: {
-        where: ["http"],
-        cause: "The path does not exist.",
-        remedy: "Check the URL.",
-      },
-      NO_SUCH_METHOD: {
-        where: ["http"],
-        cause: "The path does not take this method.",
-        remedy: "Check the method.",
-      },
+      NO_SUCH_PATH: { cause: "The path does not exist.", remedy: "Check the URL." },
+      NO_SUCH_METHOD: { cause: "The path does not take this method.", remedy: "Check the method." },
       NO_SUCH_SUBMISSION: {
-        where: ["http"],
         cause: "This key has no submission with this `id`, or of a transaction with this hash.",
         remedy: "Check the `id` or the hash. The `id` of a refused line is known for a day.",
       },

@@ -15,6 +15,7 @@ export const UNREADABLE = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof UNREADABLE> => ({
     title: "The transaction cannot be read",
+    where: ["submit", "check", "record"],
     notes: {
       INVALID_HEX: {
         where: ["submit", "check"],
@@ -22,22 +23,18 @@ export default /* @__PURE__ */ define(
         remedy: "Send what the signing library returned, unchanged.",
       },
       EMPTY_TRANSACTION: {
-        where: ["submit", "check", "record"],
         cause: "The string is empty, or `0x` alone.",
         remedy: "Send the signed transaction.",
       },
       MALFORMED_RLP: {
-        where: ["submit", "check", "record"],
         cause: "The bytes are cut off or padded, or a field is missing, surplus or of the wrong kind.",
         remedy: "Send the whole signed bytes; an unsigned transaction has too few fields.",
       },
       NON_CANONICAL_RLP: {
-        where: ["submit", "check", "record"],
         cause: "A number has leading zeros, or a length is not in its shortest form (D2).",
         remedy: "Use a library that encodes canonically; all current ones do.",
       },
       MALFORMED_TRANSACTION: {
-        where: ["submit", "check", "record"],
         cause: "A field has a length that it cannot have, such as an address of 19 bytes.",
         remedy: "Correct the field that the message names, and sign again.",
       },

@@ -11,9 +11,9 @@ export const WATCH = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof WATCH> => ({
     title: "The submission cannot be watched",
+    where: ["watch"],
     notes: {
       UNKNOWN_SUBMISSION: {
-        where: ["watch"],
         cause: "This key has no submission with this `id`, or of a transaction with this hash.",
         remedy: "Check the name, or send the transaction again, which does no harm (D18).",
       },

@@ -5,7 +5,7 @@ import { assertFewValues } from "./limits.js";
 import { ID_SAMPLE, SIGNED_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, objectSchema } from "./schema.js";
 import type { Members, TypeOf } from "./shape.js";
-import { ownMember, parseSubmitRequest, SUBMIT_NOTES, SUBMIT_REQUEST } from "./submitRequest.js";
+import { ownMember, parseSubmitRequest, readTexts, SUBMIT_NOTES, SUBMIT_REQUEST } from "./submitRequest.js";
 import { isObject, isRequestId, MAX_REQUEST_ID_LENGTH, type RequestId } from "./values.js";
 import { parseWait, WAIT_SCHEMA, WAITS } from "./wait.js";
 
@@ -119,6 +119,8 @@ function parseAnonymousFrame(frame: object, maxBatchSize: number): ClientFrame {
   return parseSubmitRequest(frame, maxBatchSize);
 }
 
+const WATCHED = { name: "watch", whole: "`watch`", noun: "ids" } as const;
+
 function parseClientFrame(id: RequestId, frame: object, maxBatchSize: number): ClientFrame {
   const watch = ownMember(frame, "watch");
   if (watch === undefined) return { id, ...parseSubmitRequest(frame, maxBatchSize) };
@@ -127,24 +129,8 @@ function parseClientFrame(id: RequestId, frame: object, maxBatchSize: number): C
   if (ownMember(frame, "transactions") !== undefined) {
     throw new ProtocolError("MALFORMED_BODY", "the frame has both `transactions` and `watch`");
   }
-  return { id, watch: parseWatch(watch, maxBatchSize), ...waitMember };
-}
-
-/** Reads the ids to watch. The list may be empty: such a request is a sign of life and is done at once. */
-function parseWatch(watch: unknown, maxBatchSize: number): readonly string[] {
-  if (!Array.isArray(watch)) {
-    throw new ProtocolError("MALFORMED_BODY", `\`watch\` is ${describeValue(watch)}, not an array`);
-  }
-  if (watch.length > maxBatchSize) {
-    const message = `\`watch\` has ${watch.length} ids; at most ${maxBatchSize} are accepted at once`;
-    throw new ProtocolError("BATCH_TOO_LARGE", message, { ids: watch.length, maxBatchSize });
-  }
-  const invalid = watch.findIndex((element) => typeof element !== "string");
-  if (invalid >= 0) {
-    const message = `watch[${invalid}] is ${describeValue(watch[invalid])}, not a string`;
-    throw new ProtocolError("MALFORMED_BODY", message, { index: invalid });
-  }
-  return watch;
+  // The list may be empty: such a request is a sign of life and is done at once.
+  return { id, watch: readTexts(watch, WATCHED, maxBatchSize), ...waitMember };
 }
 
 export const SUBMIT_FRAME_SCHEMA = /* @__PURE__ */ define(() =>

@@ -16,6 +16,8 @@ export const SUBMIT_REQUEST = {
 /** The body of `POST /v1/submit` and `POST /v1/check`: signed InnerTxs as 0x-prefixed hex. */
 export interface SubmitRequest extends TypeOf<typeof SUBMIT_REQUEST> {}
 
+const TRANSACTIONS = { name: "transactions", whole: "the batch", noun: "transactions" } as const;
+
 /**
  * Reads the body of a submit or check request. The content of each string is left to the string's own result line
  * (D21).
@@ -34,38 +36,38 @@ export function parseSubmitRequest(body: unknown, maxBatchSize: number): SubmitR
       'the body is not a JSON object of the form {"transactions": ["0x…"]}',
     );
   }
-  const transactions = readTransactions(ownMember(body, "transactions"), maxBatchSize);
+  const list = ownMember(body, "transactions");
+  if (list === undefined) throw new ProtocolError("MALFORMED_BODY", "the body has no member `transactions`");
+  const transactions = readTexts(list, TRANSACTIONS, maxBatchSize);
+  if (transactions.length === 0) throw new ProtocolError("EMPTY_BATCH", "`transactions` is empty");
   const wait = ownMember(body, "wait");
   return { transactions, ...(wait !== undefined && { wait: parseWait(wait) }) };
 }
 
-function readTransactions(transactions: unknown, maxBatchSize: number): readonly string[] {
-  if (transactions === undefined) {
-    throw new ProtocolError("MALFORMED_BODY", "the body has no member `transactions`");
+/**
+ * Reads the list of texts that a request is about.
+ * @param of the name of the list, the whole that may be too large, and the noun of its elements.
+ */
+export function readTexts(
+  list: unknown,
+  of: { readonly name: string; readonly whole: string; readonly noun: string },
+  maxBatchSize: number,
+): readonly string[] {
+  const { name, whole, noun } = of;
+  if (!Array.isArray(list)) {
+    throw new ProtocolError("MALFORMED_BODY", `\`${name}\` is ${describeValue(list)}, not an array`);
   }
-  if (!Array.isArray(transactions)) {
-    throw new ProtocolError(
-      "MALFORMED_BODY",
-      `\`transactions\` is ${describeValue(transactions)}, not an array`,
-    );
+  const { length } = list;
+  if (length > maxBatchSize) {
+    const message = `${whole} has ${length} ${noun}; at most ${maxBatchSize} are accepted at once`;
+    throw new ProtocolError("BATCH_TOO_LARGE", message, { [noun]: length, maxBatchSize });
   }
-  if (transactions.length === 0) throw new ProtocolError("EMPTY_BATCH", "`transactions` is empty");
-  if (transactions.length > maxBatchSize) {
-    throw new ProtocolError(
-      "BATCH_TOO_LARGE",
-      `the batch has ${transactions.length} transactions; at most ${maxBatchSize} are accepted at once`,
-      { transactions: transactions.length, maxBatchSize },
-    );
+  const index = list.findIndex((element) => typeof element !== "string");
+  if (index >= 0) {
+    const message = `${name}[${index}] is ${describeValue(list[index])}, not a string`;
+    throw new ProtocolError("MALFORMED_BODY", message, { index });
   }
-  const invalid = transactions.findIndex((element) => typeof element !== "string");
-  if (invalid >= 0) {
-    throw new ProtocolError(
-      "MALFORMED_BODY",
-      `transactions[${invalid}] is ${describeValue(transactions[invalid])}, not a string`,
-      { index: invalid },
-    );
-  }
-  return transactions;
+  return list;
 }
 
 /** Returns a member of a parsed body or frame. What it inherits does not count. */
