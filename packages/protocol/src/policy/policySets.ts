@@ -53,23 +53,13 @@ export function anyPolicy(policies: readonly Policy[]): Policy {
       }
       return known ? "selector not allowed" : "target not allowed";
     },
-    selectorsFor: (to) => selectorsOfAny(policies, to),
+    selectorsFor(to) {
+      const lists = policies.map((policy) => policy.selectorsFor(to));
+      if (lists.includes(undefined)) return undefined;
+      return [...new Set(lists.flatMap((selectors) => selectors ?? []))].sort();
+    },
   };
 }
-
-/**
- * Returns the method selectors of a contract that at least one policy permits; undefined if one permits any calldata.
- * @example
- * ```ts
- * const selectors = selectorsOfAny([waiverPolicy, keyScope], token);
- * ```
- */
-export function selectorsOfAny(policies: readonly Policy[], to: Uint8Array): readonly string[] | undefined {
-  const lists = policies.map((policy) => policy.selectorsFor(to));
-  if (lists.includes(undefined)) return undefined;
-  return [...new Set(lists.flatMap((selectors) => selectors ?? []))].sort();
-}
-
 const ANY = "any calldata";
 
 /** The permitted selectors in hex, or any calldata, by address in hex or `*`. */

@@ -1,6 +1,7 @@
 import {
   type AllowedTarget,
   allowedTargetsToJson,
+  anyPolicy,
   bytesToHex,
   compilePolicy,
   everyPolicy,
@@ -8,7 +9,6 @@ import {
   intersectTargets,
   type Policy,
   ProtocolError,
-  selectorsOfAny,
   uniteTargets,
   type Verdict,
 } from "@gas-waiver/protocol";
@@ -75,19 +75,15 @@ export function registryPolicies(
   for (const group of groups)
     for (const waiver of group.waivers) groupByWaiver.set(bytesToHex(waiver), group);
   const known = new Set(found.map(({ waiver }) => bytesToHex(waiver)));
-  const [only] = groups;
+  const united = anyPolicy(groups.map(({ policy }) => policy));
   const waiversDiffer = groups.length > 1;
   return {
     waiversDiffer,
     check(to, data) {
-      if (only === undefined) throw noWaiver(found);
-      return waiversDiffer ? bestVerdict(groups, to, data) : only.policy.check(to, data);
+      if (groups.length === 0) throw noWaiver(found);
+      return united.check(to, data);
     },
-    selectorsFor: (to) =>
-      selectorsOfAny(
-        groups.map(({ policy }) => policy),
-        to,
-      ),
+    selectorsFor: united.selectorsFor,
     waiversFor(to, data) {
       if (!waiversDiffer) return undefined;
       return groups.flatMap(({ policy, waivers }) => (policy.check(to, data) === "allowed" ? waivers : []));
@@ -101,16 +97,6 @@ export function registryPolicies(
     },
     targetsOf: (waiver) => groupByWaiver.get(bytesToHex(waiver))?.targets ?? [],
   };
-}
-
-function bestVerdict(groups: readonly WaiverGroup[], to: Uint8Array, data: Uint8Array): Verdict {
-  let best: Verdict = "target not allowed";
-  for (const { policy } of groups) {
-    const verdict = policy.check(to, data);
-    if (verdict === "allowed") return verdict;
-    if (verdict === "selector not allowed") best = verdict;
-  }
-  return best;
 }
 
 function groupByPolicy(
