@@ -11,12 +11,31 @@ export interface Grant {
   readonly signal: AbortSignal;
 }
 
+/** A grant that can be ended. */
+export class OpenGrant implements Grant {
+  readonly #caller: () => Caller;
+  readonly #controller = new AbortController();
+  readonly signal: AbortSignal = this.#controller.signal;
+
+  constructor(caller: () => Caller) {
+    this.#caller = caller;
+  }
+
+  get caller(): Caller {
+    return this.#caller();
+  }
+
+  end(reason: ProtocolError): void {
+    this.#controller.abort(reason);
+  }
+}
+
 /** One key of the store in the memory of a replica. */
 export class CachedKey {
   #key: StoredKey;
   #caller: Caller;
   /** The open grants, by the hash of the secret that they were given to, in hex. */
-  readonly #grants = new Map<string, { readonly grant: Grant; readonly controller: AbortController }>();
+  readonly #grants = new Map<string, OpenGrant>();
 
   constructor(key: StoredKey, caller: Caller) {
     this.#key = key;
@@ -45,11 +64,11 @@ export class CachedKey {
   }
 
   endInvalidGrants(now: Date): void {
-    for (const [hash, { controller }] of this.#grants) {
+    for (const [hash, grant] of this.#grants) {
       const refusal = this.#refusal(Buffer.from(hash, "hex"), now);
       if (refusal === undefined) continue;
       this.#grants.delete(hash);
-      controller.abort(refusal);
+      grant.end(refusal);
     }
   }
 
@@ -59,7 +78,7 @@ export class CachedKey {
   }
 
   #endAll(reason: ProtocolError): void {
-    for (const { controller } of this.#grants.values()) controller.abort(reason);
+    for (const grant of this.#grants.values()) grant.end(reason);
     this.#grants.clear();
   }
 
@@ -71,17 +90,8 @@ export class CachedKey {
     const refusal = this.#refusal(hash, now);
     if (refusal) throw refusal;
     const hex = hash.toString("hex");
-    const known = this.#grants.get(hex);
-    if (known) return known.grant;
-    const controller = new AbortController();
-    const currentCaller = () => this.#caller;
-    const grant: Grant = {
-      get caller() {
-        return currentCaller();
-      },
-      signal: controller.signal,
-    };
-    this.#grants.set(hex, { grant, controller });
+    const grant = this.#grants.get(hex) ?? new OpenGrant(() => this.#caller);
+    this.#grants.set(hex, grant);
     return grant;
   }
 

@@ -1,5 +1,5 @@
 import type { Caller } from "../model/keys/caller.js";
-import { type Grant, unknownKey } from "./cachedKey.js";
+import { OpenGrant, unknownKey } from "./cachedKey.js";
 import type { ConfiguredKey } from "./configuredKeys.js";
 
 /** The rights of the keys of the configuration, which are those of the service. */
@@ -8,21 +8,13 @@ export type ConfiguredRights = Pick<Caller, "limits"> & {
   readonly publicKeyOrigins: readonly string[];
 };
 
-interface ConfiguredGrant {
-  readonly keyId: string;
-  /** SHA-256 of the key. */
-  readonly hash: Buffer;
-  readonly grant: Grant;
-}
-
-interface KnownGrant extends ConfiguredGrant {
-  readonly controller: AbortController;
+interface ConfiguredGrant extends Pick<ConfiguredKey, "keyId" | "hash"> {
+  readonly grant: OpenGrant;
   caller: Caller;
 }
-
 /** The API keys of the configuration and what they permit. Both may change while the service runs. */
 export class ConfiguredGrants {
-  #known: readonly KnownGrant[] = [];
+  #known: readonly ConfiguredGrant[] = [];
 
   constructor(keys: readonly ConfiguredKey[], rights: ConfiguredRights) {
     this.set(keys, rights);
@@ -41,27 +33,16 @@ export class ConfiguredGrants {
       known.caller = callerOf(key, rights);
       return known;
     });
-    for (const { controller } of before.values()) controller.abort(unknownKey());
+    for (const { grant } of before.values()) grant.end(unknownKey());
   }
 }
 
-function newGrant(key: ConfiguredKey, rights: ConfiguredRights): KnownGrant {
-  const controller = new AbortController();
-  const known: KnownGrant = {
-    keyId: key.keyId,
-    hash: key.hash,
-    controller,
-    caller: callerOf(key, rights),
-    grant: {
-      get caller() {
-        return known.caller;
-      },
-      signal: controller.signal,
-    },
-  };
+function newGrant(key: ConfiguredKey, rights: ConfiguredRights): ConfiguredGrant {
+  const { keyId, hash } = key;
+  const grant = new OpenGrant(() => known.caller);
+  const known: ConfiguredGrant = { keyId, hash, caller: callerOf(key, rights), grant };
   return known;
 }
-
 function callerOf(
   { keyId, isPublishable }: ConfiguredKey,
   { limits, publicKeyOrigins }: ConfiguredRights,
