@@ -3,7 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { StartError } from "../model/errors.js";
 import { DEFAULTS } from "../model/options/defaults.js";
+import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
+import type { PoolUse } from "../model/telemetry/storeMetrics.js";
 import { DatabaseClock } from "./clock/databaseClock.js";
 import { createIds } from "./clock/ids.js";
 import {
@@ -13,7 +15,6 @@ import {
   openPool,
   type Pool,
   type PoolOptions,
-  type PoolUse,
 } from "./database/database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
 import { troubleOf } from "./database/storeTrouble.js";
@@ -79,21 +80,15 @@ export interface Database {
 
 export interface StoreOptions extends StoreLocation, StoreSettings {}
 
-/** The settings of an open store, wherever it is. */
-export interface StoreSettings extends Pick<StoreLocation, "schema"> {
+type ConnectionOption = `${"lane" | "accept" | "read" | "admin"}Connections`;
+
+/** The settings of an open store, wherever it is: options of the service. */
+export interface StoreSettings
+  extends Partial<Pick<ResolvedOptions, ConnectionOption | "leaseMs" | "requireSynchronousStandby">>,
+    Pick<StoreLocation, "schema"> {
   /** Whether a schema that is not there is made. Default: true. */
   readonly makesSchema?: boolean;
-  /** The most connections of each role, without those of the leases. Defaults: 6, 4, 4 and 2. */
-  readonly laneConnections?: number;
-  readonly acceptConnections?: number;
-  readonly readConnections?: number;
-  readonly adminConnections?: number;
-  /** The length of a lane's lease. The connections of the leases wait at most for a part of it. Default: 3 s. */
-  readonly leaseMs?: number;
-  /** Refuses a database whose commits wait for no standby. Default: false. */
-  readonly requireSynchronousStandby?: boolean;
 }
-
 const NO_LOCATION = "neither a database URL nor a data folder is set";
 
 /**
@@ -168,11 +163,11 @@ export async function connectStore(
 ): Promise<OpenStore> {
   warnOfRoute(address, log);
   const connection = { ...address, connectTimeoutMs: 3_000, applicationName: "gas-waiver" };
-  const { requireSynchronousStandby = DEFAULTS.requireSynchronousStandby } = options;
   const clock = new DatabaseClock();
   const newId = createIds(clock);
   const laneFloors = new LaneFloors();
-  const { pools, monitor, close } = openPools(connection, options, log, clock);
+  const settings = { ...DEFAULTS, ...options };
+  const { pools, monitor, close } = openPools(connection, settings, log, clock);
   const closeAll = async () => {
     await close();
     await stopServer();
@@ -181,7 +176,7 @@ export async function connectStore(
     await assertOwnSessions(connection);
     await migrate(pools.administration, log, options);
     await createDaysAtStart({ pool: pools.administration });
-    await monitor.start({ requireSynchronousStandby });
+    await monitor.start(settings);
     // Records the server, so that a later start on another server is noticed.
     const moves = createStoreMoves(pools.administration, log, clock);
     await moves.hasMoved();
@@ -240,30 +235,21 @@ interface RoleLimits extends SessionOptions, Pick<PoolOptions, "answerTimeoutMs"
   readonly isHasty?: boolean;
 }
 
-/** The most connections of each role. */
-function poolSizes({
-  laneConnections = DEFAULTS.laneConnections,
-  acceptConnections = DEFAULTS.acceptConnections,
-  readConnections = DEFAULTS.readConnections,
-  adminConnections = DEFAULTS.adminConnections,
-}: StoreSettings): Readonly<Record<StoreRole, number>> {
-  return {
-    leases: LEASE_CONNECTIONS,
-    lanes: laneConnections,
-    accepting: acceptConnections,
-    reading: readConnections,
-    administration: adminConnections,
-  };
-}
-
 function openPools(
   connection: ConnectionOptions,
-  settings: StoreSettings,
+  settings: typeof DEFAULTS & Pick<StoreLocation, "schema">,
   log: Logger,
   clock: DatabaseClock,
 ) {
-  const { schema, leaseMs = DEFAULTS.leaseMs, requireSynchronousStandby } = settings;
-  const sizes = poolSizes(settings);
+  const { schema, leaseMs, requireSynchronousStandby } = settings;
+  /** The most connections of each role. */
+  const sizes: Readonly<Record<StoreRole, number>> = {
+    leases: LEASE_CONNECTIONS,
+    lanes: settings.laneConnections,
+    accepting: settings.acceptConnections,
+    reading: settings.readConnections,
+    administration: settings.adminConnections,
+  };
   const limits = roleLimits(leaseMs);
   let closing = false;
   const open = (

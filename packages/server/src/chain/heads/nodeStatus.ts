@@ -1,15 +1,10 @@
+import type { NodeGauges } from "../../model/telemetry/metrics.js";
 import type { EndpointHeads, EndpointState } from "../rpc/endpointHeads.js";
 import { nodeName } from "./watchEndpoints.js";
 
 /** A node as metrics and readiness show it. */
-export interface NodeStatus {
-  /** Its place and origin. */
-  readonly node: string;
+export interface NodeStatus extends NodeGauges {
   readonly state: EndpointState;
-  /** The age of its head by this machine's clock, in seconds; undefined before its first answer. */
-  readonly headAgeSeconds: number | undefined;
-  /** The time by which its head is behind the newest of all nodes, in seconds; undefined before its first answer. */
-  readonly lagSeconds: number | undefined;
 }
 
 export function nodeStatuses(

@@ -246,8 +246,9 @@ export interface NodeGauges {
   /** Its place and origin. */
   readonly node: string;
   readonly state: string;
-  /** Undefined before its first answer. */
+  /** The age of its head by this machine's clock; undefined before its first answer. */
   readonly headAgeSeconds: number | undefined;
+  /** The time by which its head is behind the newest of all nodes; undefined before its first answer. */
   readonly lagSeconds: number | undefined;
 }
 

@@ -1,9 +1,8 @@
 import type { Registry } from "prom-client";
 import { addCount, addGauge, type Sample } from "./gauges.js";
 
-/** The connections of one role at a scrape. */
-export interface ConnectionGauges {
-  readonly role: string;
+/** The connections of a pool at one moment. */
+export interface PoolUse {
   readonly busy: number;
   readonly idle: number;
   /** Callers that wait for a connection. */
@@ -12,7 +11,7 @@ export interface ConnectionGauges {
 
 /** The state of the database at a scrape. */
 export interface StoreGauges {
-  readonly connections: readonly ConnectionGauges[];
+  readonly connections: readonly (PoolUse & { readonly role: string })[];
   readonly works: boolean;
   /** The kind of the trouble that it has now; undefined if it works. */
   readonly trouble?: string | undefined;

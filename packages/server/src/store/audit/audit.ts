@@ -1,4 +1,3 @@
-import { bytesToHex } from "@gas-waiver/protocol";
 import type { Actor, AuditAction, AuditEntry, AuditedChanges } from "../../model/keys/auditRecord.js";
 import type { Queryable } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
@@ -53,7 +52,7 @@ export async function auditEntries(
   { pool }: { readonly pool: Queryable },
   { keyId, ofKeys = false, before, limit }: AuditQuery,
 ): Promise<AuditEntry[]> {
-  const { rows } = await pool.query<AuditRow>(
+  const { rows } = await pool.query<AuditEntry>(
     `${SELECT} where ($1::text is null or key_id = $1) and (not $2 or key_id is not null)
        and ($3::bigint is null or id < $3)
      order by id desc limit $4`,
@@ -68,7 +67,7 @@ export async function lastEntryOfWaiver(
   waiver: Uint8Array,
   action: AuditAction,
 ): Promise<AuditEntry | undefined> {
-  const { rows } = await pool.query<AuditRow>(
+  const { rows } = await pool.query<AuditEntry>(
     `${SELECT} where waiver = $1 and action = $2 order by id desc limit 1`,
     [toBuffer(waiver), action],
   );
@@ -81,31 +80,19 @@ export async function auditEntriesAfter(
   after: string,
   limit: number,
 ): Promise<AuditEntry[]> {
-  const { rows } = await pool.query<AuditRow>(`${SELECT} where id > $1 order by id limit $2`, [after, limit]);
+  const { rows } = await pool.query<AuditEntry>(`${SELECT} where id > $1 order by id limit $2`, [
+    after,
+    limit,
+  ]);
   return rows.map(entryOf);
 }
 
-const SELECT = "select id, at, actor, action, key_id, waiver, token_id, source, changes from audit";
+const SELECT = `select id, at, actor, action, key_id as "keyId", '0x' || encode(waiver, 'hex') as waiver,
+  token_id as "tokenId", source, changes from audit`;
 
-interface AuditRow {
-  id: string;
-  at: Date;
-  actor: string;
-  action: AuditAction;
-  key_id: string | null;
-  waiver: Buffer | null;
-  token_id: string | null;
-  source: string | null;
-  changes: AuditedChanges;
-}
-
-function entryOf({ key_id, waiver, token_id, source, id, at, actor, action, changes }: AuditRow): AuditEntry {
-  return {
-    ...{ id, at, actor, action },
-    ...(key_id !== null && { keyId: key_id }),
-    ...(waiver !== null && { waiver: bytesToHex(waiver) }),
-    ...(token_id !== null && { tokenId: token_id }),
-    ...(source !== null && { source }),
-    changes,
-  };
+/** The row, without members that are null. */
+function entryOf(row: AuditEntry): AuditEntry {
+  return Object.fromEntries(
+    Object.entries(row).filter(([, value]) => value !== null),
+  ) as unknown as AuditEntry;
 }

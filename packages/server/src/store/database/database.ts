@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { PoolUse } from "../../model/telemetry/storeMetrics.js";
 import {
   cutAfterCancelledSync,
   cutSilentConnections,
@@ -38,14 +39,6 @@ export interface Queryable {
 export interface PooledConnection extends Queryable {
   /** Gives the connection back to the pool; with `destroy`, closes it, which rolls back an open transaction. */
   release(destroy?: boolean): void;
-}
-
-/** The connections of a pool at one moment. */
-export interface PoolUse {
-  readonly busy: number;
-  readonly idle: number;
-  /** Callers that wait for a connection. */
-  readonly waiting: number;
 }
 
 export interface Pool extends Queryable {

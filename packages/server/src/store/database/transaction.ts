@@ -12,10 +12,11 @@ const BEGIN = `
 export async function inTransaction<T>(
   { pool }: { readonly pool: Pool },
   run: (db: Queryable) => Promise<T>,
+  begin = BEGIN,
 ): Promise<T> {
   const client = await pool.connect();
   try {
-    await client.query(BEGIN);
+    await client.query(begin);
     const result = await run(client);
     await client.query("commit");
     client.release();
@@ -30,29 +31,14 @@ export async function inTransaction<T>(
   }
 }
 
-/**
- * Runs work in a transaction that holds an advisory lock, so that one session at a time runs it. If the work throws, its
- * connection is closed, which rolls back the transaction.
- */
-export async function inLockedTransaction<T>(
+/** Runs work in a transaction that holds an advisory lock, so that one session at a time runs it, and waits long for others. */
+export function inLockedTransaction<T>(
   { pool }: { readonly pool: Pool },
   lock: number,
   run: (db: Queryable) => Promise<T>,
 ): Promise<T> {
-  const connection = await pool.connect();
-  try {
-    await connection.query("begin");
-    await connection.query("select pg_advisory_xact_lock($1)", [advisoryLock(pool, lock)]);
-    const result = await run(connection);
-    await connection.query("commit");
-    connection.release();
-    return result;
-  } catch (error) {
-    connection.release(true);
-    throw error;
-  }
+  return inTransaction({ pool }, run, `begin; select pg_advisory_xact_lock(${advisoryLock(pool, lock)})`);
 }
-
 /** deadlock_detected, lock_not_available, idle_in_transaction_session_timeout */
 const CONFLICT_CODES: ReadonlySet<unknown> = new Set(["40P01", "55P03", "25P03"]);
 

@@ -34,14 +34,8 @@ export async function findDayToSummarize(
 
 /** Finds the summarized days that ended longer than `retentionMs` ago and those that are being dropped, the oldest first. */
 export async function findOldDays(db: Queryable, retentionMs: number): Promise<OutcomeDay[]> {
-  const { rows } = await db.query<{
-    day: string;
-    partition: string;
-    end_id: string;
-    closed: OutcomeDay["closed"];
-    state: OutcomeDay["state"];
-  }>(
-    `select day::text, partition, end_id,
+  const { rows } = await db.query<OutcomeDay>(
+    `select day::text, partition, end_id as "endId",
             case when closed_at is null then 'no' when closed_at > now() - interval '1 minute' then 'just now'
                  else 'for a while' end as closed,
             case when to_regclass(partition) is null then 'dropped' when i.inhrelid is null then 'detached'
@@ -52,7 +46,7 @@ export async function findOldDays(db: Queryable, retentionMs: number): Promise<O
      order by first_id`,
     [retentionMs],
   );
-  return rows.map(({ end_id: endId, ...row }) => ({ ...row, endId }));
+  return rows;
 }
 
 /** Finds the oldest day whose outcomes are kept. */

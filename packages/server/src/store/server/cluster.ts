@@ -131,7 +131,8 @@ async function removeIncompleteClusters(cluster: string): Promise<void> {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** @returns whether a process that this user may signal has the number. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -7,6 +7,7 @@ import { createLog } from "../../model/telemetry/log.js";
 import { createConnection, type Queryable } from "../database/database.js";
 import { readSchemaFiles } from "../schema/schemaFiles.js";
 import { openStore } from "../store.js";
+import { isAlive } from "./cluster.js";
 import { SERVICE_ROLE, SUPERUSER } from "./clusterRoles.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded.js";
 
@@ -105,15 +106,6 @@ async function takeLock(lock: string): Promise<boolean> {
     const stale = `${lock}.${randomUUID()}`;
     await rename(lock, stale).catch(() => {});
     await rm(stale, { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

@@ -24,25 +24,12 @@ export async function findHeldTransactions(
   chain: number,
   innerHashes: readonly Uint8Array[],
 ): Promise<ReadonlyMap<Hex, HeldTransaction>> {
-  const { rows } = await pool.query<Row>(
+  const { rows } = await pool.query<HeldTransaction & { innerHash: Buffer }>(
     prepared(
-      `select id, state = 'included' as is_included, inner_hash, inner_raw, sender from unfinished
+      `select id, state = 'included' as "isIncluded", inner_hash as "innerHash", inner_raw as "innerRaw", sender from unfinished
        where chain = $1 and inner_hash = any($2::bytea[])`,
       [chain, byteaArray(innerHashes)],
     ),
   );
-  return new Map(
-    rows.map(({ id, is_included: isIncluded, inner_hash: hash, inner_raw: innerRaw, sender }) => [
-      bytesToHex(hash),
-      { id, isIncluded, innerRaw, sender },
-    ]),
-  );
-}
-
-interface Row {
-  id: string;
-  is_included: boolean;
-  inner_hash: Buffer;
-  inner_raw: Buffer;
-  sender: Buffer;
+  return new Map(rows.map(({ innerHash, ...held }) => [bytesToHex(innerHash), held]));
 }
