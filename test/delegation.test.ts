@@ -4,7 +4,7 @@ import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createNodeClient } from "../packages/server/src/chain/client/nodeClient.js";
+import { NodeClient } from "../packages/server/src/chain/client/nodeClient.js";
 import { createNonceProofs, type NonceProofs } from "../packages/server/src/chain/nonceProof.js";
 import { createRpc } from "../packages/server/src/chain/rpc/rpc.js";
 import { type RpcCall, rpcOf } from "./support/jsonRpc.js";
@@ -22,7 +22,7 @@ beforeAll(async () => {
   devnet = await createDevnet({ blockTimeMs: 0 });
   const { url } = await devnet.listen({ port: 0 });
   rpc = rpcOf(url);
-  const chain = createNodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs: 5_000, signal: ended.signal }));
+  const chain = new NodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs: 5_000, signal: ended.signal }));
   proofs = createNonceProofs({ chain, reorgDepth: 1, now: () => time, searchAfterMs: 0 });
 });
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { Registry } from "prom-client";
-import { createNodeClient, type NodeClient } from "./chain/client/nodeClient.js";
+import { NodeClient } from "./chain/client/nodeClient.js";
 import { findChainDifference } from "./chain/compareChain.js";
 import { nodeStatuses } from "./chain/heads/nodeStatus.js";
 import { watchEndpoints } from "./chain/heads/watchEndpoints.js";
@@ -184,7 +184,7 @@ async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> 
   const { signal } = ending;
   const heads = new EndpointHeads(options.rpcUrls.length, patience);
   const rpc = createRpc({ ...options, signal, heads });
-  const chain = createNodeClient(rpc);
+  const chain = new NodeClient(rpc);
   // A call of a wallet on which a node hangs makes no node rest for the lanes.
   const gatewayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: options.gatewayAnswerBytes });
   const replayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: MAX_REPLAY_BYTES });

@@ -13,20 +13,16 @@ export interface WalkPlace {
 const BLOCKS_PER_REQUEST = 10n;
 
 /** Walks over final blocks for many at once: a block that several wait for is read once. */
-export interface FinalWalk {
-  /**
-   * Reads some blocks, for the lowest place and for the highest in turns, and advances the places that they continue. Blocks
-   * that the node has no more are passed over; a node that is behind is waited for.
-   * @param places at least one, none above the last final block.
-   * @returns the blocks, or undefined where the node is behind.
-   */
-  read(places: readonly WalkPlace[], final: bigint): Promise<readonly BlockAt[] | undefined>;
-}
-
-export function createFinalWalk(chain: Pick<NodeClient, "blocks" | "blockHashes">): FinalWalk {
+export function createFinalWalk(chain: Pick<NodeClient, "blocks" | "blockHashes">) {
   let isHighestNext = false;
   return {
-    async read(places, final) {
+    /**
+     * Reads some blocks, for the lowest place and for the highest in turns, and advances the places that they continue. Blocks
+     * that the node has no more are passed over; a node that is behind is waited for.
+     * @param places at least one, none above the last final block.
+     * @returns the blocks, or undefined where the node is behind.
+     */
+    async read(places: readonly WalkPlace[], final: bigint): Promise<readonly BlockAt[] | undefined> {
       isHighestNext = !isHighestNext;
       const start = places.map(({ next }) => next).reduce((a, b) => (a < b === isHighestNext ? b : a));
       const heights = range(start, BLOCKS_PER_REQUEST).filter((height) => height <= final);

@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { ModelChain, RefusedByNode } from "../../test/support/modelChain.js";
 import { userAddress } from "../../test/support/user.js";
 import type { Authorization } from "./client/authorizations.js";
-import { type BlockTransaction, createNodeClient } from "./client/nodeClient.js";
+import { type BlockTransaction, NodeClient } from "./client/nodeClient.js";
 import { createNonceProofs, type NonceProofs, SEARCH_AFTER_MS, type SearchedNonce } from "./nonceProof.js";
 import type { NonceUse } from "./nonceUse.js";
 import { NodeRpcError, type RpcCall, type RpcOutcome } from "./rpc/rpc.js";
@@ -41,7 +41,7 @@ function proofsOver(
     }
   };
   const read = async (batch: readonly RpcCall[]) => batch.map(answer);
-  const chain = createNodeClient({
+  const chain = new NodeClient({
     read,
     send: async () => [],
     readFromEach: async () => [],

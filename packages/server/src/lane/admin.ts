@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
-import { createNodeClient, type NodeClient } from "../chain/client/nodeClient.js";
+import { NodeClient } from "../chain/client/nodeClient.js";
 import { createNonceProofs, SEARCH_AFTER_MS } from "../chain/nonceProof.js";
 import { createRpc } from "../chain/rpc/rpc.js";
 import { StartError } from "../model/errors.js";
@@ -175,7 +175,7 @@ function rotationOf(store: Store, chainRef: number, actor: Actor | string) {
 
 async function connectNode(rpcUrl: string, expected: ChainIdentity): Promise<NodeClient> {
   const { signal } = new AbortController();
-  const chain = createNodeClient(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: RPC_TIMEOUT_MS, signal }));
+  const chain = new NodeClient(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: RPC_TIMEOUT_MS, signal }));
   const identity = await chain.identity().catch((error: Error) => {
     throw new StartError(`the chain's node cannot be used: ${error.message}`);
   });

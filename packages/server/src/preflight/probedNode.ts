@@ -1,5 +1,5 @@
 import { hash32, quantity } from "../chain/client/nodeAnswers.js";
-import { createNodeClient, type NodeClient } from "../chain/client/nodeClient.js";
+import { NodeClient } from "../chain/client/nodeClient.js";
 import { nodeName } from "../chain/heads/watchEndpoints.js";
 import type { Poster } from "../chain/rpc/httpPoster.js";
 import { createPoster } from "../chain/rpc/httpPoster.js";
@@ -21,7 +21,7 @@ export function createProbedNode(
 ): ProbedNode {
   const rpc = createRpc({ ...options, rpcUrls: [url] });
   const name = nodeName(url, place);
-  return { name, rpc, client: createNodeClient(rpc), poster: createPoster(url, options) };
+  return { name, rpc, client: new NodeClient(rpc), poster: createPoster(url, options) };
 }
 
 /** A block, as far as the checks read it. */

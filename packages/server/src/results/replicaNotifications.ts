@@ -6,19 +6,7 @@ import { reloadChannel } from "../store/lanes/requestReload.js";
 import type { Store } from "../store/store.js";
 import type { ResultNotification, SubmissionUpdate } from "./results.js";
 
-/**
- * Notifications between replicas by PostgreSQL's LISTEN and NOTIFY. A lost notification costs time only: each receiver
- * also polls the store.
- */
-export interface ReplicaNotifications {
-  /** Sends the results of these submissions to the replicas that accepted them. */
-  notifyResults(results: readonly ResultNotification[]): void;
-  /** Tells the replicas that own these lanes that they have work. */
-  announceWork(lanes: readonly LaneWithWork[]): void;
-  /** Begins to listen for this replica. Call it once. */
-  listen(handlers: NotificationHandlers): void;
-  close(): Promise<void>;
-}
+export type ReplicaNotifications = ReturnType<typeof openReplicaNotifications>;
 
 /** A lane that has work, and the replica that owns it. */
 export interface LaneWithWork {
@@ -59,11 +47,11 @@ type Message =
 /** Each replica listens on a channel of its own, and on those of the API keys and of the waivers' keys. */
 const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")}`;
 
-export function openReplicaNotifications({
-  store,
-  log,
-  replica,
-}: ReplicaNotificationsOptions): ReplicaNotifications {
+/**
+ * Notifications between replicas by PostgreSQL's LISTEN and NOTIFY. A lost notification costs time only: each receiver
+ * also polls the store.
+ */
+export function openReplicaNotifications({ store, log, replica }: ReplicaNotificationsOptions) {
   let listener: { close(): Promise<void> } | undefined;
   const send = (to: string, messages: readonly Message[]) => {
     if (messages.length === 0 || to === replica) return;
@@ -72,7 +60,8 @@ export function openReplicaNotifications({
     );
   };
   return {
-    notifyResults(results) {
+    /** Sends the results of these submissions to the replicas that accepted them. */
+    notifyResults(results: readonly ResultNotification[]) {
       for (const to of new Set(results.map(({ origin }) => origin))) {
         const forReplica = results.filter(({ origin }) => origin === to);
         send(
@@ -81,7 +70,8 @@ export function openReplicaNotifications({
         );
       }
     },
-    announceWork(lanes) {
+    /** Tells the replicas that own these lanes that they have work. */
+    announceWork(lanes: readonly LaneWithWork[]) {
       for (const to of new Set(lanes.map(({ owner }) => owner))) {
         const waivers = new Set(
           lanes.filter(({ owner }) => owner === to).map(({ waiver }) => bytesToHex(waiver)),
@@ -89,7 +79,8 @@ export function openReplicaNotifications({
         send(to, [{ work: true, waivers: waivers.size > MAX_WAIVERS ? [] : [...waivers] }]);
       }
     },
-    listen(handlers) {
+    /** Begins to listen for this replica. Call it once. */
+    listen(handlers: NotificationHandlers) {
       listener = listenForReplica(store, log, channelOf(replica), handlers);
     },
     async close() {

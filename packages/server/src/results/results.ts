@@ -30,19 +30,7 @@ export interface ResultNotification {
 export type UpdateListener = (id: string, update: SubmissionUpdate) => void;
 
 /** Carries updates of submissions from the lanes to the result lines that wait for them, on whichever replica. */
-export interface Results {
-  /** Notifies the lines of all replicas, after the commit. */
-  publish(changed: readonly ChangedSubmission[], updateOf: (id: string) => SubmissionUpdate): void;
-  /** Notifies the lines on this replica: of another replica's update, or of one that is not stored yet. */
-  notifyHere(id: string, update: SubmissionUpdate): void;
-  /**
-   * Calls the listener with the updates of these submissions, maybe more than once with the same.
-   * @returns a function that ends the calls.
-   */
-  subscribe(ids: readonly string[], listener: UpdateListener): () => void;
-  close(): void;
-}
-
+export type Results = ReturnType<typeof createResults>;
 /** Returns the update that a submission's state stands for; undefined if no line waits for that state. */
 export function updateOf(submission: Submission): SubmissionUpdate | undefined {
   switch (submission.state) {
@@ -93,7 +81,7 @@ export interface ResultsDependencies {
  * Updates by this replica's lanes reach its lines at once, those by other replicas' lanes by a notification. The store
  * is polled for updates whose notification was lost.
  */
-export function createResults({ store, log, replica, notifyReplicas }: ResultsDependencies): Results {
+export function createResults({ store, log, replica, notifyReplicas }: ResultsDependencies) {
   const listeners = new Map<string, Set<UpdateListener>>();
   const notifyHere = (id: string, update: SubmissionUpdate) => {
     for (const listener of listeners.get(id) ?? []) listener(id, update);
@@ -119,14 +107,20 @@ export function createResults({ store, log, replica, notifyReplicas }: ResultsDe
     );
   }, POLL_MS);
   return {
-    publish(changed, updateFor) {
+    /** Notifies the lines of all replicas, after the commit. */
+    publish(changed: readonly ChangedSubmission[], updateFor: (id: string) => SubmissionUpdate) {
       for (const { id } of changed) if (listeners.has(id)) notifyHere(id, updateFor(id));
       const remote = changed.filter(({ origin }) => origin !== replica);
       if (remote.length === 0) return;
       notifyReplicas(remote.map(({ id, origin }) => ({ id, origin, update: updateFor(id) })));
     },
+    /** Notifies the lines on this replica: of another replica's update, or of one that is not stored yet. */
     notifyHere,
-    subscribe(ids, listener) {
+    /**
+     * Calls the listener with the updates of these submissions, maybe more than once with the same.
+     * @returns a function that ends the calls.
+     */
+    subscribe(ids: readonly string[], listener: UpdateListener) {
       for (const id of ids) {
         const subscribed = listeners.get(id) ?? new Set();
         listeners.set(id, subscribed.add(listener));

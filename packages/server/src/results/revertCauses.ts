@@ -5,6 +5,7 @@ import type { Patience } from "../model/patience.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Store } from "../store/store.js";
 import { saveRevertCause } from "../store/submissions/saveRevertCause.js";
+import { sleepUnless } from "../util/wakeableTimer.js";
 import { within } from "../util/within.js";
 import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
 
@@ -104,36 +105,21 @@ function createTurns() {
     ...{ places: MAX_REPLAYS, placesOfParty: MAX_REPLAYS_OF_KEY },
     ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_OF_KEY },
   });
-  const rests = new Set<() => void>();
-  let isClosed = false;
-  const rest = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        rests.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      rests.add(end);
-      if (isClosed) end();
-    });
+  const closing = new AbortController();
   return {
     /** Resolves with the work, and holds its turn for as long again if it was expensive. */
     run: <T>(work: () => Promise<T>, keyId: string) =>
       new Promise<T>((resolve, reject) => {
         const task = async () => {
-          if (isClosed) throw new Error("the service is closed");
+          if (closing.signal.aborted) throw new Error("the service is closed");
           const startedAt = performance.now();
           await work().then(resolve, reject);
           const tookMs = performance.now() - startedAt;
-          if (tookMs > CHEAP_REPLAY_MS) await rest(tookMs);
+          if (tookMs > CHEAP_REPLAY_MS) await sleepUnless(tookMs, closing.signal);
         };
         turns.run(task, { party: keyId }).catch(reject);
       }),
-    close() {
-      isClosed = true;
-      for (const end of rests) end();
-    },
+    close: () => closing.abort(),
   };
 }
 

@@ -2,34 +2,32 @@ import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Submission } from "../model/submission/submission.js";
 import { findFinishedByHash, findReadableSubmissions } from "../store/accept/readAccess.js";
 import type { Store } from "../store/store.js";
-import { findHeldTransactions, type HeldTransaction } from "../store/submissions/findHeldTransactions.js";
+import { findHeldTransactions } from "../store/submissions/findHeldTransactions.js";
 import { createSharedLookup } from "../util/sharedLookup.js";
 
-/** Finds submissions by the hashes of their transactions. */
-export interface SubmissionsByHash {
-  /** Finds the transaction of an unfinished submission, of any API key. */
-  held(hash: Uint8Array): Promise<HeldTransaction | undefined>;
-  /**
-   * Finds the submissions that an API key may read: its own, and those that it sent after another key (D18). Of several of one
-   * transaction, which failed one after the other, the newest.
-   * @returns by their hashes; unknown ones are left out.
-   */
-  readable(keyId: string, hashes: readonly Uint8Array[]): Promise<ReadonlyMap<Hex, Submission>>;
-}
+export type SubmissionsByHash = ReturnType<typeof createSubmissionsByHash>;
 
 /**
+ * Finds submissions by the hashes of their transactions.
+ *
  * Everybody who asks shares one query of the unfinished submissions at a time: no index has their hashes, so it reads them
  * all. Those that are finished have indexes.
  * @param store over the connections for reading.
  */
-export function createSubmissionsByHash(store: Store, chain: number): SubmissionsByHash {
+export function createSubmissionsByHash(store: Store, chain: number) {
   const findHeld = createSharedLookup((hashes: readonly Hex[]) =>
     findHeldTransactions(store, chain, hashes.map(hexToBytes)),
   );
   const held = (hash: Uint8Array) => findHeld(bytesToHex(hash));
   return {
+    /** Finds the transaction of an unfinished submission, of any API key. */
     held,
-    async readable(keyId, hashes) {
+    /**
+     * Finds the submissions that an API key may read: its own, and those that it sent after another key (D18). Of several of
+     * one transaction, which failed one after the other, the newest.
+     * @returns by their hashes; unknown ones are left out.
+     */
+    async readable(keyId: string, hashes: readonly Uint8Array[]): Promise<ReadonlyMap<Hex, Submission>> {
       const unfinished = (await Promise.all(hashes.map(held))).flatMap((one) => one?.id ?? []);
       const own = unfinished.length === 0 ? [] : await findReadableSubmissions(store, keyId, unfinished);
       const found = new Map(own.map((submission) => [bytesToHex(submission.innerHash), submission]));

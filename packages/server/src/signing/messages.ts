@@ -1,3 +1,4 @@
+import { concatBytes } from "@gas-waiver/protocol";
 import type { KeySigningOptions, SignedWrapper, WrapperRequest } from "./wrappers.js";
 
 // The messages between the service and its signing thread. All byte strings of a message travel in one buffer that is
@@ -16,21 +17,21 @@ export interface SignRequest extends KeySigningOptions {
   readonly nonces: readonly bigint[];
 }
 
-export type SignAnswer =
-  | { readonly id: number; readonly wrappers: PackedBytes; readonly hashes: PackedBytes }
-  | { readonly id: number; readonly error: string };
+interface SignedBatch {
+  readonly id: number;
+  readonly wrappers: PackedBytes;
+  readonly hashes: PackedBytes;
+}
 
+export type SignAnswer = SignedBatch | { readonly id: number; readonly error: string };
 /** The thread's first message: it takes requests from now on. */
 export const READY = "ready";
 
 export function pack(parts: readonly Uint8Array[]): PackedBytes {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    bytes.set(part, offset);
-    offset += part.length;
-  }
-  return { bytes, lengths: parts.map((part) => part.length) };
+  return {
+    bytes: concatBytes(...parts) as Uint8Array<ArrayBuffer>,
+    lengths: parts.map((part) => part.length),
+  };
 }
 
 /** Undoes {@link pack}. The byte strings are views of the one buffer. */
@@ -46,20 +47,10 @@ export function wrapperRequestsOf({ inners, nonces }: SignRequest): WrapperReque
   return unpack(inners).map((innerRaw, i) => ({ innerRaw, waiverNonce: defined(nonces[i]) }));
 }
 
-export function signedWrappersOf({
-  wrappers,
-  hashes,
-}: {
-  readonly wrappers: PackedBytes;
-  readonly hashes: PackedBytes;
-}): SignedWrapper[] {
+export function signedWrappersOf({ wrappers, hashes }: SignedBatch): SignedWrapper[] {
   const wrapperHashes = unpack(hashes);
-  return unpack(wrappers).map((wrapperRaw, i) => ({
-    wrapperRaw,
-    wrapperHash: defined(wrapperHashes[i]),
-  }));
+  return unpack(wrappers).map((wrapperRaw, i) => ({ wrapperRaw, wrapperHash: defined(wrapperHashes[i]) }));
 }
-
 /** Returns the element of a list whose length the other side promises. */
 function defined<T>(element: T | undefined): T {
   if (element === undefined) throw new Error("a message of the signing thread is incomplete");

@@ -1,16 +1,3 @@
-/**
- * The pace of calls to one custody: a token bucket, whose rate follows the custody's throttling answers. No second has more
- * calls than the rate, with the burst after a pause too.
- */
-export interface SignatureRate {
-  /** The present rate, in signatures per second. */
-  readonly perSecond: number;
-  /** Takes a token. Returns 0 if there was one, and otherwise the time in ms until there may be. */
-  take(): number;
-  /** Takes note that the custody took a call for one too many. */
-  throttle(retryAfterMs?: number): void;
-}
-
 /** The part of a second's tokens that may be used at once: a timer that fires late loses none. */
 const BURST_S = 0.1;
 const THROTTLED_SHARE = 0.9;
@@ -23,14 +10,15 @@ const LEAST_PAUSE_MS = 100;
 const RECOVERY_PER_S = 0.02;
 const LEAST_RATE = 1;
 
+export type SignatureRate = ReturnType<typeof createSignatureRate>;
+
 /**
+ * The pace of calls to one custody: a token bucket, whose rate follows the custody's throttling answers. No second has more
+ * calls than the rate, with the burst after a pause too.
  * @param full the rate without throttling, in signatures per second.
  * @param now a monotonic clock in ms.
  */
-export function createSignatureRate(
-  full: number,
-  now: () => number = () => performance.now(),
-): SignatureRate {
+export function createSignatureRate(full: number, now: () => number = () => performance.now()) {
   let perSecond = full;
   let tokens = burstOf(full);
   let refilledAt = now();
@@ -51,9 +39,11 @@ export function createSignatureRate(
     refilledAt = time;
   };
   return {
+    /** The present rate, in signatures per second. */
     get perSecond() {
       return perSecond;
     },
+    /** Takes a token. Returns 0 if there was one, and otherwise the time in ms until there may be. */
     take() {
       const time = now();
       if (time < pausedUntil) return pausedUntil - time;
@@ -64,6 +54,7 @@ export function createSignatureRate(
       calls.push(time);
       return 0;
     },
+    /** Takes note that the custody took a call for one too many. */
     throttle(retryAfterMs = 0) {
       const time = now();
       refill(time);

@@ -1,4 +1,5 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
+import type { ResolvedOptions } from "../model/options/options.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { CustodySigner } from "./custodySigner.js";
 import { createKeySigner, type KeySigner, type KeySignerDependencies } from "./keySigner.js";
@@ -18,16 +19,8 @@ export interface Signer {
   close(): Promise<void>;
 }
 
-/** The pace of custodies outside of this process. */
-export interface CustodyPace {
-  /** The signatures per second that each account is asked for at most. */
-  readonly custodyRatePerSecond: number;
-  /** The time that one signature may take. */
-  readonly custodyTimeoutMs: number;
-}
-
 export interface SignerDependencies extends KeySignerDependencies {
-  readonly options: WrappingOptions & CustodyPace;
+  readonly options: WrappingOptions & Pick<ResolvedOptions, "custodyRatePerSecond" | "custodyTimeoutMs">;
   /** Once it is aborted, no call to a custody outside of this process is waited for. */
   readonly signal: AbortSignal;
   readonly metrics?: Pick<Metrics, "custodyOf">;

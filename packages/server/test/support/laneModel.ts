@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { bytesToHex, type Hex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
 import { Registry } from "prom-client";
 import { expect } from "vitest";
-import { createNodeClient } from "../../src/chain/client/nodeClient.js";
+import { NodeClient } from "../../src/chain/client/nodeClient.js";
 import { createNonceProofs } from "../../src/chain/nonceProof.js";
 import {
   NodeRpcError,
@@ -315,7 +315,7 @@ export class LaneModel {
     const read = async (calls: readonly RpcCall[]) =>
       calls.map((call, i) => this.#read(call, this.#lags[i % this.#lags.length] ?? 0));
     const send = async (calls: readonly RpcCall[]) => this.#send(calls);
-    const chain = createNodeClient({
+    const chain = new NodeClient({
       read,
       send,
       readFromEach: async (call) => read([call]),

@@ -51,45 +51,8 @@ export interface Account {
  * rejects with the node's error, or with an RpcUnavailableError without an answer, unless it returns outcomes or says
  * otherwise. A call for many rejects only if none is told: an answer that is missing or malformed concerns its own subject.
  */
-export interface NodeClient {
-  /**
-   * Reads the chain's id, and the hash of its first block, which tells it from another chain with the same id. Chains on
-   * CometBFT begin at block 1; their nodes answer with the latest block where block 0 is asked for (cosmos/evm). The hash
-   * is {@link UNKNOWN_GENESIS} where the node has pruned the first block.
-   */
-  identity(): Promise<ChainIdentity>;
-  /** Reads the height of the latest block. */
-  blockNumber(): Promise<bigint>;
-  /** Reads the height and the time of the latest block. */
-  head(): Promise<ChainHead>;
-  /**
-   * Reads the hashes of the blocks at these heights, in their order; undefined above the head, and where it was pruned;
-   * `unclear` without a clear answer.
-   */
-  blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined | Unclear)[]>;
-  /** Reads the blocks at these heights with all their transactions, in their order; undefined where the node shows none. */
-  blocks(numbers: readonly bigint[]): Promise<(BlockWithTransactions | undefined)[]>;
-  /**
-   * Reads the next nonces of one address after the blocks at these heights, in their order; undefined where the node does not
-   * have the state of that block (any more, or yet).
-   */
-  noncesAt(address: Uint8Array, numbers: readonly bigint[]): Promise<(bigint | undefined)[]>;
-  /**
-   * Reads the next nonces by the latest block, in the order of the addresses; undefined for an address whose nonce is not told,
-   * such as one on a provider's list. Rejects if no nonce is told.
-   */
-  nonces(addresses: readonly Uint8Array[]): Promise<(bigint | undefined)[]>;
-  /**
-   * Reads the next nonce of an address from each of the nodes, for a decision that no single one may bring about.
-   * @returns what those say that tell it; never rejects.
-   */
-  nonceByEach(address: Uint8Array): Promise<bigint[]>;
-  /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
-  accounts(addresses: readonly Uint8Array[]): Promise<Account[]>;
-  /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
-  call(requests: readonly object[]): Promise<RpcOutcome[]>;
-  /** Tells which of these transactions are in a block, in the order of the hashes; undefined where the node does not tell. */
-  areIncluded(hashes: readonly Uint8Array[]): Promise<(boolean | undefined)[]>;
+export class NodeClient {
+  readonly #rpc: Rpc;
   /**
    * Reads from one node the nonces, then the receipts, then the first address's nonce again. If the nonce read first was
    * already used and the receipt is missing, the receipt is not just late. If the nonce read last is still unused and
@@ -98,74 +61,136 @@ export interface NodeClient {
    * moments.
    */
   readonly snapshot: SnapshotReader;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+    this.snapshot = createSnapshotReader(rpc);
+  }
+
+  /**
+   * Reads the chain's id, and the hash of its first block, which tells it from another chain with the same id. Chains on
+   * CometBFT begin at block 1; their nodes answer with the latest block where block 0 is asked for (cosmos/evm). The hash
+   * is {@link UNKNOWN_GENESIS} where the node has pruned the first block.
+   */
+  async identity(): Promise<ChainIdentity> {
+    const calls = [chainIdCall(), blockCall(0n), blockCall(1n)];
+    const [chainId, zeroth, first] = await this.#rpc.read(calls, { byOneNode: true });
+    const genesisHash = hashAt(zeroth, 0n) ?? hashAt(first, 1n) ?? UNKNOWN_GENESIS;
+    return { chainId: Number(quantity(chainId && resultOf(chainId))), genesisHash };
+  }
+
+  /** Reads the height of the latest block. */
+  async blockNumber(): Promise<bigint> {
+    const [number] = await this.#results([blockNumberCall()]);
+    return quantity(number);
+  }
+
+  /** Reads the height and the time of the latest block. */
+  async head(): Promise<ChainHead> {
+    return headOf((await this.#results([blockCall("latest")]))[0]);
+  }
+
+  /**
+   * Reads the hashes of the blocks at these heights, in their order; undefined above the head, and where it was pruned;
+   * `unclear` without a clear answer.
+   */
+  async blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined | Unclear)[]> {
+    const hashOf = (i: number) => orNull((block) => blockHashOf(block, numbers[i]));
+    return readEach(await this.#read(numbers.map(blockCall)), (outcome, i) =>
+      hashOf(i)(unlessRefused(outcome)),
+    );
+  }
+
+  /** Reads the blocks at these heights with all their transactions, in their order; undefined where the node shows none. */
+  blocks(numbers: readonly bigint[]): Promise<(BlockWithTransactions | undefined)[]> {
+    return this.#each(numbers.map(fullBlockCall), (outcome, i) =>
+      blockOf(unlessRefused(outcome), numbers[i]),
+    );
+  }
+
+  /**
+   * Reads the next nonces of one address after the blocks at these heights, in their order; undefined where the node does not
+   * have the state of that block (any more, or yet).
+   */
+  noncesAt(address: Uint8Array, numbers: readonly bigint[]): Promise<(bigint | undefined)[]> {
+    const calls = numbers.map((number) => nonceCallAt(address, number));
+    return this.#each(calls, (outcome) => orNull(nonceOf)(unlessRefused(outcome)));
+  }
+
+  /**
+   * Reads the next nonces by the latest block, in the order of the addresses; undefined for an address whose nonce is not told,
+   * such as one on a provider's list. Rejects if no nonce is told.
+   */
+  nonces(addresses: readonly Uint8Array[]): Promise<(bigint | undefined)[]> {
+    return this.#each(addresses.map(nonceCall), (outcome) => nonceOf(resultOf(outcome)));
+  }
+
+  /**
+   * Reads the next nonce of an address from each of the nodes, for a decision that no single one may bring about.
+   * @returns what those say that tell it; never rejects.
+   */
+  async nonceByEach(address: Uint8Array): Promise<bigint[]> {
+    const call = nonceCall(address);
+    const told = (await this.#rpc.readFromEach(call)).filter((outcome) => call.isTold?.(outcome));
+    return told.map((outcome) => nonceOf(resultOf(outcome)));
+  }
+
+  /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
+  async accounts(addresses: readonly Uint8Array[]): Promise<Account[]> {
+    const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
+    const values = (await this.#results(calls)).map(quantity);
+    return addresses.map((_, i) => ({ nonce: values[2 * i] ?? 0n, balance: values[2 * i + 1] ?? 0n }));
+  }
+
+  /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
+  call(requests: readonly object[]): Promise<RpcOutcome[]> {
+    return this.#read(requests.map((request) => runCall(request, "latest")));
+  }
+
+  /** Tells which of these transactions are in a block, in the order of the hashes; undefined where the node does not tell. */
+  areIncluded(hashes: readonly Uint8Array[]): Promise<(boolean | undefined)[]> {
+    return this.#each(hashes.map(transactionCall), (outcome) => isInBlock(resultOf(outcome)));
+  }
+
   /** Looks wrappers up by their hashes, in a node's pool and in blocks. Never rejects. */
-  lookUp(hashes: readonly Uint8Array[]): Promise<Presence[]>;
+  async lookUp(hashes: readonly Uint8Array[]): Promise<Presence[]> {
+    const outcomes = await this.#read(hashes.map(transactionCall));
+    return hashes.map((hash, i) => presenceOf(outcomes[i], hash));
+  }
+
   /**
    * Sends wrappers in order, and returns the answer to each. Never rejects. A request that fails whole is divided, if the
    * node answers anything else; nothing is sent behind an outage.
    */
-  send(wrappers: readonly SentWrapper[]): Promise<SendAnswer[]>;
-  /** Sends a wrapper to each of the nodes, and returns the answer of each. Never rejects. */
-  sendToEach(wrapper: SentWrapper): Promise<SendAnswer[]>;
-}
+  async send(wrappers: readonly SentWrapper[]): Promise<SendAnswer[]> {
+    const answersOf = beginSend(wrappers);
+    return answersOf(await this.#rpc.send(wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw))));
+  }
 
-export function createNodeClient(rpc: Rpc): NodeClient {
-  const read = async (calls: readonly RpcCall[]) =>
-    (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
-  const results = async (calls: readonly RpcCall[]) => (await read(calls)).map(resultOf);
-  return {
-    async identity() {
-      const calls = [chainIdCall(), blockCall(0n), blockCall(1n)];
-      const [chainId, zeroth, first] = await rpc.read(calls, { byOneNode: true });
-      const genesisHash = hashAt(zeroth, 0n) ?? hashAt(first, 1n) ?? UNKNOWN_GENESIS;
-      return { chainId: Number(quantity(chainId && resultOf(chainId))), genesisHash };
-    },
-    async blockNumber() {
-      const [number] = await results([blockNumberCall()]);
-      return quantity(number);
-    },
-    head: async () => headOf((await results([blockCall("latest")]))[0]),
-    async blockHashes(numbers) {
-      const hashOf = (i: number) => orNull((block) => blockHashOf(block, numbers[i]));
-      return readEach(await read(numbers.map(blockCall)), (outcome, i) => hashOf(i)(unlessRefused(outcome)));
-    },
-    async blocks(numbers) {
-      const outcomes = await read(numbers.map(fullBlockCall));
-      return readEach(outcomes, (outcome, i) => blockOf(unlessRefused(outcome), numbers[i])).map(
-        unlessUnclear,
-      );
-    },
-    async noncesAt(address, numbers) {
-      const outcomes = await read(numbers.map((number) => nonceCallAt(address, number)));
-      return readEach(outcomes, (outcome) => orNull(nonceOf)(unlessRefused(outcome))).map(unlessUnclear);
-    },
-    async nonces(addresses) {
-      const outcomes = await read(addresses.map(nonceCall));
-      return readEach(outcomes, (outcome) => nonceOf(resultOf(outcome))).map(unlessUnclear);
-    },
-    nonceByEach: (address) => nonceByEach(address, rpc),
-    async accounts(addresses) {
-      const calls = addresses.flatMap((address) => [nonceCall(address), balanceCall(address)]);
-      const values = (await results(calls)).map(quantity);
-      return addresses.map((_, i) => ({ nonce: values[2 * i] ?? 0n, balance: values[2 * i + 1] ?? 0n }));
-    },
-    call: (requests) => read(requests.map((request) => runCall(request, "latest"))),
-    async areIncluded(hashes) {
-      const outcomes = await read(hashes.map(transactionCall));
-      return readEach(outcomes, (outcome) => isInBlock(resultOf(outcome))).map(unlessUnclear);
-    },
-    snapshot: createSnapshotReader(rpc),
-    async lookUp(hashes) {
-      const outcomes = await read(hashes.map(transactionCall));
-      return hashes.map((hash, i) => presenceOf(outcomes[i], hash));
-    },
-    async send(wrappers) {
-      const answersOf = beginSend(wrappers);
-      const calls = wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw));
-      return answersOf(await rpc.send(calls));
-    },
-    sendToEach: (wrapper) => sendToEach(wrapper, rpc),
-  };
+  /** Sends a wrapper to each of the nodes, and returns the answer of each. Never rejects. */
+  async sendToEach(wrapper: SentWrapper): Promise<SendAnswer[]> {
+    const outcomes = await this.#rpc.sendToEach(sendCall(wrapper.wrapperRaw));
+    const answersOf = beginSend(outcomes.map(() => wrapper));
+    // Each answer is one of several to the same bytes.
+    const requests = outcomes.reduce((sum, one) => sum + one.requests, 0);
+    return answersOf(outcomes.map((outcome) => ({ ...outcome, requests })));
+  }
+
+  async #read(calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
+    return (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => this.#rpc.read(part)))).flat();
+  }
+
+  async #results(calls: readonly RpcCall[]): Promise<unknown[]> {
+    return (await this.#read(calls)).map(resultOf);
+  }
+
+  /** Reads each answer; undefined for one that tells nothing. */
+  async #each<T>(
+    calls: readonly RpcCall[],
+    read: (outcome: RpcOutcome, i: number) => T,
+  ): Promise<(T | undefined)[]> {
+    return readEach(await this.#read(calls), read).map(unlessUnclear);
+  }
 }
 
 /**
@@ -174,20 +199,6 @@ export function createNodeClient(rpc: Rpc): NodeClient {
  */
 function unlessRefused(outcome: RpcOutcome): unknown {
   return "error" in outcome && outcome.error instanceof NodeRpcError ? null : resultOf(outcome);
-}
-
-async function nonceByEach(address: Uint8Array, rpc: Pick<Rpc, "readFromEach">): Promise<bigint[]> {
-  const call = nonceCall(address);
-  const told = (await rpc.readFromEach(call)).filter((outcome) => call.isTold?.(outcome));
-  return told.map((outcome) => nonceOf(resultOf(outcome)));
-}
-
-async function sendToEach(wrapper: SentWrapper, rpc: Pick<Rpc, "sendToEach">): Promise<SendAnswer[]> {
-  const outcomes = await rpc.sendToEach(sendCall(wrapper.wrapperRaw));
-  const answersOf = beginSend(outcomes.map(() => wrapper));
-  // Each answer is one of several to the same bytes.
-  const requests = outcomes.reduce((sum, one) => sum + one.requests, 0);
-  return answersOf(outcomes.map((outcome) => ({ ...outcome, requests })));
 }
 
 const PRUNED_CODE = 4_444;

@@ -2,16 +2,7 @@ import { createWakeableTimer } from "../../util/wakeableTimer.js";
 import type { NodeClient } from "../client/nodeClient.js";
 import type { EndpointHeads } from "../rpc/endpointHeads.js";
 
-/** Polls the height of the chain for the whole replica. */
-export interface BlockWatch {
-  /** Starts to poll. Call it once. */
-  start(users: BlockWatchUsers): void;
-  /** Polls soon, and more often: somebody waits for a block now. */
-  hurry(): void;
-  /** Returns the height by the last poll; undefined before one was answered. */
-  height(): bigint | undefined;
-  close(): Promise<void>;
-}
+export type BlockWatch = ReturnType<typeof createBlockWatch>;
 
 export interface BlockWatchUsers {
   /** Whether anybody waits for a block. If not, the height is polled less often. */
@@ -32,7 +23,8 @@ export const INTERVALS_WHEN_IDLE = 5;
 /** A head of a node counts as its present one until it is this old, as a part of the interval without anybody who waits. */
 const MAX_IDLE_AGE = 1.5;
 
-export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOptions): BlockWatch {
+/** Polls the height of the chain for the whole replica. */
+export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOptions) {
   const timer = createWakeableTimer();
   const idleMs = INTERVALS_WHEN_IDLE * pollIntervalMs;
   const readHeight = async (isAwaited: boolean, known: bigint | undefined) => {
@@ -54,13 +46,16 @@ export function createBlockWatch({ chain, heads, pollIntervalMs }: BlockWatchOpt
     }
   };
   return {
-    start(users) {
+    /** Starts to poll. Call it once. */
+    start(users: BlockWatchUsers) {
       heads.onNewHead(() => {
         if (!users.isAwaited()) timer.wake();
       });
       running = poll(users);
     },
+    /** Polls soon, and more often: somebody waits for a block now. */
     hurry: timer.wake,
+    /** Returns the height by the last poll; undefined before one was answered. */
     height: () => known,
     async close() {
       isClosed = true;

@@ -1,6 +1,6 @@
 import type { Logger } from "../../model/telemetry/log.js";
 import { sleepUnless } from "../../util/wakeableTimer.js";
-import { createNodeClient, type NodeClient } from "../client/nodeClient.js";
+import { NodeClient } from "../client/nodeClient.js";
 import type { ChainHead, EndpointHeads, EndpointState } from "../rpc/endpointHeads.js";
 import { createRpc } from "../rpc/rpc.js";
 
@@ -27,7 +27,7 @@ export async function watchEndpoints(options: EndpointWatchOptions): Promise<voi
 async function watchEndpoint(url: string, place: number, options: EndpointWatchOptions): Promise<void> {
   const { heads, log, rpcTimeoutMs, signal, pollMs = POLL_MS } = options;
   // Without the heads, by which a node that is behind or on another chain would not be asked here either.
-  const client = createNodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs, signal }));
+  const client = new NodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs, signal }));
   const node = nodeName(url, place);
   let isConfirmed = false;
   let before: EndpointState = "unknown";

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { type RequestLimits, ScriptedNode } from "../../../test/support/scriptedNode.js";
 import { bytes } from "../../../test/support/submissions.js";
 import { sendCall } from "../client/calls.js";
-import { createNodeClient } from "../client/nodeClient.js";
+import { NodeClient } from "../client/nodeClient.js";
 import { createRpc, type Rpc, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 const nodes: ScriptedNode[] = [];
@@ -18,7 +18,7 @@ async function start(limits: Partial<RequestLimits> = {}, rpcTimeoutMs = 20_000)
   nodes.push(node);
   node.limits = { ...node.limits, ...limits };
   const rpc = createRpc({ rpcUrls: [node.url], rpcTimeoutMs, signal: new AbortController().signal });
-  return { node, rpc, client: createNodeClient(rpc) };
+  return { node, rpc, client: new NodeClient(rpc) };
 }
 
 /** Bytes that no chain takes; the node answers each with a refusal of its own. */

@@ -2,7 +2,7 @@ import { CustodyThrottledError } from "../../signing/custodyErrors.js";
 import { compactOfDer, otherCurve, pointOfPublicKey } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
 import { type CallOptions, createCalls } from "./abortableCall.js";
-import { type KmsKey, type KmsOptions, MAX_SOCKETS } from "./kmsKey.js";
+import { given, type KmsKey, type KmsOptions, MAX_SOCKETS } from "./kmsKey.js";
 import type { AwsKeyName } from "./kmsKeyName.js";
 
 /** A command of AWS KMS, made of the members of its request. */
@@ -79,11 +79,6 @@ export async function openAwsKey(
       return given((await call((options) => client.send(command, options))).Plaintext);
     },
   };
-}
-
-function given(bytes: Uint8Array | undefined): Uint8Array {
-  if (bytes === undefined) throw new Error("the service answered without the bytes that were asked for");
-  return bytes;
 }
 
 interface AwsError extends Error {

@@ -1,7 +1,7 @@
 import { CustodyThrottledError } from "../../signing/custodyErrors.js";
 import { compactOfDer, otherCurve, pointOfPublicKey } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
-import type { KmsKey, KmsOptions } from "./kmsKey.js";
+import { given, type KmsKey, type KmsOptions } from "./kmsKey.js";
 import type { GoogleKeyName } from "./kmsKeyName.js";
 
 const ALGORITHM = "EC_SIGN_SECP256K1_SHA256";
@@ -62,7 +62,7 @@ export async function openGoogleKey(
     async sign(hash) {
       // The service does not hash; it takes any 32 bytes as a digest of SHA-256.
       const request = { name: id, digest: { sha256: hash } };
-      return compactOfDer(bytesOf((await call(client.asymmetricSign(request, options))).signature));
+      return compactOfDer(given((await call(client.asymmetricSign(request, options))).signature));
     },
     async encrypt(secret, context) {
       const request = {
@@ -71,13 +71,13 @@ export async function openGoogleKey(
         additionalAuthenticatedData: Buffer.from(context),
       };
       return {
-        ciphertext: bytesOf((await call(client.encrypt(request, options))).ciphertext),
+        ciphertext: given((await call(client.encrypt(request, options))).ciphertext),
         key: cryptoKey,
       };
     },
     async decrypt(ciphertext, context) {
       const request = { name: cryptoKey, ciphertext, additionalAuthenticatedData: Buffer.from(context) };
-      return bytesOf((await call(client.decrypt(request, options))).plaintext);
+      return given((await call(client.decrypt(request, options))).plaintext);
     },
   };
 }
@@ -86,12 +86,6 @@ function addressOf(endpoint: string) {
   const { protocol, hostname, port } = new URL(endpoint);
   const name = protocol.replace(":", "");
   return { apiEndpoint: hostname, port: Number(port) || (name === "https" ? 443 : 80), protocol: name };
-}
-
-function bytesOf(bytes: Bytes | undefined): Uint8Array {
-  if (bytes === null || bytes === undefined)
-    throw new Error("the service answered without the bytes that were asked for");
-  return typeof bytes === "string" ? Buffer.from(bytes, "base64") : bytes;
 }
 
 /** An error of the REST interface, as `google.rpc.Status` in JSON. */

@@ -33,3 +33,10 @@ export interface KmsOptions {
 
 /** The most connections to one service at once. HTTP/1.1 carries one signature at a time on each. */
 export const MAX_SOCKETS = 256;
+
+/** The bytes of an answer, which some services encode in base64. */
+export function given(bytes: Uint8Array | string | null | undefined): Uint8Array {
+  if (bytes === null || bytes === undefined)
+    throw new Error("the service answered without the bytes that were asked for");
+  return typeof bytes === "string" ? Buffer.from(bytes, "base64") : bytes;
+}

@@ -236,7 +236,10 @@ describe("a reconciled submission", () => {
     const inner = { ...wrapper, hash: innerHash, from: candidate.sender };
     const blocks = async () => [{ hash: receipt.blockHash, transactions: [wrapper, inner] }];
     setChain(5n, 1n, receipt);
-    await reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
+    await reconcile(lane, [candidate], {
+      ...context,
+      chain: { ...context.chain, blocks } as unknown as NodeClient,
+    });
     expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
     const { rows } = await store.pool.query("select waiver_nonce, wrapper_hash from submissions");
     const wrapper_hash = carrier.nonce === null ? null : Buffer.from(hash);
@@ -248,7 +251,10 @@ describe("a reconciled submission", () => {
     const blocks = () => Promise.reject(new Error("the answer is too large"));
     setChain(5n, 1n, receipt);
     const reconcileOnce = () =>
-      reconcile(lane, [candidate], { ...context, chain: { ...context.chain, blocks } });
+      reconcile(lane, [candidate], {
+        ...context,
+        chain: { ...context.chain, blocks } as unknown as NodeClient,
+      });
     await reconcileOnce();
     nowMs = BLOCK_PATIENCE_MS - 1;
     await reconcileOnce();

@@ -3,19 +3,9 @@ import { Counter, collectDefaultMetrics, Gauge, type Registry } from "prom-clien
 import { addCount, addGauge } from "./gauges.js";
 
 /** The metrics of the process and of its ports, which all networks share. */
-export interface ProcessMetrics {
-  /** Counts a connection that was closed because too many were open. */
-  dropped(): void;
-  /** Registers the function that counts the open connections at each scrape. */
-  countConnections(count: () => Promise<number>): void;
-  /** Sets the end of the certificate that clients see. */
-  certificateEnds(at: Date): void;
-  /** Registers the function that counts the requests that wait for their turn at each scrape. */
-  countWaitingRequests(count: () => number): void;
-}
-
+export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
 /** Adds the metrics of the process to a registry, Node's own among them. */
-export function createProcessMetrics(registry: Registry): ProcessMetrics {
+export function createProcessMetrics(registry: Registry) {
   collectDefaultMetrics({ register: registry });
   addGauge(
     registry,
@@ -35,13 +25,17 @@ export function createProcessMetrics(registry: Registry): ProcessMetrics {
     registers: [registry],
   });
   return {
+    /** Counts a connection that was closed because too many were open. */
     dropped: () => droppedTotal.inc(),
-    certificateEnds: (at) => certificateEnd.set(at.getTime() / 1_000),
-    countConnections(count) {
+    /** Sets the end of the certificate that clients see. */
+    certificateEnds: (at: Date) => certificateEnd.set(at.getTime() / 1_000),
+    /** Registers the function that counts the open connections at each scrape. */
+    countConnections(count: () => Promise<number>) {
       const help = "Open connections of clients, WebSockets included.";
       addCount(registry, "gas_waiver_open_connections", help, count);
     },
-    countWaitingRequests(count) {
+    /** Registers the function that counts the requests that wait for their turn at each scrape. */
+    countWaitingRequests(count: () => number) {
       const help = "Requests that wait for the turn of their key or address.";
       addCount(registry, "gas_waiver_waiting_requests", help, count);
     },

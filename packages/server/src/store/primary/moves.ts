@@ -2,24 +2,6 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { DatabaseClock } from "../clock/databaseClock.js";
 import type { Queryable } from "../database/database.js";
 
-/** Knows whether the store has lately come to another server, where it may lack its last commits. */
-export interface StoreMoves {
-  /**
-   * True for an hour after the store was first seen on another server, or on another timeline, than before: a standby was
-   * promoted, or a backup was restored. False if the role may not see that.
-   * @param maxAgeMs an answer of this age will do; by default the database is asked.
-   */
-  hasMoved(maxAgeMs?: number): Promise<boolean>;
-  /** Returns a name of the move for which {@link hasMoved} is true, which no other move has; undefined where it is false. */
-  lastMove(maxAgeMs?: number): Promise<string | undefined>;
-  /**
-   * True if the chain has had blocks since the last move was first seen here, or if the store has not moved lately. Before
-   * that, a pool may hold wrappers that the store has lost, and a sender's missing nonce may be in one of them.
-   * @param readHeight reads the chain's latest height. It is asked only after a move.
-   */
-  isChainPastMove(readHeight: () => Promise<bigint>): Promise<boolean>;
-}
-
 /**
  * The blocks after a move in which a pool's wrappers had their chance. It is more than one or two, because a lost wrapper may
  * wait in the pool for nonces below it, which the lane has to fill first.
@@ -41,11 +23,10 @@ const IDENTITIES = [
 /** The role may not call a function, or the server does not have it. */
 const NOT_PERMITTED: ReadonlySet<string | undefined> = new Set(["42501", "0A000", "42883"]);
 
-export function createStoreMoves(
-  db: Queryable,
-  log: Logger,
-  clock: Pick<DatabaseClock, "longBefore">,
-): StoreMoves {
+export type StoreMoves = ReturnType<typeof createStoreMoves>;
+
+/** Knows whether the store has lately come to another server, where it may lack its last commits. */
+export function createStoreMoves(db: Queryable, log: Logger, clock: Pick<DatabaseClock, "longBefore">) {
   const identities = [...IDENTITIES];
   let last: { readonly at: number; readonly answer: Promise<string | undefined> } | undefined;
   let afterMove: { readonly move: string; readonly height: bigint } | undefined;
@@ -77,9 +58,20 @@ export function createStoreMoves(
     return last.answer;
   };
   return {
+    /** Returns a name of the move for which `hasMoved` is true, which no other move has; undefined where it is false. */
     lastMove,
-    hasMoved: async (maxAgeMs) => (await lastMove(maxAgeMs)) !== undefined,
-    async isChainPastMove(readHeight) {
+    /**
+     * True for an hour after the store was first seen on another server, or on another timeline, than before: a standby was
+     * promoted, or a backup was restored. False if the role may not see that.
+     * @param maxAgeMs an answer of this age will do; by default the database is asked.
+     */
+    hasMoved: async (maxAgeMs?: number) => (await lastMove(maxAgeMs)) !== undefined,
+    /**
+     * True if the chain has had blocks since the last move was first seen here, or if the store has not moved lately. Before
+     * that, a pool may hold wrappers that the store has lost, and a sender's missing nonce may be in one of them.
+     * @param readHeight reads the chain's latest height. It is asked only after a move.
+     */
+    async isChainPastMove(readHeight: () => Promise<bigint>) {
       const move = await findMove();
       if (move === undefined) return true;
       const height = await readHeight();
