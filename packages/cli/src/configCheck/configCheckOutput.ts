@@ -1,3 +1,4 @@
+import { wrapped } from "../settings/wrapped.js";
 import { AREAS, type ConfigFinding, isRefusal } from "./finding.js";
 
 const INDENT = "  ";
@@ -20,17 +21,6 @@ function linesOf({ network, subject, check, verdict, found, means, remedy }: Con
   const all = [...text, ...(remedy ? [`to do: ${remedy}`] : [])];
   const lines = all.flatMap((part) => wrapped(part, Math.max(40, width - head.length)));
   return lines.map((line, i) => `${i === 0 ? head : " ".repeat(head.length)}${line}`);
-}
-
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }
 
 function summaryOf(findings: readonly ConfigFinding[]): string {

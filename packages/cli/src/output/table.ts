@@ -1,5 +1,5 @@
 import type { Terminal } from "../command.js";
-
+import { wrapped } from "../settings/wrapped.js";
 /** The meaning of a cell, which a terminal shows as a colour. */
 export type Tone = "good" | "bad" | "plain";
 
@@ -75,7 +75,8 @@ function rowLines(
   });
   const margin = " ".repeat(widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0));
   const final = row[last] ?? asCell("");
-  const [first = "", ...others] = terminal ? wrapped(final.text, widths[last] ?? 0) : [final.text];
+  const width = widths[last] ?? 0;
+  const [first = "", ...others] = terminal ? wrapped(final.text, width, width) : [final.text];
   const begin = [...start, painted({ ...final, text: first }, terminal)].join(GAP);
   return [begin, ...others.map((text) => margin + painted({ ...final, text }, terminal))].map((text) =>
     text.trimEnd(),
@@ -91,16 +92,4 @@ function shortened(text: string, width: number): string {
   if (text.length <= width) return text;
   const head = Math.ceil((width - 1) / 2);
   return `${text.slice(0, head)}…${text.slice(text.length - (width - 1 - head))}`;
-}
-
-/** Breaks a text between words, and a word that is longer than a line within it. */
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else for (let i = 0; i === 0 || i < word.length; i += width) lines.push(word.slice(i, i + width));
-  }
-  return lines;
 }

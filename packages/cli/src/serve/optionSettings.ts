@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from "../settings/parsers.js";
 import { addressBlocks, allowedTargetsOrFile, origins } from "../settings/serviceValues.js";
-import type { Setting } from "../settings/setting.js";
+import { namesOf, type Setting } from "../settings/setting.js";
 
 // The settings that are options of the service. Each follows from the option's row: its flag and variable from the name,
 // its parser from the form. Another option needs no line here, unless a person writes it in a form of its own.
@@ -63,11 +63,9 @@ export function settingsOf<S extends keyof Subjects>(subject: S): SettingsOf<Sub
 
 function settingOf(name: string, row: Option<unknown>): Setting<unknown> {
   const { sentence, form, unit = unitOf(name), required, reload } = row;
-  const flag = flagOfOption(name).slice(2);
   const defaultText = row.defaultText ?? (form.kind === "flag" ? undefined : row.default?.toString());
   return {
-    flag,
-    env: `GAS_WAIVER_${flag.toUpperCase().replaceAll("-", "_")}`,
+    ...namesOf(flagOfOption(name).slice(2)),
     ...(form.kind !== "flag" && { placeholder: unit }),
     help: withNames(sentence, flagOfOption),
     ...(defaultText !== undefined && { defaultText: withNames(defaultText, flagOfOption) }),

@@ -2,29 +2,23 @@ import { isLoopbackHost } from "@gas-waiver/server";
 import { withForm } from "../settings/form.js";
 import { fileOf, port, text } from "../settings/parsers.js";
 import { readSecretFile } from "../settings/secretFile.js";
-import { splitValues, type Values } from "../settings/setting.js";
+import { serviceSettings, splitValues, type Values } from "../settings/setting.js";
 
 /** The address of the service, and its certificate. */
-export const LISTEN_SETTINGS = {
+export const LISTEN_SETTINGS = serviceSettings({
   host: {
-    flag: "host",
-    env: "GAS_WAIVER_HOST",
     placeholder: "ADDRESS",
     help: "Address that the service listens on.",
     defaultValue: "127.0.0.1",
     parse: text,
   },
   port: {
-    flag: "port",
-    env: "GAS_WAIVER_PORT",
     placeholder: "PORT",
     help: "Port that the service listens on; 0 picks a free one.",
     defaultValue: "8080",
     parse: port,
   },
   tlsCert: {
-    flag: "tls-cert",
-    env: "GAS_WAIVER_TLS_CERT",
     placeholder: "FILE",
     help: "Certificate of the service as PEM, with its issuers' behind it; all ports then serve HTTPS.",
     defaultText: "none; the ports serve HTTP",
@@ -32,50 +26,40 @@ export const LISTEN_SETTINGS = {
     parse: withForm({ kind: "path" }, (path) => ({ path, pem: fileOf(text)(path) })),
   },
   tlsKey: {
-    flag: "tls-key",
-    env: "GAS_WAIVER_TLS_KEY",
     placeholder: "FILE",
     help: "Private key of --tls-cert as PEM, without a passphrase.",
     reload: "while given",
     parse: withForm({ kind: "path" }, (path) => ({ path, pem: readSecretFile(path) })),
   },
-} as const;
+});
 
 /** The ports of the operators. */
-export const OPERATORS_SETTINGS = {
+export const OPERATORS_SETTINGS = serviceSettings({
   metricsPort: {
-    flag: "metrics-port",
-    env: "GAS_WAIVER_METRICS_PORT",
     placeholder: "PORT",
     help: "Port for GET /metrics (Prometheus), /livez and /readyz (probes), without an API key; 0 picks a free one.",
     defaultText: "none",
     parse: port,
   },
   metricsHost: {
-    flag: "metrics-host",
-    env: "GAS_WAIVER_METRICS_HOST",
     placeholder: "ADDRESS",
     help: "Address that the metrics and the probes listen on.",
     defaultValue: "127.0.0.1",
     parse: text,
   },
   adminPort: {
-    flag: "admin-port",
-    env: "GAS_WAIVER_ADMIN_PORT",
     placeholder: "PORT",
     help: "Port for the admin API, which manages API keys. It needs --admin-token-file or GAS_WAIVER_ADMIN_TOKEN.",
     defaultText: "none",
     parse: port,
   },
   adminHost: {
-    flag: "admin-host",
-    env: "GAS_WAIVER_ADMIN_HOST",
     placeholder: "ADDRESS",
     help: "Address that the admin API listens on.",
     defaultValue: "127.0.0.1",
     parse: text,
   },
-} as const;
+});
 
 type ListenValues = Values<typeof LISTEN_SETTINGS>;
 type OperatorsValues = Values<typeof OPERATORS_SETTINGS>;

@@ -9,7 +9,13 @@ import {
 import { databaseUrl, path } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import { adminTokens, apiKeys } from "../settings/serviceValues.js";
-import { type Alternatives, reloadable, splitSettings, type Values } from "../settings/setting.js";
+import {
+  type Alternatives,
+  reloadable,
+  serviceSettings,
+  splitSettings,
+  type Values,
+} from "../settings/setting.js";
 import { CUSTODIES, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
 import { flagOfOption, settingsOf } from "./optionSettings.js";
 import { LISTEN_SETTINGS, OPERATORS_SETTINGS, problemsOfListening } from "./portSettings.js";
@@ -23,21 +29,19 @@ const STORE_SETTINGS = {
     secret: true,
     parse: databaseUrl,
   },
-  databaseUrlFile: {
-    flag: "database-url-file",
-    env: "GAS_WAIVER_DATABASE_URL_FILE",
-    placeholder: "FILE",
-    help: "File with the URL of a PostgreSQL for the submissions, as in DATABASE_URL.",
-    parse: secretFileOf(databaseUrl),
-  },
-  dataDir: {
-    flag: "data-dir",
-    env: "GAS_WAIVER_DATA_DIR",
-    placeholder: "FOLDER",
-    help: "Data folder of the embedded PostgreSQL, which the service starts unless another one is named.",
-    defaultText: ".gas-waiver",
-    parse: path,
-  },
+  ...serviceSettings({
+    databaseUrlFile: {
+      placeholder: "FILE",
+      help: "File with the URL of a PostgreSQL for the submissions, as in DATABASE_URL.",
+      parse: secretFileOf(databaseUrl),
+    },
+    dataDir: {
+      placeholder: "FOLDER",
+      help: "Data folder of the embedded PostgreSQL, which the service starts unless another one is named.",
+      defaultText: ".gas-waiver",
+      parse: path,
+    },
+  }),
 } as const;
 
 const API_KEY_SETTINGS = {

@@ -61,6 +61,21 @@ export function splitValues<const S extends Settings, V extends Values<S>>(
   ];
 }
 
+/** The flag and the variable of a service's setting, by words such as `tls-cert`. */
+export const namesOf = (words: string) => ({
+  flag: words,
+  env: `GAS_WAIVER_${words.toUpperCase().replaceAll("-", "_")}`,
+});
+
+/** Gives settings their flags and variables by their names: `tlsCert` is --tls-cert and GAS_WAIVER_TLS_CERT. */
+export function serviceSettings<const S extends Settings>(settings: S): S {
+  const entries = Object.entries(settings).map(([name, setting]) => [
+    name,
+    { ...namesOf(name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)), ...setting },
+  ]);
+  return Object.fromEntries(entries);
+}
+
 /** The settings for which a test of their names holds, and the others. */
 export function splitSettings<S extends Settings, K extends keyof S & string>(
   settings: S,

@@ -1,3 +1,4 @@
+import { wrapped } from "./wrapped.js";
 import { RELOADABLE, type Setting, type Settings } from "./setting.js";
 
 const FLAG_COLUMN = 30;
@@ -34,19 +35,8 @@ function entry(name: string, setting: Partial<Setting<unknown>>): string {
     ...(reload ? [RELOADABLE] : []),
     ...(env ? [`[${env}]`] : []),
   ];
-  const lines = wrap([help, ...notes].join(" "), LINE_WIDTH - FLAG_COLUMN);
+  const lines = wrapped([help, ...notes].join(" "), LINE_WIDTH - FLAG_COLUMN);
   const start = `  ${name}`;
   const first = start.length < FLAG_COLUMN ? start.padEnd(FLAG_COLUMN) + lines.shift() : start;
   return [first, ...lines.map((line) => " ".repeat(FLAG_COLUMN) + line)].join("\n");
-}
-
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) {
-      lines[lines.length - 1] = `${last} ${word}`;
-    } else lines.push(word);
-  }
-  return lines;
 }

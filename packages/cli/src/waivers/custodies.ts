@@ -20,13 +20,11 @@ import {
 import { UsageError } from "../settings/readSettings.js";
 import { secretFile, secretFileOf } from "../settings/secretFile.js";
 import { kmsKeyName } from "../settings/serviceValues.js";
-import { splitValues, type Values } from "../settings/setting.js";
-import { allOrNone, type Custody, defineCustody, inTurns, together } from "./custody.js";
+import { serviceSettings, splitValues, type Values } from "../settings/setting.js";
+import { allOrNone, type Custody, defineCustody, inTurns, together, usable } from "./custody.js";
 import { keystorePath } from "./keystoreFiles.js";
 import { openKeystore } from "./openKeystore.js";
 import { firstLine, PASSPHRASE_SETTINGS } from "./passphrase.js";
-import { usable } from "./usable.js";
-
 // Each custody is one record. Another one is a file in the server's custody/, its name in the server's index, and a
 // record here.
 
@@ -74,16 +72,15 @@ const kmsKeys = withForm(listOf(text), (list): KmsWaiver[] =>
   }),
 );
 
-const KMS = {
+const KMS = serviceSettings({
   waiverKms: {
-    flag: "waiver-kms",
     env: "GAS_WAIVER_KMS",
     placeholder: "KEYS",
     help: "Keys of waivers in AWS KMS, Google Cloud KMS or Azure Key Vault, by their names, each alone or as KEY=ADDRESS.",
     repeatable: true,
     parse: kmsKeys,
   },
-} as const;
+});
 
 const kms = defineCustody(KMS, {
   chosenBy: ["waiverKms"],
@@ -101,37 +98,29 @@ const kms = defineCustody(KMS, {
     ),
 });
 
-const PKCS11 = {
+const PKCS11 = serviceSettings({
   pkcs11Library: {
-    flag: "pkcs11-library",
-    env: "GAS_WAIVER_PKCS11_LIBRARY",
     placeholder: "FILE",
     help: "PKCS#11 library of the hardware security module that has the keys of --pkcs11-keys.",
     parse: text,
   },
   pkcs11Token: {
-    flag: "pkcs11-token",
-    env: "GAS_WAIVER_PKCS11_TOKEN",
     placeholder: "LABEL",
     help: "Label of the token in the hardware security module.",
     parse: text,
   },
   pkcs11PinFile: {
-    flag: "pkcs11-pin-file",
-    env: "GAS_WAIVER_PKCS11_PIN_FILE",
     placeholder: "FILE",
     help: "File with the user's PIN of the token on its first line.",
     parse: secretFileOf(firstLine),
   },
   pkcs11Keys: {
-    flag: "pkcs11-keys",
-    env: "GAS_WAIVER_PKCS11_KEYS",
     placeholder: "LABELS",
     help: "Labels of the waivers' key pairs in the token, separated by commas.",
     repeatable: true,
     parse: withForm(listOf(text), entriesOf),
   },
-} as const;
+});
 
 const pkcs11 = defineCustody(PKCS11, {
   chosenBy: ["pkcs11Library"],
@@ -146,45 +135,35 @@ const pkcs11 = defineCustody(PKCS11, {
   ) => allOrNone(() => openPkcs11Waivers({ library, token, pin, keys, ...(timeoutMs && { timeoutMs }) })),
 });
 
-const WEB3_SIGNER = {
+const WEB3_SIGNER = serviceSettings({
   web3signerUrl: {
-    flag: "web3signer-url",
-    env: "GAS_WAIVER_WEB3SIGNER_URL",
     placeholder: "URL",
     help: "Web3Signer (eth1 interface) that has the keys of --web3signer-waivers.",
     parse: url("http:", "https:"),
   },
   web3signerWaivers: {
-    flag: "web3signer-waivers",
-    env: "GAS_WAIVER_WEB3SIGNER_WAIVERS",
     placeholder: "ADDRESSES",
     help: "Addresses of the waivers whose keys the Web3Signer has, separated by commas.",
     repeatable: true,
     parse: addresses,
   },
   web3signerCa: {
-    flag: "web3signer-ca",
-    env: "GAS_WAIVER_WEB3SIGNER_CA",
     placeholder: "FILE",
     help: "Certificate of the issuer of the Web3Signer's certificate, as PEM.",
     defaultText: "the issuers that Node knows",
     parse: fileOf(text),
   },
   web3signerCert: {
-    flag: "web3signer-cert",
-    env: "GAS_WAIVER_WEB3SIGNER_CERT",
     placeholder: "FILE",
     help: "Certificate that the service shows to the Web3Signer, as PEM.",
     parse: fileOf(text),
   },
   web3signerKey: {
-    flag: "web3signer-key",
-    env: "GAS_WAIVER_WEB3SIGNER_KEY",
     placeholder: "FILE",
     help: "Private key of --web3signer-cert as PEM.",
     parse: secretFile,
   },
-} as const;
+});
 
 const web3Signer = defineCustody(WEB3_SIGNER, {
   chosenBy: ["web3signerUrl"],

@@ -1,10 +1,9 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
+import { StartError } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
 import type { Settings, Values } from "../settings/setting.js";
-import { usable } from "./usable.js";
-
 /** A custody of waivers' keys (D33): everything that the command line knows of it beside its settings. */
 interface CustodyOf<S extends Settings> {
   /** The settings of which one chooses this custody. */
@@ -75,6 +74,16 @@ export async function allOrNone(open: () => Promise<readonly WaiverAccount[]>): 
     return { waivers: await usable(open), failures: [] };
   } catch (error) {
     return { waivers: [], failures: [asFailure(error)] };
+  }
+}
+
+/** Opens a custody. @throws {@link CommandFailedError} with the reason why it is of no use. */
+export async function usable<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });
+    throw error;
   }
 }
 

@@ -1,7 +1,6 @@
 import { decryptKeystore, KeystoreError, openSealedKeystore } from "@gas-waiver/server";
+import { usable } from "./custody.js";
 import type { KeystoreFile } from "./keystoreFiles.js";
-import { usable } from "./usable.js";
-
 /**
  * Decrypts the private key of a keystore, by its seal or by the passphrase.
  * @param fail makes the error of a keystore that cannot be opened from the rest of a sentence that begins with the file.

@@ -2,10 +2,9 @@ import { checksumAddress, type Hex, privateKeyToAddress } from "@gas-waiver/prot
 import { encryptKeystore, type Keystore, sealKeystore } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import type { Values } from "../settings/setting.js";
+import { usable } from "./custody.js";
 import { writeKeystore } from "./keystoreFiles.js";
 import { type PASSPHRASE_SETTINGS, readNewPassphrase } from "./passphrase.js";
-import { usable } from "./usable.js";
-
 type StoreValues = Values<typeof PASSPHRASE_SETTINGS> & {
   readonly seal: string | undefined;
   readonly folder: string;
