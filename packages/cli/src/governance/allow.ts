@@ -48,11 +48,7 @@ export async function proposeAddition(addition: Addition): Promise<bigint | unde
   const targets = uniteTargets(known.targets, [added]);
   if (sameTargets(targets, uniteTargets(known.targets))) return undefined;
   const send = (key: Uint8Array, data: Uint8Array) =>
-    sendAsValidator(
-      { rpcUrl, json: undefined, validatorKeyFile: undefined, devValidator: key },
-      data,
-      signal,
-    );
+    sendAsValidator({ rpcUrl, validatorKeyFile: key }, data, signal);
   const id = proposalIn(
     await send(proposer, encodeCall(`proposeUpdate(address,${TARGETS})`, waiver, targets)),
   );

@@ -70,8 +70,7 @@ export class DecisionMaker {
 
   async #send(validator: Uint8Array, data: Uint8Array): Promise<void> {
     const { rpcUrl, signal } = this.#options;
-    const sender = { rpcUrl, json: undefined, validatorKeyFile: undefined, devValidator: validator };
-    await sendAsValidator(sender, data, signal);
+    await sendAsValidator({ rpcUrl, validatorKeyFile: validator }, data, signal);
   }
 }
 

@@ -1,7 +1,11 @@
 // The output of the governance commands, as lines for a person and as JSON for a program.
 import { type AllowedTarget, allowedTargetsToJson, bytesToHex, checksumAddress } from "@gas-waiver/protocol";
+import type { Context } from "../command.js";
+import { JsonRpcClient } from "../jsonRpcClient.js";
+import type { Values } from "../settings/setting.js";
 import { countVotes, type Proposal, requiredYesVotes } from "./proposal.js";
-import type { Waiver } from "./registry.js";
+import { Registry, type Waiver } from "./registry.js";
+import type { CHAIN_SETTINGS } from "./settings.js";
 
 export interface Overview {
   readonly waivers: readonly Waiver[];
@@ -92,4 +96,15 @@ function targetLines(targets: readonly AllowedTarget[], indent: string): string[
   });
   const omitted = targets.length - MAX_PRINTED_TARGETS;
   return omitted > 0 ? [...lines, `${indent}and ${omitted} more; --json has them all`] : lines;
+}
+
+/** Reads a proposal from the chain and prints it, as lines or as JSON. */
+export async function printProposal(
+  id: bigint,
+  { rpcUrl, json }: Values<typeof CHAIN_SETTINGS>,
+  { print, signal }: Context,
+): Promise<void> {
+  const proposal = await new Registry(new JsonRpcClient(rpcUrl, signal)).proposal(id);
+  if (json) print(JSON.stringify(proposalJson(proposal)));
+  else for (const line of proposalLines(proposal)) print(line);
 }

@@ -17,7 +17,7 @@ const POLL_INTERVAL_MS = 100;
 /** Another vote that lands first may make this one carry the proposal, which costs more gas than the estimate. */
 const GAS_MARGIN = 200_000n;
 
-type Sender = Values<typeof VALIDATOR_SETTINGS> & Values<typeof CHAIN_SETTINGS>;
+type Sender = Partial<Values<typeof VALIDATOR_SETTINGS>> & Pick<Values<typeof CHAIN_SETTINGS>, "rpcUrl">;
 
 /**
  * Sends a transaction to the registry from the validator that the settings name, who pays for it, and waits for its

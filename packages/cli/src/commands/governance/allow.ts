@@ -2,7 +2,7 @@ import { accountsOf } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
 import { proposeAddition, readSelectors } from "../../governance/allow.js";
-import { printProposal } from "../../governance/printProposal.js";
+import { printProposal } from "../../governance/output.js";
 import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
 import { address, switchedOn } from "../../settings/parsers.js";
 

@@ -1,7 +1,7 @@
 import { encodeCall } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
 import { proposalIn, TARGETS } from "../../governance/allow.js";
-import { printProposal } from "../../governance/printProposal.js";
+import { printProposal } from "../../governance/output.js";
 import { sendAsValidator } from "../../governance/sendToRegistry.js";
 import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
 import { address, fileOf } from "../../settings/parsers.js";

@@ -1,5 +1,5 @@
 import { defineCommand } from "../../command.js";
-import { printProposal } from "../../governance/printProposal.js";
+import { printProposal } from "../../governance/output.js";
 import { CHAIN_SETTINGS, PROPOSAL_SETTING } from "../../governance/settings.js";
 
 export const show = defineCommand({

@@ -1,6 +1,6 @@
 import { encodeCall } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
-import { printProposal } from "../../governance/printProposal.js";
+import { printProposal } from "../../governance/output.js";
 import { sendAsValidator } from "../../governance/sendToRegistry.js";
 import {
   CHAIN_SETTINGS,
