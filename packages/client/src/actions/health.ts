@@ -1,13 +1,10 @@
 import { HEALTH_ROUTE, type Health, parseHealth } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
-import { readAnswer } from "../http/readAnswer.js";
-
+import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
 export type { Health } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link health}. */
-export interface HealthOptions {
-  readonly signal?: AbortSignal;
-}
+export type HealthOptions = Pick<ReadOptions, "signal">;
 
 /**
  * Tells whether the service is up, its version and its chain. It needs no API key.
@@ -18,7 +15,7 @@ export interface HealthOptions {
  * const { version, chainId } = await health(connection);
  * ```
  */
-export async function health(connection: Connection, { signal }: HealthOptions = {}): Promise<Health> {
-  const response = await connection.request(HEALTH_ROUTE, { signal });
-  return await readAnswer(response, parseHealth, "the health of a gas-waiver service", signal);
+export function health(connection: Connection, { signal }: HealthOptions = {}): Promise<Health> {
+  const answer = { parse: parseHealth, expected: "the health of a gas-waiver service" };
+  return readAnswer(connection, HEALTH_ROUTE, answer, { signal, retry: { attempts: 1 } });
 }

@@ -5,12 +5,10 @@ import {
   type SubmissionFilter,
   type SubmissionPage,
   type SubmissionRecord,
-  type SubmissionsQuery,
 } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
-import { type RetryOptions, withRetries } from "../http/retry.js";
-
+import type { RetryOptions } from "../http/retry.js";
 export type { SubmissionFilter, SubmissionPage } from "@gas-waiver/protocol/wire";
 
 /** The filter of {@link list}, and its options. */
@@ -63,22 +61,11 @@ export async function* list(
  * const { submissions, next } = await listPage(connection, { pageSize: 20 });
  * ```
  */
-export function listPage(
+export async function listPage(
   connection: Connection,
-  { pageSize, signal, retry = { attempts: 3 }, ...filter }: ListPageOptions = {},
+  { pageSize, signal, retry, ...filter }: ListPageOptions = {},
 ): Promise<SubmissionPage> {
-  const query = { ...filter, ...(pageSize !== undefined && { limit: pageSize }) };
-  return withRetries(() => readPage(connection, query, signal), retry, signal);
-}
-
-async function readPage(
-  connection: Connection,
-  query: Partial<SubmissionsQuery>,
-  signal: AbortSignal | undefined,
-): Promise<SubmissionPage> {
-  const response = await connection.request(SUBMISSIONS_ROUTE, {
-    query: encodeSubmissionsQuery(query),
-    signal,
-  });
-  return await readAnswer(response, parseSubmissionPage, "a list of submissions", signal);
+  const query = encodeSubmissionsQuery({ ...filter, ...(pageSize !== undefined && { limit: pageSize }) });
+  const answer = { query, parse: parseSubmissionPage, expected: "a list of submissions" };
+  return readAnswer(connection, SUBMISSIONS_ROUTE, answer, { signal, retry });
 }

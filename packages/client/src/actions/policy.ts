@@ -1,16 +1,10 @@
 import { type KeyPolicy, POLICY_ROUTE, parseKeyPolicy } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
-import { readAnswer } from "../http/readAnswer.js";
-import { type RetryOptions, withRetries } from "../http/retry.js";
-
+import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
 export type { KeyPolicy } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link policy}. */
-export interface PolicyOptions {
-  readonly signal?: AbortSignal;
-  /** Asks again when the service is away or busy: 3 attempts by default. Reading changes nothing. */
-  readonly retry?: RetryOptions;
-}
+export type PolicyOptions = ReadOptions;
 
 /**
  * Reads what this key may send: contracts and methods, of all waivers together and of each alone, and the limits
@@ -22,14 +16,7 @@ export interface PolicyOptions {
  * const { chainId, allowedTargets } = await policy(connection);
  * ```
  */
-export function policy(
-  connection: Connection,
-  { signal, retry = { attempts: 3 } }: PolicyOptions = {},
-): Promise<KeyPolicy> {
-  return withRetries(() => readPolicy(connection, signal), retry, signal);
-}
-
-async function readPolicy(connection: Connection, signal: AbortSignal | undefined): Promise<KeyPolicy> {
-  const response = await connection.request(POLICY_ROUTE, { signal });
-  return await readAnswer(response, parseKeyPolicy, "the policy of a key", signal);
+export function policy(connection: Connection, options?: PolicyOptions): Promise<KeyPolicy> {
+  const answer = { parse: parseKeyPolicy, expected: "the policy of a key" };
+  return readAnswer(connection, POLICY_ROUTE, answer, options);
 }

@@ -1,12 +1,6 @@
 import { SUBMISSION_ROUTE } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
-import { readAnswer } from "../http/readAnswer.js";
-import { type RetryOptions, withRetries } from "../http/retry.js";
-
-export interface ReadRecordOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly retry?: RetryOptions | undefined;
-}
+import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
 
 /**
  * Reads the record of this name, an id or a hash.
@@ -16,12 +10,9 @@ export function readRecord<Kind>(
   connection: Connection,
   name: string,
   parse: (value: unknown) => Kind,
-  { signal, retry = { attempts: 3 } }: ReadRecordOptions = {},
+  options?: ReadOptions,
 ): Promise<Kind> {
   const path = SUBMISSION_ROUTE.path.replace(":id", encodeURIComponent(name));
-  const read = async () => {
-    const response = await connection.request({ ...SUBMISSION_ROUTE, path }, { signal });
-    return await readAnswer(response, parse, "the record of a submission", signal);
-  };
-  return withRetries(read, retry, signal);
+  const answer = { parse, expected: "the record of a submission" };
+  return readAnswer(connection, { ...SUBMISSION_ROUTE, path }, answer, options);
 }

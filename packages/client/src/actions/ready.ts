@@ -1,13 +1,10 @@
 import { parseReadiness, READY_ROUTE, type Readiness } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
-import { readAnswer } from "../http/readAnswer.js";
-
+import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
 export type { Readiness } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link ready}. */
-export interface ReadyOptions {
-  readonly signal?: AbortSignal;
-}
+export type ReadyOptions = Pick<ReadOptions, "signal">;
 
 /**
  * Tells whether the service can do its work, and if not, what it lacks. For a service that is not ready, it
@@ -19,7 +16,8 @@ export interface ReadyOptions {
  * const readiness = await ready(connection);
  * ```
  */
-export async function ready(connection: Connection, { signal }: ReadyOptions = {}): Promise<Readiness> {
-  const response = await connection.request(READY_ROUTE, { signal, answerStatus: 503 });
-  return await readAnswer(response, parseReadiness, "the readiness of a gas-waiver service", signal);
+export function ready(connection: Connection, { signal }: ReadyOptions = {}): Promise<Readiness> {
+  const expected = "the readiness of a gas-waiver service";
+  const answer = { parse: parseReadiness, expected, answerStatus: 503 };
+  return readAnswer(connection, READY_ROUTE, answer, { signal, retry: { attempts: 1 } });
 }

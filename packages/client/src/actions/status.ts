@@ -1,16 +1,12 @@
 import { type AnySubmissionRecord, parseAnySubmissionRecord } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
-import type { RetryOptions } from "../http/retry.js";
+import type { ReadOptions } from "../http/readAnswer.js";
 import { readRecord } from "./readRecord.js";
 
 export type { AnySubmissionRecord, RefusedRecord, SubmissionRecord } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link status}. */
-export interface StatusOptions {
-  readonly signal?: AbortSignal;
-  /** Asks again when the service is away or busy: 3 attempts by default. Reading changes nothing. */
-  readonly retry?: RetryOptions;
-}
+export type StatusOptions = ReadOptions;
 
 /**
  * Reads the record of a submission of this key, or for a day that of a refused line. `"refused" in record` tells which.
@@ -27,7 +23,7 @@ export interface StatusOptions {
 export function status(
   connection: Connection,
   id: string,
-  options: StatusOptions = {},
+  options?: StatusOptions,
 ): Promise<AnySubmissionRecord> {
   return readRecord(connection, id, parseAnySubmissionRecord, options);
 }
