@@ -62,12 +62,26 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   "@gas-waiver/client/ethers": ["GasWaiverSigner"],
   "@gas-waiver/client/node": ["fileJournal"],
   "@gas-waiver/client/relay": ["createRelayHandler", "nodeListener"],
-  "@gas-waiver/client/self-hosted": ["wrap", "broadcast"],
+  "@gas-waiver/client/self-hosted": ["openWaiverRelay", "wrap", "broadcast"],
   "@gas-waiver/client/viem": ["gasWaiverActions", "gasWaiverTransport"],
   "@gas-waiver/protocol": ["parseInnerTx"],
   "@gas-waiver/protocol/description": ["ROUTE_DEFINITIONS"],
   "@gas-waiver/protocol/wire": ["parseResultLine"],
 };
+
+/** The request that viem has simulated goes to the action as it is. */
+const SIMULATED = [
+  'import { gasWaiverActions } from "@gas-waiver/client/viem";',
+  'import { createPublicClient, createWalletClient, http, parseAbi } from "viem";',
+  'const abi = parseAbi(["function transfer(address to, uint256 amount) returns (bool)"]);',
+  'const address = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";',
+  "export async function simulated(): Promise<string> {",
+  '  const call = { address, abi, functionName: "transfer", args: [address, 1n] } as const;',
+  "  const { request } = await createPublicClient({ transport: http() }).simulateContract(call);",
+  '  const actions = gasWaiverActions({ url: "http://127.0.0.1:1" });',
+  "  return await createWalletClient({ transport: http() }).extend(actions).writeGaslessContract(request);",
+  "}",
+].join("\n");
 
 /** A program that uses each name as a value, and a class as a type. */
 const PROGRAM = [
@@ -108,6 +122,8 @@ describe("@gas-waiver/client", () => {
     mkdirSync(project);
     writeFileSync(join(project, "package.json"), JSON.stringify({ type }));
     writeFileSync(join(project, "program.ts"), PROGRAM);
+    // A module whatever the project is: viem's own types do not pass in a program of CommonJS under `node16`.
+    writeFileSync(join(project, "simulated.mts"), SIMULATED);
     const module = resolution === "bundler" ? "esnext" : resolution;
     const compilerOptions = {
       ...{ module, moduleResolution: resolution, target: "es2022", strict: true, types: ["node"] },
@@ -117,7 +133,10 @@ describe("@gas-waiver/client", () => {
         exactOptionalPropertyTypes: true,
       },
     };
-    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+    writeFileSync(
+      join(project, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["program.ts", "simulated.mts"] }),
+    );
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     const { stdout } = await run(process.execPath, [tsc, "-p", project]).catch((error) => error);
     expect(stdout).toBe("");

@@ -35,6 +35,8 @@ const failure = (reason: Reason, details: object = {}): ResultLine => ({
 const refusal = (reason: Reason) =>
   Response.json(requestErrorBody(new ProtocolError(reason, "")), { status: statusOf(reason) });
 
+const nonceOf = (bytes: string) => Number(bytes.split(":")[0]);
+
 /** Reasons for which the service refuses a whole request, sometimes after it has stored it. */
 const REFUSALS = ["RATE_EXCEEDED", "QUEUE_AT_CAPACITY", "STORE_UNAVAILABLE", "INTERNAL_ERROR"] as const;
 
@@ -47,7 +49,10 @@ class World {
   readonly paid: string[] = [];
   /** The bytes that hold a nonce which the chain has not counted. */
   readonly #pending = new Map<number, string>();
-  readonly #executed = new Set<string>();
+  /** The bytes that a node of the chain has, or that are in a block. */
+  readonly #sent = new Set<string>();
+  /** The final failures, by the bytes. */
+  readonly #failed = new Map<string, Reason>();
   salt = 0;
 
   constructor(seed: number) {
@@ -97,9 +102,12 @@ class World {
         await wait(late());
         return answer;
       }
-      case "doubled":
-        void later(late());
-        return await this.#receive(bytes);
+      case "doubled": {
+        const answer = await this.#receive(bytes);
+        // A copy that comes after a refusal is a request of its own to the service (D18), and no client can tell.
+        if (this.#sent.has(bytes) || this.#pending.get(nonceOf(bytes)) === bytes) void later(late());
+        return answer;
+      }
       case "proxy":
         if (random.chance(0.5)) void later(late());
         return new Response("bad gateway", { status: random.pick([502, 503, 403]) });
@@ -120,35 +128,37 @@ class World {
   /** The outcome of a submission (D16, D18, D20). */
   async #submit(bytes: string): Promise<ResultLine> {
     const random = this.#random;
-    const nonce = Number(bytes.split(":")[0]);
-    if (!this.#executed.has(bytes) && this.#pending.get(nonce) !== bytes) {
+    const nonce = nonceOf(bytes);
+    if (!this.#sent.has(bytes) && this.#pending.get(nonce) !== bytes) {
       if (nonce < this.count)
         return failure("NONCE_TOO_LOW", random.chance(0.5) ? { usedBy: `0x${"cd".repeat(32)}` } : {});
       if (this.#pending.has(nonce)) return failure("NONCE_CONFLICT");
       if (random.chance(this.#badness / 8)) return failure("NODE_REFUSED");
       this.#pending.set(nonce, bytes);
+      this.#failed.delete(bytes);
       void this.#execute(nonce, bytes);
     }
-    for (let ms = 0; ms <= NONCE_GAP_MS; ms += POLL_MS) {
+    for (;;) {
+      if (this.#sent.has(bytes)) return { index: 0, id: ID, success: true, txHash: `0x${"ab".repeat(32)}` };
+      const failed = this.#failed.get(bytes);
+      if (failed) return failure(failed);
+      // Only the waiting ends (D17).
       if (random.chance(this.#badness / 30)) return failure("NOT_BROADCAST");
-      if (this.#executed.has(bytes) || nonce === this.count)
-        return { index: 0, id: ID, success: true, txHash: `0x${"ab".repeat(32)}` };
-      if (this.#pending.get(nonce) !== bytes) break;
       await wait(POLL_MS);
     }
-    return this.count > nonce ? failure("NONCE_TOO_LOW") : failure("NONCE_GAP");
   }
 
+  /** Sends a transaction when its turn comes, and executes it in a block. */
   async #execute(nonce: number, bytes: string): Promise<void> {
     const endsAt = performance.now() + NONCE_GAP_MS;
-    while (this.count < nonce && performance.now() < endsAt) await wait(POLL_MS);
-    await wait(this.#random.next() * 1_000);
-    const isLost = this.count !== nonce;
+    while (this.count < nonce && performance.now() < endsAt) await wait(this.#random.next() * 1_000);
+    if (this.count === nonce) {
+      this.#sent.add(bytes);
+      await wait(this.#random.next() * 1_000);
+      this.count++;
+      this.paid.push(bytes.split(":")[1] ?? "");
+    } else this.#failed.set(bytes, this.count < nonce ? "NONCE_GAP" : "NONCE_TOO_LOW");
     this.#pending.delete(nonce);
-    if (isLost) return;
-    this.count++;
-    this.#executed.add(bytes);
-    this.paid.push(bytes.split(":")[1] ?? "");
   }
 }
 
