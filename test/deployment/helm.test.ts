@@ -1,12 +1,12 @@
 // deploy/helm: the chart as Helm renders it, checked against the types that were made from Kubernetes' own description.
 import { execFileSync } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Deployment } from "kubernetes-types/apps/v1.js";
 import type { Service } from "kubernetes-types/core/v1.js";
 import type { NetworkPolicy } from "kubernetes-types/networking/v1.js";
 import { describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
 import { freshFolder } from "../support/freshFolder.js";
 import { root } from "../support/program.js";
@@ -26,6 +26,11 @@ const EVERYTHING = [
   "settings.GAS_WAIVER_RETENTION=30d",
   "serviceMonitor.enabled=true",
   "serviceMonitor.labels.release=prometheus",
+  "prometheusRule.enabled=true",
+  "keystores={first.json,second.json}",
+  "serviceAccountName=relay",
+  "imagePullSecrets[0].name=registry",
+  "podAnnotations.team=relay",
   "networkPolicy.clients[0].namespaceSelector.matchLabels.name=ingress",
   "networkPolicy.operators[0].podSelector.matchLabels.app=prometheus",
   "nodeSelector.disk=ssd",
@@ -101,12 +106,13 @@ describe.runIf(hasHelm)("the chart", () => {
       "Deployment",
       "NetworkPolicy",
       "PodDisruptionBudget",
+      "PrometheusRule",
       "Service",
       "Service",
       "ServiceMonitor",
     ];
     expect(all.map(({ kind }) => kind).sort()).toEqual(kinds);
-    const known = all.filter(({ kind }) => kind !== "ServiceMonitor");
+    const known = all.filter(({ kind }) => kind !== "ServiceMonitor" && kind !== "PrometheusRule");
     const few = render("networkPolicy.enabled=false");
     const wrong = { ...oneOf<Manifest>(few, "PodDisruptionBudget"), spec: { maxUnavailible: 1 } };
     expect(problemsOf([...known, ...few, wrong])).toMatch(
@@ -121,6 +127,24 @@ describe.runIf(hasHelm)("the chart", () => {
     expect(defaults?.strategy?.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
     expect(defaults?.template.spec?.terminationGracePeriodSeconds).toBe(20);
     expect(longer?.template.spec?.terminationGracePeriodSeconds).toBeGreaterThan(12.5 + 5);
+  });
+
+  it("gives each keystore a lane, and a start the time that it may take", () => {
+    const { spec } = oneOf<Deployment>(render(...EVERYTHING), "Deployment");
+    const { env = [], startupProbe } = spec?.template.spec?.containers[0] ?? {};
+    const keystores = env.find(({ name }) => name === "GAS_WAIVER_KEYSTORE")?.value;
+    expect(keystores).toBe("/secrets/first.json,/secrets/second.json");
+    const startS = (startupProbe?.failureThreshold ?? 0) * (startupProbe?.periodSeconds ?? 0);
+    expect(spec?.progressDeadlineSeconds).toBeGreaterThan(startS);
+    expect(() => render("keystores={../other}")).toThrow("keystores");
+  });
+
+  it("has the alarms of the documents as rules of the Prometheus operator, for the job that reads the pods", () => {
+    const manifests = render(...EVERYTHING);
+    const rule = oneOf<Manifest>(manifests, "PrometheusRule");
+    const alarms = readFileSync(join(root, "docs", "alarms.yaml"), "utf8");
+    const job = alarms.replaceAll('job="gas-waiver"', 'job="relay-gas-waiver-operators"');
+    expect(rule.spec).toEqual(parse(job));
   });
 
   it("asks and opens the ports of the image, and mounts what its settings name", () => {

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { STATUS } from "../../packages/cli/src/exitStatus.js";
 import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
 import { freshFolder } from "../support/freshFolder.js";
 import { root } from "../support/program.js";
@@ -43,6 +44,10 @@ describe("gas-waiver.service", () => {
         .filter((value) => value?.startsWith("%d/"))
         .sort(),
     ).toEqual(credentials.sort());
+  });
+
+  it("is not started again for settings that are wrong", () => {
+    expect(valuesOf("RestartPreventExitStatus")).toEqual([String(STATUS.usage)]);
   });
 
   it("waits longer for the end than the service takes: the delay, and 5 s", () => {
