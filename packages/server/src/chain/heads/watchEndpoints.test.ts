@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { bytesToHex } from "@gas-waiver/protocol";
 import { afterEach, expect, it } from "vitest";
 import { deferred } from "../../../test/support/deferred.js";
@@ -46,4 +47,44 @@ it("logs once that a node is on another chain, goes on asking it, and asks the o
   ending.abort();
   await watching;
   expect(changes.sort()).toEqual(["1: other chain", "2: well"]);
+});
+
+it("notices within some polls that a node has changed its chain, and warns with the cause when one goes away", async () => {
+  const [ours, foreign] = ["11", "77"].map((byte) => `0x${byte.repeat(32)}`) as [string, string];
+  const node = await startNode(ours);
+  const records: { readonly level: string; readonly state: string; readonly err?: string }[] = [];
+  const events = new EventEmitter();
+  const at = (level: string) => (record: { readonly state: string }) => {
+    records.push({ level, ...record });
+    events.emit("record");
+  };
+  const ending = new AbortController();
+  const watching = watchEndpoints({
+    rpcUrls: [node.url],
+    rpcTimeoutMs: 10_000,
+    heads: new EndpointHeads(1),
+    log: { error: at("error"), warn: at("warn"), info: at("info") } as unknown as Logger,
+    pollMs: 1,
+    signal: ending.signal,
+    isServedBy: async (client) => bytesToHex((await client.identity()).genesisHash) === ours,
+  });
+  const until = async (count: number) => {
+    while (records.length < count) await once(events, "record");
+    return records[count - 1];
+  };
+  expect(await until(1)).toMatchObject({ level: "info", state: "well" });
+  node.chain.genesisHash = foreign as `0x${string}`;
+  expect(await until(2)).toMatchObject({ level: "error", state: "other chain" });
+  node.chain.genesisHash = ours as `0x${string}`;
+  expect((await until(3))?.level).toBe("info");
+  if (records[2]?.state !== "well") await until(4);
+  const count = records.length;
+  await node.close();
+  expect(await until(count + 1)).toMatchObject({
+    level: "warn",
+    state: "unknown",
+    err: expect.stringMatching(/ECONN|socket|closed|refused/i),
+  });
+  ending.abort();
+  await watching;
 });

@@ -6,6 +6,8 @@ import { createRpc } from "../rpc/rpc.js";
 
 /** The interval between two polls of a node, in ms. */
 const POLL_MS = 1_000;
+/** The node's chain is looked at with each of so many polls: behind one address another node may answer at any time. */
+const POLLS_PER_CONFIRMATION = 5;
 
 export interface EndpointWatchOptions {
   readonly rpcUrls: readonly string[];
@@ -31,18 +33,24 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
   const node = nodeName(url, place);
   let isConfirmed = false;
   let before: EndpointState = "unknown";
-  while (!signal.aborted) {
+  for (let polls = 0; !signal.aborted; polls++) {
+    let err: string | undefined;
     try {
-      isConfirmed ||= await options.isServedBy(client);
+      if (!isConfirmed) isConfirmed = await options.isServedBy(client);
+      // No answer to this alone is none about the chain: the head says whether the node answers.
+      else if (polls % POLLS_PER_CONFIRMATION === 0)
+        isConfirmed = await options.isServedBy(client).catch(() => true);
       if (isConfirmed) heads.observe(place, await readHead(client), performance.now());
       else heads.refuse(place);
-    } catch {
+    } catch (error) {
+      err = (error as Error).message;
       // Behind one address there may be another node when it answers again.
       isConfirmed = false;
       heads.miss(place);
     }
     const state = heads.stateOf(place);
-    if (state !== before && !signal.aborted) report(log, { node, state, lagSeconds: heads.lagOf(place) });
+    if (state !== before && !signal.aborted)
+      report(log, { node, state, lagSeconds: heads.lagOf(place), err });
     before = state;
     await sleepUnless(pollMs, signal);
   }
@@ -50,11 +58,18 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
 
 function report(
   log: Logger,
-  change: { readonly node: string; readonly state: EndpointState; readonly lagSeconds: number | undefined },
+  change: {
+    readonly node: string;
+    readonly state: EndpointState;
+    readonly lagSeconds: number | undefined;
+    /** Why it gave no answer. */
+    readonly err: string | undefined;
+  },
 ): void {
   if (change.state === "other chain") log.error(change, "a node is on another chain: it is not asked");
   else if (change.state === "behind")
     log.warn(change, "a node is behind: it is not asked until it has caught up");
+  else if (change.err !== undefined) log.warn(change, "a node went away");
   else log.info(change, "a node's state has changed");
 }
 
