@@ -82,8 +82,9 @@ describe("compose.yaml", () => {
   it("has a proxy and a Prometheus that ask these replicas on the ports of the image", () => {
     const ports = readDockerfile().stages.at(-1)?.settings.EXPOSE?.split(" ") ?? [];
     const proxy = read("deploy/compose/haproxy.cfg");
-    const servers = Array.from(proxy.matchAll(/^ +server \w+ (\S+)$/gm), ([, address]) => address);
-    expect(servers).toEqual(REPLICAS.map((name) => `${name}:${ports[0]}`));
+    const servers = Array.from(proxy.matchAll(/^ +server \S+ (\S+)/gm), ([, address]) => address);
+    const addresses = REPLICAS.map((name) => `${name}:${ports[0]}`);
+    expect(servers).toEqual([...addresses, ...addresses]);
     expect(proxy).toContain(`check port ${ports[1]} `);
     const { scrape_configs } = parse(read("deploy/compose/prometheus.yaml"));
     expect(scrape_configs[0].static_configs[0].targets).toEqual(

@@ -2,13 +2,18 @@ import type { Readiness, ReadyPart } from "@gas-waiver/protocol";
 import { within } from "../util/within.js";
 import { LastingState } from "./lastingState.js";
 
-/** Tells whether the service can do its work (D24). */
+/**
+ * Tells whether the service can do its work (D24). The probes answer within {@link REFRESH_TIMEOUT_MS}, and read the lanes
+ * from the store once a second at most, however often they are called.
+ */
 export interface ReadinessProbe {
-  /**
-   * Answers within {@link REFRESH_TIMEOUT_MS}. Reads the lanes from the store once a second at most, however often it is
-   * called.
-   */
+  /** Whether the service can do its work. */
   probe(): Promise<Readiness>;
+  /**
+   * Whether work should come to this replica rather than to another one, for proxies. A replica that was ready once, and has
+   * its store, stays: chain and lanes are the same to all replicas, and work is stored meanwhile.
+   */
+  probeReplica(): Promise<Readiness>;
   /** Ends the observation. */
   close(): void;
 }
@@ -65,6 +70,7 @@ export function createReadiness({
   const store = new LastingState(patienceMs);
   const chain = new LastingState(patienceMs);
   const waivers = new LastingState(patienceMs);
+  let wasReady = false;
   const observeParts = (): ProbedParts => {
     const observed = observe();
     const at = now();
@@ -74,6 +80,7 @@ export function createReadiness({
     waivers.observe(usable > 0, at);
     // A stopped or drained lane, or a policy, does not change by itself.
     if (usable + recovering === 0) waivers.end();
+    wasReady ||= store.isWell && chain.isWell && waivers.isWell;
     return {
       store: partOf(store.isWell, [observed.storeTrouble]),
       chain: partOf(chain.isWell, [
@@ -85,21 +92,26 @@ export function createReadiness({
   };
   const timer = setInterval(observeParts, OBSERVE_MS).unref();
   let refresh: { readonly done: Promise<void>; until: number } | undefined;
+  const probe = async (): Promise<Readiness> => {
+    if (isShuttingDown()) return readinessAtShutdown(observeParts());
+    if (refresh === undefined || now() >= refresh.until) {
+      // One refresh runs at a time, however long it takes. A failed one shows in the store's state.
+      const done = within(timeoutMs, refreshLanes()).catch(() => {});
+      const current = { done, until: Number.POSITIVE_INFINITY };
+      refresh = current;
+      await done;
+      current.until = now() + REFRESH_MS;
+    }
+    await refresh.done;
+    const parts = observeParts();
+    if (isShuttingDown()) return readinessAtShutdown(parts);
+    return { ready: Object.values(parts).every(({ ok }) => ok), parts };
+  };
   return {
-    async probe() {
-      if (isShuttingDown()) return readinessAtShutdown(observeParts());
-      if (refresh === undefined || now() >= refresh.until) {
-        // One refresh runs at a time, however long it takes. A failed one shows in the store's state.
-        const done = within(timeoutMs, refreshLanes()).catch(() => {});
-        const current = { done, until: Number.POSITIVE_INFINITY };
-        refresh = current;
-        await done;
-        current.until = now() + REFRESH_MS;
-      }
-      await refresh.done;
-      const parts = observeParts();
-      if (isShuttingDown()) return readinessAtShutdown(parts);
-      return { ready: Object.values(parts).every(({ ok }) => ok), parts };
+    probe,
+    async probeReplica() {
+      const { parts } = await probe();
+      return { ready: wasReady && parts.store.ok && parts.service === undefined, parts };
     },
     close: () => clearInterval(timer),
   };

@@ -5,7 +5,7 @@ import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { createBaseApp } from "./base.js";
 import { serveHealth } from "./routes/health.js";
-import { serveReady } from "./routes/ready.js";
+import { serveReplicaReady } from "./routes/ready.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 
 export interface OperatorsAppServices extends Pick<RouteServices, "health"> {
@@ -23,7 +23,7 @@ export const IDLE_SCRAPER_MS = 75_000;
 
 /**
  * Serves `GET /metrics` for Prometheus, and the probes `GET /livez` and `GET /readyz`, on a port of its own, which customers do
- * not reach, and so without an API key (D24). The probes have the bodies of `/v1/health` and `/v1/ready`.
+ * not reach, and so without an API key (D24). The probes have bodies in the form of `/v1/health` and `/v1/ready`.
  */
 export function createOperatorsApp(services: OperatorsAppServices): FastifyInstance {
   const { metrics, log, health, readiness, options } = services;
@@ -33,7 +33,7 @@ export function createOperatorsApp(services: OperatorsAppServices): FastifyInsta
     isForOperators: true,
   });
   app.get("/livez", serveHealth({ health }).handler);
-  app.get("/readyz", serveReady({ readiness }).handler);
+  app.get("/readyz", serveReplicaReady({ readiness }).handler);
   app.get("/metrics", async (_request, reply) => {
     reply.type(metrics.registry.contentType);
     return metrics.registry.metrics();

@@ -6,7 +6,7 @@ import { setLaneState, untilOwned } from "../support/laneStates.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf, TOKEN, WAIVER } from "../support/user.js";
 
-const services = testServices({ patience: { speed: 10 } });
+const services = testServices({ reach: "tcp", patience: { speed: 10 } });
 
 async function readyOf(service: TestService) {
   const { status, text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
@@ -118,10 +118,36 @@ describe("the probes of the operators' port", () => {
     const health = await service.call("GET", "/v1/health");
     expect(await probe("/livez")).toEqual({ status: 200, body: JSON.parse(health.text) });
     expect(await probe("/readyz")).toEqual(await readyOf(service));
+    for (const path of ["/livez", "/readyz"]) expect((await service.call("GET", path)).status).toBe(404);
+  });
+
+  it("keep a replica that was ready once while all replicas lack chain and lanes alike, and take it out without a store", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    const probe = await probesOf(service);
+    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 60_000 }).toBe(200);
+    await service.node.close();
     await service.query("update lanes set state = 'draining'");
+    const bothOf = async () => {
+      const [ready, replica] = [await readyOf(service), await probe("/readyz")];
+      return [ready.status, ready.body.parts.chain.ok, ready.body.parts.waivers.ok, replica.status];
+    };
+    await expect.poll(bothOf, { timeout: 60_000 }).toEqual([503, false, false, 200]);
+    expect((await probe("/readyz")).body).toMatchObject({ ready: true, parts: { chain: { ok: false } } });
+    await services.databases.halt();
     await expect.poll(async () => (await probe("/readyz")).status, { timeout: 60_000 }).toBe(503);
     expect((await probe("/livez")).status).toBe(200);
-    for (const path of ["/livez", "/readyz"]) expect((await service.call("GET", path)).status).toBe(404);
+    await services.databases.resume();
+    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 60_000 }).toBe(200);
+  });
+
+  it("say of a replica that was never ready that work should go to another", async () => {
+    const first = await services.start();
+    await first.query("update lanes set state = 'draining'");
+    await first.until("select from lanes where state = 'retired'");
+    const probe = await probesOf(services.closeAfterTest(await first.startReplica()));
+    const { status, body } = await probe("/readyz");
+    expect([status, body.ready, body.parts.waivers.ok]).toEqual([503, false, false]);
   });
 
   it("say during the shutdown that the service lives and takes nothing more", async () => {

@@ -1,11 +1,21 @@
 import type { FastifyReply } from "fastify";
+import type { ReadinessProbe } from "../../health/readiness.js";
 import type { RouteServices } from "./routeHandler.js";
 
-/** `GET /v1/ready`, and `/readyz` of the operators' port: whether the service can do its work (D24), as 200 or 503, with the state of each part. */
+/** `GET /v1/ready`: whether the service can do its work (D24), as 200 or 503, with the state of each part. */
 export function serveReady({ readiness }: Pick<RouteServices, "readiness">) {
+  return handlerOf(() => readiness.probe());
+}
+
+/** `/readyz` of the operators' port: whether work should come to this replica (D24), in the same form. */
+export function serveReplicaReady({ readiness }: Pick<RouteServices, "readiness">) {
+  return handlerOf(() => readiness.probeReplica());
+}
+
+function handlerOf(probe: ReadinessProbe["probe"]) {
   return {
     async handler(_request: unknown, reply: FastifyReply) {
-      const answer = await readiness.probe();
+      const answer = await probe();
       return reply
         .status(answer.ready ? 200 : 503)
         .header("cache-control", "no-store")
