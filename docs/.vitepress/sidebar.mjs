@@ -59,6 +59,7 @@ export const sidebar = [
       { text: "Serve several networks", link: "/guides/networks" },
       { text: "Upgrade", link: "/guides/upgrades" },
       { text: "Use the command line", link: "/guides/command-line" },
+      { text: "Runbooks, alarm by alarm", link: "/guides/runbooks" },
       { text: "Troubleshoot by symptom", link: "/guides/troubleshooting" },
     ],
   },

@@ -27,6 +27,15 @@ const ADMIN_NOTES: Readonly<Record<AdminRoute, { readonly takes: string; readonl
     takes: "`?key=`, `?limit=`, `?before=` the `next` of the page before",
     gives: "`entries`, the latest first, and `next` unless it is the last page",
   },
+  stuck: {
+    takes: "`?olderThanSeconds=`, 10 unless given, `?limit=`",
+    gives: "`submissions` without a block, of any key, the oldest first",
+  },
+  why: {
+    takes:
+      "for `{id}` the id of a submission, a hash of its transaction or of a wrapper, or a sender's address",
+    gives: "`submissions`, the newest first, each with `record`, `why` and `next`",
+  },
 };
 
 const CAPS: ReadonlySet<string> = new Set(["transactions", "gas", "senderTransactions", "senderGas"]);

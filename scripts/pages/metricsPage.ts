@@ -1,6 +1,9 @@
 import { Registry } from "prom-client";
 import { addNodeGauges, createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
-import { createProcessMetrics } from "../../packages/server/src/model/telemetry/processMetrics.js";
+import {
+  addNetworkGauge,
+  createProcessMetrics,
+} from "../../packages/server/src/model/telemetry/processMetrics.js";
 import { addRetentionGauge, addStoreGauges } from "../../packages/server/src/model/telemetry/storeMetrics.js";
 import { code, page, table } from "./markdown.js";
 
@@ -25,6 +28,7 @@ export function metricsPage(): string {
     ...{ oldestTransactionMs: 0, troubles: [], clockAheadMs: 0, blockedMs: 0 },
   }));
   addRetentionGauge(registry, () => undefined);
+  addNetworkGauge(registry, () => []);
   const all = registry.getMetricsAsArray() as unknown as MetricDefinition[];
   const own = all.filter(({ name }) => name.startsWith("gas_waiver_"));
   const standard = all.filter(({ name }) => !name.startsWith("gas_waiver_"));

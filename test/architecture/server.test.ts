@@ -2,7 +2,7 @@ import { testArrows } from "./testArrows.js";
 
 // A request comes in at the top and goes through the intake to the lanes. The store and its model are at the bottom.
 testArrows("server", {
-  admin: ["http", "keys", "model", "store"],
+  admin: ["chain", "http", "keys", "model", "store"],
   http: [
     "check",
     "docs",

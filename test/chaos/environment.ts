@@ -194,7 +194,7 @@ async function startReplicas(options: ReplicasOptions, closers: Closers): Promis
 async function createCappedKey(databaseUrl: string, replicas: readonly Replica[]) {
   const keys = await openKeyAdmin({ databaseUrl });
   const issued = await keys
-    .create("chaos", { label: "with caps", caps: { senderGas: null, ...CAPS } })
+    .create("chaos", { label: "with caps", env: "test", caps: { senderGas: null, ...CAPS } })
     .finally(() => keys.close());
   const headers = { authorization: `Bearer ${issued.key}` };
   for (const { url } of replicas) while ((await fetch(`${url}/v1/ready`, { headers })).status === 401);

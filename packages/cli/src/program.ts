@@ -209,6 +209,14 @@ export const PROGRAM: CommandGroup = {
       summary: "Explain one transaction: what became of it, why, and what to do next.",
       load: async () => (await import("./commands/explain.js")).explain,
     },
+    why: {
+      summary: "For operators: tell what a submission of any API key waits for, and what to do.",
+      load: async () => (await import("./commands/why.js")).why,
+    },
+    stuck: {
+      summary: "For operators: list the submissions that no block has for some time, with their causes.",
+      load: async () => (await import("./commands/stuck.js")).stuck,
+    },
     config: CONFIG,
     node: NODE,
     keys: KEYS,

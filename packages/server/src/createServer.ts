@@ -64,10 +64,10 @@ export async function createServer(
   const { server, slots } = await openService({ networks: [given] }, signal, patience);
   const network = slots[0]?.running?.network;
   if (network === undefined) throw new Error("the only network of a service that has started does not run");
-  const { listen, listenMetrics, listenAdmin, setCertificate, close } = server;
+  const { listen, listenMetrics, listenAdmin, setCertificate, noteReload, close } = server;
   return {
     earlierSubmissions: network.parts.earlierSubmissions,
-    ...{ listen, listenMetrics, listenAdmin, setCertificate, close },
+    ...{ listen, listenMetrics, listenAdmin, setCertificate, noteReload, close },
     setWaivers: (accounts) => server.setWaivers("", accounts),
     setOptions: (changed) => server.setOptions("", changed),
     onReloadRequested: (listener) => server.onReloadRequested(() => listener()),

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
 import { createAdminApp } from "./admin/app.js";
+import { createSubmissionFinder } from "./admin/submissionFinder.js";
 import { createChecker } from "./check/check.js";
 import { createApp } from "./http/app.js";
 import { createClientAddress } from "./http/clientAddress.js";
@@ -47,6 +48,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports: Port
     admin: createAdminApp({
       ...parts,
       keys: createKeyAdmin(store),
+      submissions: createSubmissionFinder({ store: reading, chainRef, chain }),
       tokens: () => adminTokens.current,
       clientAddress: createClientAddress(options),
       port: ports.admin,

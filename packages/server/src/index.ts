@@ -1,6 +1,18 @@
 export { type Audit, openAudit } from "./admin/openAudit.js";
 export { type OutcomeExport, type OutcomeRecord, openOutcomeExport } from "./admin/openOutcomeExport.js";
-export { ADMIN_ROUTES, type AuditPage, type KeyPage, type RotateInput } from "./admin/routes.js";
+export {
+  ADMIN_ROUTES,
+  type AuditPage,
+  type ExplainedSubmissions,
+  type KeyPage,
+  type RotateInput,
+} from "./admin/routes.js";
+export {
+  type ExplainedSubmission,
+  type OpenSubmissionFinder,
+  openSubmissionFinder,
+  type SubmissionFinder,
+} from "./admin/submissionFinder.js";
 export {
   checkSender,
   type SenderState,
@@ -84,3 +96,4 @@ export { CustodyThrottledError } from "./signing/custodyErrors.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";
 export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";
 export { type ScratchDatabase, type ScratchPostgres, startScratchPostgres } from "./store/server/scratch.js";
+export { connectionsOf, type StoreConnections } from "./store/store.js";

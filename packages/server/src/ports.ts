@@ -12,9 +12,8 @@ import { replaceCertificates } from "./http/port/transport.js";
 import type { HttpApps, PortsOfApps } from "./httpApps.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { certificateEnd, type TlsCertificate } from "./model/options/tlsCertificate.js";
-import { addGauge } from "./model/telemetry/gauges.js";
 import type { Logger } from "./model/telemetry/log.js";
-import { createProcessMetrics } from "./model/telemetry/processMetrics.js";
+import { addNetworkGauge, createProcessMetrics } from "./model/telemetry/processMetrics.js";
 import type { NetworkSlot } from "./networkSlot.js";
 import type { LoopQueue } from "./util/loopQueue.js";
 
@@ -41,6 +40,8 @@ export interface Ports {
    * @throws InvalidOptionsError if it is not valid, or if the service started without one. Then nothing changes.
    */
   setCertificate(tls: TlsCertificate): void;
+  /** Shows and logs the end of a reload of settings or keys: the reasons why it was refused, if it was. */
+  noteReload(problems: readonly string[]): void;
 }
 
 /**
@@ -93,6 +94,11 @@ export function createPorts(portsOptions: PortsOptions): Ports {
   return {
     apps,
     shared: { api: api.port, operators: operators.port, admin: admin.port },
+    noteReload(problems) {
+      metrics.reloadRefused(problems.length > 0);
+      if (problems.length > 0)
+        log.error({ problems }, "a reload was refused: the settings and keys in force stay");
+    },
     setCertificate(fresh) {
       replaceCertificates(Object.values(apps), options, fresh, log);
       metrics.certificateEnds(certificateEnd(fresh));
@@ -112,16 +118,12 @@ function keepScrapers({ server }: FastifyInstance, connections: OpenConnections)
 
 /** Serves the metrics of several networks on one page, and the probes of the whole service. */
 function serveOperators(app: FastifyInstance, { slots, version, registry }: PortsOptions): void {
-  addGauge(
-    registry,
-    "gas_waiver_network_up",
-    "1 if the network runs, 0 while it cannot start and is tried again; with several networks alone.",
-    ["network", "chain_id"],
-    () =>
-      slots.map(({ place: { name, options }, running }) => [
-        { network: name, chain_id: options.chainId },
-        running ? 1 : 0,
-      ]),
+  addNetworkGauge(registry, () =>
+    slots.map(({ place: { name, options }, running }) => ({
+      name,
+      chainId: options.chainId,
+      runs: running !== undefined,
+    })),
   );
   app.get("/livez", () => ({
     status: "ok",
@@ -132,7 +134,7 @@ function serveOperators(app: FastifyInstance, { slots, version, registry }: Port
     const networks = Object.fromEntries(
       await Promise.all(slots.map(async (slot) => [slot.place.name, await readinessOf(slot)] as const)),
     );
-    // One that is down must not take the requests of the others away.
+    // A network that is down must not take the requests of the others away.
     const ready = Object.values(networks).some((network) => network.ready);
     return reply
       .status(ready ? 200 : 503)
@@ -152,6 +154,6 @@ function serveOperators(app: FastifyInstance, { slots, version, registry }: Port
 }
 
 async function readinessOf({ running, trouble }: NetworkSlot) {
-  if (running) return await running.network.parts.readiness.probe();
+  if (running) return await running.network.parts.readiness.probeReplica();
   return { ready: false, message: `the network does not run: ${trouble}` };
 }

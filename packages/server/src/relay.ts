@@ -245,6 +245,7 @@ function createRelayMetrics(
     blockedMs: monitor.blockedMs,
     weaknesses: monitor.weaknesses.length,
     oldestTransactionMs: monitor.oldestTransactionMs,
+    certificateEnd: monitor.certificateEnd,
   }));
   return metrics;
 }

@@ -13,7 +13,7 @@ import { unusableSettings } from "./unusableSettings.js";
 export async function checkNetwork(config: NetworkConfig, context: Context): Promise<ConfigFinding[]> {
   const { name } = config.place ?? {};
   const { waivers, findings } = await checkWaivers(config, context);
-  const nodes = await checkNodesOf(config.values, waivers, context.signal);
+  const nodes = await checkNodesOf(config, waivers, context.signal);
   return [...findings, ...nodes].map((finding) =>
     name === undefined ? finding : { ...finding, network: name },
   );
@@ -65,11 +65,16 @@ async function checkSignature(waiver: WaiverAccount, timeoutMs: number | undefin
 }
 
 async function checkNodesOf(
-  values: Partly<NetworkValues>,
+  config: NetworkConfig,
   opened: readonly WaiverAccount[],
   signal: AbortSignal,
 ): Promise<ConfigFinding[]> {
+  const values: Partly<NetworkValues> = config.values;
   const { rpcUrl } = values;
+  if (unusableSettings(config, ["rpcUrl"]).length > 0) {
+    const found = "the setting of the nodes cannot be used, so no node was asked";
+    return [{ area: "nodes", subject: "", check: "answers", verdict: "not proven", found }];
+  }
   if (rpcUrl === undefined) return [];
   // Some custodies name their waivers only when open; for the rest, the settings name the waivers.
   const named = [...opened.map(({ address }) => address), ...waiverAddresses(values as NetworkValues)];

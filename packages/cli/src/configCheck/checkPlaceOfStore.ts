@@ -1,4 +1,4 @@
-import { checkDatabase } from "@gas-waiver/server";
+import { checkDatabase, connectionsOf, type StoreConnections } from "@gas-waiver/server";
 import { usualSchema } from "../serve/networkSchema.js";
 import type { NetworkConfig, ServeConfig } from "../serve/serveConfig.js";
 import { checkDisk } from "./checkPlace.js";
@@ -23,10 +23,11 @@ export async function checkPlaceOfStore({
   const { databaseUrl, databaseUrlFile, dataDir = ".gas-waiver", requireSynchronousStandby = false } = shared;
   const url = databaseUrl ?? databaseUrlFile;
   const place = url === undefined ? { dataDir } : { databaseUrl: url };
+  const connections = networks.length * connectionsOf(shared as StoreConnections);
   const stores = networks.flatMap((network) => expectedStore(network) ?? []);
   const [disk, database] = await Promise.all([
     checkDisk(shared),
-    checkDatabase(place, { requireSynchronousStandby }, stores),
+    checkDatabase(place, { requireSynchronousStandby, ...(url !== undefined && { connections }) }, stores),
   ]);
   const networkOf = (schema: string | undefined) =>
     networks.find((network) => expectedStore(network)?.schema === schema)?.place?.name;

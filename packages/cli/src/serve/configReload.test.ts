@@ -55,12 +55,14 @@ function setUp(content: string) {
     new Promise((resolve, reject) => openings.push({ values, resolve, reject }));
   const applied: [network: string, ReloadableOptions][] = [];
   const used: [network: string, readonly WaiverAccount[]][] = [];
+  const noted: (readonly string[])[] = [];
   const target = {
     setOptionsOfAll: async (changed: Readonly<Record<string, ReloadableOptions>>) =>
       void applied.push(...Object.entries(changed)),
     setWaivers: async (network: string, waivers: readonly WaiverAccount[]) =>
       void used.push([network, waivers]),
     setCertificate: () => {},
+    noteReload: (problems: readonly string[]) => void noted.push(problems),
   };
   let read = 0;
   /** The next line that the test has not read yet. */
@@ -68,7 +70,7 @@ function setUp(content: string) {
     if (read === lines.length) await once(output, "line");
     return lines[read++];
   };
-  return { write, disk, reload, open, openings, target, applied, used, line, lines };
+  return { write, disk, reload, open, openings, target, applied, used, noted, line, lines };
 }
 
 it("takes over keys of a cloud that are added, once they can be used, and tries again what failed", async () => {
@@ -96,7 +98,7 @@ it("takes over keys of a cloud that are added, once they can be used, and tries 
 });
 
 it("goes on after a reload that fails in an unforeseen way", async () => {
-  const { write, disk, reload, open, target, line } = setUp(
+  const { write, disk, reload, open, target, noted, line } = setUp(
     `${NETWORK}waiver-kms: alias/one\nrate: 10\nrate-burst: 100\n`,
   );
   reload.begin(target, new Map([["", open]]));
@@ -104,10 +106,18 @@ it("goes on after a reload that fails in an unforeseen way", async () => {
   reload.all();
   expect(await line()).toBe("the reload failed, and the settings in force stay: gone");
   await new Promise(setImmediate);
+  expect(noted).toEqual([["the reload failed, and the settings in force stay: gone"]]);
   disk.fails = false;
   write(`${NETWORK}waiver-kms: alias/one\nrate: 11\nrate-burst: 100\n`);
   reload.all();
   expect(await line()).toBe("these settings are taken over: rate");
+  await new Promise(setImmediate);
+  expect(noted[1]).toEqual([]);
+  write(`${NETWORK}waiver-kms: alias/one\nrate: many\n`);
+  reload.all();
+  await line();
+  await new Promise(setImmediate);
+  expect(noted[2]).toEqual([expect.stringContaining("many")]);
 });
 
 it("reads keys once for many requests, after the reading before, and those of the network that is asked for", async () => {

@@ -24,6 +24,8 @@ export interface ReloadTarget {
   setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>): Promise<void>;
   setWaivers(network: string, waivers: readonly WaiverAccount[]): Promise<void>;
   setCertificate(tls: TlsCertificate): void;
+  /** Shows the operator why a reload was refused, or that it was not. */
+  noteReload(problems: readonly string[]): void;
 }
 
 export interface ConfigReloadOptions {
@@ -54,6 +56,8 @@ export class ConfigReload {
   #running: { readonly target: ReloadTarget; readonly openers: ReadonlyMap<string, OpenWaivers> } | undefined;
   #requests = new Set<string>();
   #isReloading = false;
+  /** The reasons why the present reload is refused. */
+  #problems: string[] = [];
 
   constructor(options: ConfigReloadOptions) {
     this.#options = options;
@@ -83,10 +87,12 @@ export class ConfigReload {
     while (this.#requests.size > 0) {
       const requests = this.#requests;
       this.#requests = new Set();
+      this.#problems = [];
       // A file may be gone between two looks at it. Nobody else waits for this promise, and the service must outlive it.
       await this.#reload(requests).catch((error: Error) => {
-        this.#options.context.print(`the reload failed, and the settings in force stay: ${error.message}`);
+        this.#refuse(`the reload failed, and the settings in force stay: ${error.message}`);
       });
+      this.#running.target.noteReload(this.#problems);
     }
     this.#isReloading = false;
   }
@@ -96,7 +102,7 @@ export class ConfigReload {
     const { config: fresh, problems } = resolveServeConfig(argv, context.env, SERVE_OUTPUT_SETTINGS);
     if (problems.length > 0) {
       context.print("the settings have mistakes, and those in force stay:");
-      for (const problem of problems) context.print(`  - ${problem}`);
+      for (const problem of problems) this.#refuse(`  - ${problem}`);
       return;
     }
     if (requests.has(EVERYTHING)) await this.#reloadAll(fresh, requests);
@@ -136,7 +142,7 @@ export class ConfigReload {
     } catch (error) {
       // The next reload finds the same changes, and tries again what was not applied.
       if (untaken.length > 0)
-        print(
+        this.#refuse(
           `these settings stay as they were: ${untaken.map(({ key }) => key).join(", ")}: ${messageOf(error)}`,
         );
       return;
@@ -192,7 +198,7 @@ export class ConfigReload {
       if (addresses.size < waivers.length) throw new Error("the custody has the same key twice");
       return { network, waivers };
     } catch (error) {
-      this.#print(network, `the waiver keys stay as they were: ${messageOf(error)}`);
+      this.#refuse(this.#named(network, `the waiver keys stay as they were: ${messageOf(error)}`));
       return undefined;
     }
   }
@@ -207,15 +213,20 @@ export class ConfigReload {
           : other,
       );
       this.#inForce = { ...this.#inForce, networks };
-      this.#print(network, `${waivers.length} waiver key(s) read again`);
+      this.#options.context.print(this.#named(network, `${waivers.length} waiver key(s) read again`));
     } catch (error) {
-      this.#print(network, `the waiver keys stay as they were: ${messageOf(error)}`);
+      this.#refuse(this.#named(network, `the waiver keys stay as they were: ${messageOf(error)}`));
     }
   }
 
-  #print(network: NetworkConfig, line: string): void {
+  #named(network: NetworkConfig, line: string): string {
     const name = networkName(network);
-    this.#options.context.print(name === "" ? line : `network ${name}: ${line}`);
+    return name === "" ? line : `network ${name}: ${line}`;
+  }
+
+  #refuse(line: string): void {
+    this.#problems.push(line.replace(/^ +- /, ""));
+    this.#options.context.print(line);
   }
 }
 

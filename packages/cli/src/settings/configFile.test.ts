@@ -112,6 +112,15 @@ admin-port:
     ]);
   });
 
+  it("says of an address without quotes that YAML reads a number, and shows what was written", () => {
+    const waiver = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
+    const content = `${MINIMAL}web3signer-waivers: [${waiver}]\nrpc-url: [http://127.0.0.1:1, nonsense]\n`;
+    const problems = problemsOf(content.replace(/^rpc-url: http.*\n/m, ""));
+    expect(problems[0]).toContain(waiver);
+    expect(problems[0]).toContain("put it in quotes");
+    expect(problems[1]).toContain("at position 2 is not a URL");
+  });
+
   it("leads rules between settings to their place", () => {
     expect(problemsOf(`${MINIMAL}admin-port: 1\nhost: 0.0.0.0\n`)).toEqual([
       "4:13: --admin-port is given without a token: give --admin-token-file or GAS_WAIVER_ADMIN_TOKEN",

@@ -183,7 +183,8 @@ class Reader {
     }
     if (text === undefined) {
       const shown = setting.secret ? "" : ` ${quoted(node)}`;
-      this.#add(offset, `${key}${shown} is ${kindOf(node)}, and must be ${NAMES[form.kind]}`);
+      const remedy = hasUnquotedHex(node) ? ": put it in quotes, or YAML reads a number" : "";
+      this.#add(offset, `${key}${shown} is ${kindOf(node)}, and must be ${NAMES[form.kind]}${remedy}`);
     }
     const value = text === undefined ? UNREADABLE : this.#withPath(text, form);
     values.set(key, { key, env: setting.env, text: value, ...this.#place(offset) });
@@ -284,12 +285,22 @@ function kindOf(node: unknown): string {
   return node.value === "" ? "empty" : `a ${typeof node.value === "string" ? "text" : typeof node.value}`;
 }
 
+/** Whether an address or a key without quotes, which YAML reads as a number, is among the values. */
+function hasUnquotedHex(node: unknown): boolean {
+  if (isSeq(node)) return node.items.some(hasUnquotedHex);
+  return isScalar(node) && typeof node.value === "number" && /^0x/i.test(node.source ?? "");
+}
+
+/** The value as the file writes it: an address without quotes is a number to YAML. */
+function writtenValue(node: unknown): unknown {
+  if (isScalar(node))
+    return typeof node.value === "number" && !hasUnquotedHex(node) ? node.value : (node.source ?? node.value);
+  if (isSeq(node)) return node.items.map(writtenValue);
+  return isMap(node) ? node.toJSON() : "";
+}
+
 function quoted(node: unknown): string {
-  const value = isScalar(node)
-    ? (node.source ?? node.value)
-    : isSeq(node) || isMap(node)
-      ? node.toJSON()
-      : "";
+  const value = isScalar(node) ? (node.source ?? node.value) : writtenValue(node);
   const text = withoutUrlSecrets(JSON.stringify(value) ?? "");
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

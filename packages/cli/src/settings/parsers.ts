@@ -112,7 +112,17 @@ export function databaseUrl(value: string): string {
 /** Parses several URLs, separated by commas. */
 export function urls(...protocols: readonly string[]): Parser<string[]> {
   const parseUrl = url(...protocols);
-  return withForm(listOf(parseUrl), (value) => entriesOf(value).map((entry) => parseUrl(entry)));
+  return withForm(listOf(parseUrl), (value) => {
+    const entries = entriesOf(value);
+    return entries.map((entry, i) => {
+      try {
+        return parseUrl(entry);
+      } catch (error) {
+        if (entries.length === 1 || !(error instanceof InvalidValueError)) throw error;
+        throw new InvalidValueError(`at position ${i + 1} ${error.message}`);
+      }
+    });
+  });
 }
 
 /** Parses a loopback address, which only programs on this machine can reach. */

@@ -190,6 +190,54 @@ describe("the admin API", () => {
     expect((await call("GET", "keys")).status).toBe(200);
   });
 
+  it("tells of submissions of any API key what they wait for, by id, hash, wrapper and sender, and lists what is stuck", async () => {
+    const { service, call } = await start();
+    const created = await call("POST", "keys", { label: "shop" });
+    const headers = { authorization: `Bearer ${created.body.key}` };
+    const withKey = { headers, query: "?wait=included" };
+    const accepted = () => service.post(JSON.stringify({ transactions: [innerOf(1)] }), withKey);
+    let reply = await accepted();
+    while (reply.status === 401) reply = await accepted();
+    const { id, txHash } = JSON.parse(reply.text);
+    const keyId = created.body.record.id;
+    const [row] = await service.until<{ hash: string; sender: string }>(
+      "select '0x' || encode(wrapper_hash, 'hex') as hash, '0x' || encode(sender, 'hex') as sender from finished",
+    );
+    const names = [id, txHash, row?.hash, row?.sender, String(txHash).toUpperCase().replace("0X", "0x")];
+    for (const name of names) {
+      const { status, body } = await call("GET", `why/${name}`);
+      expect([status, body.submissions]).toMatchObject([
+        200,
+        [
+          {
+            keyId,
+            record: { id, state: "included" },
+            why: expect.stringContaining("worked"),
+            next: "Nothing.",
+          },
+        ],
+      ]);
+    }
+    expect((await call("GET", `why/0x${"00".repeat(32)}`)).body).toEqual({ submissions: [] });
+    expect((await call("GET", "why/nonsense")).body.error.reason).toBe("MALFORMED_QUERY");
+    expect((await call("GET", "stuck?olderThanSeconds=x")).body.error.reason).toBe("MALFORMED_QUERY");
+
+    await service.query("update lanes set state = 'stopped', reason = 'a colleague looks at it'");
+    const waiting = JSON.stringify({ transactions: [innerOf(2)] });
+    const json = { ...headers, "content-type": "application/json" };
+    void service.open("POST", "/v1/submit", waiting, json).catch(() => {});
+    await service.until("select from unfinished");
+    const { body } = await call("GET", "stuck?olderThanSeconds=0");
+    expect(body.submissions).toMatchObject([
+      {
+        keyId,
+        record: { state: expect.stringMatching(/queued|signed/) },
+        why: "its lane has stopped: a colleague looks at it",
+        next: expect.stringContaining("gas-waiver lanes open"),
+      },
+    ]);
+  });
+
   it("does not open without a token", async () => {
     const service = await services.start();
     await expect(service.server.listenAdmin({ host: "127.0.0.1", port: 0 })).rejects.toThrow("needs a token");

@@ -12,10 +12,12 @@ import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { createAdminAuthenticator } from "./auth.js";
-import { ADMIN_ROUTES, type AuditPage, type KeyPage } from "./routes.js";
+import { ADMIN_ROUTES, type AuditPage, type ExplainedSubmissions, type KeyPage } from "./routes.js";
+import type { SubmissionFinder } from "./submissionFinder.js";
 
 export interface AdminAppDependencies {
   readonly keys: KeyAdmin;
+  readonly submissions: SubmissionFinder;
   /** Returns the tokens, which may change while the service runs. */
   readonly tokens: () => readonly IdentifiedToken[];
   readonly log: Logger;
@@ -44,14 +46,14 @@ type AdminHandler = (request: AdminRequest) => Promise<object>;
 
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
 export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
-  const { keys, tokens, log, clientAddress, failures, port } = dependencies;
+  const { keys, submissions, tokens, log, clientAddress, failures, port } = dependencies;
   const app = createBaseApp({
     ...{ log, allowedHosts: dependencies.options.allowedHosts, maxBodyBytes: MAX_BODY_BYTES },
     isForOperators: true,
     routes: Object.values(ADMIN_ROUTES),
   });
   const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });
-  const handlers = handlersFor(keys);
+  const handlers = handlersFor(keys, submissions);
   for (const [name, { method, path, role }] of Object.entries(ADMIN_ROUTES)) {
     const handle = handlers[name as AdminRouteName];
     app.route<{ Params: { id?: string }; Querystring: Record<string, unknown> }>({
@@ -74,7 +76,10 @@ export function createAdminApp(dependencies: AdminAppDependencies): FastifyInsta
   return app;
 }
 
-function handlersFor(keys: KeyAdmin): Readonly<Record<AdminRouteName, AdminHandler>> {
+function handlersFor(
+  keys: KeyAdmin,
+  submissions: SubmissionFinder,
+): Readonly<Record<AdminRouteName, AdminHandler>> {
   return {
     create: ({ actor, body }) => keys.create(actor, body),
     list: ({ query }) => listPage(keys, query),
@@ -85,6 +90,8 @@ function handlersFor(keys: KeyAdmin): Readonly<Record<AdminRouteName, AdminHandl
     enable: ({ actor, id }) => keys.enable(actor, id),
     revoke: ({ actor, id }) => keys.revoke(actor, id),
     audit: ({ query }) => auditPage(keys, query),
+    why: async ({ id }) => ({ submissions: await submissions.why(id) }),
+    stuck: ({ query }) => stuckPage(submissions, query),
   };
 }
 
@@ -101,6 +108,15 @@ async function auditPage(keys: KeyAdmin, query: Record<string, unknown>): Promis
   const page = await keys.audit({ keyId, before, limit: limit + 1 });
   const next = page.length > limit ? page[limit - 1]?.id : undefined;
   return { entries: page.slice(0, limit), ...(next && { next }) };
+}
+
+async function stuckPage(
+  submissions: SubmissionFinder,
+  query: Record<string, unknown>,
+): Promise<ExplainedSubmissions> {
+  const { limit, olderThanSeconds = "10" } = pageOf(query, ["olderThanSeconds"], /^\d{1,9}$/);
+  const olderThanMs = Number(olderThanSeconds) * 1_000;
+  return { submissions: await submissions.stuck({ olderThanMs, limit }) };
 }
 
 /** @throws {@link ProtocolError} `MALFORMED_QUERY`. */

@@ -1,5 +1,6 @@
 import { assertWaiverSignature, bytesToHex, crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
+import { DEFAULTS } from "../model/options/defaults.js";
 import { callCustody } from "../signing/custodyCalls.js";
 
 /** No transaction has this form, so its signature is of no use to anybody. */
@@ -13,7 +14,10 @@ const MESSAGE = new TextEncoder().encode("gas-waiver: a signature to see whether
  * for (const waiver of waivers) await checkCustody(waiver);
  * ```
  */
-export async function checkCustody(account: WaiverAccount, timeoutMs = 10_000): Promise<void> {
+export async function checkCustody(
+  account: WaiverAccount,
+  timeoutMs = DEFAULTS.custodyTimeoutMs,
+): Promise<void> {
   const waiver = bytesToHex(account.address);
   const hash = crypto.keccak256(MESSAGE);
   const outcome = await callCustody(account, { hash, message: MESSAGE }, timeoutMs);

@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { ProtocolError, requestErrorBody, statusOf } from "@gas-waiver/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { Caller } from "../model/keys/caller.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { TooManyUnknownKeysError } from "./limits/failedAuthentications.js";
@@ -93,7 +94,8 @@ export function createErrorHandler(
     const refusal = toProtocolError(error);
     if (refusal.reason === "INTERNAL_ERROR")
       log.error({ err: error, route: request.routeOptions.url }, "a request failed");
-    metrics.refused(refusal.reason);
+    // A refusal of the key itself comes before there is a caller.
+    metrics.refused(refusal, (request as FastifyRequest & { readonly caller?: Caller }).caller?.keyId);
     setRefusalHeaders(reply, refusal);
     if (refusal.reason === "BODY_TOO_LARGE" || refusal.reason === "BODIES_AT_CAPACITY") {
       // Reads the rest of the body and drops it. If the connection were closed on a client that still writes, the client

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "../../test/support/callers.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
+import { adoptChain } from "../store/chains.js";
 import type { Store } from "../store/store.js";
 import { hashOfKey } from "./apiKey.js";
 import { KeyDirectory } from "./directory.js";
@@ -14,9 +15,11 @@ let admin: KeyAdmin;
 const directories: KeyDirectory[] = [];
 const databases = useTestStore(
   "perTest",
-  (opened) => {
+  async (opened) => {
     store = opened;
     admin = createKeyAdmin(store);
+    await expect(admin.create("tests", { label: "early" })).rejects.toThrow("has served no chain yet");
+    await adoptChain(store, { chainId: 2201, genesisHash: new Uint8Array(32).fill(1) });
   },
   "tcp",
 );

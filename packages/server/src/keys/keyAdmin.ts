@@ -176,7 +176,11 @@ function changeKey(
 /** The default env of a key: `live` on mainnet, otherwise `test`. */
 async function defaultEnv(store: Store): Promise<string> {
   const chain = await lastChain(store);
-  return chain === undefined || chain.identity.chainId === MAINNET ? "live" : "test";
+  if (chain === undefined)
+    throw invalidTerms([
+      "env is not given, and the store has served no chain yet: give it, or start the service first",
+    ]);
+  return chain.identity.chainId === MAINNET ? "live" : "test";
 }
 
 /** The chain id of the main network (D27). */

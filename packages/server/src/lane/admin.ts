@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
-import { NodeClient } from "../chain/client/nodeClient.js";
+import type { NodeClient } from "../chain/client/nodeClient.js";
+import { connectNode } from "../chain/connectNode.js";
 import { createNonceProofs, SEARCH_AFTER_MS } from "../chain/nonceProof.js";
-import { createRpc } from "../chain/rpc/rpc.js";
 import { StartError } from "../model/errors.js";
 import type { Actor, AuditAction } from "../model/keys/auditRecord.js";
 import { createLog } from "../model/telemetry/log.js";
 import { lastEntryOfWaiver, recordEvent } from "../store/audit/audit.js";
-import { type ChainIdentity, isSameChain, lastChain } from "../store/chains.js";
+import { lastChain } from "../store/chains.js";
 import { inTransaction } from "../store/database/transaction.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findLaneStatuses, type LaneState, type LaneStatus } from "../store/lanes/laneStatus.js";
@@ -90,8 +90,6 @@ const LANE_ACTIONS = {
 /** One lane by its key in the store. */
 type LaneKey = Pick<HeldLane, "chain" | "waiver">;
 
-const RPC_TIMEOUT_MS = 5_000;
-
 /**
  * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
  * @param actor the name for the audit, which records each change.
@@ -171,18 +169,6 @@ function rotationOf(store: Store, chainRef: number, actor: Actor | string) {
       return typeof successor === "string" ? hexToBytes(successor) : undefined;
     },
   };
-}
-
-async function connectNode(rpcUrl: string, expected: ChainIdentity): Promise<NodeClient> {
-  const { signal } = new AbortController();
-  const chain = new NodeClient(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: RPC_TIMEOUT_MS, signal }));
-  const identity = await chain.identity().catch((error: Error) => {
-    throw new StartError(`the chain's node cannot be used: ${error.message}`);
-  });
-  if (!isSameChain(identity, expected)) {
-    throw new StartError("the node is on another chain than the one that the store belongs to");
-  }
-  return chain;
 }
 
 function rangeOf(assigned: readonly Pick<InFlightSubmission, "waiverNonce">[]): LaneFindings["assigned"] {

@@ -7,6 +7,12 @@ import { checkDatabase } from "./checkDatabase.js";
 
 const databases = useTestPostgres();
 
+const foundFor = async (databaseUrl: string) => {
+  const requirements = { requireSynchronousStandby: false, connections: 1 };
+  const findings = await checkDatabase({ databaseUrl }, requirements);
+  return findings.find(({ check }) => check === "connections")?.found;
+};
+
 describe("the check of a database", () => {
   it("finds version, rights, durability and clock as they are, and refuses what a start would refuse", async () => {
     const databaseUrl = await databases.createEmptyDatabase();
@@ -31,6 +37,23 @@ describe("the check of a database", () => {
       await pool.end();
     }
     expect((await check()).get("schema")).toMatch(/^refuses: number 999999; this program knows \d+$/);
+  });
+
+  it("compares the connections of a replica with those that the role may have", async () => {
+    const databaseUrl = await databases.createEmptyDatabase();
+    const verdictFor = async (connections: number) => {
+      const findings = await checkDatabase(
+        { databaseUrl },
+        { requireSynchronousStandby: false, connections },
+      );
+      return findings.find(({ check }) => check === "connections")?.verdict;
+    };
+    const most = Number(/^\d+/.exec((await foundFor(databaseUrl)) ?? "")?.[0]);
+    expect([await verdictFor(most + 1), await verdictFor(most), await verdictFor(1)]).toEqual([
+      "refuses",
+      "warning",
+      "ok",
+    ]);
   });
 
   it("says in one finding that nothing answers", async () => {

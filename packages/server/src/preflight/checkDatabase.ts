@@ -19,6 +19,11 @@ const CONNECT_MS = 3_000;
 /** A larger difference of the clocks moves the times in records and the ends of keys visibly. */
 const MAX_SKEW_MS = 2_000;
 
+export interface DatabaseRequirements extends StoreRequirements {
+  /** The connections that a replica opens at its start. Without it, they are not compared with those that the server has. */
+  readonly connections?: number;
+}
+
 /**
  * Checks the database that a service would use and the stores in it, by reads alone. An embedded PostgreSQL is checked where
  * a service runs it.
@@ -31,7 +36,7 @@ const MAX_SKEW_MS = 2_000;
  */
 export async function checkDatabase(
   { databaseUrl, dataDir }: DatabaseLocation,
-  requirements: StoreRequirements,
+  { connections, ...requirements }: DatabaseRequirements,
   stores: readonly ExpectedStore[] = [{}],
 ): Promise<DatabaseFinding[]> {
   let address: DatabaseAddress;
@@ -61,6 +66,7 @@ export async function checkDatabase(
       ...(await checkServer(connection)),
       ...(await checkStores(connection, stores)),
       await checkSessions(address),
+      ...(connections === undefined ? [] : [await checkConnections(connection, connections)]),
       ...(await checkDurability(connection, requirements)),
     ];
   } catch (error) {
@@ -146,6 +152,29 @@ async function checkSessions(address: DatabaseAddress): Promise<DatabaseFinding>
     const { message: found, advice: remedy } = error.trouble;
     return refuses("sessions", { found, means: "locks and settings would be lost", remedy });
   }
+}
+
+const CONNECTIONS = `
+  select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+           - coalesce(current_setting('reserved_connections', true), '0')::int as most,
+         least(nullif(r.rolconnlimit, -1), nullif(d.datconnlimit, -1)) as own
+  from pg_roles r, pg_database d where r.rolname = current_user and d.datname = current_database()`;
+
+/** Compares the connections that a replica opens with those that the server, this role or this database may have. */
+async function checkConnections(connection: Connection, needed: number): Promise<DatabaseFinding> {
+  const { rows } = await connection.query<{ most: number; own: number | null }>(CONNECTIONS);
+  const most = Math.min(rows[0]?.most ?? 0, rows[0]?.own ?? Number.POSITIVE_INFINITY);
+  const found = `${most} for this role, of which a replica takes ${needed}`;
+  const remedy =
+    "raise max_connections, or the limit of the role or the database; or lower --lane-connections and its like";
+  if (most < needed)
+    return refuses("connections", { found, means: "a replica would not get all of its connections", remedy });
+  if (most >= 2 * needed) return ok("connections", found);
+  return warning("connections", {
+    found,
+    means: "a second replica, or an upgrade beside this one, has no room",
+    remedy,
+  });
 }
 
 async function checkDurability(

@@ -35,6 +35,7 @@ export type DatabaseCheck =
   | "schema"
   | "rights"
   | "sessions"
+  | "connections"
   | "durability"
   | "clock";
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import { StartError } from "../model/errors.js";
 import { DEFAULTS } from "../model/options/defaults.js";
@@ -82,9 +83,13 @@ export interface StoreOptions extends StoreLocation, StoreSettings {}
 
 type ConnectionOption = `${"lane" | "accept" | "read" | "admin"}Connections`;
 
+/** The most connections of each role, without those of the leases. */
+export type StoreConnections = Partial<Pick<ResolvedOptions, ConnectionOption>>;
+
 /** The settings of an open store, wherever it is: options of the service. */
 export interface StoreSettings
-  extends Partial<Pick<ResolvedOptions, ConnectionOption | "leaseMs" | "requireSynchronousStandby">>,
+  extends StoreConnections,
+    Partial<Pick<ResolvedOptions, "leaseMs" | "requireSynchronousStandby">>,
     Pick<StoreLocation, "schema"> {
   /** Whether a schema that is not there is made. Default: true. */
   readonly makesSchema?: boolean;
@@ -162,7 +167,7 @@ export async function connectStore(
   stopServer: () => Promise<void> = async () => {},
 ): Promise<OpenStore> {
   warnOfRoute(address, log);
-  const connection = { ...address, connectTimeoutMs: 3_000, applicationName: "gas-waiver" };
+  const connection = { ...address, connectTimeoutMs: 3_000, applicationName: `gas-waiver ${PROCESS}` };
   const clock = new DatabaseClock();
   const newId = createIds(clock);
   const laneFloors = new LaneFloors();
@@ -214,6 +219,9 @@ function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
   return "; DATABASE_URL names no sslmode, so the database has to show a certificate for its name (verify-full): add sslrootcert=FILE for an authority of your own, or another sslmode";
 }
 
+/** Names this replica to whoever reads `pg_stat_activity`, which keeps 63 bytes. */
+const PROCESS = `${process.pid}@${hostname()}`;
+
 /** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */
 const MONITOR_ANSWER_MS = 3_000;
 /** For the one statement that takes and renews all leases. */
@@ -235,6 +243,34 @@ interface RoleLimits extends SessionOptions, Pick<PoolOptions, "answerTimeoutMs"
   readonly isHasty?: boolean;
 }
 
+/** The most connections of each role. */
+function poolSizes(settings: Required<StoreConnections>): Readonly<Record<StoreRole, number>> {
+  return {
+    leases: LEASE_CONNECTIONS,
+    lanes: settings.laneConnections,
+    accepting: settings.acceptConnections,
+    reading: settings.readConnections,
+    administration: settings.adminConnections,
+  };
+}
+
+/**
+ * Connections besides those of the four roles: the leases, notifications, and the state of the database; two more for a moment at
+ * the start.
+ */
+const OTHER_CONNECTIONS = LEASE_CONNECTIONS + 2 + 2;
+
+/** Returns the most connections that a store opens, those of its start among them. */
+export function connectionsOf(settings: StoreConnections): number {
+  const {
+    laneConnections = DEFAULTS.laneConnections,
+    acceptConnections = DEFAULTS.acceptConnections,
+    readConnections = DEFAULTS.readConnections,
+    adminConnections = DEFAULTS.adminConnections,
+  } = settings;
+  return laneConnections + acceptConnections + readConnections + adminConnections + OTHER_CONNECTIONS;
+}
+
 function openPools(
   connection: ConnectionOptions,
   settings: typeof DEFAULTS & Pick<StoreLocation, "schema">,
@@ -242,14 +278,7 @@ function openPools(
   clock: DatabaseClock,
 ) {
   const { schema, leaseMs, requireSynchronousStandby } = settings;
-  /** The most connections of each role. */
-  const sizes: Readonly<Record<StoreRole, number>> = {
-    leases: LEASE_CONNECTIONS,
-    lanes: settings.laneConnections,
-    accepting: settings.acceptConnections,
-    reading: settings.readConnections,
-    administration: settings.adminConnections,
-  };
+  const sizes = poolSizes(settings);
   const limits = roleLimits(leaseMs);
   let closing = false;
   const open = (
@@ -260,12 +289,13 @@ function openPools(
     openPool({
       ...connection,
       ...timeouts,
-      applicationName: `gas-waiver ${name}`,
+      applicationName: `gas-waiver ${name} ${PROCESS}`,
       maxConnections,
       schema,
       prepare: (session) => prepareSession(session, { lockTimeoutMs, schema, requireSynchronousStandby }),
       onTrouble: (trouble, error) =>
         isHasty && trouble.kind === "silent" ? (monitor.trouble ?? trouble) : monitor.report(trouble, error),
+      onCertificate: (end) => monitor.noteCertificate(end),
       onIdleConnectionLost: (error) => {
         // The pool's `end` resolves before its connections are closed, and the database that stops then cuts them.
         if (!closing) log.debug({ err: error.message }, "an idle connection to the store was lost");

@@ -26,7 +26,7 @@ export const create = defineCommand({
       flag: "env",
       placeholder: "NAME",
       help: "Environment in the key's prefix, after `gw_` or `gwp_`: up to 16 lower-case letters and digits.",
-      defaultText: "live on mainnet, test elsewhere",
+      defaultText: "live on mainnet, test elsewhere; needed before the service's first start",
       parse: text,
     },
     ...TERM_SETTINGS,

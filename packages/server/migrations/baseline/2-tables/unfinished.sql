@@ -29,6 +29,8 @@ create table unfinished (
   carrier_hash   bytea,
   -- The wrappers of it that blocks have left out. No other lane gets it while its own is jammed by one of them.
   strikes        integer          not null default 0,
+  -- The words of the node that last did not take a wrapper of it, so that it is queued again.
+  node_said      text,
   -- Its lane, and its place in the queue. A submission that waits (for its sender's earlier nonce, or for the end of a pause) is
   -- in a range of its own in the index of the queue, so that steps do not read past it, and `look_at` is the end of its pause.
   -- For any other, `look_at` is its place: the virtual time that it was given when it was accepted.

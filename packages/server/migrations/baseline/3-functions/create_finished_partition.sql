@@ -10,8 +10,9 @@ begin
     create index %3$I on %1$I (chain, waiver, waiver_nonce) where waiver_nonce is not null;
     create index %4$I on %1$I (chain, key_id, state, id);
     create index %5$I on %1$I using hash (inner_hash) where state = 'included';
-    create index %6$I on %1$I (chain, key_id, inner_hash, id) where state = 'failed';
-    create index %7$I on %1$I (chain, key_id, sender, id) where state = 'failed';
+    -- The key stands behind: operators look up a hash or a sender of any key.
+    create index %6$I on %1$I (chain, inner_hash, key_id, id) where state = 'failed';
+    create index %7$I on %1$I (chain, sender, key_id, id) where state = 'failed';
     alter table finished attach partition %1$I for values from (%8$L) to (%9$L)
   $sql$, name, name || '_by_sender', name || '_by_waiver_nonce', name || '_by_key', name || '_by_inner',
     name || '_failed_by_inner', name || '_failed_by_sender', first_id_of(first_day), first_id_of(last_day + 1));

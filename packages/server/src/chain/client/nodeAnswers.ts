@@ -114,7 +114,8 @@ export function assertHash(value: unknown, hash: Uint8Array): void {
   if (!isObject(value) || !bytesEqual(hash32(value.hash), hash)) throw malformed("a transaction", value);
 }
 
-function blockTransactionOf(value: unknown): BlockTransaction {
+/** @throws RpcUnavailableError if the answer is not a transaction. */
+export function blockTransactionOf(value: unknown): BlockTransaction {
   if (!isObject(value)) throw malformed("a transaction", value);
   const authorizations = authorizationsOf(value);
   return {

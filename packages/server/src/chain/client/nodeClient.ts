@@ -23,9 +23,11 @@ import {
   transactionCall,
 } from "./calls.js";
 import {
+  type BlockTransaction,
   type BlockWithTransactions,
   blockHashOf,
   blockOf,
+  blockTransactionOf,
   type ChainHead,
   hash32,
   headOf,
@@ -150,6 +152,12 @@ export class NodeClient {
   /** Tells which of these transactions are in a block, in the order of the hashes; undefined where the node does not tell. */
   areIncluded(hashes: readonly Uint8Array[]): Promise<(boolean | undefined)[]> {
     return this.#each(hashes.map(transactionCall), (outcome) => isInBlock(resultOf(outcome)));
+  }
+
+  /** Returns a transaction by its hash, in a block or not; undefined if the node does not have it. */
+  async transaction(hash: Uint8Array): Promise<BlockTransaction | undefined> {
+    const [found] = await this.#results([transactionCall(hash)]);
+    return orNull(blockTransactionOf)(found);
   }
 
   /** Looks wrappers up by their hashes, in a node's pool and in blocks. Never rejects. */

@@ -123,7 +123,7 @@ export class SubmitConnection extends SocketConnection {
     const { log, metrics } = this.#dependencies;
     const refusal = error instanceof ProtocolError ? error : internalError();
     if (refusal !== error) log.error({ err: error }, "a request over a WebSocket failed");
-    metrics.refused(refusal.reason);
+    metrics.refused(refusal, this.caller.keyId);
     this.chargeRefusal();
     // With the id of a request in flight, the error would look like the answer to that request.
     const answeredId = refusal.reason === "DUPLICATE_REQUEST_ID" ? null : request;

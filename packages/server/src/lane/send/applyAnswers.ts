@@ -184,6 +184,7 @@ async function requeueDecided(
   lane: WatchContext,
 ): Promise<void> {
   const groups = new Map<string, { afterMs: number; isOpen: boolean; submissions: InFlightSubmission[] }>();
+  const nodeSaid = new Map(decided.map((one) => [one.submission.id, whyOf(one)]));
   for (const { submission, answer, decision } of decided) {
     if (decision.move !== "requeue") continue;
     const { kind } = answer.verdict;
@@ -199,7 +200,8 @@ async function requeueDecided(
     group.submissions.push(submission);
     groups.set(name, group);
   }
-  for (const { submissions, ...pause } of groups.values()) await requeue(held, submissions, pause, lane);
+  for (const { submissions, ...pause } of groups.values())
+    await requeue(held, submissions, { ...pause, nodeSaid }, lane);
 }
 
 /** @returns the ids of those behind a nonce of their sender of which nobody knows whether a node has it. */

@@ -1,7 +1,14 @@
-import { LINE_CODES, type LineCode, REASONS, type SendVerdict } from "@gas-waiver/protocol";
+import {
+  LINE_CODES,
+  type LineCode,
+  type ProtocolError,
+  REASONS,
+  type SendVerdict,
+} from "@gas-waiver/protocol";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { LANE_WAITS, type LaneWait } from "../submission/waitCauses.js";
 import { addCount, addGauge, type Sample } from "./gauges.js";
+import { RefusedKeys } from "./refusedKeys.js";
 
 // Every series whose labels are known begins with 0: an alarm on an increase would miss a series that is born with its first event.
 
@@ -32,8 +39,8 @@ export interface Metrics {
   accepted(all: number, signed: number): void;
   /** Observes a result line: `OK` or the code of its error, and the seconds since its request. */
   answered(code: LineCode | "OK", seconds: number): void;
-  /** Counts a request that was refused as a whole, by reason. */
-  refused(reason: string): void;
+  /** Counts a request that was refused as a whole, by reason; and by its API key, if that has sent too much. */
+  refused(refusal: Pick<ProtocolError, "reason" | "code">, keyId?: string): void;
   /** Counts an answer of the node to a sent wrapper, by its meaning. */
   sent(kind: SendVerdict["kind"]): void;
   /** @returns a function that observes the end of a call to a waiver's custody outside of this process, and the seconds that it took. */
@@ -91,7 +98,7 @@ export function createMetrics(registry: Registry, lanes: () => readonly LaneGaug
     addCount(registry, name, help, count);
   return {
     registry,
-    ...requestMetrics(registers),
+    ...requestMetrics(registry),
     countSlowedAddresses: counted(
       "gas_waiver_slowed_addresses",
       "Addresses that have shown too many unknown keys.",
@@ -117,9 +124,16 @@ const counters =
     new Counter({ name, help, labelNames, registers });
 
 /** The metrics of requests and their lines. */
-function requestMetrics(
-  registers: Registry[],
-): Pick<Metrics, "answered" | "refused" | "authenticationFailed"> {
+function requestMetrics(registry: Registry): Pick<Metrics, "answered" | "refused" | "authenticationFailed"> {
+  const registers = [registry];
+  const refusedKeys = new RefusedKeys();
+  addGauge(
+    registry,
+    "gas_waiver_key_refused_requests",
+    "Requests that were refused in the last 30 to 60 s for the key's rate, caps or share of the queue, for the ten keys with most.",
+    ["key"],
+    () => refusedKeys.most().map(([key, count]): Sample => [{ key }, count]),
+  );
   const counter = counters(registers);
   const lineSeconds = new Histogram({
     name: "gas_waiver_line_seconds",
@@ -142,7 +156,10 @@ function requestMetrics(
   for (const reason of Object.keys(REASONS)) refusedTotal.inc({ reason }, 0);
   return {
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
-    refused: (reason) => refusedTotal.inc({ reason }),
+    refused({ reason, code }, keyId) {
+      refusedTotal.inc({ reason });
+      if (keyId !== undefined && (code === "RATE_LIMITED" || code === "QUEUE_FULL")) refusedKeys.add(keyId);
+    },
     authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
   };
 }

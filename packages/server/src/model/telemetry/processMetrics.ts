@@ -24,7 +24,14 @@ export function createProcessMetrics(registry: Registry) {
     help: "End of the certificate that clients see, as seconds from 1970; 0 without TLS.",
     registers: [registry],
   });
+  const reloadRefused = new Gauge({
+    name: "gas_waiver_reload_refused",
+    help: "1 while the settings or keys that were read last were refused, in whole or in part; those before stay in force.",
+    registers: [registry],
+  });
   return {
+    /** Sets whether the last reload of the settings was refused, as a whole or in part. */
+    reloadRefused: (isRefused: boolean) => reloadRefused.set(Number(isRefused)),
     /** Counts a connection that was closed because too many were open. */
     dropped: () => droppedTotal.inc(),
     /** Sets the end of the certificate that clients see. */
@@ -40,4 +47,22 @@ export function createProcessMetrics(registry: Registry) {
       addCount(registry, "gas_waiver_waiting_requests", help, count);
     },
   };
+}
+
+/** A network at a scrape. */
+export interface NetworkGauge {
+  readonly name: string;
+  readonly chainId: number;
+  readonly runs: boolean;
+}
+
+/** Adds the gauge of the networks, for a service with several. `read` is called at each scrape. */
+export function addNetworkGauge(registry: Registry, read: () => readonly NetworkGauge[]): void {
+  addGauge(
+    registry,
+    "gas_waiver_network_up",
+    "1 if the network runs, 0 while it cannot start and is tried again; with several networks alone.",
+    ["network", "chain_id"],
+    () => read().map(({ name, chainId, runs }) => [{ network: name, chain_id: chainId }, Number(runs)]),
+  );
 }

@@ -25,6 +25,8 @@ export interface StoreGauges {
   readonly weaknesses: number;
   /** The age of the oldest open transaction of any session, in ms. */
   readonly oldestTransactionMs: number;
+  /** The end of the certificate that the database shows; undefined without TLS. */
+  readonly certificateEnd?: Date | undefined;
 }
 
 /** Adds the gauge of the oldest day whose outcomes are kept. @param oldestDay such as 2030-01-31, undefined while unknown. */
@@ -78,6 +80,16 @@ export function addStoreGauges(registry: Registry, read: () => StoreGauges): voi
     "Age of the oldest open transaction in the database, of any program: dead rows stay as long as it is open.",
     () => read().oldestTransactionMs / 1_000,
   );
+  addCount(
+    registry,
+    "gas_waiver_store_certificate_end_seconds",
+    "End of the certificate that the database showed on its newest connection, as seconds from 1970; 0 without TLS.",
+    () => (read().certificateEnd?.getTime() ?? 0) / 1_000,
+  );
+  addConnectionGauges(registry, read);
+}
+
+function addConnectionGauges(registry: Registry, read: () => Pick<StoreGauges, "connections">): void {
   addGauge(
     registry,
     "gas_waiver_store_connections",

@@ -1,3 +1,4 @@
+import { TLSSocket } from "node:tls";
 import pg from "pg";
 import type { PoolUse } from "../../model/telemetry/storeMetrics.js";
 import {
@@ -101,6 +102,8 @@ export interface PoolOptions extends ConnectionOptions {
   readonly prepare?: (connection: Queryable) => Promise<void>;
   /** The time that a query may go without a byte from the database, in ms; by default 10 s. */
   readonly answerTimeoutMs?: number;
+  /** Called with the end of the certificate that the database shows on a new connection with TLS. */
+  readonly onCertificate?: (end: Date) => void;
   /** Called when a connection that nobody uses is lost. */
   readonly onIdleConnectionLost?: (error: Error) => void;
   /** Called with each trouble. @returns the trouble to name instead, if the callee knows more. */
@@ -225,6 +228,7 @@ function createDriverPool({
   prepare,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
   onIdleConnectionLost = () => {},
+  onCertificate = () => {},
   ...options
 }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
@@ -241,6 +245,10 @@ function createDriverPool({
   pool.on("connect", (client) => {
     client.on("error", () => {}).on("notice", (notice) => cutAfterCancelledSync(client, notice));
     cutWhenReadOnly(client);
+    const socket = socketOf(client);
+    // A connection that is lost at this moment has no certificate any more.
+    const end = socket instanceof TLSSocket ? socket.getPeerCertificate()?.valid_to : undefined;
+    if (end !== undefined) onCertificate(new Date(end));
   });
   pool.on("error", onIdleConnectionLost);
   return pool;

@@ -59,6 +59,7 @@ export class StoreMonitor {
   #weaknesses: readonly string[] = [];
   #oldestTransactionMs = 0;
   #blocker: Blocker | undefined;
+  #certificateEnd: Date | undefined;
   #isClosed = false;
   #watching: Promise<void> = Promise.resolve();
 
@@ -79,6 +80,15 @@ export class StoreMonitor {
   /** The age of the oldest open transaction at the last poll, in ms; 0 without one. */
   get oldestTransactionMs(): number {
     return this.#oldestTransactionMs;
+  }
+
+  /** The end of the certificate that the database shows; undefined without TLS. */
+  get certificateEnd(): Date | undefined {
+    return this.#certificateEnd;
+  }
+
+  noteCertificate(end: Date): void {
+    this.#certificateEnd = end;
   }
 
   /** The time in ms for which the service has waited for a lock of another program's session; 0 without one. */

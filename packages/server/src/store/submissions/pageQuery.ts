@@ -108,13 +108,12 @@ function includedIds(terms: Terms, scansKey: boolean): string {
 
 function failedIds(terms: Terms): string {
   const { chain, key, sender, hash } = terms;
-  const ofKey = { chain, key_id: key };
   if (hash) {
     const ofSender = sender ? ` and sender = ${sender}` : "";
-    return along(terms, { ...ofKey, inner_hash: hash }, `state = 'failed'${ofSender}`);
+    return along(terms, { chain, inner_hash: hash, key_id: key }, `state = 'failed'${ofSender}`);
   }
-  if (sender) return along(terms, { ...ofKey, sender }, "state = 'failed'");
-  return along(terms, { ...ofKey, state: "'failed'::submission_state" }, "true");
+  if (sender) return along(terms, { chain, sender, key_id: key }, "state = 'failed'");
+  return along(terms, { chain, key_id: key, state: "'failed'::submission_state" }, "true");
 }
 
 /**

@@ -21,7 +21,12 @@ export interface RequeueOptions {
   readonly isStruck?: boolean;
   /** The wrappers to withdraw, in the order of the ids. A submission that has another wrapper by now stays as it is. */
   readonly wrapperHashes?: readonly Uint8Array[];
+  /** The words of the node that did not take a submission, by its id, for operators. */
+  readonly nodeSaid?: ReadonlyMap<string, string>;
 }
+
+/** Longer words of a node are cut. */
+const MAX_WORDS = 500;
 
 /**
  * signed or broadcast → queued, in the first place where there is no pause. Their waiver nonces go to other wrappers.
@@ -31,7 +36,7 @@ export function saveRequeued(
   store: Store,
   lane: HeldLane,
   ids: readonly string[],
-  { afterMs, isOpen, isStruck = false, wrapperHashes = [] }: RequeueOptions,
+  { afterMs, isOpen, isStruck = false, wrapperHashes = [], nodeSaid = new Map() }: RequeueOptions,
 ): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
@@ -41,9 +46,13 @@ export function saveRequeued(
      update unfinished
      set state = 'queued', waiver_nonce = null, wrapper_hash = null, wrapper_raw = null, signed_at = null,
          broadcast_at = null, is_waiting = $6 > 0, strikes = strikes + $9,
+         node_said = coalesce(($11::text[])[array_position($5::uuid[], id)], node_said),
          look_at = case when $6 = 0 then coalesce($10, now()) else now() + interval '1 millisecond' *
            case when $9 = 0 then $6 else least(${MAX_STRUCK_MS}, ${MIN_STRUCK_MS} * 2 ^ least(strikes, 10)) end end
      where id in (${CONCERNED}) and state in ('signed', 'broadcast') and ${LEASE_IS_HELD} returning id, origin`,
-    [afterMs, isOpen, byteaArray(wrapperHashes), isStruck ? 1 : 0, store.laneFloors.headOf(lane.waiver)],
+    [
+      ...[afterMs, isOpen, byteaArray(wrapperHashes), isStruck ? 1 : 0, store.laneFloors.headOf(lane.waiver)],
+      ids.map((id) => nodeSaid.get(id)?.replaceAll("\0", "").slice(0, MAX_WORDS)),
+    ],
   );
 }
