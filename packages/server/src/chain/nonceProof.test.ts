@@ -46,6 +46,7 @@ function proofsOver(
     send: async () => [],
     readFromEach: async () => [],
     sendToEach: async () => [],
+    sendToOthers: async () => {},
     health: () => [],
   });
   return { proofs: createNonceProofs({ chain, reorgDepth, now, searchAfterMs: 0 }), calls, chain };

@@ -320,6 +320,7 @@ export class LaneModel {
       send,
       readFromEach: async (call) => read([call]),
       sendToEach: async (call) => send([call]),
+      sendToOthers: async () => {},
       health: () => [],
     });
     const results: Results = {

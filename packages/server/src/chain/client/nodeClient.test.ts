@@ -18,6 +18,7 @@ function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
     send: async () => [],
     readFromEach: async () => [],
     sendToEach: async () => [],
+    sendToOthers: async () => {},
     health: () => [],
   });
   return { chain, sizes: () => batches.map((calls) => calls.length) };

@@ -175,6 +175,11 @@ export class NodeClient {
     return answersOf(await this.#rpc.send(wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw))));
   }
 
+  /** Sends wrappers again that were sent before, to the nodes that `send` does not ask: they may not know them. Never rejects. */
+  async sendToOthers(wrappers: readonly SentWrapper[]): Promise<void> {
+    await this.#rpc.sendToOthers(wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw)));
+  }
+
   /** Sends a wrapper to each of the nodes, and returns the answer of each. Never rejects. */
   async sendToEach(wrapper: SentWrapper): Promise<SendAnswer[]> {
     const outcomes = await this.#rpc.sendToEach(sendCall(wrapper.wrapperRaw));

@@ -43,6 +43,7 @@ function readerOver(answer: (calls: readonly RpcCall[]) => RpcOutcome[]) {
       send: async () => [],
       readFromEach: async () => [],
       sendToEach: async () => [],
+      sendToOthers: async () => {},
       health: () => [],
     },
     () => now,

@@ -156,6 +156,18 @@ describe("a send", () => {
   });
 });
 
+describe("what the first node may have lost", () => {
+  it("goes to the others that work", async () => {
+    const { rpc, scripts, counts } = await startNodes(3);
+    scripts[0] = { kind: "reset", carriedOut: false };
+    await rpc.read([HEIGHT]);
+    counts();
+    scripts[2] = accepted;
+    await rpc.sendToOthers([SEND]);
+    expect(counts()).toEqual([0, 0, 1]);
+  });
+});
+
 describe("a node that failed", () => {
   it("rests while another is healthy, twice as long each time, and is called again after that", async () => {
     let nowMs = 1_000_000;

@@ -29,6 +29,8 @@ export interface Rpc {
    * caller must find out whether it arrived. The same call may go in several requests, which its outcome counts.
    */
   send(calls: readonly RpcCall[]): Promise<SendOutcome[]>;
+  /** Sends calls to the nodes that work besides the one that `send` asks first, whatever they answer. Never rejects. */
+  sendToOthers(calls: readonly RpcCall[]): Promise<void>;
   /** Calls each of the nodes that may be asked, and returns the outcome at each. For calls that change nothing. */
   readFromEach(call: RpcCall): Promise<RpcOutcome[]>;
   /** Sends one call to every node, and returns the outcome at each, in their order. */
@@ -97,6 +99,11 @@ export function createRpc(options: RpcOptions): Rpc {
         if (left.length === 0 || !mayGoOn || options.signal.aborted) break;
       }
       return pending.map((call) => ({ ...outcomeOf(call), requests: call.requests }));
+    },
+    async sendToOthers(calls) {
+      const [, ...others] = usableInOrder([]);
+      const working = others.filter(({ restsUntil }) => restsUntil <= performance.now());
+      await Promise.all(working.map((one) => one.ask(calls.map((call, id) => pendingCall(call, id, true)))));
     },
     readFromEach: (call) => askEach(usableInOrder([call]), call, false),
     sendToEach: (call) => askEach(endpoints, call, true),

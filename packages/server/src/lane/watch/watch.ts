@@ -157,7 +157,10 @@ export async function settleOverdue(
   const hasPassed = ({ sender, senderNonce }: InFlightSubmission) => senderNonce < turns.of(sender);
   await reconcile(held, stale.filter(hasPassed), context);
   const waiting = stale.filter((submission) => !hasPassed(submission));
-  if (mayResend) await untilLater(broadcaster.send(held, waiting));
+  if (!mayResend) return;
+  // The node that takes the lane's wrappers may be the one that loses them.
+  if (areAllStale) void chain.sendToOthers(waiting);
+  await untilLater(broadcaster.send(held, waiting));
 }
 
 /** Waits for a send. A later poll sends again the wrappers that the node does not take now. */
