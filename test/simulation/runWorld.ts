@@ -11,6 +11,7 @@ import { real } from "./engine/realTime.js";
 import type { Session } from "./engine/session.js";
 import type { SimulatedDatabase } from "./engine/simulatedDatabase.js";
 import { readStore } from "./laws/readStore.js";
+import { openLane } from "./outside/openLane.js";
 import { Replica, START_MS } from "./replica.js";
 import { waiverKeys } from "./waiverKeys.js";
 import type { ScenarioSetUp, Violation, World, WorldPlan } from "./world.js";
@@ -99,6 +100,7 @@ function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = 
     at: (ms, run) => void clock.schedule(Math.max(0, startedAt + ms - clock.now), run, undefined),
     after: (ms, run) => void clock.schedule(ms, run, undefined),
     readStore: () => realm.activity.count(readStore(database)),
+    openLane: (waiver) => realm.activity.count(openLane(database, waiver)),
     every(ms, run) {
       const again = () => {
         clock.schedule(ms, again, undefined);

@@ -1,3 +1,4 @@
+import type { Hex } from "@gas-waiver/protocol";
 import type { ServerOptions } from "../../packages/server/src/index.js";
 import type { Behaviour } from "./behaviours/behaviour.js";
 import type { DatabaseFaults } from "./engine/databaseFaults.js";
@@ -36,6 +37,11 @@ export interface WorldPlan {
   readonly behaviours: readonly Behaviour[];
 }
 
+/** Whether the chain loses final blocks, as if it were restored from a backup. */
+export function isRestored({ behaviours, settings }: Pick<WorldPlan, "behaviours" | "settings">): boolean {
+  return behaviours.some(({ does }) => does.deed === "reorg" && does.depth > (settings?.reorgDepth ?? 0));
+}
+
 /** A running world, as its parts see it. */
 export interface World {
   readonly plan: WorldPlan;
@@ -54,6 +60,8 @@ export interface World {
   after(ms: number, run: () => void): void;
   /** Reads what the service has stored by now. */
   readStore(): Promise<StoredState>;
+  /** Opens a lane, as an operator does. */
+  openLane(waiver: Hex): Promise<void>;
   /** Runs code again and again, first after `ms`. */
   every(ms: number, run: () => void): void;
   /** Adds a line to the record of the world, which each repetition must equal. */

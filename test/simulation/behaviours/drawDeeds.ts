@@ -125,8 +125,8 @@ export function drawChainDeed(random: SeededRandom, { reorgDepth, keys }: Frame)
     [2, () => ({ deed: "forget" })],
     [2, () => ({ deed: "evict", everyMs: random.pick([100, 1_000, 5_000]) })],
     [reorgDepth, () => drawReorg(random, random.between(1, reorgDepth))],
-    // Deeper than the service reckons with: its lanes may stop.
-    [1, () => drawReorg(random, random.between(reorgDepth + 1, 12))],
+    // Deeper than the service reckons with: its lanes may stop, until an operator opens them.
+    [3, () => drawReorg(random, random.between(reorgDepth + 1, 12))],
     [2, () => ({ deed: "halt" })],
     [2, () => ({ deed: "chain times", seconds: random.pick([15, 60, 3_600]) })],
     [1, () => ({ deed: "foreign use", waiver: random.between(0, keys - 1) })],

@@ -1,11 +1,14 @@
 import { classifySendError } from "@gas-waiver/protocol";
+import type { Wrapper } from "../chain/wrapper.js";
 import type { SimulatedChain } from "../nodes/simulatedChain.js";
 import type { UserSubmission } from "../users/submission.js";
+import type { ChainLoss } from "./chainLoss.js";
 import type { EvidenceLedger } from "./evidenceLedger.js";
 
 export interface ProofSources {
   readonly chain: SimulatedChain;
   readonly ledger: EvidenceLedger;
+  readonly loss: ChainLoss;
   readonly submissions: () => readonly UserSubmission[];
   readonly maxQueueMs: number;
   readonly nonceGapMs: number;
@@ -27,7 +30,7 @@ export function unproven(
   failure: ToldFailure,
   sources: ProofSources,
 ): { readonly law: "S1" | "S3"; readonly why: string } | undefined {
-  const { chain, ledger } = sources;
+  const { chain, ledger, loss } = sources;
   if (isUsedByAnother(submission, chain)) return undefined;
   const wrappers = ledger.wrappersOf(submission.innerHash);
   const delivered = wrappers.filter(({ hash }) => ledger.deliveriesOf(hash) > 0);
@@ -36,7 +39,9 @@ export function unproven(
   const { reason = "no reason", message = "" } = failure;
   if (reason === "NOT_BROADCAST" && age + SLACK_MS < sources.maxQueueMs)
     return { law: "S3", why: `failed for its age after ${Math.round(age)} ms: ${message}` };
-  const open = delivered.filter(({ waiver, nonce }) => chain.nonceOf(waiver) <= nonce).length;
+  const isOpen = ({ waiver, nonce }: Wrapper) =>
+    chain.nonceOf(waiver) <= nonce && !loss.hasNonce(waiver, nonce);
+  const open = delivered.filter(isOpen).length;
   if (open > 0)
     return {
       law: "S1",
@@ -63,7 +68,7 @@ function wasRefused({ innerHash }: UserSubmission, delivered: number, ledger: Ev
 function unprovenGap(
   { user, nonce, sender }: UserSubmission,
   age: number,
-  { chain, submissions, nonceGapMs, ledger }: ProofSources,
+  { chain, submissions, nonceGapMs, ledger, loss }: ProofSources,
 ) {
   const law = "S1" as const;
   if (chain.nonceOf(sender) >= BigInt(nonce))
@@ -73,6 +78,7 @@ function unprovenGap(
   const isUnderWay = (before: number) => {
     const holder = submissions().find((one) => one.user === user && one.nonce === before);
     const isSent = holder?.acceptedAt !== undefined && ledger.wrappersOf(holder.innerHash).length > 0;
+    if (holder && loss.hasExecution(holder.innerHash)) return false;
     return isSent && holder.lines.every(({ success }) => success);
   };
   const next = Number(chain.nonceOf(sender));

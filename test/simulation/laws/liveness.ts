@@ -159,14 +159,14 @@ export class Liveness {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Judges what is late by now, of the submissions that have not failed. */
+  /** Judges what is late by now, of the submissions of honest users that have not failed. */
   onTick(submissions: readonly UserSubmission[]): void {
     const { clock, honesty, violations, isWithoutRemedy } = this.#options;
     const now = clock.now();
     const since = honesty.honestSince(now);
     if (since === undefined) return;
     for (const submission of submissions) {
-      if (!honesty.isHonest(submission.user) || submission.triedAt < honesty.lossUntil) continue;
+      if (submission.triedAt < honesty.lossUntil) continue;
       const executed = this.#executedAt.get(submission.innerHash);
       const begin = Math.max(submission.triedAt, since);
       const late = `${((now - begin) / 1_000).toFixed(1)} s after ${since > submission.triedAt ? "the world was honest again" : "its first request"}`;

@@ -1,5 +1,6 @@
 import type { Hex } from "@gas-waiver/protocol";
 import { isFailure, nameOf, type UserSubmission } from "../users/submission.js";
+import type { ChainLoss } from "./chainLoss.js";
 import { type ProofSources, unproven } from "./failureProof.js";
 import type { StoredState } from "./record.js";
 import type { Violations } from "./violations.js";
@@ -8,6 +9,7 @@ export interface SafetyOptions extends ProofSources {
   readonly violations: Violations;
   /** Something in this world stops a lane with right. */
   readonly mayStop: boolean;
+  readonly loss: ChainLoss;
   /** A failover of the database loses what was accepted before this moment, in ms. */
   readonly lossUntil: number;
 }
@@ -31,12 +33,16 @@ export class Safety {
   onLine(submission: UserSubmission): void {
     const line = submission.lines.at(-1);
     if (line === undefined) return;
-    const { ledger, violations, chain } = this.#options;
+    const { ledger, violations, chain, loss } = this.#options;
     if (isFailure(line)) this.#judgeFailure(submission, line);
     if (!line.success) return;
     if (ledger.shownAt(submission.innerHash) === undefined)
       violations.add("S2", submission, `a line says success, and no node ever had ${nameOf(submission)}`);
-    else if (submission.wait === "included" && chain.blockOf(submission.innerHash) === undefined)
+    else if (
+      submission.wait === "included" &&
+      chain.blockOf(submission.innerHash) === undefined &&
+      !loss.hasExecution(submission.innerHash)
+    )
       violations.add("S2", submission, `a line says included, and no block has ${nameOf(submission)}`);
   }
 
@@ -55,7 +61,7 @@ export class Safety {
 
   /** Judges the store, which may know of failures that no line told. @param isAtEnd nothing moves any more. */
   onStored({ submissions, lanes }: StoredState, now: number, isAtEnd: boolean): void {
-    const { violations, chain } = this.#options;
+    const { violations, chain, loss } = this.#options;
     const byHash = new Map(this.#options.submissions().map((one) => [one.innerHash, one]));
     const latest = new Map(submissions.map((one) => [one.innerHash, one]));
     for (const [hash, { state, reason, message }] of latest) {
@@ -70,7 +76,7 @@ export class Safety {
           submission,
           `${nameOf(submission)} is kept as failed (${reason}), and block ${block.number} executed it`,
         );
-      if (isAtEnd && state === "included" && block === undefined)
+      if (isAtEnd && state === "included" && block === undefined && !loss.hasExecution(hash))
         violations.add("S2", submission, `${nameOf(submission)} is kept as included, and no block has it`);
     }
     if (isAtEnd) this.#judgeLost([...byHash.values()].filter(({ innerHash }) => !latest.has(innerHash)));

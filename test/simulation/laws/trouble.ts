@@ -14,6 +14,11 @@ const LOOK_UPS: ReadonlySet<string | undefined> = new Set([
   "eth_getTransactionByHash",
   "eth_getTransactionReceipt",
 ]);
+/**
+ * Lanes notice within this time that the chain has lost final blocks, stop, and are opened by an operator, in ms: the chain grows
+ * to its former height, and shows the loss for 15 s.
+ */
+export const RESTORED_MS = 36_000;
 /** A node keeps at least so many states or blocks behind its head, or it counts as one that does not work. */
 const LEAST_KEPT_BLOCKS = 6;
 
@@ -63,11 +68,11 @@ export function endOfTrouble(
   { replicas, reorgDepth }: { readonly replicas: number; readonly reorgDepth: number },
 ): number {
   switch (does.deed) {
-    // Lanes stop with right, until an operator has looked.
+    // Lanes stop with right, for as long as others may use the key.
     case "foreign use":
       return Number.POSITIVE_INFINITY;
     case "reorg":
-      return does.depth > reorgDepth ? Number.POSITIVE_INFINITY : from;
+      return does.depth > reorgDepth ? from + RESTORED_MS : from;
     case "end sessions":
       return from;
     // A clock that is set right again is a step as well. One that is wrong for good must cost nothing.

@@ -40,6 +40,7 @@ export class SimulatedChain {
   readonly #known = new Map<Hex, Wrapper>();
   readonly #onBlock: ((block: Block) => void)[] = [];
   readonly #onTaken: ((wrapper: Wrapper) => void)[] = [];
+  readonly #onRemoved: ((removed: readonly Block[]) => void)[] = [];
   #head: Block;
   #forks = 0;
   #haltedUntil = 0;
@@ -89,6 +90,11 @@ export class SimulatedChain {
     this.#onTaken.push(listener);
   }
 
+  /** Calls the listener with the blocks that a reorg takes away, the newest first. */
+  onRemoved(listener: (removed: readonly Block[]) => void): void {
+    this.#onRemoved.push(listener);
+  }
+
   /** No block ever includes these wrappers, although pools take them: a rule that only the making of a block knows. */
   exclude(isExcluded: (wrapper: Wrapper) => boolean): void {
     this.#excluded.push(isExcluded);
@@ -116,6 +122,10 @@ export class SimulatedChain {
   reorg(depth: number, keepsPools: boolean): void {
     const target = ancestorAt(this.#head, Math.max(0, this.#head.number - depth));
     if (target === undefined || target === this.#head) return;
+    const removed: Block[] = [];
+    for (let gone: Block | undefined = this.#head; gone && gone !== target; gone = gone.parent)
+      removed.push(gone);
+    for (const listener of this.#onRemoved) listener(removed);
     this.#forks++;
     this.#head = target;
     for (const node of this.nodes) {

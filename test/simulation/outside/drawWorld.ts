@@ -3,8 +3,9 @@ import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import { SeededRandom } from "../../support/seededRandom.js";
 import { drawBehaviours } from "../behaviours/draw.js";
 import type { Frame, HonestPart } from "../behaviours/frame.js";
+import { RESTORED_MS } from "../laws/trouble.js";
 import { POOL_KINDS } from "../nodes/pool.js";
-import type { WorldPlan } from "../world.js";
+import { isRestored, type WorldPlan } from "../world.js";
 
 /** The times over which users spread their submissions, in virtual ms. Most worlds are short: luck finds more in many than in long ones. */
 const BUSY_MS = [6_000, 6_000, 6_000, 10_000, 10_000, 24_000] as const;
@@ -27,14 +28,19 @@ export function drawWorld(seed: number): WorldPlan {
     ...{ replicas, endpoints, keys, senders, submissions, busyMs, reorgDepth, honest, honestEndpoint },
   };
   const shape = { pool: random.pick(POOL_KINDS), blockMs: random.pick([500, 500, 700, 1_000]) };
+  const settings = { ...drawSettings(random), reorgDepth };
+  const behaviours = drawBehaviours(seed, frame);
+  // After a restore come as many senders more, of whose nonces the chain has lost none.
+  const isLong = isRestored({ behaviours, settings });
+  const spreadMs = isLong ? busyMs + RESTORED_MS : busyMs;
   return {
-    ...{ seed, replicas, endpoints, keys, senders, submissions, busyMs, lengthMs: busyMs + REST_MS },
-    settings: { ...drawSettings(random), reorgDepth },
+    ...{ seed, replicas, endpoints, keys, submissions, settings },
+    ...{ senders: isLong ? 2 * senders : senders, busyMs: spreadMs, lengthMs: spreadMs + REST_MS },
     chain: {
       ...shape,
       personalities: Array.from({ length: endpoints }, () => random.pick(PERSONALITIES).name),
     },
-    behaviours: drawBehaviours(seed, frame),
+    behaviours,
   };
 }
 

@@ -5,6 +5,7 @@ import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import { Endpoint } from "../behaviours/endpoint.js";
 import { payThemselves, stageEvents } from "../behaviours/events.js";
 import { type Running, startBehaviours } from "../behaviours/running.js";
+import { ChainLoss } from "../laws/chainLoss.js";
 import { EvidenceLedger } from "../laws/evidenceLedger.js";
 import { blockersIn, isWithoutRemedy } from "../laws/headOfLine.js";
 import { Honesty } from "../laws/honesty.js";
@@ -17,7 +18,7 @@ import type { Replica } from "../replica.js";
 import type { UserSubmission } from "../users/submission.js";
 import { type Service, Users } from "../users/users.js";
 import { waiverKeys } from "../waiverKeys.js";
-import type { Scenario, World, WorldPlan } from "../world.js";
+import { isRestored, type Scenario, type World, type WorldPlan } from "../world.js";
 import type { WorldClock } from "../worldClock.js";
 import { createDirectory } from "./directory.js";
 import { replyOf } from "./replyOf.js";
@@ -25,6 +26,8 @@ import { replyOf } from "./replyOf.js";
 const TICK_MS = 1_000;
 /** The store is read this often, in ms. */
 const STORE_MS = 5_000;
+/** An operator looks this often for lanes that have stopped, in ms. */
+const OPERATOR_MS = 2_000;
 /** After the last change that a behaviour makes, in ms. */
 const CALM_MS = 3_000;
 /** For this long after all else is done, the world goes on with what a behaviour names, or with what broke a law, in ms. */
@@ -90,7 +93,10 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     reorgDepth = 0,
     nonceGapTimeoutMs: nonceGapMs = 10_000,
   } = plan.settings ?? {};
+  const loss = new ChainLoss(reorgDepth);
+  chain.onRemoved((removed) => loss.onRemoved(removed));
   const honesty = new Honesty(behaviours, { endpoints, replicas, reorgDepth });
+  const isHonest = ({ user, sender }: UserSubmission) => honesty.isHonest(user) && !loss.hasSender(sender);
   const liveness = new Liveness({
     ...{ clock, chain, ledger, honesty, violations, blockMs: plan.chain.blockMs },
     blockers: blockersIn(behaviours),
@@ -101,10 +107,11 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     ...{
       chain,
       ledger,
+      loss,
       violations,
       maxQueueMs,
       nonceGapMs,
-      mayStop: mayStop(plan, reorgDepth),
+      mayStop: mayStop(plan),
       lossUntil: honesty.lossUntil,
     },
     submissions: () => submissions,
@@ -114,7 +121,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   const isDone = ({ innerHash, lines }: UserSubmission) =>
     lines.length > 0 && chain.blockOf(innerHash) !== undefined;
   const isTroubled = (one: UserSubmission) =>
-    !honesty.isHonest(one.user) ||
+    !isHonest(one) ||
     safety.hasFailedRightly(one) ||
     (one.acceptedAt !== undefined && one.acceptedAt <= honesty.lossUntil);
   let settledAt: number | undefined;
@@ -125,10 +132,10 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
     },
     async onTick(all: readonly UserSubmission[]) {
       submissions = all;
-      liveness.onTick(all.filter((one) => !safety.hasFailedRightly(one)));
+      liveness.onTick(all.filter((one) => isHonest(one) && !safety.hasFailedRightly(one)));
       const mayWait = liveness.mayWait();
       if (mayWait.length === 0) return;
-      const waiting = waitingIn(await world.readStore(), all, honesty, chain);
+      const waiting = waitingIn(await world.readStore(), all.filter(isHonest), chain);
       for (const waiver of mayWait) liveness.onWaiting(waiver, waiting.has(waiver));
       const still = liveness.stillWaivers();
       if (still.length > 0 && (await namesNoTrouble(world.replicas))) liveness.onUnnamed(still);
@@ -157,15 +164,20 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
 /** The waivers whose lanes have wrappers in flight, or submissions of honest users in their queues. */
 function waitingIn(
   { submissions }: StoredState,
-  all: readonly UserSubmission[],
-  honesty: Honesty,
+  honest: readonly UserSubmission[],
   chain: SimulatedChain,
 ): ReadonlySet<Hex> {
-  const honest = new Set(all.flatMap((one) => (honesty.isHonest(one.user) ? one.innerHash : [])));
+  const hashes = new Set(honest.map(({ innerHash }) => innerHash));
   const waits = ({ state, innerHash }: StoredState["submissions"][number]) =>
     chain.blockOf(innerHash) === undefined &&
-    (["signed", "broadcast"].includes(state) || (state === "queued" && honest.has(innerHash)));
+    (["signed", "broadcast"].includes(state) || (state === "queued" && hashes.has(innerHash)));
   return new Set(submissions.filter(waits).map(({ waiver }) => waiver));
+}
+
+/** Opens the lanes that have stopped, as an operator does who knows that the chain was restored, and that the node is right. */
+async function openStopped(world: World): Promise<void> {
+  const { lanes } = await world.readStore();
+  for (const { waiver, state } of lanes) if (state === "stopped") await world.openLane(waiver);
 }
 
 /** Whether the readiness of no replica says that anything is wrong with the waivers. */
@@ -179,11 +191,9 @@ async function namesNoTrouble(replicas: readonly Replica[]): Promise<boolean> {
   return true;
 }
 
-/** A lane stops for good where its chain has lost final blocks, and where others use its key. */
-function mayStop({ behaviours }: WorldPlan, reorgDepth: number): boolean {
-  return behaviours.some(
-    ({ does }) => does.deed === "foreign use" || (does.deed === "reorg" && does.depth > reorgDepth),
-  );
+/** A lane stops with right where its chain has lost final blocks, and where others use its key. */
+function mayStop(plan: WorldPlan): boolean {
+  return isRestored(plan) || plan.behaviours.some(({ does }) => does.deed === "foreign use");
 }
 
 function createUsers(
@@ -236,5 +246,6 @@ function beginAll(world: World, { clock, chain, directory, running, users, judge
   stageEvents(running, { clock, chain, directory, machines, database, waivers, note });
   users.begin();
   world.every(TICK_MS, () => void judged.onTick(users.submissions));
+  if (isRestored(world.plan)) world.every(OPERATOR_MS, () => void openStopped(world));
   world.every(STORE_MS, () => void judged.readStore(users.submissions, false));
 }
