@@ -6,6 +6,13 @@ import {
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
 
+/** The nonces that the chain has counted at one block. */
+export interface Counts {
+  /** The waiver's next nonce. */
+  readonly waiver: bigint;
+  readonly senders: ReadonlyMap<Hex, bigint>;
+}
+
 /** The end of an InnerTx: in a final block, or never. */
 export type Ending =
   | { readonly kind: "included"; readonly reverted: boolean }
@@ -75,9 +82,10 @@ export class Entry {
     this.wrapper = undefined;
   }
 
-  /** Whether no wrapper of it can land any more. @param next the waiver's nonce in the latest final block. */
-  isUnsent(next: bigint): boolean {
-    return (this.wrapper === undefined || this.wrapper.asked === 0) && this.openBelow <= next;
+  /** Whether it has not run, and no wrapper of it can land any more. @param final the counts in the latest final block. */
+  isUnsent({ waiver, senders }: Counts): boolean {
+    const hasRun = (senders.get(this.sender) ?? 0n) > this.inner.nonce;
+    return !hasRun && (this.wrapper === undefined || this.wrapper.asked === 0) && this.openBelow <= waiver;
   }
 
   end(ending: Ending): void {

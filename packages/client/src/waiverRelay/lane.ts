@@ -1,7 +1,7 @@
 import { bytesToHex, type Hex, type SendVerdictKind, type WaiverAccount } from "@gas-waiver/protocol";
 import type { Journal } from "../bulk/journal.js";
 import { type ChainView, endingsOf, viewOf } from "./chainView.js";
-import type { Ending, Entry, Failure, Wrapper } from "./entry.js";
+import type { Counts, Ending, Entry, Failure, Wrapper } from "./entry.js";
 import { type Nodes, type SendOutcome, wasNotReached } from "./nodes.js";
 import { placementOf } from "./placement.js";
 import { WaiverRelayError } from "./relayError.js";
@@ -165,7 +165,7 @@ export class Lane {
       const isMissing =
         missing >= (latest.senders.get(entry.sender) ?? 0n) && !nonces.has(nameOf(entry, missing));
       const isLate = performance.now() - entry.waitingSince > NONCE_GAP_MS;
-      if (!isMissing || !isLate || !entry.isUnsent(final.waiver)) continue;
+      if (!isMissing || !isLate || !entry.isUnsent(final)) continue;
       this.#end(entry, { kind: "failed", failure: nonceGap(missing) });
       nonces.delete(nameOf(entry));
     }
@@ -270,7 +270,7 @@ export class Lane {
 
   /** Ends an entry for its time, if nothing of it can run any more. */
   #giveUp(entry: Entry): void {
-    if (!entry.isUnsent(this.#view?.final.waiver ?? 0n)) return;
+    if (!entry.isUnsent(this.#view?.final ?? NOTHING_COUNTED)) return;
     const message = "no node has taken it in time, and it will not be sent any more";
     const failure = entry.trouble ?? { reason: "NOT_BROADCAST", message };
     this.#end(entry, { kind: "failed", failure });
@@ -307,6 +307,8 @@ function lengthOfWave(due: readonly { readonly entry: Entry }[]): number {
   }
   return due.length;
 }
+
+const NOTHING_COUNTED: Counts = { waiver: 0n, senders: new Map() };
 
 /** Answers after which the node does not have the wrapper. */
 const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([

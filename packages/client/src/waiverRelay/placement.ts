@@ -1,12 +1,4 @@
-import type { Hex } from "@gas-waiver/protocol";
-import type { Entry } from "./entry.js";
-
-/** The nonces that the chain has counted at one block. */
-export interface Counts {
-  /** The waiver's next nonce. */
-  readonly waiver: bigint;
-  readonly senders: ReadonlyMap<Hex, bigint>;
-}
+import type { Counts, Entry } from "./entry.js";
 
 /** The next wrappers to sign, in the order of their nonces. */
 export interface Placement {
