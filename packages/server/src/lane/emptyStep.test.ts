@@ -1,8 +1,8 @@
 import { privateKeyAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { assignContext } from "../../test/support/assignContext.js";
-import { storeUntil } from "../../test/support/storeUntil.js";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
+import { queryUntil } from "../../test/support/testSessions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
 import { accept } from "../store/accept/accept.js";
@@ -15,7 +15,7 @@ import { IDLE_MS, initialState, type StepContext, step } from "./step.js";
 let store: Store;
 let lane: HeldLane;
 let databaseUrl: string;
-useTestStore("perTest", async (opened, url) => {
+useTestStore("emptied", async (opened, url) => {
   databaseUrl = url;
   store = opened;
   lane = await createHeldLane(store);
@@ -56,7 +56,7 @@ describe("a step that has nothing to sign", () => {
     await acceptOne(2);
     // It waits with the broadcast, not with the signature.
     void step(empty.state, lease, context);
-    await storeUntil(
+    await queryUntil(
       databaseUrl,
       "select from unfinished having count(*) filter (where state = 'signed') = 2",
     );

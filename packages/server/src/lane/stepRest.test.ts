@@ -12,7 +12,7 @@ import { initialState, type StepContext, step } from "./step.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });

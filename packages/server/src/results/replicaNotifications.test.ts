@@ -12,7 +12,7 @@ import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNo
 import type { SubmissionUpdate } from "./results.js";
 
 let store: Store;
-useTestStore("perTest", (opened) => {
+useTestStore("emptied", (opened) => {
   store = opened;
 });
 const open: ReplicaNotifications[] = [];

@@ -37,7 +37,7 @@ async function includeAll(service: TestService): Promise<void> {
 
 describe("a refusal that is not the answer to the only request", () => {
   it("by a proxy that reset the kept connection after the node had taken the wrapper fails nothing", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    const service = await services.start({}, { automine: false });
     let sends = 0;
     service.node.script = ({ raws }) => {
       if (raws.length === 0) return undefined;
@@ -56,7 +56,7 @@ describe("a refusal that is not the answer to the only request", () => {
     ],
     ["a sender's nonce that is used", { code: -32_000, message: "nonce", data: { reason: "NONCE_TOO_LOW" } }],
   ])("by %s, again and again until the time in the queue is over, fails nothing", async (_, error) => {
-    const options = { requestTimeoutMs: 20_000, maxQueueMs: 500, sweepIntervalMs: 100 };
+    const options = { maxQueueMs: 500, sweepIntervalMs: 100 };
     const service = await services.start(options, { automine: false });
     let sends = 0;
     service.node.script = ({ raws }) => {
@@ -78,7 +78,7 @@ describe("a refusal that is not the answer to the only request", () => {
     spares.push(spare);
     await before.server.close();
     const service = services.closeAfterTest(
-      await before.startReplica({ rpcUrl: [first.url, spare.url], requestTimeoutMs: 20_000 }),
+      await before.startReplica({ rpcUrl: [first.url, spare.url], requestTimeoutMs: 200_000 }),
     );
     first.script = ({ raws }) => {
       if (raws.length === 0) return undefined;
@@ -139,7 +139,7 @@ describe("an error of a whole request", () => {
 
 describe("an answer that spoils one call of many", () => {
   it("by refusing lists of more than 20 receipts keeps back no outcome", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const service = await services.start();
     const error = { code: -32_003, message: "batch response too large" };
     service.node.script = ({ methods }) =>
       methods.filter((method) => method === "eth_getTransactionReceipt").length > 20
@@ -150,7 +150,7 @@ describe("an answer that spoils one call of many", () => {
   });
 
   it("with a malformed receipt keeps back that outcome alone", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const service = await services.start();
     const spoilt = innerOf(1);
     let isSpoilt = true;
     service.node.answers.eth_getTransactionReceipt = ([hash], answer) => {
@@ -165,7 +165,7 @@ describe("an answer that spoils one call of many", () => {
   });
 
   it("by an error to each look-up of an unknown hash, after one unclear answer, holds up nobody else", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const service = await services.start();
     const poison = innerOf(1);
     service.node.answers.eth_getTransactionByHash = (_, answer) => {
       const found = answer();
@@ -182,7 +182,7 @@ describe("an answer that spoils one call of many", () => {
   });
 
   it("by refusing each request with one wrapper keeps the others from nothing", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const service = await services.start();
     const poison = innerOf(30);
     service.node.script = ({ raws }) =>
       raws.some((raw) => carries(raw, poison))

@@ -23,7 +23,7 @@ async function onTwoNodes(
   spares.push(spare);
   await before.server.close();
   const rpcUrl = [first.url, spare.url];
-  const changes = { rpcUrl, rpcTimeoutMs, requestTimeoutMs: 20_000 };
+  const changes = { rpcUrl, rpcTimeoutMs };
   return { service: services.closeAfterTest(await before.startReplica(changes)), first, spare };
 }
 

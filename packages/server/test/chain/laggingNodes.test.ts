@@ -41,7 +41,7 @@ describe("a spare node that is hours behind", () => {
     first.mine();
     await before.submit([innerOf(1)], INCLUDED);
     await before.server.close();
-    const changes = { rpcUrl: [first.url, spare.url], requestTimeoutMs: 20_000 };
+    const changes = { rpcUrl: [first.url, spare.url] };
     const service = services.closeAfterTest(await before.startReplica(changes));
     expect(await messageOfNodes(service)).toMatch(/^node 2 is \d+ s behind$/);
     const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
@@ -82,7 +82,7 @@ describe("a second node that is some blocks behind", () => {
         methods.includes("eth_getTransactionCount") ? { kind: "answer", status: 503, body: "" } : undefined;
     };
     const databaseUrl = await services.databases.createDatabase();
-    const changes = { rpcUrl: [first.url, second.url], requestTimeoutMs: 20_000 };
+    const changes = { rpcUrl: [first.url, second.url] };
     const service = services.closeAfterTest(
       await TestService.start({ node: first, databaseUrl, changes, patience }),
     );

@@ -23,7 +23,7 @@ async function onTwoNodes(
   const spare = await ScriptedNode.start({ chain: first.chain });
   spares.push(spare);
   await before.server.close();
-  const changes = { rpcUrl: [first.url, spare.url], requestTimeoutMs: 20_000 };
+  const changes = { rpcUrl: [first.url, spare.url] };
   return { service: services.closeAfterTest(await before.startReplica(changes)), first };
 }
 

@@ -14,7 +14,7 @@ describe("a flood of one API key", () => {
     ["many users", (i: number) => innerOf(1 + i)],
     ["one user", (i: number) => innerOf(1, i)],
   ])("of %s does not delay another key's single transaction beyond the next batch", async (_, innerAt) => {
-    const service = await services.start({ maxBatchSize: 600, requestTimeoutMs: 25_000 });
+    const service = await services.start({ maxBatchSize: 600 });
     const nodeAnswer = deferred();
     service.node.once({ kind: "later", after: nodeAnswer.promise });
     const flood = Array.from({ length: 600 }, (_, i) => innerAt(i));

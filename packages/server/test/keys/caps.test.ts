@@ -18,7 +18,7 @@ const CAPPED = "RATE_LIMITED/CAP_EXCEEDED";
 
 /** Starts two services on one database, with a key of these caps that both know. */
 async function startTwoServices(caps: object, node = {}) {
-  const first = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
+  const first = await services.start({ apiKeys: [] }, node);
   const second = services.closeAfterTest(await first.startReplica());
   const admin = await openKeyAdmin({ databaseUrl: first.databaseUrl });
   admins.push(admin);

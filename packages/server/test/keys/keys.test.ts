@@ -39,7 +39,7 @@ async function untilStatus(service: TestService, key: string, status: number): P
 
 /** Starts a service without configured keys, and creates a key in its store. */
 async function withKey(input: object, node = {}) {
-  const service = await services.start({ apiKeys: [], requestTimeoutMs: 20_000 }, node);
+  const service = await services.start({ apiKeys: [] }, node);
   const admin = await adminOf(service);
   const { key, record } = await admin.create("tests", { label: "a test's", ...input });
   await untilStatus(service, key, 404);

@@ -34,7 +34,7 @@ function slowAccount(key: Uint8Array): WaiverAccount & { calls: number } {
 describe("a custody outside of the service", () => {
   it("that answers late drives its lane end to end, in nonce order", async () => {
     const account = slowAccount(WAIVER_KEY);
-    const service = await services.start({ waivers: [account], requestTimeoutMs: 20_000 });
+    const service = await services.start({ waivers: [account] });
     const lines = await service.submit(batch(30), INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(Array(30).fill("success"));
     await service.submit([innerOf(1, 1)], INCLUDED);
@@ -93,7 +93,7 @@ describe("a custody outside of the service", () => {
         return await sign(hash);
       },
     };
-    const service = await services.start({ waivers: [account], requestTimeoutMs: 20_000 });
+    const service = await services.start({ waivers: [account] });
     const lines = await service.submit(batch(6), INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(Array(6).fill("success"));
     expect(service.node.chain.nonceOf(WAIVER)).toBe(6n);

@@ -28,7 +28,7 @@ async function loseTrack(service: TestService, count: number): Promise<void> {
 
 describe("wrappers that a pruned node cannot prove", () => {
   it("do not keep the outcomes of newer submissions back, however many they are, and have a name in their records", async () => {
-    const service = await services.start({ requestTimeoutMs: 15_000 }, { automine: false });
+    const service = await services.start({}, { automine: false });
     await loseTrack(service, 220);
     const lines = await service.submit(
       Array.from({ length: 20 }, (_, i) => innerOf(1 + i)),
@@ -47,7 +47,7 @@ describe("wrappers that a pruned node cannot prove", () => {
   });
 
   it("take no place in the lane: as many as one key may have in flight do not keep new work from being signed", async () => {
-    const changes = { requestTimeoutMs: 15_000, maxInFlight: 100 };
+    const changes = { maxInFlight: 100 };
     const service = await services.start(changes, { automine: false });
     await loseTrack(service, 98);
     const lines = await service.submit(

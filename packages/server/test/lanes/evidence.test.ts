@@ -29,7 +29,7 @@ import { useTestStore } from "../support/testStore.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });

@@ -41,10 +41,7 @@ const laneWithForeignUses = (count: number) => `select from lanes where foreign_
 
 describe("a waiver's key that another program uses", () => {
   it("makes the submission run under another nonce the first time, and the lane goes on", async () => {
-    const service = await services.start(
-      { rpcTimeoutMs: 150, requestTimeoutMs: 20_000 },
-      { automine: false },
-    );
+    const service = await services.start({ rpcTimeoutMs: 150 }, { automine: false });
     await loseNonce(service, 1);
     await service.until(laneWithForeignUses(1));
     service.node.automine = true;
@@ -59,10 +56,7 @@ describe("a waiver's key that another program uses", () => {
   });
 
   it("is found where the node holds back its answers to missing receipts, as cosmos/evm does", async () => {
-    const service = await services.start(
-      { rpcTimeoutMs: 300, requestTimeoutMs: 20_000 },
-      { automine: false },
-    );
+    const service = await services.start({ rpcTimeoutMs: 300 }, { automine: false });
     const { node } = service;
     await loseNonce(service, 1);
     const holdBack = { kind: "silence", carriedOut: false } as const;
@@ -105,7 +99,7 @@ describe("a waiver's key that another program uses", () => {
   });
 
   it("leaves the queued work to another lane", async () => {
-    const changes = { rpcTimeoutMs: 150, requestTimeoutMs: 20_000, leaseMs: 300 };
+    const changes = { rpcTimeoutMs: 150, leaseMs: 300 };
     const service = await services.start(changes, { automine: false });
     await loseNonce(service, 1);
     await service.until(laneWithForeignUses(1));
@@ -122,7 +116,7 @@ describe("a waiver's key that another program uses", () => {
 
 describe("two services with the same key and different stores", () => {
   it("stop the lane that loses its nonces twice, with the reason; the other goes on", async () => {
-    const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    const first = await services.start({}, { automine: false });
     const { node } = first;
     const databaseUrl = await services.databases.createDatabase();
     const second = services.closeAfterTest(

@@ -25,10 +25,7 @@ const waiversOf = (sent: readonly Hex[]) =>
 
 /** Starts a service with two lanes, and resolves when it owns both. */
 async function twoLanes(nodeOptions: { automine?: boolean } = {}): Promise<TestService> {
-  const service = await services.start(
-    { ...TWO_WAIVERS, leaseMs: 300, requestTimeoutMs: 20_000 },
-    nodeOptions,
-  );
+  const service = await services.start({ ...TWO_WAIVERS, leaseMs: 300 }, nodeOptions);
   await untilOwned(service, [WAIVER, SECOND_WAIVER]);
   return service;
 }
@@ -72,7 +69,7 @@ describe("two waivers", () => {
 
 describe("a list of waivers that changes while the service runs", () => {
   it("gives work to an added waiver, and the work of a removed one to the others", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const service = await services.start();
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY));
     await untilOwned(service, [SECOND_WAIVER]);
@@ -88,7 +85,7 @@ describe("a list of waivers that changes while the service runs", () => {
   });
 
   it("may be set several times at once; a list that is not valid changes nothing", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const service = await services.start();
     const { server } = service;
     await Promise.all(users(5).map(() => server.setWaivers(accountsOf(WAIVER_KEY, SECOND_KEY))));
     await expect(server.setWaivers([])).rejects.toThrow("waivers is empty");
@@ -113,7 +110,7 @@ describe("a lane whose account no replica has", () => {
     await service.server.close();
     await service.node.open();
     const next = services.closeAfterTest(
-      await service.startReplica({ waivers: accountsOf(SECOND_KEY), requestTimeoutMs: 20_000 }),
+      await service.startReplica({ waivers: accountsOf(SECOND_KEY), requestTimeoutMs: 200_000 }),
     );
     await next.node.until(({ chain }) => chain.pending.length === 6);
     expect(new Set(waiversOf(next.node.sent))).toEqual(new Set([SECOND_WAIVER]));
@@ -157,7 +154,7 @@ describe("a lane that is drained", () => {
   });
 
   it("sends what is queued before it retires if there is no other lane", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    const service = await services.start({}, { automine: false });
     // The lane cannot retire while this one waits for its block.
     await service.submit([innerOf(1)]);
     await setLaneState(service, WAIVER, "draining");

@@ -11,7 +11,7 @@ const STOPPED = "select reason from lanes where state = 'stopped'";
 
 describe("a chain that has lost final blocks", () => {
   it("stops the lane with the reason and fails no submission; once opened, the lane goes on from the chain's nonce", async () => {
-    const service = await services.start({ leaseMs: 300, requestTimeoutMs: 20_000 });
+    const service = await services.start({ leaseMs: 300 });
     for (const user of [1, 2, 3]) await service.submit([innerOf(user)], INCLUDED);
     service.node.automine = false;
     service.node.chain.reorg(2);
@@ -42,7 +42,7 @@ describe("a chain that has lost final blocks", () => {
 
 describe("a node that answers from two blocks ago", () => {
   it("makes a sender's next transaction wait, which does not fail for nonces that final blocks have", async () => {
-    const service = await services.start({ leaseMs: 300, nonceGapTimeoutMs: 100, requestTimeoutMs: 20_000 });
+    const service = await services.start({ leaseMs: 300, nonceGapTimeoutMs: 100 });
     const { node } = service;
     for (const nonce of [0, 1]) await service.submit([innerOf(1, nonce)], INCLUDED);
     const methods = ["eth_blockNumber", "eth_getBlockByNumber", "eth_getTransactionCount"] as const;

@@ -15,7 +15,7 @@ beforeEach(async () => {
   service = await TestService.start({
     node,
     databaseUrl,
-    changes: { requestTimeoutMs: 20_000 },
+    changes: {},
     patience: { speed: 10 },
   });
   await postgres.addStandby("asynchronous");

@@ -28,7 +28,7 @@ describe("the search for what became of open wrappers", () => {
   let lane: HeldLane;
   let nowMs: number;
   let chain: Partial<NodeClient>;
-  useTestStore("perTest", async (opened) => {
+  useTestStore("emptied", async (opened) => {
     store = opened;
     lane = await createHeldLane(store);
     nowMs = 0;
@@ -121,7 +121,7 @@ describe("a wrapper that no node takes", () => {
   const carries = (raw: Hex, inner: Hex) => raw.includes(inner.slice(2));
 
   it("whose request a proxy refuses, in one request with thirty good ones, does not keep them from the chain", async () => {
-    const service = await services.start({ requestTimeoutMs: 15_000 });
+    const service = await services.start();
     service.node.script = ({ raws }) =>
       raws.some((raw) => carries(raw, POISON))
         ? { kind: "answer", status: 403, body: "forbidden" }
@@ -136,7 +136,7 @@ describe("a wrapper that no node takes", () => {
   });
 
   it("while the node takes no other either, runs once with them as soon as it does", async () => {
-    const service = await services.start({ requestTimeoutMs: 30_000 });
+    const service = await services.start();
     service.node.onSends({ kind: "error", of: () => ({ code: -32000, message: "computer says no" }) });
     const lines = service.submit(Array.from({ length: 30 }, (_, i) => innerOf(10 + i)));
     await service.node.until(({ sent }) => sent.length >= 120);

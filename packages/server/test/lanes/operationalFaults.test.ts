@@ -23,7 +23,7 @@ afterEach(() => {
 
 describe("two services with the same key and different databases", () => {
   it("stop the lane that loses its nonce for the second time, with the reason; nothing runs twice", async () => {
-    const winner = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    const winner = await services.start({}, { automine: false });
     const { node } = winner;
     const databaseUrl = await services.databases.createDatabase();
     const changes = { requestTimeoutMs: 100 };
@@ -70,7 +70,7 @@ describe("two services with the same key and different databases", () => {
 
 describe("a clock that jumps by an hour", () => {
   it.each([1, -1])("of the service (%i h) changes no lease, no open line and no order", async (hours) => {
-    const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
+    const service = await services.start({ leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
     const leaseQuery = "select owner, epoch from lanes";
     const before = await service.query(leaseQuery);
@@ -125,7 +125,7 @@ describe("a clock that jumps by an hour", () => {
   });
 
   it("of the database, backwards, does not let a dead owner's lease hold for an hour", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000 });
+    const service = await services.start();
     await service.submit([innerOf(1)], INCLUDED);
     await service.server.close();
     // Times that were written before the clock was set back are an hour ahead.
@@ -144,13 +144,13 @@ describe("a clock that jumps by an hour", () => {
     await service.server.close();
     await service.query("update unfinished set look_at = now() + interval '1 hour'");
     await service.node.open();
-    const next = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 20_000 }));
+    const next = services.closeAfterTest(await service.startReplica({ requestTimeoutMs: 200_000 }));
     const lines = await next.submit([innerOf(1)], INCLUDED);
     expect(lines.map(outcomeOf)).toEqual(["success"]);
   });
 
   it("of the database, forwards, lets another replica take the lane; the former owner is fenced, and nothing runs twice", async () => {
-    const first = await services.start({ requestTimeoutMs: 20_000 }, { automine: false });
+    const first = await services.start({}, { automine: false });
     await first.submit([innerOf(1)]);
     const second = services.closeAfterTest(await first.startReplica());
     await first.query("update lanes set lease_until = lease_until - interval '1 hour'");
@@ -166,7 +166,6 @@ describe("a waiver without a registration", () => {
   it("takes no work, shows the reason, and leaves the work to the others", async () => {
     const service = await services.start({
       waivers: accountsOf(SECOND_KEY, WAIVER_KEY),
-      requestTimeoutMs: 20_000,
     });
     service.node.chain.revoked.add(SECOND_WAIVER);
     const batch = Array.from({ length: 20 }, (_, i) => innerOf(1 + i));
@@ -195,7 +194,7 @@ describe("a full disk under PostgreSQL", () => {
   const free = (service: TestService) => service.query("drop function disk_is_full() cascade");
 
   it("refuses requests with UNAVAILABLE, loses nothing that was accepted, and recovers by itself", async () => {
-    const service = await services.start({ requestTimeoutMs: 20_000, leaseMs: 300 }, { automine: false });
+    const service = await services.start({ leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
     // The line may come before the store knows of the broadcast.
     await service.until("select from submissions where state = 'broadcast'");

@@ -12,7 +12,7 @@ const wrapperOf = (inner: Hex, key: Uint8Array, nonce: bigint) =>
 
 /** Starts a service with one submission, whose wrapper a node has taken and lost. */
 async function startWithLostWrapper(): Promise<TestService> {
-  const service = await services.start({ requestTimeoutMs: 50_000 }, { automine: false });
+  const service = await services.start({}, { automine: false });
   await service.submit([innerOf(1)]);
   service.node.chain.clearPool();
   return service;
@@ -51,7 +51,7 @@ describe("a wrapper with the waiver's next nonce", () => {
 
 describe("a wrapper whose nonce another one has in the pool", () => {
   it("gives way to the free nonce below it, for which the other one waits", async () => {
-    const service = await services.start({ requestTimeoutMs: 50_000 }, { automine: false, pool: "queued" });
+    const service = await services.start({}, { automine: false, pool: "queued" });
     const { node } = service;
     // Perhaps the store has lost it in a failover.
     const unknown = wrapperOf(innerOf(101), WAIVER_KEY, 1n);

@@ -8,7 +8,7 @@ const services = testServices();
 
 /** Bounded by half of the longest pause. */
 const RECOVERED_MS = 15_000;
-const OPTIONS = { requestTimeoutMs: 60_000, rpcTimeoutMs: 2_000 };
+const OPTIONS = { rpcTimeoutMs: 2_000 };
 const carries = (raw: Hex, inner: Hex) => raw.includes(inner.slice(2));
 const UNKNOWN_ERROR = { code: -32_000, message: "computer says no" };
 
@@ -40,7 +40,7 @@ describe("a transaction that a node refused while it was unwell", () => {
 
 describe("transactions whose requests a proxy finds too large", () => {
   it("do not make those of another key go one by one", async () => {
-    const service = await services.start({ ...OPTIONS, requestTimeoutMs: 120_000 }, { pool: "strict" });
+    const service = await services.start({ ...OPTIONS }, { pool: "strict" });
     const poisons = Array.from({ length: 20 }, (_, user) => innerOf(100 + user));
     let requestsOfOthers = 0;
     service.node.script = ({ raws }) => {
@@ -98,7 +98,7 @@ describe.concurrent.each(["strict", "queued"] as const)(
     });
 
     it("together with three more of them, does not hold up others", async (context) => {
-      const service = await services.startIn(context, { ...OPTIONS, requestTimeoutMs: 120_000 }, { pool });
+      const service = await services.startIn(context, { ...OPTIONS }, { pool });
       const poisons = [1, 2, 3, 4].map((user) => innerOf(user));
       service.node.onSends({
         kind: "error",
@@ -114,7 +114,7 @@ describe.concurrent.each(["strict", "queued"] as const)(
     });
 
     it("together with sixty of the same key and none of another, does not hold up the other keys", async (context) => {
-      const service = await services.startIn(context, { ...OPTIONS, requestTimeoutMs: 120_000 }, { pool });
+      const service = await services.startIn(context, { ...OPTIONS }, { pool });
       const poisons = Array.from({ length: 60 }, (_, user) => innerOf(100 + user));
       service.node.onSends({
         kind: "error",

@@ -4,7 +4,7 @@ import { outcomeOf, testServices } from "../support/testService.js";
 import { hashOf, innerOf, TRANSFER } from "../support/user.js";
 
 const services = testServices({ patience: { speed: 10 } });
-const OPTIONS = { requestTimeoutMs: 60_000, maxGasLimit: 20_000_000n };
+const OPTIONS = { maxGasLimit: 20_000_000n };
 const INCLUDED = { query: "?wait=included" };
 const large = (nonce: number) =>
   innerOf(1, nonce, {

@@ -9,7 +9,7 @@ const SILENT = 1;
 
 /** Starts a service whose node refuses the nonce of one sender. */
 async function startWithSilentSender(silent: { is: boolean }) {
-  const service = await services.start({ requestTimeoutMs: 60_000 });
+  const service = await services.start();
   service.node.answers.eth_getTransactionCount = ([address], answer) => {
     if (silent.is && address === userAddress(SILENT)) throw new RefusedByNode("address is not available");
     return answer();

@@ -12,7 +12,7 @@ const USERS = [1, 2, 3];
 
 /** Starts a service with one lane that has sent a transaction of each user, and gives it a second lane. */
 async function startWithWork(changes = {}): Promise<TestService> {
-  const options = { requestTimeoutMs: 20_000, leaseMs: 300, sweepIntervalMs: 300, ...changes };
+  const options = { leaseMs: 300, sweepIntervalMs: 300, ...changes };
   const service = await services.start(options, { automine: false });
   await service.submit(USERS.map((user) => innerOf(user)));
   await service.until("select from submissions having count(*) filter (where state = 'broadcast') = 3");

@@ -10,8 +10,8 @@ import { useTestPostgres } from "../support/testStore.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
 import { innerOf } from "../support/user.js";
 
-/** Leaves room for a busy machine. When listeners piled up, 50,000 requests stalled the event loop for 17.7 s. */
-const LONGEST_STALL_MS = 2_000;
+/** In processor time. When listeners piled up, 50,000 requests stalled the event loop for 17.7 s. */
+const LONGEST_TURN_MS = 2_000;
 /** Node and the service add up to four listeners to an event of a connection. */
 const MAX_LISTENERS = 8;
 /**
@@ -225,12 +225,12 @@ async function expectNoGrowth(sends: readonly Send[]): Promise<void> {
   const before = await settledObjects();
   await service.costs();
   await Promise.all(sends.map((send) => send(ROUND)));
-  const { stallMs, listeners } = await service.costs();
+  const { longestTurnMs, listeners } = await service.costs();
   const growth = async () => (await settledObjects()) - before;
   await expect.poll(growth, { timeout: 60_000, interval: 50 }).toBeLessThan(MAX_GROWTH);
   expect(listeners).toBeGreaterThan(0);
   expect(listeners).toBeLessThanOrEqual(MAX_LISTENERS);
-  expect(stallMs).toBeLessThan(LONGEST_STALL_MS);
+  expect(longestTurnMs).toBeLessThan(LONGEST_TURN_MS);
 }
 
 const sendsOf = (
@@ -267,8 +267,8 @@ describe(`${2 * ROUND} requests of each kind`, () => {
     for (let i = 0; i < 2 * ROUND; i++) socket.write(piece, "latin1");
     expect((await fetch(`${service.url}/v1/health`)).status).toBe(200);
     socket.destroy();
-    const { stallMs, listeners } = await service.costs();
+    const { longestTurnMs, listeners } = await service.costs();
     expect(listeners).toBeLessThanOrEqual(MAX_LISTENERS);
-    expect(stallMs).toBeLessThan(LONGEST_STALL_MS);
+    expect(longestTurnMs).toBeLessThan(LONGEST_TURN_MS);
   });
 });

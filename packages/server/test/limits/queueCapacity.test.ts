@@ -28,7 +28,7 @@ describe("a full queue", () => {
 
     await service.node.open();
     await service.node.until(({ chain }) => chain.executed.length === 4);
-    const patient = await service.startReplica({ requestTimeoutMs: 20_000 });
+    const patient = await service.startReplica({ requestTimeoutMs: 200_000 });
     services.closeAfterTest(patient);
     expect((await patient.submit([innerOf(2), innerOf(3)])).map(outcomeOf)).toEqual(["success", "success"]);
   });

@@ -1,14 +1,19 @@
 // The start of a service whose store has many outcomes.
 import { expect, it } from "vitest";
 import { type TestService, testServices } from "../support/testService.js";
+import { endSessions } from "../support/testSessions.js";
 
 const services = testServices();
 const ROWS = 40_000;
 
-/** The blocks of the table of outcomes and of its indexes that all ended sessions have read, from memory or disk. */
+/**
+ * The blocks of the table of outcomes and of its indexes that all ended sessions have read, from memory or disk. A session counts
+ * them for good when it ends.
+ */
 async function blocksRead(service: TestService): Promise<number> {
+  await endSessions(service.databaseUrl);
   const isAlone = "select from pg_stat_activity where datname = current_database() having count(*) = 1";
-  await service.until(isAlone);
+  await expect.poll(() => service.query(isAlone), { timeout: 60_000 }).toHaveLength(1);
   const [row] = await service.query<{ blocks: string }>(
     `select sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read + idx_blks_hit, 0)) as blocks
      from pg_statio_user_tables where relname like 'finished%'`,

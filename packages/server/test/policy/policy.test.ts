@@ -60,10 +60,7 @@ describe("a service that follows the registry", () => {
   });
 
   it("opens the breaker of a revoked waiver's lane with the reason, and goes on with its queue when the waiver is back", async () => {
-    const service = await services.start(
-      { ...REGISTRY, requestTimeoutMs: 20_000 },
-      { prepare: withRegistry() },
-    );
+    const service = await services.start({ ...REGISTRY }, { prepare: withRegistry() });
     await service.submit([transferOf(1)]);
     // The nonce gap keeps the submission queued until after the revocation.
     const waiting = service.submit([innerOf(2, 1)]);

@@ -36,7 +36,7 @@ describe("two waivers with different policies", () => {
     withRegistry(targets(TRANSFER))(node);
     node.chain.setPolicy(SECOND_WAIVER, targets(APPROVE));
   };
-  const KEYS = { ...REGISTRY, waivers: accountsOf(WAIVER_KEY, SECOND_KEY), requestTimeoutMs: 20_000 };
+  const KEYS = { ...REGISTRY, waivers: accountsOf(WAIVER_KEY, SECOND_KEY) };
   const carriers = (service: TestService) =>
     service.node.sent.map((raw) => bytesToHex(recoverSender(decodeTransaction(hexToBytes(raw)))));
 

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { openDatabase, openStore } from "../../src/store/store.js";
 import { PostgresNode, silent } from "./postgresNode.js";
+import { TELL_WRITES } from "./testSessions.js";
 
 const run = promisify(execFile);
 
-/** The database of each cluster that has the tables of the service and nothing in them. */
+/** The database of each cluster that has the tables of the service and nothing in them, and tells its writes. */
 export const TABLES_TEMPLATE = "template_of_tests";
 
 /**
@@ -62,6 +63,7 @@ async function makeCluster(folder: string): Promise<void> {
     const { host, user } = node.superuser;
     const databaseUrl = `postgres://${user}@localhost/${TABLES_TEMPLATE}?host=${encodeURIComponent(host)}`;
     await (await openStore({ databaseUrl }, silent)).close();
+    await node.queryIn(TABLES_TEMPLATE, ...TELL_WRITES);
   } finally {
     await node.stop();
   }

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { prepareCluster } from "./clusterTemplate.js";
+import { prepareCluster, TABLES_TEMPLATE } from "./clusterTemplate.js";
 import { PostgresNode } from "./postgresNode.js";
 
 /*
@@ -21,6 +21,8 @@ export async function startRunPostgres(runFolder: string): Promise<PostgresNode>
   const node = new PostgresNode(folder, STORES);
   await node.configure(SETTINGS);
   await node.start();
+  // The first session in a database collects its catalog in a file, which the copies of the template then have too.
+  await node.queryIn(TABLES_TEMPLATE, "select");
   return node;
 }
 

@@ -5,6 +5,7 @@ import { SUPERUSER } from "../../src/store/server/clusterRoles.js";
 import { TABLES_TEMPLATE } from "./clusterTemplate.js";
 import { runPostgresHost } from "./runPostgres.js";
 import { TcpForwarder } from "./tcpForwarder.js";
+import { endSessions } from "./testSessions.js";
 
 /** How the tests reach their databases: by the server's Unix socket, or over TCP as on another machine. */
 export type Reach = "socket" | "tcp";
@@ -56,6 +57,7 @@ export class TestDatabases {
 
   /** Drops the databases. */
   async end(): Promise<void> {
+    for (const name of this.#names) await endSessions(this.#urlOf(name));
     await this.#forwarder?.close();
     for (const name of this.#names.splice(0)) await this.query(`drop database ${name} with (force)`);
     await (await this.#superuser)?.end();
@@ -66,10 +68,14 @@ export class TestDatabases {
     const name = `test_${randomUUID().replaceAll("-", "")}`;
     await this.query(`create database ${name} template ${template} strategy file_copy`);
     this.#names.push(name);
-    if (this.#forwarder === undefined)
-      return `postgres://${SUPERUSER}@localhost/${name}?host=${encodeURIComponent(this.#host)}`;
-    if (this.#forwarder.port === 0) await this.#forwarder.open();
-    return `postgres://${SUPERUSER}@127.0.0.1:${this.#forwarder.port}/${name}`;
+    if (this.#forwarder?.port === 0) await this.#forwarder.open();
+    return this.#urlOf(name);
+  }
+
+  #urlOf(name: string): string {
+    return this.#forwarder === undefined
+      ? `postgres://${SUPERUSER}@localhost/${name}?host=${encodeURIComponent(this.#host)}`
+      : `postgres://${SUPERUSER}@127.0.0.1:${this.#forwarder.port}/${name}`;
   }
 
   async #connect(): Promise<Connection> {

@@ -4,12 +4,11 @@ import { afterAll, afterEach, beforeAll, type TestContext } from "vitest";
 import { createServer, type Server } from "../../src/createServer.js";
 import type { ServerOptions } from "../../src/model/options/options.js";
 import { PATIENCE, type Patience } from "../../src/model/patience.js";
-import { createConnection } from "../../src/store/database/database.js";
 import { theDescription } from "./description.js";
 import { CHAIN_ID, type PoolKind } from "./modelChain.js";
 import { ScriptedNode } from "./scriptedNode.js";
-import { storeUntil } from "./storeUntil.js";
 import type { Reach } from "./testDatabases.js";
+import { queryOnce, queryUntil } from "./testSessions.js";
 import { useTestPostgres } from "./testStore.js";
 import { APPROVE, accountsOf, TOKEN, TRANSFER, WAIVER_KEY } from "./user.js";
 
@@ -18,7 +17,8 @@ export const OTHER_API_KEY = "gw_test_other_secret-of-the-other";
 
 /**
  * Options of a service with high limits and short intervals. `rpcTimeoutMs` and `resendAfterMs` are long, so that a busy
- * machine does not look like a silent node; a test of silence sets them.
+ * machine does not look like a silent node; a test of silence sets them. `requestTimeoutMs` and `nonceGapTimeoutMs` are nearly as long
+ * as a test may take, so that no line tells of a busy machine; a test of waiting sets them.
  */
 export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial<ServerOptions> = {}) {
   return {
@@ -35,6 +35,8 @@ export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial
     readRatePerSecond: 100_000,
     readBurst: 100_000,
     rpcTimeoutMs: 10_000,
+    requestTimeoutMs: 200_000,
+    nonceGapTimeoutMs: 200_000,
     resendAfterMs: 600_000,
     pollIntervalMs: 20,
     leaseMs: 500,
@@ -200,18 +202,14 @@ export class TestService {
     );
   }
 
-  /** Runs SQL on the service's database, on a connection of its own. */
-  async query<T = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<T[]> {
-    const client = createConnection({ connectionString: this.databaseUrl });
-    await client.connect();
-    const { rows } = await client.query<T>(sql, parameters);
-    await client.end();
-    return rows;
+  /** Runs SQL on the service's database, in a session that nothing else uses. */
+  query<T = Record<string, unknown>>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
+    return queryOnce<T>(this.databaseUrl, sql, parameters);
   }
 
   /** Resolves with the rows of the query as soon as it has any. It runs at once, and after every write to lanes or submissions. */
   until<T = Record<string, unknown>>(sql: string, parameters?: readonly unknown[]): Promise<T[]> {
-    return storeUntil<T>(this.databaseUrl, sql, parameters);
+    return queryUntil<T>(this.databaseUrl, sql, parameters);
   }
 }
 

@@ -71,8 +71,8 @@ export class TransactionPooler {
       if (hasStarted) return onMessages(data);
       if (data.readInt32BE(4) === SSL_REQUEST) return void socket.write("N");
       hasStarted = true;
-      // These two messages end the start-up, after which a client may send queries.
-      socket.write(Buffer.concat([AUTHENTICATED, READY_MESSAGE]));
+      // These messages end the start-up, after which a client may send queries. The key is the pooler's own.
+      socket.write(Buffer.concat([AUTHENTICATED, OWN_KEY, READY_MESSAGE]));
       const length = data.readInt32BE(0);
       if (data.length > length) onMessages(data.subarray(length));
     });
@@ -129,6 +129,9 @@ const READY = "Z".charCodeAt(0);
 const IDLE = "I".charCodeAt(0);
 const TERMINATE = "X".charCodeAt(0);
 const AUTHENTICATED = Buffer.from([..."R"].map((c) => c.charCodeAt(0)).concat([0, 0, 0, 8, 0, 0, 0, 0]));
+const OWN_KEY = Buffer.from(
+  [..."K"].map((c) => c.charCodeAt(0)).concat([0, 0, 0, 12, 1, 2, 3, 4, 5, 6, 7, 8]),
+);
 const READY_MESSAGE = Buffer.from([READY, 0, 0, 0, 5, IDLE]);
 
 /** Cuts a stream into messages: a type of one byte, a length of four that counts itself, and the content. */

@@ -173,7 +173,7 @@ describe("a key's rate over replicas", () => {
 
 describe("the token store in PostgreSQL", () => {
   let store: Store;
-  useTestStore("perTest", (opened) => {
+  useTestStore("emptied", (opened) => {
     store = opened;
   });
   afterEach(async () => {

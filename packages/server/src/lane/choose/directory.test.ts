@@ -29,7 +29,7 @@ let store: Store;
 let chainRef: number;
 let lane: Awaited<ReturnType<typeof createHeldLane>>;
 const directories: LaneDirectory[] = [];
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
   chainRef = lane.chain;

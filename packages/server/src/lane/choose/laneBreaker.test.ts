@@ -10,7 +10,7 @@ import { createLaneBreaker } from "./laneBreaker.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });

@@ -60,7 +60,7 @@ function create(flushDelayMs: number, blockWaitMs = NEVER_MS): BroadcastBuffer {
 
 const stateOf = async (id: string) => (await findSubmissions(store, [id]))[0]?.state;
 
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
   notified = [];

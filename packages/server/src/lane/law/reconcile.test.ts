@@ -36,7 +36,7 @@ describe("a reconciled submission", () => {
   /** The times at which the use of a nonce was first asked for. */
   let askedAt: Map<bigint, number>;
   let context: ReconcileContext;
-  useTestStore("perTest", async (opened) => {
+  useTestStore("emptied", async (opened) => {
     store = opened;
     lane = await createHeldLane(store);
     nowMs = 0;

@@ -9,7 +9,7 @@ import { HeadOfLine } from "../send/head.js";
 import { createHeadWatch } from "./headWatch.js";
 
 let store: Store;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
 });
 

@@ -9,7 +9,7 @@ import type { WatchContext } from "../context.js";
 import { createLostWrapperSearch } from "./searchLost.js";
 
 let store: Store;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
 });
 

@@ -20,7 +20,7 @@ let databaseUrl: string;
 let store: Store;
 let lane: HeldLane;
 let place: { chain: number; origin: string };
-useTestStore("perTest", async (opened, url) => {
+useTestStore("emptied", async (opened, url) => {
   store = opened;
   databaseUrl = url;
   lane = await createHeldLane(store);

@@ -24,7 +24,7 @@ import type { NewSubmission } from "./newSubmission.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });
@@ -134,7 +134,7 @@ describe("accepting submissions with their wrappers", () => {
     const client = await store.pool.connect();
     await client.query("begin");
     await saveFinal({ ...store, pool: client } as unknown as Store, lease.lane, [old.id]);
-    // The limit of locks would decline it before: this is about what it sees after a short wait.
+    // The limit of locks would decline it before: this is about what it sees after a short wait. No test of this store follows.
     await store.pool.query("alter function accept_signed reset all");
     const answer = write(signed([newSubmissionOf(1)]));
     await waitingForLock();

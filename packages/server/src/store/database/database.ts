@@ -273,6 +273,8 @@ export function setAnswerTimeout(connection: PooledConnection, timeoutMs = ANSWE
 /** A connection outside the pool. */
 export interface Connection extends Queryable {
   connect(): Promise<void>;
+  /** The number of the process that serves the connection, as it was named at the login; undefined if none was. */
+  serverProcess(): number | undefined;
   end(): Promise<void>;
 }
 
@@ -296,6 +298,7 @@ export function createConnection(options: ConnectionOptions, events: ConnectionE
   const { query } = client as unknown as Queryable;
   return {
     connect: () => client.connect().then(() => {}, named("connect")),
+    serverProcess: () => (client as unknown as { readonly processID?: number | null }).processID ?? undefined,
     query: (statement, values) => query.call(client, statement, values).catch(named("query")) as never,
     end: () => client.end(),
   };

@@ -4,7 +4,7 @@ import type { Store } from "../store.js";
 import { createTokenStore } from "./tokenStore.js";
 
 let store: Store;
-useTestStore("perTest", (opened) => {
+useTestStore("emptied", (opened) => {
   store = opened;
 });
 

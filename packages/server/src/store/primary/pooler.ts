@@ -8,13 +8,16 @@ const PROBES = 25;
 /**
  * Finds out whether a session stays with its connection. A pooler in transaction mode gives a session to another client
  * between two transactions: then settings, prepared statements, advisory locks and LISTEN are lost or met by others.
- * One connection marks its session; another one must never meet the mark, and the first must find it again.
+ * Such a pooler names no server process at the login, or one of its own making, as it has to find the session that a later
+ * cancellation means. Where the name is not that of the session, one connection marks its session; another one must never
+ * meet the mark, and the first must find it again.
  * @throws {@link StoreUnavailableError} `pooled`.
  */
 export async function assertOwnSessions(options: ConnectionOptions): Promise<void> {
   const [first, second] = [createConnection(options), createConnection(options)];
   try {
     await first.connect();
+    if (await isItsOwnProcess(first)) return;
     await second.connect();
     const mark = randomUUID();
     await first.query("select set_config('gas_waiver.session', $1, false)", [mark]);
@@ -23,8 +26,13 @@ export async function assertOwnSessions(options: ConnectionOptions): Promise<voi
     }
     if ((await markOf(first)) !== mark) throw new StoreUnavailableError(troubleNamed("pooled"));
   } finally {
-    await Promise.all([first.end().catch(() => {}), second.end().catch(() => {})]);
+    await Promise.all([first, second].map((connection) => connection.end().catch(() => {})));
   }
+}
+
+async function isItsOwnProcess(connection: Connection): Promise<boolean> {
+  const { rows } = await connection.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0] !== undefined && rows[0].pid === connection.serverProcess();
 }
 
 async function markOf(connection: Connection): Promise<string | null | undefined> {

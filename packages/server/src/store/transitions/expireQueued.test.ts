@@ -8,7 +8,7 @@ import { expireQueued, findOverdueQueued } from "./expireQueued.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });

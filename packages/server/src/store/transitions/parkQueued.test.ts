@@ -11,7 +11,7 @@ import { parkQueued, unparkNext } from "./parkQueued.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });

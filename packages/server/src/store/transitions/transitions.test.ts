@@ -23,7 +23,7 @@ import { saveRequeued } from "./saveRequeued.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("perTest", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });
