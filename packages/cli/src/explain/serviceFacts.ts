@@ -76,7 +76,11 @@ export class ServiceReader {
     const policy = await this.#attempt(() => this.#client.policy(this.#options));
     if (policy === undefined || to === undefined) return undefined;
     const [target, calldata] = [hexToBytes(to), hexToBytes(data)];
-    const policyOf = (targets: typeof policy.allowedTargets) => compilePolicy(parseAllowedTargets(targets));
+    const policyOf = (targets: typeof policy.allowedTargets) =>
+      compilePolicy(
+        // A chain may hold an entry with an empty list of selectors all the same. It permits nothing (D4).
+        parseAllowedTargets(targets.filter(({ selectors }) => selectors?.length !== 0)),
+      );
     const own = policyOf(policy.allowedTargets);
     return {
       verdict: own.check(target, calldata),

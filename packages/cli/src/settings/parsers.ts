@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
-import { hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
+import { hexToBytes, InvalidAddressError, parseAddress, privateKeyToAddress } from "@gas-waiver/protocol";
 import { listOf, type Parser, withForm } from "./form.js";
 import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
@@ -136,8 +136,13 @@ export function loopbackHost(value: string): string {
 
 /** Parses the address of an account or contract into 20 bytes. */
 export const address = withForm({ kind: "text", pattern: "^0x[0-9a-fA-F]{40}$" }, (value) => {
-  if (/^0x[0-9a-fA-F]{40}$/.test(value)) return hexToBytes(value);
-  throw new InvalidValueError("is not an address: 0x and 40 hex digits are needed");
+  if (!/^0x[0-9a-fA-F]{40}$/.test(value))
+    throw new InvalidValueError("is not an address: 0x and 40 hex digits are needed");
+  try {
+    return parseAddress(value);
+  } catch (error) {
+    throw new InvalidValueError(error instanceof InvalidAddressError ? error.message : String(error));
+  }
 });
 
 /** Parses several addresses, separated by commas. */

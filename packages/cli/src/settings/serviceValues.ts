@@ -98,13 +98,12 @@ export const addressBlocks = withForm(listOf(text), (value) => {
 
 /** Parses a JSON list of AllowedTargets. */
 export function allowedTargets(json: string): AllowedTarget[] {
-  const targets = parsedTargets(json);
-  // D4: an empty list permits nothing. Whoever writes one has surely meant something else.
-  const emptyEntry = targets.findIndex(({ selectors }) => selectors?.length === 0);
-  if (emptyEntry < 0) return targets;
-  throw new InvalidValueError(
-    `is wrong: the selectors of allowed target ${emptyEntry} are an empty list, which permits nothing; leave them out for any calldata`,
-  );
+  try {
+    return parseAllowedTargets(JSON.parse(json));
+  } catch (error) {
+    if (error instanceof InvalidAllowedTargetError) throw new InvalidValueError(`is wrong: ${error.message}`);
+    throw new InvalidValueError("is not JSON");
+  }
 }
 
 /** Parses the path of a JSON file of AllowedTargets, or the JSON itself. */
@@ -123,13 +122,4 @@ export function targetListOrFile(value: string): AllowedTarget[] {
     return { address, ...(selectors.length > 0 && { selectors }) };
   });
   return allowedTargets(JSON.stringify(targets));
-}
-
-function parsedTargets(json: string): AllowedTarget[] {
-  try {
-    return parseAllowedTargets(JSON.parse(json));
-  } catch (error) {
-    if (error instanceof InvalidAllowedTargetError) throw new InvalidValueError(`is wrong: ${error.message}`);
-    throw new InvalidValueError("is not JSON");
-  }
 }

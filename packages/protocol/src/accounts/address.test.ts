@@ -3,7 +3,7 @@ import { getAddress } from "viem";
 import { privateKeyToAddress as viemAddress } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { bytesToHex, hexToBytes } from "../encoding/hex.js";
-import { checksumAddress, privateKeyToAddress } from "./address.js";
+import { checksumAddress, InvalidAddressError, parseAddress, privateKeyToAddress } from "./address.js";
 
 describe("checksumAddress", () => {
   // EIP-55, "Test Cases".
@@ -27,6 +27,43 @@ describe("checksumAddress", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("parseAddress", () => {
+  const ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+
+  it("reads an address with its checksum, and one without upper or without lower case", () => {
+    for (const text of [ADDRESS, ADDRESS.toLowerCase(), `0x${ADDRESS.slice(2).toUpperCase()}`]) {
+      expect(bytesToHex(parseAddress(text))).toBe(ADDRESS.toLowerCase());
+    }
+  });
+
+  it("refuses any other case, and names the right one", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 20, maxLength: 20 }), fc.nat(39), (bytes, at) => {
+        const right = checksumAddress(bytes);
+        const turned = (character: string) =>
+          character === character.toLowerCase() ? character.toUpperCase() : character.toLowerCase();
+        const wrong = `${right.slice(0, at + 2)}${turned(right.charAt(at + 2))}${right.slice(at + 3)}`;
+        fc.pre(wrong !== right && /[a-f]/.test(wrong) && /[A-F]/.test(wrong));
+        expect(() => parseAddress(wrong)).toThrow(`these digits are written ${right}`);
+      }),
+    );
+  });
+
+  it.each([
+    undefined,
+    null,
+    5,
+    [ADDRESS],
+    "",
+    ADDRESS.slice(2),
+    `${ADDRESS}0`,
+    ` ${ADDRESS}`,
+    `0X${ADDRESS.slice(2)}`,
+  ])("refuses %j, which is no address", (value) => {
+    expect(() => parseAddress(value)).toThrow(InvalidAddressError);
   });
 });
 

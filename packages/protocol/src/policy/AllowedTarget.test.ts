@@ -164,11 +164,7 @@ describe("selectorOf", () => {
 
 describe("parseAllowedTargets", () => {
   it("reads what allowedTargetsToJson writes", () => {
-    const json = [
-      { address: "*" },
-      { address: bytesToHex(TOKEN), selectors: ["0xa9059cbb"] },
-      { address: "*", selectors: [] },
-    ];
+    const json = [{ address: "*" }, { address: bytesToHex(TOKEN), selectors: ["0xa9059cbb"] }];
     expect(allowedTargetsToJson(parseAllowedTargets(json))).toEqual(json);
     expect(parseAllowedTargets([])).toEqual([]);
   });
@@ -185,6 +181,14 @@ describe("parseAllowedTargets", () => {
     [[{ address: "*", selectors: "0xa9059cbb" }], "the selectors of allowed target 0 are not a list"],
     [[{ address: "*", selectors: [1] }], "a selector of allowed target 0 is the number 1, not 4 bytes"],
     [[{ address: "*", selectors: ["0xa9059cbb00"] }], "not 4 bytes"],
+    [
+      [{ address: "*" }, { address: "*", selectors: [] }],
+      "the selectors of allowed target 1 are an empty list",
+    ],
+    [
+      [{ address: "0x78cf24370174180738C5B8E352B6D14c83a6c9A9" }],
+      "written 0x78Cf24370174180738C5B8E352B6D14c83a6c9A9",
+    ],
     [[{ address: "*", selector: [] }], "unknown member selector"],
   ])("refuses %o", (input, message) => {
     const parse = () => parseAllowedTargets(input);

@@ -1,3 +1,4 @@
+import { InvalidAddressError, parseAddress } from "../accounts/address.js";
 import { describeValue } from "../describeValue.js";
 import { bytesToHex, type Hex, hexToBytes } from "../encoding/hex.js";
 import { ProtocolError } from "../protocolError.js";
@@ -22,7 +23,8 @@ export class InvalidAllowedTargetError extends Error {
 }
 
 /**
- * Reads a policy from parsed JSON. An empty list is a policy that permits nothing (D4).
+ * Reads a policy from parsed JSON. An empty list is a policy that permits nothing; an entry with an empty list of selectors
+ * and an address with a wrong checksum are refused (D4).
  * @throws {@link InvalidAllowedTargetError} that names the entry and its fault.
  * @example
  * ```ts
@@ -43,15 +45,33 @@ export function parseAllowedTargets(input: unknown): AllowedTarget[] {
       throw new InvalidAllowedTargetError(`${where} has the unknown member ${unknown.join(", ")}`);
     }
     const { address, selectors } = entry as { address?: unknown; selectors?: unknown };
-    const target = address === "*" ? "*" : fixedBytes(address, 20, `the address of ${where}`);
+    const target = address === "*" ? "*" : targetAddress(address, where);
     if (selectors === undefined) return { address: target };
     if (!Array.isArray(selectors))
       throw new InvalidAllowedTargetError(`the selectors of ${where} are not a list`);
+    if (selectors.length === 0)
+      throw new InvalidAllowedTargetError(`the selectors of ${where} ${EMPTY_SELECTORS}`);
     return {
       address: target,
       selectors: selectors.map((selector) => fixedBytes(selector, 4, `a selector of ${where}`)),
     };
   });
+}
+
+/**
+ * The end of the sentence that refuses an entry with an empty list of selectors (D4). The library of the public chain takes
+ * one for "any method".
+ */
+export const EMPTY_SELECTORS =
+  "are an empty list, which permits nothing here and any method elsewhere; leave them out for any calldata, or leave out the entry for none";
+
+function targetAddress(value: unknown, where: string): Uint8Array {
+  try {
+    return parseAddress(value);
+  } catch (error) {
+    if (!(error instanceof InvalidAddressError)) throw error;
+    throw new InvalidAllowedTargetError(`the address of ${where} ${error.message}`);
+  }
 }
 
 function fixedBytes(value: unknown, length: number, what: string): Uint8Array {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { setLaneState, untilOwned } from "../support/laneStates.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
-import { innerOf, TOKEN, WAIVER } from "../support/user.js";
+import { innerOf, WAIVER } from "../support/user.js";
 
 const services = testServices({ reach: "tcp", patience: { speed: 10 } });
 
@@ -81,11 +81,8 @@ describe("GET /v1/ready", () => {
     expect([status, body.ready, body.parts.waivers]).toMatchObject([503, false, { ok: false, usable: 0 }]);
   });
 
-  it.each([
-    ["an empty list of targets", []],
-    ["targets without a selector", [{ address: TOKEN, selectors: [] }]],
-  ])("answers 503 where nothing at all may be sent: %s (D4)", async (_, allowedTargets) => {
-    const service = await services.start({ allowedTargets });
+  it("answers 503 where nothing at all may be sent (D4)", async () => {
+    const service = await services.start({ allowedTargets: [] });
     await untilOwned(service, [WAIVER]);
     const { status, body } = await readyOf(service);
     const message = `no waiver takes work; the policy of ${WAIVER} permits nothing`;

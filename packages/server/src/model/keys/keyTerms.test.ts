@@ -58,6 +58,7 @@ describe("the terms of a key", () => {
     [{ caps: { gas: "-1" } }, 'caps.gas is "-1"'],
     [{ caps: { gas: "1".repeat(19) } }, "caps.gas"],
     [{ caps: { transactions: -1 } }, "caps.transactions"],
+    [{ allowedTargets: [{ address: "*", selectors: [] }] }, "are an empty list"],
     [{ allowedTargets: [{ address: "0x12" }] }, "the address of allowed target 0"],
   ])("are refused as %j, and the message says where the problem is", (input, message) => {
     const error = refusal(() => parseTerms(input));

@@ -1,4 +1,4 @@
-import { bytesToHex, PUBLISHABLE_PREFIX, type WaiverAccount } from "@gas-waiver/protocol";
+import { bytesToHex, EMPTY_SELECTORS, PUBLISHABLE_PREFIX, type WaiverAccount } from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
 import { weaknessOfKey } from "./keyStrength.js";
 import { limitConflicts } from "./limitConflicts.js";
@@ -135,7 +135,8 @@ function policyProblems({ policySource, allowedTargets }: ResolvedOptions): stri
   if (policySource !== "registry" && allowedTargets === undefined) {
     return [`policySource is ${policySource}, and there are no allowedTargets`];
   }
-  return [];
+  const empty = allowedTargets?.findIndex(({ selectors }) => selectors?.length === 0) ?? -1;
+  return empty < 0 ? [] : [`the selectors of allowedTargets[${empty}] ${EMPTY_SELECTORS}`];
 }
 
 /** A day is summarized when it has been over for a day, and it can be dropped only then. */

@@ -66,6 +66,7 @@ describe("the options of the service", () => {
     ["newChain", "perhaps", /newChain/],
     ["corsOrigins", ["*", "https://app.example.com/"], /corsOrigins\[1\]/],
     ["policySource", "contract", /policySource is "contract"/],
+    ["allowedTargets", [{ address: "*", selectors: [] }], /allowedTargets\[0\] are an empty list/],
     ["policySource", "registry", /allowedTargets would not be used/],
     ["chainId", 0, /chainId/],
     ["chainId", Number.NaN, /chainId/],
