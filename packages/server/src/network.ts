@@ -6,6 +6,7 @@ import { findChainDifference } from "./chain/compareChain.js";
 import { nodeStatuses } from "./chain/heads/nodeStatus.js";
 import { watchEndpoints } from "./chain/heads/watchEndpoints.js";
 import { EndpointHeads } from "./chain/rpc/endpointHeads.js";
+import { RequestPaces } from "./chain/rpc/requestPace.js";
 import { createRpc, type Rpc } from "./chain/rpc/rpc.js";
 import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
 import { observeReadiness } from "./health/observeReadiness.js";
@@ -183,11 +184,14 @@ async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> 
   const { options, store, log, ending, patience } = foundations;
   const { signal } = ending;
   const heads = new EndpointHeads(options.rpcUrls.length, patience);
-  const rpc = createRpc({ ...options, signal, heads });
+  const paces = new RequestPaces(options.rpcRatePerSecond);
+  const rpc = createRpc({ ...options, signal, heads, paces });
   const chain = new NodeClient(rpc);
   // A call of a wallet on which a node hangs makes no node rest for the lanes.
-  const gatewayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: options.gatewayAnswerBytes });
-  const replayRpc = createRpc({ ...options, signal, heads, maxResponseBytes: MAX_REPLAY_BYTES });
+  const gatewayRpc = createRpc({
+    ...{ ...options, signal, heads, paces, isGateway: true, maxResponseBytes: options.gatewayAnswerBytes },
+  });
+  const replayRpc = createRpc({ ...options, signal, heads, paces, maxResponseBytes: MAX_REPLAY_BYTES });
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
   const served = await findServedChain({ chain, store, options });
@@ -200,7 +204,7 @@ async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> 
   }
   const isServedBy = async (client: NodeClient) =>
     (await findChainDifference(client, served, store)) === undefined;
-  const watch = watchEndpoints({ ...options, isServedBy, heads, log, signal });
+  const watch = watchEndpoints({ ...options, isServedBy, heads, paces, log, signal });
   const { chainRef } = served;
   const relay = await startRelay({ ...foundations, chain, replayRpc, heads, registry, chainRef, signal });
   addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));

@@ -17,6 +17,7 @@ import {
   type Values,
 } from "../settings/setting.js";
 import { CUSTODIES, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
+import { NETWORK_PRESET } from "./networkPreset.js";
 import { flagOfOption, settingsOf } from "./optionSettings.js";
 import { LISTEN_SETTINGS, OPERATORS_SETTINGS, problemsOfListening } from "./portSettings.js";
 
@@ -84,7 +85,7 @@ const ADMIN_TOKEN_SETTINGS = {
 
 /** All settings of `gas-waiver serve` by subject, in the order of its help. */
 export const SERVE_SUBJECTS = {
-  "The chain": settingsOf("The chain"),
+  "The chain": { network: NETWORK_PRESET, ...settingsOf("The chain") },
   "The waivers": { ...reloadable(CUSTODY_SETTINGS), ...settingsOf("The waivers") },
   "The store": { ...STORE_SETTINGS, ...settingsOf("The store") },
   "Who may call": { ...API_KEY_SETTINGS, ...settingsOf("Who may call") },
@@ -113,12 +114,13 @@ export const SERVE_SETTINGS = Object.assign({}, ...Object.values(SERVE_SUBJECTS)
 type OfChain = {
   [K in keyof Options]: Options[K] extends { readonly scope: "chain" } ? K : never;
 }[keyof Options];
-type NetworkKey = (OfChain | keyof CustodyValues) & keyof typeof SERVE_SETTINGS;
+type NetworkKey = (OfChain | keyof CustodyValues | "network") & keyof typeof SERVE_SETTINGS;
 
 /** The settings that belong to a chain, of which each network has its own, and those of the whole service. */
 export const [NETWORK_SETTINGS, SHARED_SETTINGS] = splitSettings(
   SERVE_SETTINGS,
   (name: string): name is NetworkKey =>
+    name === "network" ||
     Object.hasOwn(CUSTODY_SETTINGS, name) ||
     (OPTIONS as Readonly<Record<string, OptionTerms>>)[name]?.scope === "chain",
 );

@@ -10,6 +10,7 @@ export type ServiceValues = Omit<ServeValues, keyof CustodyValues>;
 export function serverOptions(values: ServiceValues, waivers: readonly WaiverAccount[]): ServerOptions {
   const tls = certificateOf(values);
   const {
+    network: _network,
     apiKeysFile,
     apiKeys: keys,
     adminTokensFile,

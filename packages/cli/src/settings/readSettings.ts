@@ -61,6 +61,7 @@ export function resolveSettings<const S extends Settings>(
   }
   const configFile = readNamedFile(settings, given, problems);
   addValuesOfFile(settings, alternatives, given, file ?? configFile);
+  addPresets(settings, given);
   const found: Problem[] = problems.map((text) => ({ text }));
   if (configFile) found.push(...configFile.problems.map((problem) => located(configFile.path, problem)));
   if (configFile?.isBroken) return { values: {}, sources: given, problems: inOrder(found) };
@@ -151,6 +152,21 @@ function addValuesOfFile(
     const place = { line: value.line, column: value.column };
     const name = `${placeIn(file.path, place)}: ${value.key}`;
     given.set(key, { name, text: value.text, origin: "file", file: file.path, place });
+  }
+}
+
+/** Adds the values that a setting gives to others. */
+function addPresets(settings: Settings, given: Map<string, Source>): void {
+  const textOf = (key: string) => {
+    const text = given.get(key)?.text;
+    return typeof text === "string" ? text : undefined;
+  };
+  for (const [key, setting] of Object.entries(settings)) {
+    const source = given.get(key);
+    if (setting.presets === undefined || typeof source?.text !== "string") continue;
+    for (const [other, text] of Object.entries(setting.presets(source.text, textOf))) {
+      if (!given.has(other)) given.set(other, { ...source, name: `${source.name} ${source.text}`, text });
+    }
   }
 }
 

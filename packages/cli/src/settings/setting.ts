@@ -30,6 +30,14 @@ export interface Setting<T> {
   readonly reload?: "always" | "while given";
   /** True for what is given as arguments without a flag. */
   readonly positional?: boolean;
+  /**
+   * The texts that a value of this setting gives to others, by their keys. They count where nothing else gives one.
+   * @param textOf returns the text of another setting that is given.
+   */
+  readonly presets?: (
+    text: string,
+    textOf: (key: string) => string | undefined,
+  ) => Readonly<Record<string, string>>;
   /** Throws an {@link InvalidValueError} if the text is wrong. */
   readonly parse: Parser<T>;
 }

@@ -15,6 +15,7 @@ const WORDS: Readonly<Partial<Record<Reason, NodeWords>>> = {
   NONCE_GAP: ofTransaction("nonce too high"),
   NONCE_CONFLICT: ofTransaction("replacement transaction underpriced"),
   NONCE_OUT_OF_RANGE: ofTransaction("nonce has max value"),
+  SENDER_IS_CONTRACT: ofTransaction("sender not an eoa"),
   INSUFFICIENT_BALANCE: ofTransaction("insufficient funds for gas * price + value"),
   GAS_LIMIT_TOO_LOW: ofTransaction("intrinsic gas too low"),
   GAS_LIMIT_TOO_HIGH: ofTransaction("exceeds block gas limit"),

@@ -2,6 +2,7 @@ import type { Logger } from "../../model/telemetry/log.js";
 import { sleepUnless } from "../../util/wakeableTimer.js";
 import { NodeClient } from "../client/nodeClient.js";
 import type { ChainHead, EndpointHeads, EndpointState } from "../rpc/endpointHeads.js";
+import type { RequestPaces } from "../rpc/requestPace.js";
 import { createRpc } from "../rpc/rpc.js";
 
 /** The interval between two polls of a node, in ms. */
@@ -15,6 +16,7 @@ export interface EndpointWatchOptions {
   /** Whether a node is on the chain that the service serves. Rejects if it gives no answer. */
   readonly isServedBy: (client: NodeClient) => Promise<boolean>;
   readonly heads: EndpointHeads;
+  readonly paces?: RequestPaces;
   readonly log: Logger;
   readonly pollMs?: number;
   /** Ends the watch. */
@@ -27,9 +29,11 @@ export async function watchEndpoints(options: EndpointWatchOptions): Promise<voi
 }
 
 async function watchEndpoint(url: string, place: number, options: EndpointWatchOptions): Promise<void> {
-  const { heads, log, rpcTimeoutMs, signal, pollMs = POLL_MS } = options;
+  const { heads, log, rpcTimeoutMs, signal, paces, pollMs = POLL_MS } = options;
   // Without the heads, by which a node that is behind or on another chain would not be asked here either.
-  const client = new NodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs, signal }));
+  const client = new NodeClient(
+    createRpc({ rpcUrls: [url], rpcTimeoutMs, signal, ...(paces && { paces }) }),
+  );
   const node = nodeName(url, place);
   let isConfirmed = false;
   let before: EndpointState = "unknown";

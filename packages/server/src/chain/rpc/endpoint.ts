@@ -108,7 +108,10 @@ export class Endpoint {
   async #request(calls: readonly WireCall[], isSend: boolean) {
     const texts = calls.map(({ text }) => text);
     try {
-      const answer = await this.poster.post(calls.length === 1 ? (texts[0] ?? "") : `[${texts.join(",")}]`);
+      const answer = await this.poster.post(
+        calls.length === 1 ? (texts[0] ?? "") : `[${texts.join(",")}]`,
+        isSend,
+      );
       const ids = calls.map(({ id }) => id);
       const outcomes = readAnswers(answer, ids, isSend);
       return { outcomes, failure: unanswered(answer), requests: answer.requests };

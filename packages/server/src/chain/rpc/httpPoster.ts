@@ -25,6 +25,8 @@ export interface HttpAnswer {
   readonly text: string;
   /** The header `Date`. */
   readonly date?: string | undefined;
+  /** The header `Retry-After`. */
+  readonly retryAfter?: string | undefined;
   /** The requests that may have reached the endpoint: 2 where the first met a kept connection that was reset. */
   readonly requests: number;
 }
@@ -51,8 +53,11 @@ export interface PosterOptions {
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
   readonly url: string;
-  /** @throws {@link NoAnswerError} */
-  post(body: string): Promise<HttpAnswer>;
+  /**
+   * @param isSend the request changes something.
+   * @throws {@link NoAnswerError}
+   */
+  post(body: string, isSend?: boolean): Promise<HttpAnswer>;
 }
 
 /**
@@ -181,7 +186,12 @@ function readAnswer(
   });
   response.once("end", () => {
     const { statusCode: status = 0, headers } = response;
-    onAnswer({ status, text: Buffer.concat(parts).toString(), date: headers.date });
+    onAnswer({
+      status,
+      text: Buffer.concat(parts).toString(),
+      date: headers.date,
+      retryAfter: headers["retry-after"],
+    });
   });
   response.once("error", fail);
 }

@@ -2,6 +2,7 @@ import { Endpoint, type PendingCall } from "./endpoint.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { createPoster } from "./httpPoster.js";
 import { Reading } from "./reading.js";
+import { pacedPoster, RequestPaces } from "./requestPace.js";
 import { noUsableNode, type RpcCall, type RpcOutcome, type SendOutcome } from "./rpcOutcome.js";
 
 export {
@@ -52,6 +53,10 @@ export interface RpcOptions {
   readonly signal: AbortSignal;
   /** Knows which nodes are behind; without it, every node may be asked. */
   readonly heads?: EndpointHeads;
+  /** Keeps requests within what each node takes. Without it, only `Retry-After` is obeyed. */
+  readonly paces?: RequestPaces;
+  /** The requests are clients' of the gateway, which come after the service's own. */
+  readonly isGateway?: boolean;
   /**
    * The longest answer that is read, in bytes, where callers may ask for more: a longer one is no failure of the node. By
    * default, answers may be longer than any that the service itself asks for, and a node that exceeds that has failed.
@@ -62,9 +67,16 @@ export interface RpcOptions {
 /** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
 export function createRpc(options: RpcOptions): Rpc {
   const mayAnswerTooLong = options.maxResponseBytes !== undefined;
-  const endpoints = options.rpcUrls.map(
-    (url, place) => new Endpoint(createPoster(url, options), place, { mayAnswerTooLong }),
-  );
+  const { paces = new RequestPaces(undefined), isGateway = false, rpcTimeoutMs } = options;
+  const readPriority = isGateway ? "gateway" : "read";
+  const endpoints = options.rpcUrls.map((url, place) => {
+    const poster = pacedPoster(createPoster(url, options), {
+      pace: paces.of(url),
+      rpcTimeoutMs,
+      readPriority,
+    });
+    return new Endpoint(poster, place, { mayAnswerTooLong });
+  });
   /** The endpoints that may be asked: one that rests, as a whole or for a method of the calls, comes after the others. */
   const usableInOrder = (calls: readonly RpcCall[]) => {
     const now = performance.now();

@@ -66,6 +66,11 @@ const CHAIN = {
     "refuse",
     { scope: "chain", isSetting: false },
   ),
+  rpcRatePerSecond: limit(
+    "Most HTTP requests a second to each node, a batch counted as one; sends come before reads. Half a second's may go at once.",
+    undefined,
+    { scope: "chain", defaultText: "no limit" },
+  ),
   rpcTimeoutMs: limit("Longest time that the node may take for an answer, in ms.", 5_000, {
     isSetting: false,
   }),
