@@ -71,6 +71,7 @@ const openChain: ChainView = {
   isWaiver: () => true,
   isAllowed: () => "allowed",
   nonceOf: () => 0n,
+  codeOf: () => new Uint8Array(0),
   balanceOf: () => 2n ** 256n,
 };
 

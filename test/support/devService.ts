@@ -31,7 +31,11 @@ export function useDevService(): () => DevService {
     const databaseUrl = await databases.createDatabase();
     const devnet = closeStack.add(await createDevnet({ blockTimeMs: 100 }));
     const { url: rpcUrl } = await devnet.listen({ port: 0 });
-    const options = { ...devServiceOptions(rpcUrl, waiver), databaseUrl, logLevel: "silent" as const };
+    const options = {
+      ...devServiceOptions({ url: rpcUrl, chainId: 2201 }, waiver),
+      databaseUrl,
+      logLevel: "silent" as const,
+    };
     const server = closeStack.add(await createServer(options));
     followDevnet(server, devnet, waiver);
     const { url } = await server.listen({ host: "127.0.0.1", port: 0 });

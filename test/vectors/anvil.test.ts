@@ -49,7 +49,8 @@ async function setState(accounts: Accounts): Promise<void> {
       await rpc("anvil_setStorageAt", address, slot, `0x${value.slice(2).padStart(64, "0")}`);
     }
   }
-  for (const [address, { nonce, balance }] of Object.entries(accounts)) {
+  for (const [address, { nonce, balance, code = "0x" }] of Object.entries(accounts)) {
+    await rpc("anvil_setCode", address, code);
     await rpc("anvil_setBalance", address, hex(balance));
     await rpc("anvil_setNonce", address, hex(nonce));
   }

@@ -208,8 +208,12 @@ function accountsAfter(before: Accounts, waiver: string, inner: Signed, paid: st
   const change = (address: string, nonces: bigint, wei: bigint) => {
     // The nonce of a new contract is 1 (EIP-161).
     const untouched = { nonce: address in contracts ? "1" : "0", balance: "0" };
-    const { nonce, balance } = after[address] ?? untouched;
-    after[address] = { nonce: String(BigInt(nonce) + nonces), balance: String(BigInt(balance) + wei) };
+    const { nonce, balance, ...code } = after[address] ?? untouched;
+    after[address] = {
+      ...code,
+      nonce: String(BigInt(nonce) + nonces),
+      balance: String(BigInt(balance) + wei),
+    };
   };
   change(waiver, 1n, 0n);
   change(inner.from, 1n, 0n);

@@ -15,6 +15,8 @@ export type Registry = Readonly<Record<string, readonly AllowedTargetJson[]>>;
 export interface Account {
   readonly nonce: string;
   readonly balance: string;
+  /** The code in 0x hex. Default: none. */
+  readonly code?: string;
 }
 export type Accounts = Readonly<Record<string, Account>>;
 
@@ -118,4 +120,12 @@ export function accounts(
       { nonce: String(nonces[i] ?? 0n), balance: String(balances[i] ?? 0n) },
     ]),
   );
+}
+
+/** The accounts, with code for the user's. */
+export function withCode(plain: Accounts, code: string | undefined): Accounts {
+  const user = plain[addressOf(USER)];
+  return code === undefined || user === undefined
+    ? plain
+    : { ...plain, [addressOf(USER)]: { ...user, code } };
 }

@@ -1,4 +1,5 @@
-// Brings a devnet into the state of a vector with transactions alone, without patches of the state.
+// Brings a devnet into the state of a vector with transactions alone. A patch of the state is left to the code of a sender,
+// which no transaction can place.
 import { createDevnet, type Devnet, type DevnetOptions, WaiverRegistry } from "@gas-waiver/devnet";
 import { Interface, type InterfaceAbi } from "ethers";
 import { innerTx, transferData, type VectorCase, wrapperTx } from "./case.js";
@@ -42,6 +43,7 @@ export class VectorNode {
     await node.#raiseNonces(vector.accounts);
     await node.#fund(vector.accounts);
     await node.#govern(vector.registry);
+    await node.#placeCode(vector.accounts);
     return node;
   }
 
@@ -108,6 +110,14 @@ export class VectorNode {
       if (balance === "0") continue;
       await this.#sendAndMine(await this.#signPaid(DEPLOYER, { to, value: BigInt(balance), data: "0x" }));
     }
+  }
+
+  async #placeCode(accounts: Accounts): Promise<void> {
+    for (const [address, { code }] of Object.entries(accounts)) {
+      if (code !== undefined) await this.rpc("anvil_setCode", address, code);
+    }
+    // The next block's state root has the patches.
+    await this.mine();
   }
 
   /** Changes the registry of genesis into the vector's, by proposals and votes. */

@@ -6,7 +6,7 @@ import { readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const here = new URL(".", import.meta.url);
-const CONTRACTS = ["TestToken", "WaiverRegistry"];
+const CONTRACTS = ["NativeToken", "TestToken", "WaiverRegistry"];
 
 /**
  * Compiles every contract.

@@ -3,13 +3,15 @@ import type { SealedBlock } from "./block/block.js";
 import { Chain } from "./chain/chain.js";
 import { createGoingBack, type GoBack } from "./chain/goBack.js";
 import { Miner } from "./chain/miner.js";
-import { ethereumJsExecutor } from "./evm/executor.js";
+import { commonOf } from "./evm/common.js";
+import { type Executor, ethereumJsExecutor } from "./evm/executor.js";
+import { withOneBalance } from "./evm/oneBalance.js";
 import { withFastPath } from "./fastPath/executor.js";
 import { installFaults } from "./faults/installFaults.js";
 import { createMethods } from "./methods/createMethods.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
 import type { DroppedTransaction } from "./pool/pool.js";
-import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./presets/constants.js";
+import { DEFAULT_HOST, DEFAULT_RPC_PORT, TEST_TOKEN } from "./presets/constants.js";
 import { call } from "./rpc/dispatch.js";
 import type { Methods } from "./rpc/method.js";
 import type { AllowedCallers } from "./server/allowedCallers.js";
@@ -20,6 +22,8 @@ const VERSION = "0.1.0";
 
 /** A chain in this process. */
 export interface Devnet {
+  /** The options with the defaults of the profile filled in. */
+  readonly options: ResolvedDevnetOptions;
   /**
    * Serves JSON-RPC over HTTP and WebSockets.
    * @param address `127.0.0.1:8545` by default. Port 0 picks a free one.
@@ -68,7 +72,10 @@ export interface Devnet {
 export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const resolved = resolveOptions(options);
   const cryptoName = await useNativeCrypto();
-  const folder = resolved.stateDir === undefined ? undefined : new StateFolder(resolved.stateDir);
+  // Transactions of the chain can be decoded from now on.
+  commonOf(resolved.chainId);
+  const folder =
+    resolved.stateDir === undefined ? undefined : new StateFolder(resolved.stateDir, resolved.chainId);
   const chain = openChain(resolved, folder);
   const miner = new Miner(chain, { ...resolved, onError: emitWarning });
   const allowed = { hosts: resolved.allowedHosts, origins: resolved.allowedOrigins };
@@ -84,6 +91,7 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
     throw error;
   });
   return {
+    options: resolved,
     listen: ({ host = DEFAULT_HOST, port = DEFAULT_RPC_PORT } = {}) => server.listen({ host, port }),
     async request({ method, params }) {
       const result = await call(methods, method, Array.isArray(params) ? params : []);
@@ -134,10 +142,16 @@ function emitWarning(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
 }
 
+/** The EVM of a chain. The fast path knows neither a base fee nor a balance that is also a token. */
+function executorFor({ profile, baseFee }: ResolvedDevnetOptions): Executor {
+  if (profile === "stable") return withOneBalance(ethereumJsExecutor, TEST_TOKEN);
+  return baseFee === 0n ? withFastPath(ethereumJsExecutor) : ethereumJsExecutor;
+}
+
 /** @throws StateFolderError if the folder does not hold a chain. The folder is released then. */
 function openChain(options: ResolvedDevnetOptions, folder: StateFolder | undefined): Chain {
   try {
-    return new Chain(options, withFastPath(ethereumJsExecutor), folder);
+    return new Chain(options, executorFor(options), folder);
   } catch (error) {
     folder?.close();
     throw folder?.explain(error) ?? error;

@@ -1,10 +1,11 @@
 export type { SealedBlock } from "./block/block.js";
-export { TestToken, WaiverRegistry } from "./contracts/artifacts.js";
+export { NativeToken, TestToken, WaiverRegistry } from "./contracts/artifacts.js";
+export { Create2Deployer, Multicall3, Permit2 } from "./contracts/predeployed.js";
 export { createDevnet, type Devnet } from "./createDevnet.js";
 export { CALL_FAULTS, EXCHANGE_FAULTS, type FaultSettings, SEND_ANSWERS } from "./faults/faultSettings.js";
 export { InvalidFaultsError, parseFaults } from "./faults/readFaultSettings.js";
 export { InvalidChangeError, type RegistryChange } from "./governance/governance.js";
-export { type DevnetOptions, InvalidDevnetOptionsError } from "./options.js";
+export { type DevnetOptions, InvalidDevnetOptionsError, type ResolvedDevnetOptions } from "./options.js";
 export type { DroppedTransaction } from "./pool/pool.js";
 export { POOL_KINDS, type PoolKind } from "./pool/poolKind.js";
 export { NODE_REASONS, type NodeReason, RefusedError } from "./pool/refusedError.js";

@@ -1,6 +1,7 @@
 export * from "./accounts/address.js";
 export * from "./accounts/signature.js";
 export * from "./accounts/waiverAccount.js";
+export * from "./chains/stable.js";
 export { crypto, setCryptoBackend } from "./crypto/crypto.js";
 export type { Crypto, Signature } from "./crypto/cryptoBackend.js";
 export { javascriptCrypto } from "./crypto/javascript.js";
@@ -39,5 +40,6 @@ export * from "./transactions/SignedTransaction.js";
 export * from "./transactions/WrapperTx.js";
 export * from "./transactions/wrapperLength.js";
 export * from "./validators/chainView.js";
+export { assertNoContract } from "./validators/validatorChecks.js";
 export * from "./validators/validatorRules.js";
 export * from "./wire/index.js";

@@ -23,6 +23,7 @@ import {
   UNREGISTERED_ACCOUNT,
   USER,
   WAIVER,
+  withCode,
 } from "../state.js";
 import { addressOf, encode, gasOf } from "../transaction.js";
 
@@ -99,7 +100,7 @@ function transfers(): VectorCase[] {
     included(
       {
         name: "inner gas limit of 10,000,001, which a service refuses and the chain does not",
-        clause: "D3, D7 14",
+        clause: "D3, D7 15",
         inner: { gasLimit: 10_000_001n },
         wrapper: { gasLimit: 11_000_000n },
       },
@@ -116,6 +117,12 @@ function transfers(): VectorCase[] {
       },
     ),
     transfer("wrapper of the other waiver", {}, { signer: OTHER_WAIVER, nonce: 0n }),
+    transfer(
+      "token transfer of an account that has delegated to a contract (EIP-7702)",
+      {},
+      {},
+      { clause: "D7 13, D9", accounts: withCode(accounts(), `0xef0100${TOKEN.slice(2)}`) },
+    ),
     included(
       { name: "token transfer to oneself", clause: "D9, D10", inner: { data } },
       { execution: TOKEN_GAS.toSelf, logs: [transferLog(sender, sender, 7n)] },

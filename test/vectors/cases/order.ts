@@ -1,6 +1,6 @@
 // D7: "The first failing check is named in the error." In each case two checks fail, and the earlier one is named.
 import { type Changes, refused, refusedByBoth, refusedByChain, type VectorCase } from "../case.js";
-import { accounts, type Registry, registry, USER, WAIVER } from "../state.js";
+import { accounts, type Registry, registry, USER, WAIVER, withCode } from "../state.js";
 import { type Edit, highS, set } from "../transaction.js";
 
 interface Break {
@@ -10,6 +10,8 @@ interface Break {
   readonly inner?: Changes;
   readonly wrapper?: Changes;
   readonly registry?: Registry;
+  /** The code of the user's account. */
+  readonly code?: string;
   readonly nonces?: Readonly<Record<number, bigint>>;
   /** The position of the check in the service's order (D3), if the service has it. */
   readonly inService?: number;
@@ -38,6 +40,7 @@ const BREAKS: readonly Break[] = [
     nonces: { [WAIVER]: 4n },
   },
   { check: "inner nonce", reason: "NONCE_TOO_LOW", nonces: { [USER]: 3n } },
+  { check: "sender code", reason: "SENDER_IS_CONTRACT", code: "0xfe" },
   { check: "inner value", reason: "INSUFFICIENT_BALANCE", inner: { value: 1n } },
   { check: "wrapper gas limit", reason: "WRAPPER_GAS_LIMIT_TOO_LOW", wrapper: { gasLimit: 100_000n } },
 ];
@@ -55,7 +58,7 @@ function situationOf(one: Break, two: Break) {
     name: `${one.check} before ${two.check}`,
     clause: "D7",
     registry: one.registry ?? two.registry ?? registry(),
-    accounts: accounts({}, nonces),
+    accounts: withCode(accounts({}, nonces), one.code ?? two.code),
     inner: { ...two.inner, ...one.inner, edit },
     wrapper: { ...two.wrapper, ...one.wrapper },
   };

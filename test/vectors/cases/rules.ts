@@ -10,7 +10,17 @@ import {
   type VectorCase,
   wrapperTx,
 } from "../case.js";
-import { accounts, MARKER, OTHER_USER, OTHER_WAIVER, REGISTRY, TOKEN, USER, WAIVER } from "../state.js";
+import {
+  accounts,
+  MARKER,
+  OTHER_USER,
+  OTHER_WAIVER,
+  REGISTRY,
+  TOKEN,
+  USER,
+  WAIVER,
+  withCode,
+} from "../state.js";
 import { addressOf, gasOf, integer, otherParity, set } from "../transaction.js";
 
 const MAX_UINT256 = 2n ** 256n - 1n;
@@ -143,11 +153,29 @@ function nonces(): VectorCase[] {
   ];
 }
 
+function senderCode(): VectorCase[] {
+  const situation = (name: string, code: string) => ({
+    name,
+    clause: "D7 13",
+    accounts: withCode(accounts(), code),
+  });
+  const target = TOKEN.slice(2);
+  const cases = [
+    situation("inner of an account with the code of a contract", "0x00"),
+    situation(
+      "inner of an account that is a proxy",
+      `0x363d3d373d3d3d363d73${target}5af43d82803e903d91602b57fd5bf3`,
+    ),
+    situation("inner of an account with a byte in front of a delegation", `0x00ef0100${target}`),
+  ];
+  return cases.map((one) => refusedByChain(one, "sender code", "SENDER_IS_CONTRACT"));
+}
+
 function value(): VectorCase[] {
   const check = "inner value";
   const situation = (name: string, wei: bigint, balances: Record<number, bigint>) => ({
     name,
-    clause: "D7 13",
+    clause: "D7 14",
     inner: { value: wei },
     accounts: accounts(balances),
   });
@@ -174,12 +202,12 @@ function gasLimits(): VectorCase[] {
   } as const;
   const tooLow = (name: string, gasLimit: bigint, wrapper: Changes = {}, inner: Changes = {}) =>
     refusedByChain(
-      { name, clause: "D7 14", wrapper: { ...wrapper, gasLimit }, inner },
+      { name, clause: "D7 15", wrapper: { ...wrapper, gasLimit }, inner },
       check,
       "WRAPPER_GAS_LIMIT_TOO_LOW",
     );
   const tooLowInside = (name: string, inner: Changes) =>
-    refusedByBoth({ name, clause: "D7 14, D3", inner }, check, "GAS_LIMIT_TOO_LOW");
+    refusedByBoth({ name, clause: "D7 15, D3", inner }, check, "GAS_LIMIT_TOO_LOW");
   const zeros = { data: `${transferData(addressOf(OTHER_USER), 0n)}${"00".repeat(400)}` };
   return [
     tooLow("wrapper gas limit one below what is needed", neededGas() - 1n),
@@ -195,7 +223,7 @@ function gasLimits(): VectorCase[] {
     refusedByBoth(
       {
         name: "inner gas limit of 2^64 - 1, so that the sum passes 2^64",
-        clause: "D7 14",
+        clause: "D7 15",
         inner: { gasLimit: 2n ** 64n - 1n },
         wrapper: { gasLimit: 2n ** 64n - 1n },
       },
@@ -223,6 +251,7 @@ export const ruleCases = (): VectorCase[] => [
   ...calls(),
   ...signature(),
   ...nonces(),
+  ...senderCode(),
   ...value(),
   ...gasLimits(),
 ];

@@ -5,7 +5,6 @@ import {
   DEFAULT_SERVICE_PORT,
   DEV_API_KEY,
   DEV_PUBLISHABLE_KEY,
-  DEVNET_CHAIN_ID,
   type DevnetAccount,
   type DevnetOptions,
 } from "@gas-waiver/devnet";
@@ -17,7 +16,7 @@ import { aborted } from "../interruption.js";
 import { problemsOfLimits, SERVE_SETTINGS, SERVE_SUBJECTS } from "../serve/serveSettings.js";
 import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
 import { flagsOf, type Values } from "../settings/setting.js";
-import { DEV_NONCE_GAP_MS, devServiceOptions, followDevnet } from "../startup/devService.js";
+import { DEV_NONCE_GAP_MS, type DevChain, devServiceOptions, followDevnet } from "../startup/devService.js";
 import { devJson, devLines } from "../startup/devSummary.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 import { earlierSubmissions, openServer } from "../startup/openServer.js";
@@ -130,18 +129,20 @@ async function startDevnetAndService(
   const { devnet, url: rpcUrl } = await openDevnet(chainOptions(values), {
     ...{ host, port: values.rpcPort, closeStack, print: printLine },
   });
-  const { url, server } = await openServer(serviceOptions(values, rpcUrl, waiver), {
+  const chainId = Number(devnet.options.chainId);
+  const { url, server } = await openServer(serviceOptions(values, { url: rpcUrl, chainId }, waiver), {
     ...{ host, port: values.port, closeStack, signal },
   });
   followDevnet(server, devnet, waiver);
   printLine(`service  ${url}  API key ${DEV_API_KEY}, data in ${dataDir}`);
   printLine(
-    `gateway  ${url}/rpc/${DEV_PUBLISHABLE_KEY}  RPC URL for wallets on this machine (chain id ${DEVNET_CHAIN_ID})`,
+    `gateway  ${url}/rpc/${DEV_PUBLISHABLE_KEY}  RPC URL for wallets on this machine (chain id ${chainId})`,
   );
   printLine(`         ${earlierSubmissions(server)} found in its store`);
-  if (!noDemo) await showGaslessTransfer({ url, rpcUrl, waiver: waiver.address, print: printLine, signal });
+  if (!noDemo)
+    await showGaslessTransfer({ url, rpcUrl, chainId, waiver: waiver.address, print: printLine, signal });
   signal.throwIfAborted();
-  const addresses = { url, rpcUrl, waiver: waiver.address };
+  const addresses = { url, rpcUrl, chainId, waiver: waiver.address };
   if (json) print(await devJson(addresses, signal));
   for (const line of json ? [] : await devLines(addresses, signal)) print(line);
   printLine(`ready: service at ${url} and JSON-RPC at ${rpcUrl}`);
@@ -150,6 +151,8 @@ async function startDevnetAndService(
 type DevValues = Values<typeof SETTINGS>;
 
 function chainOptions({
+  profile,
+  chainId,
   blockTimeMs,
   pool,
   stateDir,
@@ -157,17 +160,19 @@ function chainOptions({
   allowedOrigins,
 }: DevValues): DevnetOptions {
   return {
-    blockTimeMs,
+    profile,
     pool,
+    ...(chainId !== undefined && { chainId }),
+    ...(blockTimeMs !== undefined && { blockTimeMs }),
     ...(stateDir !== undefined && { stateDir }),
     ...(allowedHosts !== undefined && { allowedHosts }),
     ...(allowedOrigins !== undefined && { allowedOrigins }),
   };
 }
 
-function serviceOptions(values: DevValues, rpcUrl: string, waiver: DevnetAccount): ServerOptions {
+function serviceOptions(values: DevValues, chain: DevChain, waiver: DevnetAccount): ServerOptions {
   const { allowedHosts = [], allowedOrigins = [], dataDir, logLevel } = values;
-  const options = devServiceOptions(rpcUrl, waiver);
+  const options = devServiceOptions(chain, waiver);
   const limits = Object.entries(values).filter(
     ([name, value]) => Object.hasOwn(LIMIT_SETTINGS, name) && value !== undefined,
   );

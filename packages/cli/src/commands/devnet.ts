@@ -81,6 +81,8 @@ export const devnet = defineCommand({
       stateDir,
       allowedHosts,
       allowedOrigins,
+      chainId,
+      blockTimeMs,
       ...chain
     },
     { print, signal },
@@ -90,6 +92,8 @@ export const devnet = defineCommand({
       signal.throwIfAborted();
       const options = {
         ...chain,
+        ...(chainId !== undefined && { chainId }),
+        ...(blockTimeMs !== undefined && { blockTimeMs }),
         ...(stateDir !== undefined && { stateDir }),
         ...(allowedHosts !== undefined && { allowedHosts }),
         ...(allowedOrigins !== undefined && { allowedOrigins }),

@@ -12,17 +12,20 @@ export interface AccountHolding extends DevnetAccount {
   readonly native: bigint;
   /** Test tokens, in the smallest unit. */
   readonly tokens: bigint;
+  /** The decimals of the test token. */
+  readonly decimals: number;
 }
 
 /** Reads what the devnet's accounts hold. */
 export async function readHoldings(rpcUrl: string, signal: AbortSignal): Promise<AccountHolding[]> {
   const chain = new ChainReader(rpcUrl, signal);
+  const decimals = await chain.tokenDecimals(TEST_TOKEN_ADDRESS);
   const holdings: AccountHolding[] = [];
   // One after the other: many requests at once would each add a listener to the signal.
   for (const account of devnetAccounts) {
     const native = await chain.balanceOf(account.address);
     const tokens = await chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, account.address);
-    holdings.push({ ...account, native, tokens });
+    holdings.push({ ...account, native, tokens, decimals });
   }
   return holdings;
 }
@@ -39,8 +42,8 @@ const ROLES: Readonly<Record<AccountRole, string>> = {
 export function accountLines(accounts: readonly AccountHolding[]): string[] {
   return [
     "accounts, with private keys that everybody knows: keep nothing of value on them",
-    ...accounts.map(({ index, role, address, privateKey, native, tokens }) => {
-      const held = `${inUnits(tokens)} USDT0, ${inUnits(native)} native`;
+    ...accounts.map(({ index, role, address, privateKey, native, tokens, decimals }) => {
+      const held = `${inUnits(tokens, decimals)} USDT0, ${inUnits(native)} native`;
       return `  ${String(index).padStart(2)}  ${address}  ${privateKey}  ${ROLES[role]}: ${held}`;
     }),
   ];
@@ -48,17 +51,16 @@ export function accountLines(accounts: readonly AccountHolding[]): string[] {
 
 /** The accounts for programs. Amounts are decimal text in the smallest unit. */
 export function accountsJson(accounts: readonly AccountHolding[]) {
-  return accounts.map(({ native, tokens, ...account }) => ({
+  return accounts.map(({ native, tokens, decimals: _, ...account }) => ({
     ...account,
     native: native.toString(),
     tokens: tokens.toString(),
   }));
 }
 
-const UNIT = 10n ** 18n;
-
-/** An amount of 18 decimals in whole units, with separators between thousands and with the decimals that it needs. */
-export function inUnits(amount: bigint): string {
-  const rest = (amount % UNIT).toString().padStart(18, "0").replace(/0+$/, "");
-  return `${(amount / UNIT).toLocaleString("en-US")}${rest === "" ? "" : `.${rest}`}`;
+/** An amount in whole units, with separators between thousands and with the decimals that it needs. */
+export function inUnits(amount: bigint, decimals = 18): string {
+  const unit = 10n ** BigInt(decimals);
+  const rest = (amount % unit).toString().padStart(decimals, "0").replace(/0+$/, "");
+  return `${(amount / unit).toLocaleString("en-US")}${rest === "" ? "" : `.${rest}`}`;
 }

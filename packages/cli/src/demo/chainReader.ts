@@ -25,6 +25,10 @@ export class ChainReader {
     return BigInt(await this.#node.call(hexToBytes(token), data));
   }
 
+  async tokenDecimals(token: Hex): Promise<number> {
+    return Number(await this.#node.call(hexToBytes(token), encodeCall("decimals()")));
+  }
+
   async receiptOf(hash: Hex): Promise<Receipt> {
     const receipt = await this.#node.receipt(hash);
     if (receipt === null) throw new DemoFailedError(`the chain has no receipt of transaction ${hash}`);

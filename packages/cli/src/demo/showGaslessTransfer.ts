@@ -1,5 +1,5 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
-import { accountsOf, DEV_API_KEY, DEVNET_CHAIN_ID, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
+import { accountsOf, DEV_API_KEY, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
 import type { Receipt } from "../jsonRpcClient.js";
 import { inUnits } from "./accounts.js";
@@ -9,14 +9,14 @@ export interface DemoOptions {
   /** The service's URL. */
   readonly url: string;
   readonly rpcUrl: string;
+  readonly chainId: number;
   /** The waiver that signs the wrapper. */
   readonly waiver: Hex;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
-const TOKEN = 10n ** 18n;
-const AMOUNT = 25n * TOKEN;
+const AMOUNT = 25n;
 
 /**
  * Sends one token transfer of a user without native balance, with the SDK through the public API, and prints each step.
@@ -25,6 +25,7 @@ const AMOUNT = 25n * TOKEN;
 export async function showGaslessTransfer({
   url,
   rpcUrl,
+  chainId,
   waiver,
   print,
   signal,
@@ -36,11 +37,16 @@ export async function showGaslessTransfer({
   const holdings = () => holdingsOf(chain, user.address, friend.address);
 
   const before = await holdings();
+  const decimals = await chain.tokenDecimals(TEST_TOKEN_ADDRESS);
+  const amount = AMOUNT * 10n ** BigInt(decimals);
+  const inTokens = (units: bigint) => inUnits(units, decimals);
+  const poor = before.native === 0n ? "and could not pay for gas" : "and will pay nothing for gas";
   print("");
   print("A gasless transfer");
-  print(`  user       ${user.address} has ${before.native} wei and could not pay for gas.`);
-  print(`             It signs: ${inUnits(AMOUNT)} USDT0 to ${friend.address}, at gas price 0.`);
-  const signed = signTransfer(user.privateKey, friend.address, await chain.nonceOf(user.address));
+  print(`  user       ${user.address} has ${before.native} wei ${poor}.`);
+  print(`             It signs: ${AMOUNT} USDT0 to ${friend.address}, at gas price 0.`);
+  const nonce = await chain.nonceOf(user.address);
+  const signed = signTransfer(user.privateKey, { chainId, nonce, recipient: friend.address, amount });
   const line = await submitOne(url, signed, signal);
   if (!line.success) throw new DemoFailedError(`the gasless transfer failed: ${line.error.message}`);
   const inner = await chain.receiptOf(line.txHash as Hex);
@@ -53,8 +59,8 @@ export async function showGaslessTransfer({
   printReceipt("inner", inner, print);
   print("                          before                after");
   printChange("user's native", `${before.native} wei`, `${after.native} wei`, print);
-  printChange("user's USDT0", inUnits(before.user), inUnits(after.user), print);
-  printChange("recipient's USDT0", inUnits(before.friend), inUnits(after.friend), print);
+  printChange("user's USDT0", inTokens(before.user), inTokens(after.user), print);
+  printChange("recipient's USDT0", inTokens(before.friend), inTokens(after.friend), print);
   print("");
   assertGasless(inner, wrapper);
 }
@@ -68,12 +74,20 @@ async function holdingsOf(chain: ChainReader, user: Hex, friend: Hex) {
   return { native, user: userTokens, friend: friendTokens };
 }
 
-function signTransfer(privateKey: Hex, recipient: Hex, nonce: bigint): Hex {
-  const words = [recipient.slice(2).toLowerCase(), AMOUNT.toString(16)].map((word) => word.padStart(64, "0"));
+interface Transfer {
+  readonly chainId: number;
+  readonly nonce: bigint;
+  readonly recipient: Hex;
+  /** In the token's smallest unit. */
+  readonly amount: bigint;
+}
+
+function signTransfer(privateKey: Hex, { chainId, nonce, recipient, amount }: Transfer): Hex {
+  const words = [recipient.slice(2).toLowerCase(), amount.toString(16)].map((word) => word.padStart(64, "0"));
   const { raw } = signTransaction(
     {
       type: "legacy",
-      chainId: DEVNET_CHAIN_ID,
+      chainId: BigInt(chainId),
       nonce,
       gasPrice: 0n,
       gasLimit: 100_000n,

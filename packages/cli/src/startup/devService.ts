@@ -1,10 +1,4 @@
-import {
-  DEV_API_KEY,
-  DEV_PUBLISHABLE_KEY,
-  DEVNET_CHAIN_ID,
-  type Devnet,
-  type DevnetAccount,
-} from "@gas-waiver/devnet";
+import { DEV_API_KEY, DEV_PUBLISHABLE_KEY, type Devnet, type DevnetAccount } from "@gas-waiver/devnet";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { privateKeyWaiver, type Server, type ServerOptions } from "@gas-waiver/server";
 
@@ -14,11 +8,18 @@ import { privateKeyWaiver, type Server, type ServerOptions } from "@gas-waiver/s
  */
 export const DEV_NONCE_GAP_MS = 1_000;
 
+/** A devnet as its service finds it. */
+export interface DevChain {
+  /** The URL of its JSON-RPC, over HTTP. */
+  readonly url: string;
+  readonly chainId: number;
+}
+
 /** The options that make a service the one of a devnet of this machine. */
-export function devServiceOptions(rpcUrl: string, waiver: DevnetAccount) {
+export function devServiceOptions({ url: rpcUrl, chainId }: DevChain, waiver: DevnetAccount) {
   const allow = `npx gas-waiver governance allow --dev --rpc-url ${rpcUrl} --waiver ${waiver.address} --target`;
   return {
-    chainId: Number(DEVNET_CHAIN_ID),
+    chainId,
     rpcUrl,
     rpcWsUrl: rpcUrl.replace(/^http/, "ws"),
     waivers: [privateKeyWaiver(hexToBytes(waiver.privateKey))],

@@ -1,10 +1,4 @@
-import {
-  DEV_API_KEY,
-  DEV_PUBLISHABLE_KEY,
-  DEVNET_CHAIN_ID,
-  DEVNET_MNEMONIC,
-  TEST_TOKEN_ADDRESS,
-} from "@gas-waiver/devnet";
+import { DEV_API_KEY, DEV_PUBLISHABLE_KEY, DEVNET_MNEMONIC, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { accountLines, accountsJson, readHoldings } from "../demo/accounts.js";
 
 /** The addresses of a running `gas-waiver dev`. */
@@ -12,6 +6,7 @@ export interface DevAddresses {
   /** The service's URL. */
   readonly url: string;
   readonly rpcUrl: string;
+  readonly chainId: number;
   /** The waiver that carries the transactions. */
   readonly waiver: string;
 }
@@ -21,10 +16,12 @@ export async function devLines(
   { url, rpcUrl, waiver }: DevAddresses,
   signal: AbortSignal,
 ): Promise<string[]> {
+  const holdings = await readHoldings(rpcUrl, signal);
+  const [{ decimals } = { decimals: 18 }] = holdings;
   return [
-    ...accountLines(await readHoldings(rpcUrl, signal)),
+    ...accountLines(holdings),
     `  mnemonic  ${DEVNET_MNEMONIC}`,
-    `token    ${TEST_TOKEN_ADDRESS}  USDT0, 18 decimals`,
+    `token    ${TEST_TOKEN_ADDRESS}  USDT0, ${decimals} decimals${decimals === 18 ? "" : ", and the native balance"}`,
     "",
     "next",
     `  1. send a transaction of your own: ${url}/docs has the routes, and the package for programs is`,
@@ -37,12 +34,13 @@ export async function devLines(
 }
 
 /** Returns everything that a script needs, as one line of JSON. */
-export async function devJson({ url, rpcUrl, waiver }: DevAddresses, signal: AbortSignal): Promise<string> {
+export async function devJson(addresses: DevAddresses, signal: AbortSignal): Promise<string> {
+  const { url, rpcUrl, chainId, waiver } = addresses;
   return JSON.stringify({
     url,
     rpcUrl,
     gatewayUrl: `${url}/rpc/${DEV_PUBLISHABLE_KEY}`,
-    chainId: Number(DEVNET_CHAIN_ID),
+    chainId,
     apiKey: DEV_API_KEY,
     publishableKey: DEV_PUBLISHABLE_KEY,
     token: TEST_TOKEN_ADDRESS,

@@ -8,8 +8,11 @@ import {
   type ListeningAt,
   POOL_KINDS,
   type PoolKind,
+  PROFILES,
+  type Profile,
   StateFolderError,
 } from "@gas-waiver/devnet";
+import { STABLE } from "@gas-waiver/protocol";
 import type { CloseStack } from "../closeStack.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { entriesOf, oneOf, text, wholeNumber } from "../settings/parsers.js";
@@ -17,11 +20,25 @@ import { UsageError } from "../settings/readSettings.js";
 
 /** The settings of the local chain, for every command that starts it. */
 export const CHAIN_SETTINGS = {
+  profile: {
+    flag: "profile",
+    placeholder: "NAME",
+    help: "The chain that the devnet is like: plain, or stable for the fees, methods, block time, token and contracts of the public chain (docs/devnet.md).",
+    defaultValue: "plain",
+    parse: (value: string): Profile => oneOf(...PROFILES)(value),
+  },
+  chainId: {
+    flag: "chain-id",
+    placeholder: "ID",
+    help: "Chain id, which transactions are signed for.",
+    defaultText: String(DEVNET_CHAIN_ID),
+    parse: (value: string) => BigInt(wholeNumber(1)(value)),
+  },
   blockTimeMs: {
     flag: "block-time",
     placeholder: "MS",
     help: "Time between blocks, in ms; 0 makes a block whenever a transaction is ready.",
-    defaultValue: "500",
+    defaultText: `500, or ${STABLE.blockTimeMs} with --profile stable`,
     parse: wholeNumber(0, 2 ** 31 - 1),
   },
   stateDir: {
@@ -78,10 +95,11 @@ export async function openDevnet(options: DevnetOptions, opening: DevnetOpening)
   const devnet = closeStack.add(await create(options));
   if (!mining) await devnet.request({ method: "devnet_stopMining" });
   const at = await devnet.listen({ host, port });
-  const { blockTimeMs = 0, pool, stateDir = "memory" } = options;
+  const { blockTimeMs, pool, stateDir = "memory", chainId, profile } = devnet.options;
   const interval = blockTimeMs > 0 ? `a block every ${blockTimeMs} ms` : "blocks on demand";
+  const like = profile === "plain" ? "" : `, profile ${profile}`;
   const pace = mining ? interval : "mining stopped";
-  print(`chain    ${at.url}  id ${DEVNET_CHAIN_ID}, in ${stateDir}, ${pace}, ${pool} pool`);
+  print(`chain    ${at.url}  id ${chainId}, in ${stateDir}, ${pace}, ${pool} pool${like}`);
   for (const line of restoredLines(devnet)) print(`         ${line}`);
   return { devnet, ...at };
 }

@@ -1,5 +1,4 @@
 import { SubmissionFailedError, type WaiverClient } from "@gas-waiver/client";
-import { DEVNET_CHAIN_ID } from "@gas-waiver/devnet";
 import {
   bytesToHex,
   type Hex,
@@ -65,13 +64,14 @@ export interface GaslessSender {
 }
 
 export interface GaslessDependencies {
+  readonly chainId: number;
   readonly client: Pick<WaiverClient, "submit">;
   request(method: string, ...params: unknown[]): Promise<unknown>;
 }
 
 export function createGaslessSender(
   wallet: GaslessWallet,
-  { client, request }: GaslessDependencies,
+  { chainId, client, request }: GaslessDependencies,
 ): GaslessSender {
   const { address, sign } = signerOf(wallet);
   // The nonce is the chain's, so that a revert needs no word: each transaction waits for the block of the one before.
@@ -83,7 +83,7 @@ export function createGaslessSender(
       request("eth_getTransactionCount", address, "pending").then(Number),
     ]);
     const signed = await sign({
-      chainId: Number(DEVNET_CHAIN_ID),
+      chainId,
       nonce,
       gasLimit,
       to: to as Hex,

@@ -7,6 +7,7 @@ import {
   DEVNET_CHAIN_ID,
   type Devnet,
   type DevnetAccount,
+  type Profile,
   TEST_TOKEN_ADDRESS,
 } from "@gas-waiver/devnet";
 import { type Hex, hexToBytes } from "@gas-waiver/protocol";
@@ -20,6 +21,10 @@ import { takeDatabase } from "./sharedPostgres.js";
 
 /** The options of `startDev`. */
 export interface StartDevOptions {
+  /** The chain that the devnet is like: `plain`, the default, or `stable` for the public one. */
+  readonly profile?: Profile;
+  /** The chain id; 2201 by default. */
+  readonly chainId?: number;
   /** Milliseconds from block to block; 0, the default, makes a block whenever a transaction is ready. */
   readonly blockTimeMs?: number;
   /** Limits and time-outs of the service, so that each error can be rehearsed. */
@@ -91,17 +96,26 @@ export async function startDev(options: StartDevOptions = {}): Promise<Dev> {
 }
 
 async function start(options: StartDevOptions, closeStack: CloseStack): Promise<Dev> {
-  const { blockTimeMs = 0, service = {}, cacheDir } = options;
+  const {
+    blockTimeMs = 0,
+    service = {},
+    cacheDir,
+    profile = "plain",
+    chainId = Number(DEVNET_CHAIN_ID),
+  } = options;
   const [waiver] = accountsOf("waiver");
   const [funded] = accountsOf("funded");
   if (waiver === undefined || funded === undefined) throw new Error("the devnet lacks an account");
-  const [database, devnet] = await Promise.all([takeDatabase(cacheDir), createDevnet({ blockTimeMs })]);
+  const [database, devnet] = await Promise.all([
+    takeDatabase(cacheDir),
+    createDevnet({ blockTimeMs, profile, chainId: BigInt(chainId) }),
+  ]);
   closeStack.add(database);
   closeStack.add(devnet);
   const { url: rpcUrl } = await devnet.listen({ port: 0 });
   const server = closeStack.add(
     await createServer({
-      ...devServiceOptions(rpcUrl, waiver),
+      ...devServiceOptions({ url: rpcUrl, chainId }, waiver),
       logLevel: "silent",
       ...service,
       databaseUrl: database.url,
@@ -114,7 +128,7 @@ async function start(options: StartDevOptions, closeStack: CloseStack): Promise<
   const ending = new AbortController();
   const validators = accountsOf("validator").map(({ privateKey }) => hexToBytes(privateKey));
   return {
-    ...{ url, rpcUrl, gatewayUrl: `${url}/rpc/${DEV_PUBLISHABLE_KEY}`, chainId: Number(DEVNET_CHAIN_ID) },
+    ...{ url, rpcUrl, gatewayUrl: `${url}/rpc/${DEV_PUBLISHABLE_KEY}`, chainId },
     ...{ apiKey: DEV_API_KEY, publishableKey: DEV_PUBLISHABLE_KEY, token: TEST_TOKEN_ADDRESS },
     ...{ users: accountsOf("user"), funded, devnet, server, client },
     async allow(contract, selectors) {
@@ -132,7 +146,7 @@ async function start(options: StartDevOptions, closeStack: CloseStack): Promise<
       if ((await request("evm_revert", snapshot)) !== true)
         throw new Error(`there is no snapshot ${snapshot}`);
     },
-    gasless: (wallet) => createGaslessSender(wallet, { client, request }),
+    gasless: (wallet) => createGaslessSender(wallet, { chainId, client, request }),
     async stop() {
       ending.abort();
       await closeStack.close();

@@ -162,6 +162,7 @@ export class BlockDraft {
       coinbase: new Address(environment.coinbase),
       gasLimit: environment.gasLimit,
       gasUsed: this.#gasUsed,
+      baseFeePerGas: environment.baseFee,
       mixHash: environment.prevRandao,
       stateRoot: hexToBytes(stateRoot),
       transactionsTrie: hexToBytes(this.#roots.transactions),
@@ -185,8 +186,8 @@ export function sealedBlock(transactions: readonly IncludedTransaction[], data: 
   const header = createBlockHeader(
     {
       ...data,
-      // The pool enforces the price floor (D11), so that a block can hold a price of 0.
-      baseFeePerGas: 0n,
+      // With a base fee, a waived transaction runs as in a block without one (evm/executor.ts).
+      baseFeePerGas: data.baseFeePerGas ?? 0n,
       withdrawalsRoot: EMPTY_ROOT,
       blobGasUsed: 0n,
       excessBlobGas: 0n,

@@ -5,6 +5,7 @@ import {
   assertChainId,
   assertReplayProtected,
   bytesEqual,
+  bytesToBigInt,
   bytesToHex,
   crypto,
   decodeTransaction,
@@ -14,9 +15,8 @@ import {
   recoverSender,
   type SignedTransaction,
 } from "@gas-waiver/protocol";
-import { common } from "../evm/common.js";
+import { commonFor } from "../evm/common.js";
 import type { ExecutableTransaction } from "../evm/executor.js";
-import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 
 /** A signed transaction with its hash and its sender. */
 export interface ChainTransaction {
@@ -44,12 +44,13 @@ export interface RunnableTransaction {
  * @param hash the Keccak hash of the bytes.
  * @throws {@link ProtocolError} if it is malformed, unprotected, of another type, for another chain or badly signed.
  */
-export function decodeOrdinary(raw: Uint8Array, hash: Hex): RunnableTransaction {
-  if (raw[0] === EIP7702_TYPE) return runnable({ raw, hash, sender: senderOfSetCode(raw) }, undefined);
+export function decodeOrdinary(raw: Uint8Array, hash: Hex, chainId: bigint): RunnableTransaction {
+  if (raw[0] === EIP7702_TYPE)
+    return runnable({ raw, hash, sender: senderOfSetCode(raw, chainId) }, undefined);
   // The canonical encoding does not depend on who pays, so protocol's strict decoder fits.
   const signed = decodeTransaction(raw);
   assertReplayProtected(signed);
-  assertChainId(signed, DEVNET_CHAIN_ID);
+  assertChainId(signed, chainId);
   return runnable({ raw, hash, sender: bytesToHex(recoverSender(signed)) }, signed);
 }
 
@@ -63,13 +64,13 @@ export function runnable(tx: ChainTransaction, signed: SignedTransaction | undef
   return { tx, executable: { sender: tx.sender, signed, evm: decode } };
 }
 
-function senderOfSetCode(raw: Uint8Array): Hex {
+function senderOfSetCode(raw: Uint8Array, expected: bigint): Hex {
   const decoded = decodeForEvm(raw);
   const chainId = "chainId" in decoded ? decoded.chainId : undefined;
-  if (chainId !== DEVNET_CHAIN_ID) {
-    throw new ProtocolError("WRONG_CHAIN_ID", `chain id is ${chainId}, not ${DEVNET_CHAIN_ID}`, {
+  if (chainId !== expected) {
+    throw new ProtocolError("WRONG_CHAIN_ID", `chain id is ${chainId}, not ${expected}`, {
       chainId: chainId?.toString() ?? null,
-      expected: DEVNET_CHAIN_ID.toString(),
+      expected: expected.toString(),
     });
   }
   try {
@@ -87,7 +88,7 @@ function senderOfSetCode(raw: Uint8Array): Hex {
 export function decodeForEvm(raw: Uint8Array, sender?: Hex): TypedTransaction {
   let tx: TypedTransaction;
   try {
-    tx = createTxFromRLP(raw, { common, freeze: false });
+    tx = createTxFromRLP(raw, { common: commonFor(chainIdOf(raw)), freeze: false });
   } catch (error) {
     throw new ProtocolError("MALFORMED_TRANSACTION", messageOf(error), {}, { cause: error });
   }
@@ -97,6 +98,19 @@ export function decodeForEvm(raw: Uint8Array, sender?: Hex): TypedTransaction {
   }
   return tx;
 }
+
+/** The chain that bytes are signed for; undefined if they do not say it. A few µs, and no decoding into objects. */
+function chainIdOf(raw: Uint8Array): bigint | undefined {
+  const typed = (raw[0] ?? 0) < 0x80;
+  const fields = RLP.decode(typed ? raw.subarray(1) : raw, true).data;
+  const field = Array.isArray(fields) ? fields[typed ? 0 : LEGACY_V] : undefined;
+  if (!(field instanceof Uint8Array) || field.length === 0 || field.length > 8) return undefined;
+  const value = bytesToBigInt(field);
+  return typed ? value : value < 35n ? undefined : (value - 35n) / 2n;
+}
+
+/** The index of `v` in a legacy transaction. */
+const LEGACY_V = 6;
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -52,7 +52,7 @@ export async function buildBlock(
       waiting.set(entry.inner.sender, [...(waiting.get(entry.inner.sender) ?? []), signer]);
       continue;
     }
-    if (!(await include(entry, state, execution, draft, pool, rules))) continue;
+    if (!(await include(entry, state, { execution, draft, pool, rules, environment }))) continue;
     for (const account of accountsOf(entry)) {
       // The account's next transaction may be ready now, and so may wrappers that wait for an inner of this account.
       for (const next of [account, ...(waiting.get(account) ?? [])]) ready.add(next);
@@ -85,14 +85,20 @@ function accountsOf(entry: PoolEntry): Hex[] {
   return entry.kind === "wrapper" ? [entry.signer, entry.inner.sender] : [entry.signer];
 }
 
+/** The block under construction, and what it is built with. */
+interface Building {
+  readonly execution: Execution;
+  readonly draft: BlockDraft;
+  readonly pool: Pool;
+  readonly rules: AdmissionRules;
+  readonly environment: BlockEnvironment;
+}
+
 /** Checks one entry (D8) and runs it. @returns false if it was dropped. */
 async function include(
   entry: PoolEntry,
   state: Overlay,
-  execution: Execution,
-  draft: BlockDraft,
-  pool: Pool,
-  rules: AdmissionRules,
+  { execution, draft, pool, rules, environment }: Building,
 ): Promise<boolean> {
   await state.checkpoint();
   try {
@@ -101,7 +107,7 @@ async function include(
     else {
       if (entry.impersonated) state.allowContractSender(entry.signer);
       const outcome = await execution.transaction(entry.executable);
-      draft.add(entry.tx, "ordinary", outcome, effectiveGasPrice(entry.fees));
+      draft.add(entry.tx, "ordinary", outcome, effectiveGasPrice(entry.fees, environment.baseFee));
     }
   } catch (error) {
     await state.revert();

@@ -7,6 +7,7 @@ import type { AdmissionRules, PoolEntry, SentTransaction } from "../pool/admissi
 import { Pool, type PoolLimits } from "../pool/pool.js";
 import { admitToPool, type PoolKind } from "../pool/poolKind.js";
 import { RefusedError } from "../pool/refusedError.js";
+import type { Profile } from "../presets/profiles.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
 import { type StateProof, type StoredAccount, WorldState } from "../state/world.js";
@@ -21,6 +22,8 @@ import { Snapshots } from "./snapshots.js";
 import { applyPatch, type StatePatch } from "./statePatch.js";
 
 export interface ChainOptions extends AdmissionRules, PoolLimits {
+  /** The contracts and balances of genesis. */
+  readonly profile: Profile;
   /** The initial kind of pool; {@link Chain.poolKind} changes it. */
   readonly pool: PoolKind;
   /** The number of past states that stay readable. */
@@ -64,11 +67,12 @@ export class Chain {
     this.clock = new Clock(options.now);
     this.pool = new Pool(options);
     this.#world = new WorldState(options.historyBlocks);
-    const stateRoot = this.#world.applyGenesis(genesisState().changes);
+    const stateRoot = this.#world.applyGenesis(genesisState(this.#initialOptions.profile).changes);
     const genesis = sealedBlock([], {
       number: 0n,
       timestamp: this.clock.now(),
       gasLimit: options.blockGasLimit,
+      baseFeePerGas: options.baseFee,
       stateRoot: hexToBytes(stateRoot),
       // A chain that begins in the same second as another one has its own genesis hash: stores tell chains apart by it.
       extraData: randomBytes(16),
@@ -193,7 +197,7 @@ export class Chain {
   reset(): Promise<void> {
     return this.#inTurn(() => {
       this.#journal?.rollBack({ block: 0, position: 0 });
-      this.#world.restart(genesisState().changes);
+      this.#world.restart(genesisState(this.#initialOptions.profile).changes);
       this.#snapshots.clear();
       this.#options = this.#initialOptions;
       this.blockSettings.coinbase = undefined;
@@ -223,14 +227,14 @@ export class Chain {
     state: StateReader,
     { environment = {}, tracer }: CallOptions = {},
   ): Promise<CallOutcome> {
-    const callEnvironment = { ...environmentOf(block, this.ledger), ...environment };
+    const callEnvironment = { ...environmentOf(block, this.ledger, this.#options.chainId), ...environment };
     const execution = await this.#executor.open(new Overlay(state), callEnvironment, tracer);
     return execution.call(call);
   }
 
   /** Opens the EVM with the environment of a block, over a state that the caller owns. */
   openIn(block: SealedBlock, state: Overlay, tracer?: CallTracer): Promise<Execution> {
-    return this.#executor.open(state, environmentOf(block, this.ledger), tracer);
+    return this.#executor.open(state, environmentOf(block, this.ledger, this.#options.chainId), tracer);
   }
 
   /** Proves an account of the latest block's state; undefined while the state has patches that no block has yet. */
@@ -275,8 +279,7 @@ export class Chain {
     for (const prepare of this.#preparations) await prepare(parent.number + 1);
     const { pool, options: rules } = this;
     const { ledger, clock, blockSettings: settings } = this;
-    const gasLimit = rules.blockGasLimit;
-    const environment = environmentAfter(parent, { ledger, clock, settings, gasLimit });
+    const environment = environmentAfter(parent, { ledger, clock, settings, rules });
     const { draft, state } = await buildBlock(this.#world, environment, {
       pool,
       rules,

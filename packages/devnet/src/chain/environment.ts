@@ -1,6 +1,7 @@
 import { crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { BlockEnvironment } from "../evm/executor.js";
+import type { AdmissionRules } from "../pool/admission.js";
 import { accountsOf } from "../presets/accounts.js";
 import type { Clock } from "./clock.js";
 import type { Ledger } from "./ledger.js";
@@ -20,22 +21,24 @@ export interface EnvironmentSources {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly settings: BlockSettings;
-  readonly gasLimit: bigint;
+  readonly rules: AdmissionRules;
 }
 
 /** The environment of the next block. Uses up the timestamp and the PREVRANDAO that were set for it. */
 export function environmentAfter(
   parent: SealedBlock,
-  { ledger, clock, settings, gasLimit }: EnvironmentSources,
+  { ledger, clock, settings, rules }: EnvironmentSources,
 ): BlockEnvironment {
   const number = parent.number + 1;
   const prevRandao = settings.nextPrevRandao ?? crypto.keccak256(hexToBytes(parent.hash));
   settings.nextPrevRandao = undefined;
   return {
+    chainId: rules.chainId,
+    baseFee: rules.baseFee,
     number: BigInt(number),
     timestamp: clock.takeTimestamp(parent.timestamp),
     coinbase: settings.coinbase ?? proposerOf(number),
-    gasLimit,
+    gasLimit: rules.blockGasLimit,
     prevRandao,
     hashOf: hashesOf(ledger),
   };
@@ -48,8 +51,10 @@ function proposerOf(block: number): Uint8Array {
 }
 
 /** The environment of an existing block. */
-export function environmentOf({ header }: SealedBlock, ledger: Ledger): BlockEnvironment {
+export function environmentOf({ header }: SealedBlock, ledger: Ledger, chainId: bigint): BlockEnvironment {
   return {
+    chainId,
+    baseFee: header.baseFeePerGas ?? 0n,
     number: header.number,
     timestamp: header.timestamp,
     coinbase: header.coinbase.bytes,

@@ -5,23 +5,27 @@ import {
   type Hex,
   hexToBytes,
   REGISTRY_ADDRESS,
+  STABLE,
 } from "@gas-waiver/protocol";
-import { TestToken, WaiverRegistry } from "../contracts/artifacts.js";
+import { NativeToken, TestToken, WaiverRegistry } from "../contracts/artifacts.js";
+import { Create2Deployer, Multicall3, Permit2 } from "../contracts/predeployed.js";
 import { accountsOf } from "../presets/accounts.js";
 import { FUNDED_BALANCE, GENESIS_TARGETS, TEST_TOKEN, USER_TOKENS } from "../presets/constants.js";
+import type { Profile } from "../presets/profiles.js";
 import { ANY_SELECTOR, ANY_TARGET, LISTED, permissionSlot } from "../registry/policy.js";
 import { elementSlot, mappingSlot, slotHex } from "../registry/slots.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.js";
 
-/** The state of genesis. The contracts have no constructors, so their storage is written directly. */
-export function genesisState(): Overlay {
+/** The state of genesis of a profile. The contracts have no constructors, so their storage is written directly. */
+export function genesisState(profile: Profile = "plain"): Overlay {
   const state = new Overlay({ account: () => undefined, slot: () => NO_BYTES, code: () => NO_BYTES });
   for (const { address } of [...accountsOf("funded"), ...accountsOf("validator")]) {
     const record = { nonce: 0n, balance: FUNDED_BALANCE, codeHash: EMPTY_CODE_HASH };
     state.setAccount(address.toLowerCase() as Hex, record);
   }
-  placeToken(state);
+  if (profile === "stable") placeNativeToken(state);
+  else placeToken(state);
   placeRegistry(state);
   return state;
 }
@@ -34,6 +38,28 @@ function placeToken(state: Overlay): void {
   }
   write(BigInt(TestToken.slots.totalSupply), USER_TOKENS * BigInt(users.length));
 }
+
+/**
+ * The token of the profile `stable` with the contracts that the public chain has. Users hold as many units as in the other
+ * profile, so that programs which count 18 decimals, as the published samples do, have enough.
+ */
+function placeNativeToken(state: Overlay): void {
+  const write = placeContract(state, TEST_TOKEN, NativeToken.runtimeBytecode);
+  const users = accountsOf("user");
+  const scale = 10n ** BigInt(NATIVE_DECIMALS - STABLE.tokenDecimals);
+  for (const { address } of users) {
+    const record = { nonce: 0n, balance: USER_TOKENS * scale, codeHash: EMPTY_CODE_HASH };
+    state.setAccount(address.toLowerCase() as Hex, record);
+  }
+  const paying = BigInt(accountsOf("funded").length + accountsOf("validator").length);
+  const total = USER_TOKENS * BigInt(users.length) + (FUNDED_BALANCE / scale) * paying;
+  write(BigInt(NativeToken.slots.totalSupply), total);
+  for (const { address, runtimeBytecode } of [Multicall3, Create2Deployer, Permit2]) {
+    placeContract(state, hexToBytes(address), runtimeBytecode);
+  }
+}
+
+const NATIVE_DECIMALS = 18;
 
 function placeRegistry(state: Overlay): void {
   const { slots } = WaiverRegistry;

@@ -1,6 +1,6 @@
 import type { ContractFunctionArgs, ContractFunctionName } from "viem";
 import { expect, expectTypeOf, it } from "vitest";
-import { TestToken, WaiverRegistry } from "./artifacts.js";
+import { NativeToken, TestToken, WaiverRegistry } from "./artifacts.js";
 
 interface Compiled {
   readonly bytecode: string;
@@ -13,7 +13,8 @@ it("the committed contracts equal what their sources compile to", async () => {
   const script = new URL("../../contracts/compile.mjs", import.meta.url).href;
   const { compile } = (await import(script)) as { compile(): Promise<Record<string, Compiled>> };
   const compiled = await compile();
-  expect(Object.keys(compiled)).toEqual(["TestToken", "WaiverRegistry"]);
+  expect(Object.keys(compiled)).toEqual(["NativeToken", "TestToken", "WaiverRegistry"]);
+  expect(NativeToken).toEqual(compiled.NativeToken);
   expect(TestToken).toEqual(compiled.TestToken);
   expect(WaiverRegistry).toEqual(compiled.WaiverRegistry);
 }, 120_000);

@@ -2,24 +2,35 @@ import { type Common, createCustomCommon, Hardfork, Mainnet } from "@ethereumjs/
 import { bytesToBigInt, crypto } from "@gas-waiver/protocol";
 import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 
+/** The Commons of the chains that run in this process, by chain id. */
+const commons = new Map<bigint, Common>();
+
+/** The rules of a chain for EthereumJS. It is kept, so that the transactions of the chain can be decoded. */
+export function commonOf(chainId: bigint): Common {
+  const common = commons.get(chainId) ?? createPinnedCommon(chainId);
+  commons.set(chainId, common);
+  return common;
+}
+
+/** The rules of the chain that signed bytes are for; those of the devnet's usual chain if no such chain runs here. */
+export function commonFor(chainId: bigint | undefined): Common {
+  return (chainId === undefined ? undefined : commons.get(chainId)) ?? common;
+}
+
 /**
- * The chain's rules for EthereumJS: Prague from genesis, with the protocol package's cryptography.
+ * The rules of the devnet's usual chain for EthereumJS: Prague from genesis, with the protocol package's cryptography.
  *
  * `copy` returns the same object. Every transaction and header copies its Common and applies its parameters
  * again, which takes 400 µs of the 440 µs of decoding. For the same reason each set of parameters is applied
  * once. This is safe because the hardfork never changes.
  */
-export const common: Common = createPinnedCommon();
+export const common: Common = commonOf(DEVNET_CHAIN_ID);
 
-function createPinnedCommon(): Common {
-  const pinned = createCustomCommon(
-    { chainId: Number(DEVNET_CHAIN_ID), name: "gas-waiver-devnet" },
-    Mainnet,
-    {
-      hardfork: Hardfork.Prague,
-      customCrypto: { keccak256: (data) => crypto.keccak256(data), ecrecover },
-    },
-  );
+function createPinnedCommon(chainId: bigint): Common {
+  const pinned = createCustomCommon({ chainId: Number(chainId), name: "gas-waiver-devnet" }, Mainnet, {
+    hardfork: Hardfork.Prague,
+    customCrypto: { keccak256: (data) => crypto.keccak256(data), ecrecover },
+  });
   pinned.copy = () => pinned;
   const applied = new WeakSet<object>();
   const apply = pinned.updateParams.bind(pinned);

@@ -6,9 +6,14 @@ import { createVM, runTx, type VM } from "@ethereumjs/vm";
 import type { Hex, SignedTransaction } from "@gas-waiver/protocol";
 import type { Overlay } from "../state/overlay.js";
 import type { CallTracer } from "./callTracer.js";
-import { common } from "./common.js";
+import { commonOf } from "./common.js";
+import { feesOf } from "./gasPrice.js";
+
 /** The block that a transaction runs in, as the EVM sees it. */
 export interface BlockEnvironment {
+  readonly chainId: bigint;
+  /** The price per gas in wei of each transaction that pays. */
+  readonly baseFee: bigint;
   readonly number: bigint;
   /** The time in seconds since 1970. */
   readonly timestamp: bigint;
@@ -99,6 +104,7 @@ export interface Executor {
 /** Runs EthereumJS. An instance takes 0.3 ms to make, so each block and each call gets its own. */
 export const ethereumJsExecutor: Executor = {
   async open(state, block, tracer) {
+    const common = commonOf(block.chainId);
     const vm = await createVM({
       common,
       stateManager: state,
@@ -111,16 +117,19 @@ export const ethereumJsExecutor: Executor = {
 
 class EthereumJsExecution implements Execution {
   readonly #vm: VM;
-  readonly #block: ReturnType<typeof toBlock>;
+  readonly #block: EvmBlock;
+  readonly #waivedBlock: EvmBlock;
 
   constructor(vm: VM, block: BlockEnvironment) {
     this.#vm = vm;
     this.#block = toBlock(block);
+    this.#waivedBlock = block.baseFee === 0n ? this.#block : toBlock({ ...block, baseFee: 0n });
   }
 
   async transaction(transaction: ExecutableTransaction): Promise<Outcome> {
     const tx = transaction.evm();
-    const result = await runTx(this.#vm, { tx, block: this.#block, skipHardForkValidation: true });
+    const block = this.#blockFor(tx);
+    const result = await runTx(this.#vm, { tx, block, skipHardForkValidation: true });
     const { execResult } = result;
     return {
       status: execResult.exceptionError === undefined ? 1 : 0,
@@ -130,6 +139,17 @@ class EthereumJsExecution implements Execution {
       failure: execResult.exceptionError?.error,
       created: result.createdAddress?.bytes,
     };
+  }
+
+  /**
+   * The block that a transaction sees. EthereumJS refuses a price below the base fee. Geth has the same trouble with calls of
+   * price 0, and gives them a block without a base fee.
+   */
+  #blockFor(tx: TypedTransaction): EvmBlock {
+    const baseFee = this.#block.header.baseFeePerGas ?? 0n;
+    if (baseFee === 0n || feesOf(tx)[1] === 0n) return this.#waivedBlock;
+    payBaseFee(tx, baseFee);
+    return this.#block;
   }
 
   async call(call: Call): Promise<CallOutcome> {
@@ -146,7 +166,7 @@ class EthereumJsExecution implements Execution {
     }
     if (call.reportAccess) evm.journal.startReportingAccessList();
     const { execResult } = await evm.runCall({
-      block: this.#block,
+      block: call.gasPrice === 0n ? this.#waivedBlock : this.#block,
       caller,
       origin: caller,
       ...(to && { to }),
@@ -167,6 +187,13 @@ class EthereumJsExecution implements Execution {
   }
 }
 
+/** Takes the tip out of a transaction that runs: the price is the base fee. Its bytes and hash are kept elsewhere. */
+function payBaseFee(tx: TypedTransaction, baseFee: bigint): void {
+  const fees = tx as { gasPrice?: bigint; maxFeePerGas?: bigint; maxPriorityFeePerGas?: bigint };
+  if (fees.maxFeePerGas !== undefined) fees.maxPriorityFeePerGas = 0n;
+  else fees.gasPrice = baseFee;
+}
+
 function accessed(list: EVM["journal"]["accessList"]): AccessedAccount[] {
   return [...(list ?? [])].map(([address, slots]) => ({
     address: prefixed(address),
@@ -178,17 +205,18 @@ function prefixed(hex: string): Hex {
   return `0x${hex.replace(/^0x/, "")}`;
 }
 
+type EvmBlock = ReturnType<typeof toBlock>;
+
 function toBlock(block: BlockEnvironment) {
   const header = {
     number: block.number,
     timestamp: block.timestamp,
     coinbase: new Address(block.coinbase),
     gasLimit: block.gasLimit,
-    // EthereumJS refuses a gas price below the base fee, and inner transactions have the price 0.
-    baseFeePerGas: 0n,
+    baseFeePerGas: block.baseFee,
     mixHash: block.prevRandao,
   };
-  return createBlock({ header }, { common, skipConsensusFormatValidation: true });
+  return createBlock({ header }, { common: commonOf(block.chainId), skipConsensusFormatValidation: true });
 }
 
 function hashesOf(block: BlockEnvironment) {

@@ -3,10 +3,14 @@ export type Fees =
   | { readonly gasPrice: bigint }
   | { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
 
-/** The price per gas in wei that the sender pays with a base fee of 0. */
-export function effectiveGasPrice(fees: Fees): bigint {
+/**
+ * The price per gas in wei that the sender pays. With a base fee, nobody pays a tip: the price is the base fee, or the
+ * cap if that is lower, which the pool refuses. Without one, the tip is the price.
+ */
+export function effectiveGasPrice(fees: Fees, baseFee = 0n): bigint {
   const [tip, cap] = feesOf(fees);
-  return tip < cap ? tip : cap;
+  const price = baseFee === 0n ? tip : baseFee;
+  return price < cap ? price : cap;
 }
 
 /** The tip and the fee cap in wei per gas. They are equal for a transaction with a single price. */

@@ -1,5 +1,4 @@
 import { bytesToBigInt, crypto } from "@gas-waiver/protocol";
-import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import { arithmetic } from "./arithmetic.js";
 import type { Frame, Instruction, InstructionTable } from "./frame.js";
 import { storage } from "./storage.js";
@@ -31,7 +30,7 @@ const environment: InstructionTable = {
   67: value(2, ({ context }) => context.block.number), // NUMBER
   68: value(2, ({ context }) => bytesToBigInt(context.block.prevRandao)), // PREVRANDAO
   69: value(2, ({ context }) => context.block.gasLimit), // GASLIMIT
-  70: value(2, () => DEVNET_CHAIN_ID), // CHAINID
+  70: value(2, ({ context }) => context.block.chainId), // CHAINID
   71: value(5, ({ context }) => context.balance), // SELFBALANCE
   72: value(2, () => 0n), // BASEFEE
 };

@@ -86,6 +86,7 @@ class Scenario {
       coinbase: hexToBytes(coinbases[this.#random.below(coinbases.length)] ?? CONTRACT),
       gasLimit: 1_000_000_000n,
       prevRandao: hexToBytes(slot(77n)),
+      ...{ chainId: DEVNET_CHAIN_ID, baseFee: 0n },
       hashOf: () => new Uint8Array(32),
     };
   }

@@ -12,7 +12,6 @@ import {
   InvalidChangeError,
   type RegistryChange,
 } from "../governance/governance.js";
-import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods, Params } from "../rpc/method.js";
 import { shortJson } from "../rpc/params.js";
@@ -86,7 +85,7 @@ export async function setFaults(
 function statusOf({ chain, miner, faults, governance, stateDir }: FaultMethodDependencies) {
   const { number, hash } = chain.head;
   return {
-    chainId: Number(DEVNET_CHAIN_ID),
+    chainId: Number(chain.options.chainId),
     genesis: chain.ledger.byNumber(0)?.hash ?? null,
     head: { number, hash },
     mining: { stopped: miner.paused, blockTimeMs: miner.blockTimeMs, automine: miner.automine },

@@ -1,4 +1,4 @@
-import type { Hex } from "@gas-waiver/protocol";
+import { type Hex, STABLE } from "@gas-waiver/protocol";
 
 /** The faults of a whole HTTP exchange or WebSocket message. At most one strikes an exchange. */
 export const EXCHANGE_FAULTS = [
@@ -51,6 +51,10 @@ export interface FaultSettings
   readonly methods?: readonly string[];
   /** The shortest and the longest delay, in ms. Default 100 and 1,000. */
   readonly delayMs?: readonly [number, number];
+  /** The most HTTP requests of one address in a window, as public endpoints have it; others get 429. Default: no limit. */
+  readonly rateLimit?: number;
+  /** The length of the window, in ms. Default 10,000. */
+  readonly rateWindowMs?: number;
   /** Waivers that are revoked, each in a block. */
   readonly revoke?: readonly PlannedChange[];
   /** Waivers that are registered again with the targets they had, each in a block. */
@@ -59,6 +63,7 @@ export interface FaultSettings
 
 export const SEND_METHOD = "eth_sendRawTransaction";
 export const DEFAULT_DELAY_MS: readonly [number, number] = [100, 1_000];
+export const DEFAULT_RATE_WINDOW_MS = STABLE.publicRpcLimit.windowMs;
 export const DEFAULT_SEED = 1;
 
 /** Whether a method controls the node. No fault affects these methods. */

@@ -4,6 +4,7 @@ import WebSocket from "ws";
 import { addressOf, createTestNode, hashOf, signInner, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
 import type { FaultSettings } from "./faultSettings.js";
+import { RequestLimit } from "./requestLimit.js";
 
 const node = useTestNode();
 let url: string;
@@ -327,5 +328,38 @@ describe("the controls", () => {
       'methods has "eth_sendRaw", which is not a method of this node; methods has devnet_status, which steers the node',
     );
     expect((await status()).faults.active).toBe(false);
+  });
+});
+
+describe("a limit on requests", () => {
+  const statusOf = async (body: unknown) => {
+    const response = await post(body);
+    await response.arrayBuffer();
+    return [response.status, response.headers.get("retry-after")];
+  };
+
+  it("refuses what is above it in a window, a batch as one request, with the time to wait", async () => {
+    await set({ rateLimit: 2, rateWindowMs: 60_000 });
+    expect(await statusOf([request("eth_chainId"), request("eth_gasPrice"), send()])).toEqual([200, null]);
+    expect(await statusOf(request("eth_chainId"))).toEqual([200, null]);
+    expect(await statusOf(request("eth_chainId"))).toEqual([429, "60"]);
+    expect(await statusOf(request("evm_mine"))).toEqual([200, null]);
+    expect((await status()).faults.struck).toEqual({ rateLimit: 1 });
+  });
+});
+
+describe("RequestLimit", () => {
+  it("counts each address in windows of its own", () => {
+    const limit = new RequestLimit(1, 1_000);
+    expect([limit.take("a", 0), limit.take("b", 500), limit.take("a", 999)]).toEqual([
+      undefined,
+      undefined,
+      1,
+    ]);
+    expect([limit.take("b", 1_000), limit.take("a", 1_000), limit.take("b", 1_500)]).toEqual([
+      1,
+      undefined,
+      undefined,
+    ]);
   });
 });

@@ -9,6 +9,7 @@ import {
   CALL_FAULTS,
   type CallFault,
   DEFAULT_DELAY_MS,
+  DEFAULT_RATE_WINDOW_MS,
   DEFAULT_SEED,
   EXCHANGE_FAULTS,
   type ExchangeFault,
@@ -18,6 +19,7 @@ import {
   SEND_METHOD,
   type SendAnswer,
 } from "./faultSettings.js";
+import { RequestLimit } from "./requestLimit.js";
 import { SeededRandom } from "./seededRandom.js";
 
 /** The streams of random numbers, one for each purpose. */
@@ -43,6 +45,7 @@ export class Faults {
   #methods: ReadonlySet<string> = new Set([SEND_METHOD]);
   #random = randoms(DEFAULT_SEED);
   #forcedErrorsLeft = new Map<SendAnswer, number>();
+  #requestLimit: RequestLimit | undefined;
   #struck: Record<string, number> = {};
   #exchanges = 0;
   #calls = 0;
@@ -73,11 +76,22 @@ export class Faults {
     this.#forcedErrorsLeft = new Map(
       SEND_ANSWERS.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])),
     );
+    const { rateLimit = 0, rateWindowMs = DEFAULT_RATE_WINDOW_MS } = settings;
+    this.#requestLimit = rateLimit > 0 ? new RequestLimit(rateLimit, rateWindowMs) : undefined;
     this.#struck = {};
     this.#exchanges = 0;
     this.#calls = 0;
     const shares = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;
-    this.#active = this.#forcedErrorsLeft.size > 0 || shares.some((name) => (settings[name] ?? 0) > 0);
+    const isCounted = this.#forcedErrorsLeft.size > 0 || rateLimit > 0;
+    this.#active = isCounted || shares.some((name) => (settings[name] ?? 0) > 0);
+  }
+
+  /** Counts an HTTP request of an address. @returns the seconds of `Retry-After` if it is above the limit. */
+  overLimit(address: string, methods: readonly string[]): number | undefined {
+    if (methods.some(isControl)) return undefined;
+    const seconds = this.#requestLimit?.take(address, performance.now());
+    if (seconds !== undefined) this.#strike("rateLimit");
+    return seconds;
   }
 
   /** Draws the delay in ms, and the fault if one strikes, for an exchange with calls of these methods. */

@@ -12,7 +12,7 @@ export type Delivery =
   /** The connection is reset. */
   | { readonly kind: "reset" }
   /** A response that is not JSON-RPC. */
-  | { readonly kind: "other"; readonly status: number; readonly body: string };
+  | { readonly kind: "other"; readonly status: number; readonly body: string; readonly retryAfter?: number };
 
 /** The page of a proxy in front of a failing node. */
 const NOT_JSON = "<html><head><title>502 Bad Gateway</title></head><body>upstream";
@@ -29,13 +29,18 @@ const DELIVERIES: Readonly<Record<string, Delivery>> = {
 /**
  * Serves one request or batch, unless a fault strikes it.
  * @param run executes the text. Only faults of single calls strike it there.
+ * @param address the client's, for an HTTP request.
  */
 export async function faultyExchange(
   faults: Faults,
   text: string,
   run: (text: string) => Promise<Response>,
+  address?: string,
 ): Promise<Delivery> {
-  const { delayMs, fault } = faults.drawExchange(methodsOf(text));
+  const methods = methodsOf(text);
+  const retryAfter = address === undefined ? undefined : faults.overLimit(address, methods);
+  if (retryAfter !== undefined) return { kind: "other", status: 429, body: "too many requests", retryAfter };
+  const { delayMs, fault } = faults.drawExchange(methods);
   if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
   if (fault === undefined) return { kind: "answer", response: await run(text) };
   if (fault === "partReset") await runFirstRequests(faults, text, run);

@@ -49,6 +49,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
     isRange(value)
       ? undefined
       : `two whole numbers of milliseconds, the smaller first, at most ${MAX_DELAY_MS}`,
+  rateLimit: integer(MAX_COUNT),
+  rateWindowMs: integer(MAX_DELAY_MS),
   revoke: planned,
   register: planned,
 };

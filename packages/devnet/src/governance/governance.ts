@@ -11,7 +11,7 @@ import {
 import type { SealedBlock } from "../block/block.js";
 import type { Chain } from "../chain/chain.js";
 import { type DevnetAccount, devnetAccount } from "../presets/accounts.js";
-import { DEVNET_CHAIN_ID, GENESIS_TARGETS } from "../presets/constants.js";
+import { GENESIS_TARGETS } from "../presets/constants.js";
 import { policyVersion } from "../registry/policy.js";
 import { proposalCount, validatorsAt } from "../registry/voting.js";
 
@@ -220,9 +220,9 @@ export class Governance {
     const { raw } = signTransaction(
       {
         type: "legacy",
-        chainId: DEVNET_CHAIN_ID,
+        chainId: options.chainId,
         nonce: pool.nextNonce(account, state.account(account)?.nonce ?? 0n),
-        gasPrice: options.minGasPrice,
+        gasPrice: options.baseFee || options.minGasPrice,
         gasLimit: gas < options.blockGasLimit ? gas : options.blockGasLimit,
         to: REGISTRY_ADDRESS,
         value: 0n,

@@ -3,7 +3,7 @@ import { Address } from "@ethereumjs/util";
 import { bytesEqual, bytesToHex, type Hex, hexToBytes, MARKER_ADDRESS } from "@gas-waiver/protocol";
 import { chainTransaction } from "../block/transaction.js";
 import type { Chain } from "../chain/chain.js";
-import { common } from "../evm/common.js";
+import { commonOf } from "../evm/common.js";
 import { devnetAccounts } from "../presets/accounts.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Method, Methods } from "../rpc/method.js";
@@ -32,7 +32,7 @@ export function accountMethods(chain: Chain): Methods {
     }
     const unsigned = await complete(chain, members, from);
     if (key !== undefined) return chain.send(unsigned.sign(hexToBytes(key)).serialize());
-    return chain.admit(chainTransaction(forge(unsigned, from), hexToBytes(from)));
+    return chain.admit(chainTransaction(forge(chain, unsigned, from), hexToBytes(from)));
   };
   const inTurn = (param: unknown, asAnyone: boolean) => {
     const sent = sending.then(() => send(object(param, "the transaction"), asAnyone));
@@ -79,7 +79,7 @@ async function complete(chain: Chain, members: Members, from: Hex): Promise<Type
     request.gas ?? (await estimateGas(chain, { ...request, gasPrice: price }, chain.head, chain.state));
   const fields = {
     ...fees,
-    chainId: common.chainId(),
+    chainId: chain.options.chainId,
     nonce: optional(members.nonce, next, (value) => uint64(value, "nonce")),
     gasLimit: gas,
     ...(request.to && { to: new Address(request.to) }),
@@ -87,7 +87,7 @@ async function complete(chain: Chain, members: Members, from: Hex): Promise<Type
     data: request.data,
     ...(request.accessList && { accessList: toEvmAccessList(request.accessList) }),
   };
-  return createTx({ ...fields, type: typeFor(request, fees) }, OPTIONS);
+  return createTx({ ...fields, type: typeFor(request, fees) }, optionsOf(chain));
 }
 
 interface Fees {
@@ -97,7 +97,7 @@ interface Fees {
 }
 
 function readFees(chain: Chain, { gasPrice, maxFeePerGas, maxPriorityFeePerGas: tip }: Members): Fees {
-  const floor = chain.options.minGasPrice;
+  const floor = chain.options.baseFee || chain.options.minGasPrice;
   if (gasPrice !== undefined && gasPrice !== null) {
     if (maxFeePerGas !== undefined || tip !== undefined) {
       throw invalidParams("the transaction has both a gasPrice and fees of EIP-1559");
@@ -114,15 +114,15 @@ function typeFor({ accessList }: CallRequest, { gasPrice }: Fees): number {
   return accessList === undefined ? 0 : 1;
 }
 
-const OPTIONS: TxOptions = { common, freeze: false };
+const optionsOf = ({ options }: Chain): TxOptions => ({ common: commonOf(options.chainId), freeze: false });
 
 /**
  * The bytes of an unsigned transaction. The signature is forged: its r is the sender, so that the bytes and hashes of
  * two senders differ. It does not recover to the sender.
  */
-function forge(unsigned: TypedTransaction, from: Hex): Uint8Array {
+function forge(chain: Chain, unsigned: TypedTransaction, from: Hex): Uint8Array {
   const legacy = unsigned.type === 0;
-  const v = legacy ? common.chainId() * 2n + 35n : 0n;
+  const v = legacy ? chain.options.chainId * 2n + 35n : 0n;
   const signed = { ...unsigned.toJSON(), type: unsigned.type, v, r: BigInt(from), s: 1n };
-  return createTx(signed, OPTIONS).serialize();
+  return createTx(signed, optionsOf(chain)).serialize();
 }

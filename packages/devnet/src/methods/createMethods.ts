@@ -1,6 +1,7 @@
 import type { Chain } from "../chain/chain.js";
 import type { GoBack } from "../chain/goBack.js";
 import type { Miner } from "../chain/miner.js";
+import { hasMethod } from "../presets/profiles.js";
 import type { Methods } from "../rpc/method.js";
 import { accountMethods } from "./accountMethods.js";
 import { blockMethods } from "./blockMethods.js";
@@ -52,6 +53,9 @@ export function createMethods({
     ...stateDumpMethods(chain, goBack),
     ...faultMethods,
   };
+  const { profile } = chain.options;
+  if (profile !== "plain")
+    return Object.fromEntries(Object.entries(methods).filter(([name]) => hasMethod(profile, name)));
   return { ...methods, rpc_modules: () => modulesOf(methods) };
 }
 

@@ -9,12 +9,16 @@ import { toQuantity } from "./format.js";
 
 const MAX_FEE_HISTORY = 1_024n;
 
-/** Methods for fees. The base fee is always 0, so the price floor (D11) is the gas price and the suggested tip. */
+/**
+ * Methods for fees. Without a base fee, the price floor (D11) is the gas price and the suggested tip. With one, nobody pays
+ * a tip, and the base fee is the price.
+ */
 export function feeMethods(chain: Chain): Methods {
-  const floor = () => toQuantity(chain.options.minGasPrice);
+  const price = () => toQuantity(chain.options.baseFee || chain.options.minGasPrice);
+  const tip = () => (chain.options.baseFee > 0n ? "0x0" : price());
   return {
-    eth_gasPrice: floor,
-    eth_maxPriorityFeePerGas: floor,
+    eth_gasPrice: price,
+    eth_maxPriorityFeePerGas: tip,
     eth_blobBaseFee: () => "0x1",
     eth_feeHistory: ([count, newest, percentiles]) => {
       const isNumber = typeof count === "number" && Number.isInteger(count) && count >= 0;
@@ -24,11 +28,14 @@ export function feeMethods(chain: Chain): Methods {
       const ratios = blocks.map(({ header }) => Number(header.gasUsed) / Number(header.gasLimit));
       return {
         oldestBlock: toQuantity(blocks[0]?.number ?? 0),
-        baseFeePerGas: [...blocks.map(() => "0x0"), "0x0"],
+        baseFeePerGas: [
+          ...blocks.map(({ header }) => toQuantity(header.baseFeePerGas ?? 0n)),
+          toQuantity(chain.options.baseFee),
+        ],
         gasUsedRatio: ratios,
         baseFeePerBlobGas: [...blocks.map(() => "0x1"), "0x1"],
         blobGasUsedRatio: blocks.map(() => 0),
-        ...(points.length > 0 && { reward: blocks.map((block) => rewards(block, points, floor())) }),
+        ...(points.length > 0 && { reward: blocks.map((block) => rewards(block, points, tip())) }),
       };
     },
   };
@@ -49,9 +56,10 @@ function lastBlocks(chain: Chain, last: number, count: bigint): SealedBlock[] {
  * and a block without paid transactions has the floor.
  */
 function rewards(block: SealedBlock, points: readonly number[], floor: Hex): Hex[] {
+  const baseFee = block.header.baseFeePerGas ?? 0n;
   const paid = block.transactions
     .filter(({ role }) => role === "ordinary")
-    .map(({ receipt }) => ({ price: receipt.effectiveGasPrice, gas: Number(receipt.gasUsed) }))
+    .map(({ receipt }) => ({ price: receipt.effectiveGasPrice - baseFee, gas: Number(receipt.gasUsed) }))
     .sort((a, b) => (a.price < b.price ? -1 : Number(a.price > b.price)));
   const total = paid.reduce((sum, { gas }) => sum + gas, 0);
   return points.map((point) => {

@@ -69,7 +69,7 @@ export function formatTransaction(tx: ChainTransaction, location: LocatedTransac
     to: evm.to === undefined ? null : bytesToHex(evm.to.bytes),
     nonce: toQuantity(evm.nonce),
     gas: toQuantity(evm.gasLimit),
-    gasPrice: toQuantity(effectiveGasPrice(evm)),
+    gasPrice: toQuantity(location?.included.receipt.effectiveGasPrice ?? effectiveGasPrice(evm)),
     ...("maxFeePerGas" in evm && {
       maxFeePerGas: toQuantity(evm.maxFeePerGas),
       maxPriorityFeePerGas: toQuantity(evm.maxPriorityFeePerGas),

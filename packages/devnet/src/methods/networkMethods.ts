@@ -1,6 +1,5 @@
 import { bytesToHex, crypto } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
-import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import type { Methods } from "../rpc/method.js";
 import { bytes } from "../rpc/params.js";
 import { toQuantity } from "./format.js";
@@ -12,8 +11,8 @@ export function networkMethods(chain: Chain, clientVersion: string): Methods {
     anvil_nodeInfo: () => nodeInfoOf(chain),
     anvil_metadata: metadata,
     hardhat_metadata: metadata,
-    eth_chainId: () => toQuantity(DEVNET_CHAIN_ID),
-    net_version: () => DEVNET_CHAIN_ID.toString(),
+    eth_chainId: () => toQuantity(chain.options.chainId),
+    net_version: () => chain.options.chainId.toString(),
     net_listening: () => true,
     net_peerCount: () => "0x0",
     web3_clientVersion: () => clientVersion,
@@ -26,10 +25,10 @@ export function networkMethods(chain: Chain, clientVersion: string): Methods {
 }
 
 /** The chain in the form that libraries for contracts read from development nodes. */
-function metadataOf({ head, ledger }: Chain, clientVersion: string) {
+function metadataOf({ head, ledger, options }: Chain, clientVersion: string) {
   return {
     clientVersion,
-    chainId: Number(DEVNET_CHAIN_ID),
+    chainId: Number(options.chainId),
     // Another chain has another genesis, also when it begins in the same second.
     instanceId: ledger.byNumber(0)?.hash ?? null,
     latestBlockNumber: head.number,
@@ -46,10 +45,10 @@ function nodeInfoOf({ head, options }: Chain) {
     hardFork: "Prague",
     transactionOrder: "fifo",
     environment: {
-      baseFee: "0x0",
-      chainId: Number(DEVNET_CHAIN_ID),
+      baseFee: toQuantity(options.baseFee),
+      chainId: Number(options.chainId),
       gasLimit: toQuantity(options.blockGasLimit),
-      gasPrice: toQuantity(options.minGasPrice),
+      gasPrice: toQuantity(options.baseFee || options.minGasPrice),
     },
     forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
   };

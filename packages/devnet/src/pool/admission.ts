@@ -1,9 +1,11 @@
 import { getCalldataFloorGas, type TypedTransaction } from "@ethereumjs/tx";
 import {
+  assertNoContract,
   assertWrapper,
   bytesToHex,
   type ChainView,
   type Hex,
+  hexToBytes,
   intrinsicGas,
   type NonceRule,
   reassertWrapper,
@@ -19,9 +21,8 @@ import {
 } from "../block/transaction.js";
 import type { ExecutableTransaction } from "../evm/executor.js";
 import { effectiveGasPrice, type Fees, feesOf } from "../evm/gasPrice.js";
-import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import { policyVerdict, policyVersion } from "../registry/policy.js";
-import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "../state/reader.js";
 import { RefusedError } from "./refusedError.js";
 
 /** Large enough for a proposal with 2,000 targets. Geth's limit of 128 KiB is too small for that. */
@@ -31,6 +32,9 @@ const MAX_PLAIN_PRICE = 2n ** 192n;
 
 /** The rules of admission that do not depend on the state. */
 export interface AdmissionRules {
+  readonly chainId: bigint;
+  /** The base fee of blocks in wei. With one, every transaction that pays has this price. */
+  readonly baseFee: bigint;
   /** The price floor in wei (D11). */
   readonly minGasPrice: bigint;
   /** The gas limit of a block. */
@@ -99,7 +103,7 @@ export async function admit(
   }
   return goesToMarker(raw)
     ? admitWrapper(raw, hash, state, nonces, rules)
-    : admitFrom(decodeOrdinary(raw, hash), false, state, nonces, rules);
+    : admitFrom(decodeOrdinary(raw, hash, rules.chainId), false, state, nonces, rules);
 }
 
 /** Repeats the checks on the state in which the transaction is about to run (D8). */
@@ -171,14 +175,19 @@ function isPlain({ signed }: ExecutableTransaction): boolean {
   return tip <= cap && cap < MAX_PLAIN_PRICE;
 }
 
-/** Ordinary transactions pay at least `minGasPrice` (D11). The header's base fee is 0. */
-function assertMinGasPrice({ fees }: OrdinaryEntry, { minGasPrice }: AdmissionRules): void {
-  const gasPrice = effectiveGasPrice(fees);
-  if (gasPrice >= minGasPrice) return;
+/** Ordinary transactions pay at least `minGasPrice` and the base fee (D11). */
+function assertMinGasPrice({ fees }: OrdinaryEntry, { minGasPrice, baseFee }: AdmissionRules): void {
+  const gasPrice = effectiveGasPrice(fees, baseFee);
+  const least = baseFee > 0n ? baseFee : minGasPrice;
+  if (gasPrice >= least) return;
+  const values = { gasPrice: gasPrice.toString(), minGasPrice: least.toString() };
+  const why = "only a waiver's wrapper carries a transaction with a price of 0";
   throw new RefusedError(
     "GAS_PRICE_BELOW_MINIMUM",
-    `transaction underpriced: it pays ${gasPrice} wei per gas, the minimum is ${minGasPrice}; only a waiver's wrapper carries a transaction with a price of 0`,
-    { gasPrice: gasPrice.toString(), minGasPrice: minGasPrice.toString() },
+    baseFee > 0n
+      ? `max fee per gas less than block base fee: maxFeePerGas: ${gasPrice}, baseFee: ${baseFee}; ${why}`
+      : `transaction underpriced: it pays ${gasPrice} wei per gas, the minimum is ${minGasPrice}; ${why}`,
+    values,
   );
 }
 
@@ -239,30 +248,27 @@ function assertCanRun(
       { balance: balance.toString(), cost: cost.toString() },
     );
   }
-  if (!entry.impersonated) assertNoContract(signer, account?.codeHash, state);
+  if (!entry.impersonated) assertNoContract(hexToBytes(signer), codeOf(state, signer));
 }
 
-/** Refuses a contract as the sender (EIP-3607), unless its code is a delegation (EIP-7702). */
-function assertNoContract(signer: Hex, codeHash: Hex | undefined, state: StateReader): void {
-  if (codeHash === undefined || codeHash === EMPTY_CODE_HASH) return;
-  const code = state.code(codeHash);
-  if (code[0] === 0xef && code[1] === 0x01 && code[2] === 0x00) return;
-  throw new RefusedError("SENDER_IS_CONTRACT", `sender ${signer} is a contract (EIP-3607)`, {
-    sender: signer,
-  });
+/** The code of an account. */
+function codeOf(state: StateReader, address: Hex): Uint8Array {
+  const codeHash = state.account(address)?.codeHash ?? EMPTY_CODE_HASH;
+  return codeHash === EMPTY_CODE_HASH ? NO_BYTES : state.code(codeHash);
 }
 
 /** The view of a state that protocol's validator rules read. */
 export function chainView(
   state: StateReader,
-  { verificationGas }: Pick<AdmissionRules, "verificationGas">,
+  { verificationGas, chainId }: Pick<AdmissionRules, "verificationGas" | "chainId">,
 ): ChainView {
   return {
-    chainId: DEVNET_CHAIN_ID,
+    chainId,
     verificationGas,
     isWaiver: (address) => policyVersion(state, address) !== undefined,
     isAllowed: (waiver, to, data) => policyVerdict(state, waiver, to, data),
     nonceOf: (address) => state.account(bytesToHex(address))?.nonce ?? 0n,
+    codeOf: (address) => codeOf(state, bytesToHex(address)),
     balanceOf: (address) => state.account(bytesToHex(address))?.balance ?? 0n,
   };
 }

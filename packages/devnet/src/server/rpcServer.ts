@@ -78,7 +78,7 @@ const noSchemas = (): never => {
 };
 
 /** Answers the text of a request or batch, or strikes it with a fault. */
-type Deliver = (text: string, connection?: Connection) => Promise<Delivery>;
+type Deliver = (text: string, from: { connection?: Connection; address?: string }) => Promise<Delivery>;
 
 function deliveryOf(methods: Methods, afterRequest: () => Promise<void>, faults: Faults): Deliver {
   const faultyMethods = faults.wrap(methods);
@@ -87,9 +87,9 @@ function deliveryOf(methods: Methods, afterRequest: () => Promise<void>, faults:
     await afterRequest();
     return response;
   };
-  return async (text, connection) =>
+  return async (text, { connection, address }) =>
     faults.active
-      ? faultyExchange(faults, text, (whole) => respond(whole, connection))
+      ? faultyExchange(faults, text, (whole) => respond(whole, connection), address)
       : { kind: "answer", response: await respond(text, connection) };
 }
 
@@ -99,7 +99,8 @@ function servePosts(app: FastifyInstance, deliver: Deliver): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(JSON_TYPE, { parseAs: "string" }, (_request, body, done) => done(null, body));
   app.post("/", async (request, reply) => {
-    const delivery = await deliver(typeof request.body === "string" ? request.body : "");
+    const text = typeof request.body === "string" ? request.body : "";
+    const delivery = await deliver(text, { address: request.ip });
     if (delivery.kind !== "answer") return sendFault(delivery, request, reply);
     const { response } = delivery;
     if (response === undefined) return reply.code(204).send();
@@ -124,7 +125,10 @@ function sendFault(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  if (delivery.kind === "other") return reply.code(delivery.status).type("text/html").send(delivery.body);
+  if (delivery.kind === "other") {
+    if (delivery.retryAfter !== undefined) reply.header("retry-after", delivery.retryAfter);
+    return reply.code(delivery.status).type("text/html").send(delivery.body);
+  }
   reply.hijack();
   if (delivery.kind === "reset") request.raw.socket.resetAndDestroy();
   return reply;
@@ -146,7 +150,7 @@ function acceptSockets(
     upgrades.handleUpgrade(request, stream, head, (webSocket) => {
       const socket = new RpcSocket(webSocket, {
         async answer(text) {
-          const delivery = await deliver(text, socket);
+          const delivery = await deliver(text, { connection: socket });
           if (delivery.kind === "answer") return delivery.response;
           // A WebSocket has no status codes, so faults with one break the connection.
           if (delivery.kind === "reset" || delivery.kind === "other") socket.cut();

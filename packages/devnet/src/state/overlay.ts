@@ -1,6 +1,7 @@
 import type { AccountFields, StateManagerInterface } from "@ethereumjs/common";
+import { EVMError } from "@ethereumjs/evm";
 import { Account, type Address } from "@ethereumjs/util";
-import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { bigIntToBytes, bytesToBigInt, bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { type AccountRecord, EMPTY_ACCOUNT, EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "./reader.js";
 
 /** The changes of an overlay against its base. A deleted account maps to `undefined`. */
@@ -29,6 +30,7 @@ export class Overlay implements StateManagerInterface, StateReader {
   #undo: (() => void)[] = [];
   readonly #checkpoints: number[] = [];
   #contractSender: Hex | undefined;
+  #nativeToken: Hex | undefined;
 
   constructor(base: StateReader) {
     this.#base = base;
@@ -45,6 +47,8 @@ export class Overlay implements StateManagerInterface, StateReader {
   }
 
   slot(address: Hex, slot: Hex): Uint8Array {
+    if (address === this.#nativeToken && slot.startsWith(BALANCE_SLOTS))
+      return withoutLeadingZeros(bigIntToBytes(this.account(holderOf(slot))?.balance ?? 0n));
     const own = this.#slots.get(address)?.get(slot);
     if (own !== undefined) return own;
     return this.#wiped.has(address) ? NO_BYTES : this.#base.slot(address, slot);
@@ -65,6 +69,12 @@ export class Overlay implements StateManagerInterface, StateReader {
   }
 
   setSlot(address: Hex, slot: Hex, value: Uint8Array): void {
+    if (address === this.#nativeToken && slot.startsWith(BALANCE_SLOTS)) {
+      const holder = holderOf(slot);
+      const record = this.account(holder) ?? EMPTY_ACCOUNT;
+      this.setAccount(holder, { ...record, balance: bytesToBigInt(value) });
+      return;
+    }
     const slots = this.#slotsOf(address);
     const before = slots.get(slot);
     this.#recordUndo(() => {
@@ -102,6 +112,11 @@ export class Overlay implements StateManagerInterface, StateReader {
     if (codeHash !== EMPTY_CODE_HASH) this.#contractSender = address;
   }
 
+  /** From now on, the balances of this contract are the accounts' own, and the zero address gets nothing (D39). */
+  useNativeToken(address: Hex): void {
+    this.#nativeToken = address;
+  }
+
   // ---- StateManagerInterface ----
 
   async getAccount(address: Address): Promise<Account | undefined> {
@@ -111,6 +126,9 @@ export class Overlay implements StateManagerInterface, StateReader {
   }
 
   async putAccount(address: Address, account?: Account): Promise<void> {
+    // The EVM takes an error here for a transfer that fails, as a balance of 2^256 is.
+    const isPaid = this.#nativeToken !== undefined && (account?.balance ?? 0n) > 0n && address.isZero();
+    if (isPaid) throw new EVMError(EVMError.errorMessages.REVERT);
     this.setAccount(hexOf(address), account && toRecord(account));
   }
 
@@ -231,6 +249,13 @@ class OriginalValues {
   clear(): void {
     this.#values.clear();
   }
+}
+
+/** Begins the slots of NativeToken.sol that stand for balances; the rest of 32 bytes is the account. */
+const BALANCE_SLOTS: Hex = "0x62616c616e6365206f662061";
+
+function holderOf(slot: Hex): Hex {
+  return `0x${slot.slice(BALANCE_SLOTS.length)}`;
 }
 
 /** The first bytes of a delegated account's code (EIP-7702). */

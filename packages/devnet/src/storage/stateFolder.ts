@@ -14,7 +14,6 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { Journal, JournalEntry } from "../chain/journal.js";
 import { KeptChainError } from "../chain/restore.js";
-import { DEVNET_CHAIN_ID } from "../presets/constants.js";
 import type { StateChanges } from "../state/overlay.js";
 import type { StateMark } from "../state/world.js";
 import {
@@ -50,6 +49,7 @@ export interface RestoredChain {
  */
 export class StateFolder implements Journal {
   readonly folder: string;
+  readonly #chainId: bigint;
   readonly #unlock: () => void;
   #log: RecordLog | undefined;
   /** The records of blocks and patches in force that {@link entries} has not read yet. */
@@ -60,7 +60,8 @@ export class StateFolder implements Journal {
    * Creates the folder if it is missing, and locks it.
    * @throws {@link StateFolderError}
    */
-  constructor(folder: string) {
+  constructor(folder: string, chainId: bigint) {
+    this.#chainId = chainId;
     try {
       mkdirSync(folder, { recursive: true });
       this.folder = realpathSync(folder);
@@ -126,7 +127,7 @@ export class StateFolder implements Journal {
 
   #open(genesis: SealedBlock): SealedBlock {
     const path = join(this.folder, LOG_FILE);
-    if (!existsSync(path)) createLog(this.folder, path, genesis);
+    if (!existsSync(path)) createLog(this.folder, path, this.#chainId, genesis);
     assertFormat(this.folder, path);
     this.#log = new RecordLog(path, TITLE.length);
     let storedGenesis: SealedBlock | undefined;
@@ -154,8 +155,8 @@ export class StateFolder implements Journal {
   /** The genesis in the log. Its state must be this version's; its time and gas limit may differ. */
   #genesisOf(payload: Uint8Array, own: SealedBlock): SealedBlock {
     const { chainId, genesis } = decodeGenesis(payload);
-    if (chainId !== DEVNET_CHAIN_ID) {
-      throw new StateFolderError(this.folder, `holds chain ${chainId}, and this is chain ${DEVNET_CHAIN_ID}`);
+    if (chainId !== this.#chainId) {
+      throw new StateFolderError(this.folder, `holds chain ${chainId}, and this is chain ${this.#chainId}`);
     }
     const [storedRoot, expectedRoot] = [genesis, own].map(({ header }) => bytesToHex(header.stateRoot));
     if (storedRoot === expectedRoot) return genesis;
@@ -167,9 +168,9 @@ export class StateFolder implements Journal {
 }
 
 /** Writes the start of the log under another name and renames it, so that the log never exists incomplete. */
-function createLog(folder: string, path: string, genesis: SealedBlock): void {
+function createLog(folder: string, path: string, chainId: bigint, genesis: SealedBlock): void {
   const draft = `${path}.new`;
-  const beginning = Buffer.concat([Buffer.from(TITLE), frame(encodeGenesis(DEVNET_CHAIN_ID, genesis))]);
+  const beginning = Buffer.concat([Buffer.from(TITLE), frame(encodeGenesis(chainId, genesis))]);
   writeFileSync(draft, beginning, { flush: true });
   renameSync(draft, path);
   sync(folder);

@@ -97,6 +97,10 @@ const LIMIT_EXCEEDED = -32_005;
 /** At a gas price of 0, only the value that the InnerTx carries can be missing. */
 const INSUFFICIENT_FUNDS = /insufficient funds|InsufficientFunds/i;
 
+/** EIP-3607, in the words of geth, reth, Besu and Nethermind. */
+const SENDER_IS_CONTRACT =
+  /sender (is )?not an eoa|SenderIsContract|senders? (\S+ )?(has|with) deployed code|signer has bytecode/i;
+
 /**
  * Classifies the JSON-RPC error with which a node answered `eth_sendRawTransaction`. It never returns `accepted`, which
  * takes the wrapper's hash, nor `ambiguous`, which is for a caller who got no answer.
@@ -119,6 +123,7 @@ export function classifySendError({ code, message, data }: NodeError): SendVerdi
   if (INSUFFICIENT_FUNDS.test(message)) {
     return { kind: "refused", reason: "INSUFFICIENT_BALANCE", message };
   }
+  if (SENDER_IS_CONTRACT.test(message)) return { kind: "refused", reason: "SENDER_IS_CONTRACT", message };
   const byMessage = BY_MESSAGE.find(([wording]) => wording.test(message))?.[1];
   const kind = byMessage ?? (code === LIMIT_EXCEEDED ? "not now" : "disputed");
   if (kind !== "refused") return { kind, message };

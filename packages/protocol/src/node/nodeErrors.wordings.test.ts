@@ -100,6 +100,17 @@ const FUNDS = [
   ["anvil", "Insufficient funds for gas * price + value"],
   ["cosmos/evm", "sender balance < tx cost (0 < 1): insufficient funds"],
 ];
+/** Wordings for an InnerTx whose sender is a contract (EIP-3607). */
+const CONTRACT = [
+  ["geth (core/error.go)", "sender not an eoa: address 0x12, len(code): 23"],
+  [
+    "Besu (TransactionValidator)",
+    "Sender 0x12 has deployed code and so is not authorized to send transactions",
+  ],
+  ["Nethermind", "SenderIsContract"],
+  ["reth (crates/transaction-pool)", "transaction signer has bytecode set"],
+  ["revm", "reject transactions from senders with deployed code"],
+];
 /** Wordings of a node whose rules the transaction breaks, whatever comes later: the closed list of D28. */
 const REFUSED = [
   ["geth (core/error.go)", "intrinsic gas too low: gas 1, minimum needed 21000"],
@@ -161,6 +172,12 @@ describe("refused for good", () => {
 describe("refused for funds", () => {
   it.each(FUNDS)("is the meaning of %s's %j", (_node, message = "") => {
     expect(classify(message)).toMatchObject({ kind: "refused", reason: "INSUFFICIENT_BALANCE" });
+  });
+});
+
+describe("refused for the sender's code", () => {
+  it.each(CONTRACT)("is the meaning of %s's %j", (_node, message = "") => {
+    expect(classify(message)).toMatchObject({ kind: "refused", reason: "SENDER_IS_CONTRACT" });
   });
 });
 

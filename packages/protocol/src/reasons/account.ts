@@ -7,6 +7,7 @@ export const ACCOUNT = {
     NONCE_TOO_LOW: { node: true, details: ["nonce", "expected", "submission", "usedBy", "blockNumber"] },
     NONCE_CONFLICT: { details: ["nonce", "submission"] },
     NONCE_GAP: { node: true, retry: "later", details: ["nonce", "missing", "missingHolder", "submission"] },
+    SENDER_IS_CONTRACT: { node: true },
     INSUFFICIENT_BALANCE: { node: true, details: ["balance", "value"] },
   },
 } as const satisfies ReasonsByCode;
@@ -28,6 +29,11 @@ export default /* @__PURE__ */ define(
       NONCE_GAP: {
         cause: "An earlier nonce did not arrive in time (D20).",
         remedy: "Send the missing transaction, then this one again.",
+      },
+      SENDER_IS_CONTRACT: {
+        where: ["submit", "record"],
+        cause: "The sender's account has the code of a contract, and may send nothing (EIP-3607).",
+        remedy: "Sign with another account. A delegation (EIP-7702) is no contract.",
       },
       INSUFFICIENT_BALANCE: {
         cause: "The sender's balance does not cover the `value` it sends.",

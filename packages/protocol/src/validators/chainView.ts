@@ -12,6 +12,8 @@ export interface ChainView {
   isAllowed(waiver: Uint8Array, to: Uint8Array, data: Uint8Array): MaybePromise<Verdict>;
   /** Returns the next nonce of an account. */
   nonceOf(address: Uint8Array): MaybePromise<bigint>;
+  /** Returns the code of an account; no bytes if it has none. */
+  codeOf(address: Uint8Array): MaybePromise<Uint8Array>;
   /** Returns the balance of an account, in wei. */
   balanceOf(address: Uint8Array): MaybePromise<bigint>;
 }

@@ -1,5 +1,5 @@
 import type { Crypto } from "../crypto/cryptoBackend.js";
-import { bytesToHex } from "../encoding/hex.js";
+import { bytesEqual, bytesToHex } from "../encoding/hex.js";
 import { assertVerdict } from "../policy/AllowedTarget.js";
 import { ProtocolError } from "../protocolError.js";
 import type { Reason } from "../reasons/index.js";
@@ -143,6 +143,27 @@ export function assertInnerNonce(
     const message = `inner nonce too high: it is ${inner.nonce}, the next of ${values.sender} is ${expected}`;
     throw new ProtocolError("NONCE_GAP", message, values);
   }
+}
+
+/** Begins the code of an account that has delegated to a contract (EIP-7702). */
+const DELEGATION = Uint8Array.of(0xef, 0x01, 0x00);
+
+/**
+ * Asserts that an account is no contract, and so may send transactions (docs/protocol.md#check-sender-code, EIP-3607).
+ * @param code the code of the account.
+ * @example
+ * ```ts
+ * assertNoContract(sender, new Uint8Array(0));
+ * ```
+ */
+export function assertNoContract(sender: Uint8Array, code: Uint8Array): void {
+  if (code.length === 0 || bytesEqual(code.subarray(0, DELEGATION.length), DELEGATION)) return;
+  const address = bytesToHex(sender);
+  throw new ProtocolError(
+    "SENDER_IS_CONTRACT",
+    `sender not an eoa: ${address} is a contract with ${code.length} bytes of code (EIP-3607)`,
+    { sender: address, codeBytes: code.length },
+  );
 }
 
 /** Asserts that the sender's balance covers the inner value (docs/protocol.md#check-inner-value). */

@@ -32,6 +32,7 @@ interface Chain {
   policy: readonly AllowedTarget[];
   nonces: Record<string, bigint>;
   balances: Record<string, bigint>;
+  code: Record<string, Uint8Array>;
 }
 
 const GOOD: Chain = {
@@ -39,6 +40,7 @@ const GOOD: Chain = {
   policy: [{ address: TOKEN, selectors: [TRANSFER_SELECTOR] }],
   nonces: { [bytesToHex(WAIVER)]: 5n, [bytesToHex(USER)]: 3n },
   balances: {},
+  code: {},
 };
 
 const VERIFICATION_GAS = 12_345n;
@@ -52,6 +54,7 @@ function view(chain: Chain): ChainView {
     isWaiver: (address) => waivers.has(bytesToHex(address)),
     isAllowed: (_waiver, to, data) => policy.check(to, data),
     nonceOf: async (address) => chain.nonces[bytesToHex(address)] ?? 0n,
+    codeOf: async (address) => chain.code[bytesToHex(address)] ?? new Uint8Array(0),
     balanceOf: async (address) => chain.balances[bytesToHex(address)] ?? 0n,
   };
 }
@@ -150,6 +153,12 @@ describe("assertWrapper", () => {
     ["inner nonce", "NONCE_TOO_LOW", "it is 2, the next", { inner: { nonce: 2n } }],
     ["inner nonce", "NONCE_GAP", "it is 4, the next", { inner: { nonce: 4n } }],
     [
+      "sender code",
+      "SENDER_IS_CONTRACT",
+      "1 bytes of code",
+      { chain: { code: { [bytesToHex(USER)]: Uint8Array.of(0) } } },
+    ],
+    [
       "inner value",
       "INSUFFICIENT_BALANCE",
       "is 0 wei, the inner transaction carries 1",
@@ -232,6 +241,14 @@ describe("assertWrapper", () => {
     expect((await refusalOf(own(7n))).reason).toBe("NONCE_GAP");
   });
 
+  it("accepts a sender that has delegated to a contract, and no other code (EIP-3607, EIP-7702)", async () => {
+    const withCode = (code: Uint8Array) => check({ chain: { code: { [bytesToHex(USER)]: code } } });
+    const delegation = Uint8Array.of(0xef, 0x01, 0x00, ...TOKEN);
+    expect((await withCode(delegation)).sender).toEqual(USER);
+    for (const code of [Uint8Array.of(0xef, 0x01), Uint8Array.of(0xef, 0x02, 0x00, ...TOKEN)])
+      expect((await refusalOf(withCode(code))).reason).toBe("SENDER_IS_CONTRACT");
+  });
+
   it("reads a balance only where value is carried, and accepts exactly enough", async () => {
     const balances = { [bytesToHex(USER)]: 10n };
     expect((await check({ inner: { value: 10n }, chain: { balances } })).inner.value).toBe(10n);
@@ -261,6 +278,7 @@ describe("reassertWrapper", () => {
     ["the policy was narrowed", { policy: [] }, "TARGET_NOT_ALLOWED"],
     ["the waiver's nonce was used", { nonces: { ...GOOD.nonces, [waiver]: 6n } }, "WRAPPER_NONCE_TOO_LOW"],
     ["the sender's nonce was used", { nonces: { ...GOOD.nonces, [user]: 4n } }, "NONCE_TOO_LOW"],
+    ["the sender has become a contract", { code: { [user]: Uint8Array.of(0) } }, "SENDER_IS_CONTRACT"],
     ["the sender's balance is gone", { balances: { [user]: 6n } }, "INSUFFICIENT_BALANCE"],
   ])("finds that %s, as assertWrapper would", async (_, change, reason) => {
     const raw = build({ inner: { value: 7n } });

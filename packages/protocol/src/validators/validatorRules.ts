@@ -7,6 +7,7 @@ import type { ChainView, NonceRule } from "./chainView.js";
 import {
   assertBalance,
   assertInnerNonce,
+  assertNoContract,
   assertPolicy,
   assertRegistered,
   assertWrapperGas,
@@ -40,6 +41,7 @@ export interface ValidWrapper {
  *   isWaiver: () => true,
  *   isAllowed: (_waiver, to, data) => compilePolicy([{ address: "*" }]).check(to, data),
  *   nonceOf: () => 0n,
+ *   codeOf: () => new Uint8Array(0),
  *   balanceOf: () => 0n,
  * });
  * ```
@@ -89,12 +91,14 @@ export async function reassertWrapper(
   await assertAccounts(valid, chain, nonces);
 }
 
-/** Asserts both nonces and the sender's balance (D7). */
+/** Asserts both nonces, and the sender's code and balance (D7). */
 async function assertAccounts(valid: ValidWrapper, chain: ChainView, nonces: NonceRule): Promise<void> {
   const { wrapper, waiver, inner, sender } = valid;
   await assertWrapperNonce(waiver, wrapper, chain, nonces);
   // D9: the wrapper uses its nonce first. That counts where the waiver is itself the sender of the InnerTx.
   const used = bytesEqual(sender, waiver) ? 1n : 0n;
   assertInnerNonce(sender, inner, (await chain.nonceOf(sender)) + used, nonces);
+  const code = await chain.codeOf(sender);
+  nameCheck("sender code", undefined, () => assertNoContract(sender, code));
   await assertBalance(sender, inner, chain);
 }

@@ -18,7 +18,7 @@ interface Vector {
   readonly name: string;
   readonly chainId: number;
   readonly registry: Record<string, AllowedTargetJson[]>;
-  readonly accounts: Record<string, { nonce: string; balance: string }>;
+  readonly accounts: Record<string, { nonce: string; balance: string; code?: Hex }>;
   readonly wrapper: Hex;
   readonly expect: {
     readonly verdict: "refused" | "included";
@@ -65,6 +65,7 @@ function view(vector: Vector): ChainView {
     isWaiver: (address) => registry[bytesToHex(address)] !== undefined,
     isAllowed: (waiver, to, data) => policyOf(vector, waiver).check(to, data),
     nonceOf: (address) => BigInt(accountOf(address).nonce),
+    codeOf: (address) => hexToBytes(accountOf(address).code ?? "0x"),
     balanceOf: (address) => BigInt(accountOf(address).balance),
   };
 }
