@@ -13,6 +13,7 @@ import {
   readRequest,
 } from "./jsonRpc.js";
 import type { GatewayMethods } from "./methods.js";
+import { type Exchange, ToldAnswers } from "./toldAnswers.js";
 import { refusalFor } from "./words.js";
 
 export interface GatewayDependencies {
@@ -31,25 +32,38 @@ type ReadRequest = ReturnType<typeof readRequest>;
 interface Client {
   readonly caller: Caller;
   readonly subscriptions: Subscriptions | undefined;
+  readonly exchange: Exchange;
 }
 
 /** Answers JSON-RPC like a node of a chain without fees, on which this service waives the gas. */
 export class Gateway {
   readonly #dependencies: GatewayDependencies;
+  readonly #told = new ToldAnswers();
 
   constructor(dependencies: GatewayDependencies) {
     this.#dependencies = dependencies;
   }
 
+  /** Begins an exchange with a client. */
+  beginExchange(): Exchange {
+    return this.#told.begin();
+  }
+
   /**
    * Answers a message: a request, or a batch of them.
    * @param message parsed JSON.
+   * @param exchange hears whether the answer was lost.
    * @param subscriptions of the client's connection; undefined over HTTP, which cannot carry any.
    * @returns the answer as JSON; undefined if the message has notifications alone.
    * @throws {@link ProtocolError} `RATE_EXCEEDED`, for the message as a whole.
    */
-  async answer(message: unknown, caller: Caller, subscriptions?: Subscriptions): Promise<string | undefined> {
-    const client = { caller, subscriptions };
+  async answer(
+    message: unknown,
+    caller: Caller,
+    exchange: Exchange,
+    subscriptions?: Subscriptions,
+  ): Promise<string | undefined> {
+    const client = { caller, subscriptions, exchange };
     if (Array.isArray(message)) return await this.#answerBatch(message, client);
     const request = readRequest(message);
     this.#dependencies.countReads(caller, this.#costOf(request));
@@ -98,10 +112,10 @@ export class Gateway {
     }
   }
 
-  async #run({ method, params }: RpcRequest, { caller, subscriptions }: Client): Promise<unknown> {
+  async #run({ method, params }: RpcRequest, { caller, subscriptions, exchange }: Client): Promise<unknown> {
     if (isDeeperThan(MAX_DEPTH, params)) throw invalidParams("the parameters are nested too deeply");
     const known = this.#dependencies.methods.get(method);
-    if (known !== undefined) return await known.answer(params, caller);
+    if (known !== undefined) return await known.answer(params, caller, exchange);
     if (method === "eth_subscribe") {
       if (subscriptions === undefined) throw NO_NOTIFICATIONS;
       return subscriptions.subscribe(params);

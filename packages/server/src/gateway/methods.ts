@@ -10,13 +10,14 @@ import { NO_PRICE, withoutBaseFee, withoutFees, withoutPrice } from "./prices.js
 import { createRawTransactionSender, type RawTransactionDependencies } from "./rawTransaction.js";
 import { createRecords, type RecordDependencies } from "./records.js";
 import { createSponsorship, type SponsorshipDependencies } from "./sponsorship.js";
+import type { Exchange } from "./toldAnswers.js";
 
 /** One method of the allow-list. */
 export interface GatewayMethod {
   /** The reads that a call counts as. */
   readonly cost: number;
   /** @throws {@link GatewayRefusal} or ProtocolError. */
-  answer(params: readonly unknown[], caller: Caller): unknown;
+  answer(params: readonly unknown[], caller: Caller, exchange: Exchange): unknown;
 }
 
 export type GatewayMethods = ReadonlyMap<string, GatewayMethod>;

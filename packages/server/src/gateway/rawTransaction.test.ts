@@ -3,9 +3,11 @@ import { expect, it } from "vitest";
 import { innerOf } from "../../test/support/user.js";
 import type { Caller } from "../model/keys/caller.js";
 import { createRawTransactionSender, type RawTransactionDependencies } from "./rawTransaction.js";
+import { ToldAnswers } from "./toldAnswers.js";
 
 const caller = { keyId: "key" } as Caller;
 const NONCE = 5;
+
 const RAW = innerOf(1, NONCE);
 const hash = bytesToHex(hashTransaction(parseInnerTx(RAW)));
 
@@ -42,18 +44,21 @@ function startSender(gatewayWait: "broadcast" | "included", count: () => Promise
 it("answers with the hash of what is accepted before clients give up after 10 s", async () => {
   for (const count of [async () => "0x6", () => Promise.reject(new Error("no node"))]) {
     const { send, limits } = startSender("broadcast", count);
-    expect(await send([RAW], caller)).toBe(hash);
+    expect(await send([RAW], caller, new ToldAnswers().begin())).toBe(hash);
     expect(limits).toEqual([8_000]);
   }
 });
 
 it("waits for the end of a transaction behind a nonce gap, and refuses it", async () => {
   const { send } = startSender("broadcast", async () => `0x${NONCE.toString(16)}`);
-  await expect(send([RAW], caller)).rejects.toMatchObject({ code: -32_000, message: /^nonce too high/ });
+  await expect(send([RAW], caller, new ToldAnswers().begin())).rejects.toMatchObject({
+    code: -32_000,
+    message: /^nonce too high/,
+  });
 });
 
 it("waits for the block as long as the service does", async () => {
   const { send, limits } = startSender("included", async () => "0x0");
-  expect(await send([RAW], caller)).toBe(hash);
+  expect(await send([RAW], caller, new ToldAnswers().begin())).toBe(hash);
   expect(limits).toEqual([undefined]);
 });

@@ -12,8 +12,9 @@ import type { Intake } from "../intake/intake.js";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { LineGroup } from "../results/resultLine.js";
-import { invalidParams } from "./jsonRpc.js";
+import { GatewayRefusal, invalidParams, RPC_CODES } from "./jsonRpc.js";
 import type { NodeReader } from "./nodeReader.js";
+import type { Exchange } from "./toldAnswers.js";
 import { refusalFor } from "./words.js";
 
 export interface RawTransactionDependencies {
@@ -31,13 +32,20 @@ export interface SubmissionRate {
   take(caller: Caller, count: number): Promise<{ refund(): void }>;
 }
 
-/** Serves `eth_sendRawTransaction`. A transaction of price 0 is a submission (D19); the same one sent again is the same (D18). */
+/**
+ * Serves `eth_sendRawTransaction`. A transaction of price 0 is a submission (D19), and the same one sent again is the same (D18).
+ * Once an answer with the hash has left, the same bytes get the words of a node. A client that cached a nonce meant another
+ * transaction: ethers answers `eth_getTransactionCount` from memory for 250 ms.
+ */
 export function createRawTransactionSender(dependencies: RawTransactionDependencies) {
   const { node, options } = dependencies;
-  return async ([raw]: readonly unknown[], caller: Caller): Promise<unknown> => {
+  return async ([raw]: readonly unknown[], caller: Caller, exchange: Exchange): Promise<unknown> => {
     if (typeof raw !== "string") throw invalidParams("the signed transaction is missing");
     if (options.gatewayPaid === "pass" && isPaid(raw)) return await node.send(raw, caller);
-    return await submit(raw, caller, dependencies);
+    const { id, txHash } = await submit(raw, caller, dependencies);
+    if (exchange.tell(id)) return txHash;
+    const message = `already known: ${txHash} was accepted before, and an answer with its hash has left`;
+    throw new GatewayRefusal(RPC_CODES.serverError, message, { id, txHash });
   };
 }
 
@@ -48,7 +56,7 @@ function isPaid(raw: string): boolean {
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     // Types that can never be gas-waived, such as blob transactions, always pay.
-    return error.reason === "UNSUPPORTED_TYPE";
+    return error.reason === "UNSUPPORTED_TYPE" || error.reason === "CUSTOM_TX_UNSUPPORTED";
   }
 }
 
@@ -59,14 +67,14 @@ function isPaid(raw: string): boolean {
 const ANSWER_WITHIN_MS = 8_000;
 
 /**
- * @returns the hash as soon as the node has the transaction, or, with `gatewayWait` "included", when a block has it.
+ * @returns the submission with its hash as soon as the node has the transaction, or, with `gatewayWait` "included", when a block has it.
  * @throws {@link GatewayRefusal} if the transaction is refused or fails.
  */
 async function submit(
   raw: string,
   caller: Caller,
   dependencies: RawTransactionDependencies,
-): Promise<string> {
+): Promise<{ readonly id: string; readonly txHash: string }> {
   const { intake, rateLimiter, options } = dependencies;
   const tokens = await rateLimiter.take(caller, 1);
   // An operator who wants the answer after the block accepts that clients wait for it.
@@ -75,11 +83,12 @@ async function submit(
   let line = await firstLineOf(intake.submit(caller, [raw], options.gatewayWait, terms));
   if (isTimeout(line) && timeoutMs !== undefined && (await hasNonceGap(raw, caller, dependencies)))
     line = await firstLineOf(intake.watch(caller, [hashOf(raw)], options.gatewayWait));
-  if (line.success) return line.txHash;
+  const { id } = line;
+  if (line.success) return { id, txHash: line.txHash };
   // The service has accepted a lone transaction before its first line, so after a time-out the submission goes on. One that
   // reverted is in a block. In both cases the hash is what a wallet needs.
-  if (isTimeout(line) || line.error.reason === "REVERTED") return hashOf(raw);
-  throw refusalFor(line.error, line.id);
+  if (isTimeout(line) || line.error.reason === "REVERTED") return { id, txHash: hashOf(raw) };
+  throw refusalFor(line.error, id);
 }
 
 async function firstLineOf(lines: Promise<AsyncIterable<LineGroup>>): Promise<ResultLine> {

@@ -282,10 +282,12 @@ describe("eth_sendRawTransaction", () => {
   const service = services.shared({ publicApiKeys });
   const client = () => new GatewayClient(service().url);
 
-  it("submits a transaction of price 0, and gives the same answer when it comes again", async () => {
+  it("submits a transaction of price 0, and says as a node that it is known when it comes again (D18)", async () => {
     const raw = innerOf(1);
     expect(await client().call("eth_sendRawTransaction", raw)).toBe(hashOf(raw));
-    expect(await client().call("eth_sendRawTransaction", raw)).toBe(hashOf(raw));
+    const again = await client().refusal("eth_sendRawTransaction", raw);
+    expect(again).toMatchObject({ code: -32_000, data: { txHash: hashOf(raw) } });
+    expect(again.message).toMatch(/^already known: /);
     const rows = await service().query("select state from submissions where inner_hash = $1", [
       hexToBytes(hashOf(raw)),
     ]);
@@ -325,6 +327,35 @@ describe("eth_sendRawTransaction", () => {
     await client().call("eth_sendRawTransaction", first);
     const again = await client().refusal("eth_sendRawTransaction", innerOf(3, 0, { gasLimit: 99_000n }));
     expect(again.message).toMatch(/^(nonce too low|replacement transaction underpriced): /);
+  });
+});
+
+describe("eth_sendRawTransaction after a lost answer", () => {
+  it("gives the hash again where the connection ended before the answer left, over HTTP and a WebSocket", async () => {
+    const options = { publicApiKeys, gatewayWait: "included" } as const;
+    const service = await services.start(options, { automine: false });
+    const client = new GatewayClient(service.url);
+    const [overHttp, overSocket] = [innerOf(1), innerOf(2)];
+    const body = (raw: Hex) =>
+      JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_sendRawTransaction", params: [raw] });
+    const ending = new AbortController();
+    const headers = { "content-type": "application/json" };
+    const lost = fetch(client.url, { method: "POST", headers, body: body(overHttp), signal: ending.signal });
+    const socket = await GatewaySocket.open(client.url.replace(/^http/, "ws"));
+    socket.sendText(body(overSocket));
+    await service.until("select 1 from submissions having count(*) = 2");
+    ending.abort();
+    await expect(lost).rejects.toThrow();
+    socket.terminate();
+    const mining = setInterval(() => service.node.mine(), 20);
+    try {
+      for (const raw of [overHttp, overSocket]) {
+        expect(await client.call("eth_sendRawTransaction", raw)).toBe(hashOf(raw));
+        expect((await client.refusal("eth_sendRawTransaction", raw)).message).toMatch(/^already known: /);
+      }
+    } finally {
+      clearInterval(mining);
+    }
   });
 });
 

@@ -98,6 +98,11 @@ export class GatewaySocket {
     return this.#send(method, params, true);
   }
 
+  /** Breaks the connection off. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
   sendText(text: string): void {
     this.#socket.send(text);
   }

@@ -6,6 +6,7 @@ import type { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.j
 import { createSubscriptions, type Subscriptions } from "../../gateway/feed/subscriptions.js";
 import type { Gateway } from "../../gateway/gateway.js";
 import { encodeRefusalOf, GatewayRefusal, RPC_CODES } from "../../gateway/jsonRpc.js";
+import type { Exchange } from "../../gateway/toldAnswers.js";
 import { refusalFor } from "../../gateway/words.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
@@ -15,7 +16,7 @@ import { RateExceededError } from "../limits/localRateLimiter.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
-  readonly gateway: Pick<Gateway, "answer">;
+  readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
   readonly blockFeed: Pick<BlockFeed, "onHead" | "onLogs">;
   readonly subscriptionLimits: Pick<SubscriptionLimits, "enter">;
   /** Counts bytes that are sent unasked. @throws {@link RateExceededError} */
@@ -58,16 +59,18 @@ export class GatewayConnection extends SocketConnection {
 
   protected override async respond(data: Buffer, _isBinary: boolean, onStored: () => void): Promise<void> {
     this.#inFlight++;
+    const exchange = this.#dependencies.gateway.beginExchange();
     try {
-      const answer = await this.#answer(data);
-      if (answer !== undefined && this.isOpen) await this.send(answer).catch(() => {});
+      const answer = await this.#answer(data, exchange);
+      if (!this.isOpen) exchange.lost();
+      else if (answer !== undefined) await this.send(answer).catch(() => exchange.lost());
     } finally {
       this.#inFlight--;
       onStored();
     }
   }
 
-  async #answer(data: Buffer): Promise<string | undefined> {
+  async #answer(data: Buffer, exchange: Exchange): Promise<string | undefined> {
     const { gateway, options } = this.#dependencies;
     let message: unknown;
     try {
@@ -78,7 +81,7 @@ export class GatewayConnection extends SocketConnection {
           "this connection has as many calls in flight as it may",
         );
       }
-      return await gateway.answer(message, this.caller, this.#subscriptions);
+      return await gateway.answer(message, this.caller, exchange, this.#subscriptions);
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;
       if (!(refusal instanceof GatewayRefusal)) throw refusal;

@@ -8,13 +8,14 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
+import { onResponseClosed } from "../body/onResponseClosed.js";
 import { createErrorHandler, type RefusalForm } from "../errors.js";
 import { GATEWAY_PATHS, GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
 import { upgradeRequired } from "../routes/socket.js";
 import type { SocketAcceptor } from "../socket/socket.js";
 
 export interface GatewayRouteServices {
-  readonly gateway: Pick<Gateway, "answer">;
+  readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
   readonly authenticator: Authenticator;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -62,8 +63,12 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
         onRequest: refuseEncodedBody,
         config: { completeBody: restoreExactIds },
         handler: async (request, reply) => {
-          const { caller, body } = request as AuthenticatedRequest;
-          return send(reply, await gateway.answer(body, caller));
+          const { caller, body, raw } = request as AuthenticatedRequest;
+          const exchange = gateway.beginExchange();
+          onResponseClosed(raw, reply.raw, () => {
+            if (!reply.raw.writableFinished) exchange.lost();
+          });
+          return send(reply, await gateway.answer(body, caller, exchange));
         },
       });
     }

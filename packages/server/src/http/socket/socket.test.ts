@@ -55,7 +55,7 @@ async function appWith(submit: Intake["submit"]) {
       readOn: (_caller, work) => work(),
     },
     loop: new LoopQueue(),
-    gateway: { answer: async () => undefined },
+    gateway: { answer: async () => undefined, beginExchange: () => ({ tell: () => true, lost: () => {} }) },
     blockFeed: { onHead: () => () => {}, onLogs: () => () => {} },
     subscriptionLimits: { enter: () => () => {} },
     countNotified() {},
