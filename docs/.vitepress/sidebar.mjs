@@ -110,6 +110,7 @@ export const sidebar = [
       { text: "Several networks in one service", link: "/design/networks" },
       { text: "The threat model", link: "/design/threats" },
       { text: "Chaos", link: "/chaos" },
+      { text: "Independent nonce channels", link: "/design/nonce-channels" },
       { text: "Release the packages", link: "/design/releasing" },
     ],
   },

@@ -161,6 +161,7 @@ function bytes(): readonly [name: string, data: string, reason: string][] {
     ["a short list in the long form", "0xf801c0", "NON_CANONICAL_RLP"],
     ["a length of 2^64 - 1", `0xff${"ff".repeat(8)}`, "MALFORMED_RLP"],
     ["the inner type 0x05", `0x05${typed.slice(4)}`, "UNSUPPORTED_TYPE"],
+    ["the inner type 0x3f, a CustomTx of the public chain", `0x3f${typed.slice(4)}`, "CUSTOM_TX_UNSUPPORTED"],
     ["the inner type 0x7f", `0x7f${typed.slice(4)}`, "UNSUPPORTED_TYPE"],
   ];
 }

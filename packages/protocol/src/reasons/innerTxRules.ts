@@ -5,6 +5,7 @@ import type { ReasonGroup, ReasonsByCode } from "./reasonGroup.js";
 export const INNER_TX_RULES = {
   VALIDATION_FAILED: {
     UNSUPPORTED_TYPE: { node: true },
+    CUSTOM_TX_UNSUPPORTED: { node: true },
     UNPROTECTED_SIGNATURE: { node: true },
     INVALID_SIGNATURE: { node: true },
     HIGH_S_SIGNATURE: { node: true },
@@ -31,6 +32,12 @@ export default /* @__PURE__ */ define(
       UNSUPPORTED_TYPE: {
         cause: "The transaction is neither legacy, EIP-2930 nor EIP-1559 (D1).",
         remedy: "Sign a transaction of one of these types.",
+      },
+      CUSTOM_TX_UNSUPPORTED: {
+        where: ["submit", "check", "record"],
+        cause:
+          "The transaction is a CustomTx (type 0x3F), which has a nonce of its own channel. Its format is not published.",
+        remedy: "Sign a legacy, EIP-2930 or EIP-1559 transaction, with the account's usual nonce.",
       },
       UNPROTECTED_SIGNATURE: {
         cause: "The legacy signature has no chain id (D1).",

@@ -85,6 +85,15 @@ describe("decodeTransaction", () => {
     expect(error).toMatchObject({ reason: "UNSUPPORTED_TYPE", code: "VALIDATION_FAILED", values: { type } });
   });
 
+  it("refuses type 0x3f of the public chain with a reason of its own, if a well-formed list follows (D1)", () => {
+    const { raw } = byUser(eip1559());
+    const customTx = Uint8Array.of(0x3f, ...raw.subarray(1));
+    const error = refusal(decode(customTx));
+    expect(error).toMatchObject({ reason: "CUSTOM_TX_UNSUPPORTED", code: "VALIDATION_FAILED" });
+    expect(error.message).toContain("two-dimensional nonces");
+    expect(refusal(decode(customTx.subarray(0, -1))).code).toBe("PARSE_ERROR");
+  });
+
   it.each([
     "0x00",
     "0x12",

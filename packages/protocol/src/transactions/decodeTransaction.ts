@@ -1,4 +1,5 @@
 import { assertCanonicalSignature } from "../accounts/signature.js";
+import { STABLE } from "../chains/stable.js";
 import type { Signature } from "../crypto/cryptoBackend.js";
 import { RlpReader } from "../encoding/rlp.js";
 import { ProtocolError } from "../protocolError.js";
@@ -33,7 +34,7 @@ export function decodeTransaction(raw: Uint8Array): SignedTransaction {
 }
 
 /**
- * The refusal of EIP-4844 (3), EIP-7702 (4) and any other type (D1).
+ * The refusal of EIP-4844 (3), EIP-7702 (4), the public chain's CustomTx (0x3f) and any other type (D1).
  * @throws {@link ProtocolError} of code `PARSE_ERROR` if no well-formed list follows the type byte to the end: such
  * bytes are not a transaction of any type (D2).
  */
@@ -42,6 +43,13 @@ function unsupportedType(raw: Uint8Array, type: number): ProtocolError {
   const outer = new RlpReader(raw, 1);
   outer.skipList(name);
   outer.finish(name);
+  if (type === STABLE.customTxType) {
+    return new ProtocolError(
+      "CUSTOM_TX_UNSUPPORTED",
+      `transaction type ${type} (CustomTx, with two-dimensional nonces) is not supported, because its format is not published; use legacy (EIP-155), EIP-2930 or EIP-1559`,
+      { type },
+    );
+  }
   return new ProtocolError(
     "UNSUPPORTED_TYPE",
     `transaction type ${type} is not supported; use legacy (EIP-155), EIP-2930 or EIP-1559`,

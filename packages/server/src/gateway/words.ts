@@ -25,6 +25,7 @@ const WORDS: Readonly<Partial<Record<Reason, NodeWords>>> = {
   INVALID_SIGNATURE: ofTransaction("invalid sender"),
   HIGH_S_SIGNATURE: ofTransaction("invalid sender"),
   UNPROTECTED_SIGNATURE: ofTransaction("only replay-protected (EIP-155) transactions allowed over RPC"),
+  CUSTOM_TX_UNSUPPORTED: ofTransaction("transaction type not supported"),
   UNSUPPORTED_TYPE: ofTransaction("transaction type not supported"),
   QUEUE_AT_CAPACITY: ofTransaction("txpool is full"),
   KEY_SHARE_EXHAUSTED: ofTransaction("txpool is full"),
