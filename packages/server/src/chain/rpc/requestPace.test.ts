@@ -42,7 +42,7 @@ describe("RequestPace", () => {
   });
 
   it("gives up what has no turn in time, and keeps away from a node that asks for it", async () => {
-    const pace = new RequestPace(undefined);
+    const pace = new RequestPace(0);
     const log: string[] = [];
     const ask = turns(pace, log);
     pace.holdFor(3_000);
@@ -83,7 +83,7 @@ describe("a paced poster", () => {
     "sends nothing while the node asks for silence, in %s, and says that nothing was sent",
     async (_, headers) => {
       const ending = new AbortController();
-      const paces = new RequestPaces(undefined);
+      const paces = new RequestPaces(0);
       const poster = (readPriority: Priority) =>
         pacedPoster(createPoster(url, { rpcTimeoutMs: 60_000, signal: ending.signal }), {
           ...{ pace: paces.of(url), rpcTimeoutMs: 1, readPriority },

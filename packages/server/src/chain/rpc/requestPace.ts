@@ -30,10 +30,10 @@ export class RequestPace {
   #heldUntil = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param perSecond the most requests a second; undefined for no limit. */
-  constructor(perSecond: number | undefined) {
-    this.#perMs = (perSecond ?? Number.POSITIVE_INFINITY) / 1_000;
-    this.#burst = Math.max(1, (perSecond ?? Number.POSITIVE_INFINITY) / 2);
+  /** @param perSecond the most requests a second; 0 for no limit. */
+  constructor(perSecond: number) {
+    this.#perMs = (perSecond || Number.POSITIVE_INFINITY) / 1_000;
+    this.#burst = Math.max(1, (perSecond || Number.POSITIVE_INFINITY) / 2);
     this.#tokens = this.#burst;
   }
 
@@ -104,10 +104,11 @@ export class RequestPace {
 
 /** The paces of a service's nodes, one for each URL: all its clients of a node share it. */
 export class RequestPaces {
-  readonly #perSecond: number | undefined;
+  readonly #perSecond: number;
   readonly #paces = new Map<string, RequestPace>();
 
-  constructor(perSecond: number | undefined) {
+  /** @param perSecond the most requests a second to each node; 0 for no limit. */
+  constructor(perSecond: number) {
     this.#perSecond = perSecond;
   }
 
@@ -121,7 +122,7 @@ export class RequestPaces {
 export interface PacedPosterOptions {
   readonly pace: RequestPace;
   readonly rpcTimeoutMs: number;
-  /** Of requests that only read. */
+  /** The priority of requests that only read. */
   readonly readPriority: Priority;
 }
 

@@ -67,7 +67,7 @@ export interface RpcOptions {
 /** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
 export function createRpc(options: RpcOptions): Rpc {
   const mayAnswerTooLong = options.maxResponseBytes !== undefined;
-  const { paces = new RequestPaces(undefined), isGateway = false, rpcTimeoutMs } = options;
+  const { paces = new RequestPaces(0), isGateway = false, rpcTimeoutMs } = options;
   const readPriority = isGateway ? "gateway" : "read";
   const endpoints = options.rpcUrls.map((url, place) => {
     const poster = pacedPoster(createPoster(url, options), {

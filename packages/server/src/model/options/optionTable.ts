@@ -67,9 +67,9 @@ const CHAIN = {
     { scope: "chain", isSetting: false },
   ),
   rpcRatePerSecond: limit(
-    "Most HTTP requests a second to each node, a batch counted as one; sends come before reads. Half a second's may go at once.",
-    undefined,
-    { scope: "chain", defaultText: "no limit" },
+    "Most HTTP requests a second to each node, a batch counted as one; sends come before reads. Half a second's may go at once. 0 for no limit.",
+    0,
+    { scope: "chain", least: 0 },
   ),
   rpcTimeoutMs: limit("Longest time that the node may take for an answer, in ms.", 5_000, {
     isSetting: false,
