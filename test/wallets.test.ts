@@ -113,12 +113,14 @@ describe("EIP-5792 with viem, in front of a wallet that has only eth_sendTransac
     expect(await namesOf(sendCalls(client, { calls, forceAtomic: true }))).toContain(
       "AtomicityNotSupportedError",
     );
-    const capabilities = { paymasterService: { url: "https://paymaster.example" } };
+    const capabilities = { auxiliaryFunds: { requiredAssets: [] } };
     expect(await namesOf(sendCalls(client, { calls, capabilities }))).toContain(
       "UnsupportedNonOptionalCapabilityError",
     );
     expect(await namesOf(getCallsStatus(client, { id: "0x5" }))).toContain("UnknownBundleIdError");
-    expect(await getCapabilities(client)).toEqual({ [CHAIN_ID]: { atomic: { status: "unsupported" } } });
+    expect(await getCapabilities(client)).toEqual({
+      [CHAIN_ID]: { atomic: { status: "unsupported" }, paymasterService: { supported: true } },
+    });
     wallet.declines = true;
     expect(await namesOf(sendCalls(client, { calls }))).toContain("UserRejectedRequestError");
   });

@@ -36,7 +36,7 @@ export function readCallRequest(params: unknown, chainId: string): CallRequest {
   if (!isRead) throw new WalletCallsError(-32602, "the parameters are not those of wallet_sendCalls");
   if (String(request.chainId).toLowerCase() !== chainId)
     throw new WalletCallsError(5710, `only the chain ${chainId} is gasless here`);
-  assertNoCapability([capabilities, ...calls.map((call) => call.capabilities)]);
+  assertMetCapabilities([capabilities, ...calls.map((call) => call.capabilities)]);
   if (atomicRequired)
     throw new WalletCallsError(5760, "each call is a transaction of its own: they are not atomic");
   if (calls.length > MAX_CALLS) throw new WalletCallsError(5740, `at most ${MAX_CALLS} calls at once`);
@@ -62,9 +62,13 @@ function isCall(value: unknown): boolean {
   );
 }
 
-/** None is supported. A page may mark one as optional, and then it is ignored. */
-function assertNoCapability(capabilities: readonly unknown[]): void {
+/**
+ * Asserts that every capability is met. A page's paymaster service (ERC-7677) is: the gas of all calls is waived, so there is
+ * nothing to ask it for. An optional one is ignored.
+ */
+function assertMetCapabilities(capabilities: readonly unknown[]): void {
   for (const [name, capability] of capabilities.flatMap((one) => Object.entries(Object(one)))) {
+    if (name === "paymasterService") continue;
     if ((Object(capability) as { optional?: unknown }).optional === true) continue;
     throw new WalletCallsError(5700, `the capability ${name} is not supported`);
   }

@@ -90,7 +90,7 @@ describe("wallet_sendCalls", () => {
     expect(scene.sent).toHaveLength(2);
   });
 
-  const capabilities = { paymasterService: { url: "https://paymaster.example" } };
+  const capabilities = { auxiliaryFunds: { requiredAssets: [] } };
   it.each([
     [5760, "calls that must be atomic", { atomicRequired: true }],
     [5700, "a capability", { capabilities }],
@@ -109,9 +109,17 @@ describe("wallet_sendCalls", () => {
   });
 
   it("ignores a capability that is marked as optional", async () => {
-    const optional = { paymasterService: { ...capabilities.paymasterService, optional: true } };
+    const optional = { auxiliaryFunds: { ...capabilities.auxiliaryFunds, optional: true } };
     const scene = new Scene();
     await scene.page()("sendCalls", { ...REQUEST, capabilities: optional });
+    expect(scene.sent).toHaveLength(2);
+  });
+
+  it("takes a paymaster service as met, of the request and of a call (ERC-7677): the gas is waived", async () => {
+    const paymasterService = { url: "https://paymaster.example" };
+    const scene = new Scene();
+    const calls = CALLS.map((call) => ({ ...call, capabilities: { paymasterService } }));
+    await scene.page()("sendCalls", { ...REQUEST, calls, capabilities: { paymasterService } });
     expect(scene.sent).toHaveLength(2);
   });
 
@@ -210,9 +218,9 @@ describe("wallet_getCallsStatus", () => {
 });
 
 describe("wallet_getCapabilities", () => {
-  it("says for the gasless chain alone that calls are not atomic", async () => {
+  it("says for the gasless chain alone that calls are not atomic, and that a paymaster is met", async () => {
     const request = new Scene().page();
-    const ours = { [CHAIN]: { atomic: { status: "unsupported" } } };
+    const ours = { [CHAIN]: { atomic: { status: "unsupported" }, paymasterService: { supported: true } } };
     expect(await request("getCapabilities", ALICE)).toEqual(ours);
     expect(await request("getCapabilities", ALICE.toUpperCase().replace("X", "x"), ["0x1", CHAIN])).toEqual(
       ours,

@@ -58,7 +58,9 @@ export function createWalletCalls(dependencies: WalletCallsDependencies): Readon
     const [address, chainIds] = (Array.isArray(params) ? params : []) as [unknown, unknown];
     await accountOf(wallet, address);
     const isAsked = !Array.isArray(chainIds) || chainIds.includes(chainId);
-    return isAsked ? { [chainId]: { atomic: { status: "unsupported" } } } : {};
+    return isAsked
+      ? { [chainId]: { atomic: { status: "unsupported" }, paymasterService: { supported: true } } }
+      : {};
   };
   return new Map<string, Method>([
     ["wallet_sendCalls", sendCalls],

@@ -55,7 +55,12 @@ export function createSponsorship({ policies, options, readiness }: SponsorshipD
     },
     /** `wallet_getCapabilities` (EIP-5792), for clients that ask the node instead of the wallet. */
     capabilities(): Record<string, unknown> {
-      return { [`0x${options.chainId.toString(16)}`]: { atomic: { status: "unsupported" } } };
+      return {
+        [`0x${options.chainId.toString(16)}`]: {
+          atomic: { status: "unsupported" },
+          paymasterService: { supported: true },
+        },
+      };
     },
   };
 }
