@@ -31,9 +31,7 @@ export async function watchEndpoints(options: EndpointWatchOptions): Promise<voi
 async function watchEndpoint(url: string, place: number, options: EndpointWatchOptions): Promise<void> {
   const { heads, log, rpcTimeoutMs, signal, paces, pollMs = POLL_MS } = options;
   // Without the heads, by which a node that is behind or on another chain would not be asked here either.
-  const client = new NodeClient(
-    createRpc({ rpcUrls: [url], rpcTimeoutMs, signal, ...(paces && { paces }) }),
-  );
+  const client = new NodeClient(createRpc({ rpcUrls: [url], rpcTimeoutMs, signal, ...(paces && { paces }) }));
   const node = nodeName(url, place);
   let isConfirmed = false;
   let before: EndpointState = "unknown";
