@@ -1,5 +1,5 @@
-import { wrapped } from "./wrapped.js";
 import { RELOADABLE, type Setting, type Settings } from "./setting.js";
+import { wrapped } from "./wrapped.js";
 
 const FLAG_COLUMN = 30;
 const LINE_WIDTH = 100;

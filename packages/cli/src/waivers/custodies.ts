@@ -25,6 +25,7 @@ import { allOrNone, type Custody, defineCustody, inTurns, together, usable } fro
 import { keystorePath } from "./keystoreFiles.js";
 import { openKeystore } from "./openKeystore.js";
 import { firstLine, PASSPHRASE_SETTINGS } from "./passphrase.js";
+
 // Each custody is one record. Another one is a file in the server's custody/, its name in the server's index, and a
 // record here.
 

@@ -4,6 +4,7 @@ import type { Context } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
 import type { Settings, Values } from "../settings/setting.js";
+
 /** A custody of waivers' keys (D33): everything that the command line knows of it beside its settings. */
 interface CustodyOf<S extends Settings> {
   /** The settings of which one chooses this custody. */

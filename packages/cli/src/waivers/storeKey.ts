@@ -5,6 +5,7 @@ import type { Values } from "../settings/setting.js";
 import { usable } from "./custody.js";
 import { writeKeystore } from "./keystoreFiles.js";
 import { type PASSPHRASE_SETTINGS, readNewPassphrase } from "./passphrase.js";
+
 type StoreValues = Values<typeof PASSPHRASE_SETTINGS> & {
   readonly seal: string | undefined;
   readonly folder: string;

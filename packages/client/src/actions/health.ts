@@ -1,6 +1,7 @@
 import { HEALTH_ROUTE, type Health, parseHealth } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
+
 export type { Health } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link health}. */

@@ -9,6 +9,7 @@ import {
 import type { Connection } from "../http/connection.js";
 import { readAnswer } from "../http/readAnswer.js";
 import type { RetryOptions } from "../http/retry.js";
+
 export type { SubmissionFilter, SubmissionPage } from "@gas-waiver/protocol/wire";
 
 /** The filter of {@link list}, and its options. */

@@ -1,6 +1,7 @@
 import { type KeyPolicy, POLICY_ROUTE, parseKeyPolicy } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
+
 export type { KeyPolicy } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link policy}. */

@@ -1,6 +1,7 @@
 import { parseReadiness, READY_ROUTE, type Readiness } from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
 import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
+
 export type { Readiness } from "@gas-waiver/protocol/wire";
 
 /** Options of {@link ready}. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
 import { isSameChain } from "../../store/chains.js";
 import { NodeRpcError, type RpcCall, type RpcOutcome } from "../rpc/rpc.js";
-import { NodeClient, MAX_SNAPSHOT_ITEMS } from "./nodeClient.js";
+import { MAX_SNAPSHOT_ITEMS, NodeClient } from "./nodeClient.js";
 
 /** Creates a client of a node that records its batches. */
 function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
