@@ -72,14 +72,14 @@ describe("a world", () => {
 });
 
 describe("npm run simulate", () => {
-  it("finds no broken law in 36 worlds, and goes on where it was stopped", { timeout: 900_000 }, () => {
+  it("finds no broken law in 60 worlds, and goes on where it was stopped", { timeout: 900_000 }, () => {
     const folder = freshFolder();
     const [state, json] = [join(folder, "state.jsonl"), join(folder, "outcomes.json")];
-    simulate("--runs", "30", "--state", state);
-    const { status, stdout } = simulate("--runs", "36", "--state", state, "--json", json);
-    expect(stdout).toContain("36 worlds");
+    simulate("--runs", "50", "--state", state);
+    const { status, stdout } = simulate("--runs", "60", "--state", state, "--json", json);
+    expect(stdout).toContain("60 worlds");
     const outcomes = JSON.parse(readFileSync(json, "utf8")) as WorldOutcome[];
-    expect(outcomes.map(({ seed }) => seed)).toEqual(Array.from({ length: 36 }, (_, i) => i + 1));
+    expect(outcomes.map(({ seed }) => seed)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
     expect(outcomes.filter(({ violations }) => violations.length > 0)).toEqual([]);
     expect(status).toBe(0);
   });
