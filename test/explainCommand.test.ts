@@ -130,6 +130,14 @@ describe("gas-waiver explain", () => {
     });
   });
 
+  it("says to raise the gas limit where a dry run is short of gas, and not to correct the call", async () => {
+    const short = await explained(
+      await BOB.signTransaction({ ...transferOf(RECIPIENT, 1n, 0), gasLimit: 24_000n }),
+    );
+    expect(short.summary).toMatch(/the call would fail: .*out of gas/);
+    expect(short.next).toEqual(["Raise the gas limit, then sign and submit it."]);
+  });
+
   it("says where it knows nothing, and refuses a name that is none", async () => {
     const unknown = await explained(`0x${"12".repeat(32)}`);
     expect(unknown.summary).toBe("This key has no submission of it, and it is not known to the node.");

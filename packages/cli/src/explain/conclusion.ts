@@ -1,9 +1,12 @@
-import { type ErrorBody, isReason } from "@gas-waiver/protocol";
+import { callFailureOf, type ErrorBody, isReason } from "@gas-waiver/protocol";
 import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import { decodedText } from "./abi.js";
 import type { Explanation, Facts } from "./explanation.js";
 
 type Conclusion = Pick<Explanation, "summary" | "next">;
+
+const CORRECT = "Correct the call";
+const RAISE = "Raise the gas limit";
 
 const conclusion = (summary: string, ...next: readonly string[]): Conclusion => ({ summary, next });
 
@@ -34,10 +37,13 @@ export function conclude(facts: Facts): Conclusion {
   if (check?.success === false)
     return refused("The service does not have it, and would refuse it", check.error);
   if (check?.simulation?.success === false) {
-    const why = revert ? decodedText(revert) : check.simulation.message;
+    const { message } = check.simulation;
+    const why = revert ? decodedText(revert) : message;
+    // The answer has the node's words, and no kind of their own for want of gas.
+    const step = callFailureOf({ message })?.kind === "out_of_gas" ? RAISE : CORRECT;
     return conclusion(
       `The service does not have it. It would accept it, but the call would fail: ${why}.`,
-      "Correct the call, then sign and submit it.",
+      `${step}, then sign and submit it.`,
     );
   }
   if (check)
@@ -82,7 +88,7 @@ function revertedIn(block: string | undefined, { revert, service, node }: Facts)
     kind === "custom" && !revert
       ? "Decode the revert data with the contract's ABI: --abi FILE, or `revertOf` of the SDK."
       : [],
-    `${kind === "out_of_gas" ? "Raise the gas limit" : "Correct the call"}, then sign it with the account's next nonce: this nonce is used.`,
+    `${kind === "out_of_gas" ? RAISE : CORRECT}, then sign it with the account's next nonce: this nonce is used.`,
     isKnown ? [] : "Replay it on a node with debug_traceTransaction to see the cause.",
   ];
   return conclusion(`It is in block ${block}, and reverted: ${why}.`, ...steps.flat());

@@ -30,7 +30,8 @@ const MEANINGS: Readonly<Record<DetailName, string>> = /* @__PURE__ */ define(()
   causeMessage: "The contract's text, or a description of the cause in a sentence's words.",
   chainId: "The chain that the transaction is signed for.",
   ends: "The end of the cap's day.",
-  expected: "The chain id, or the sender's next nonce, that would have been right.",
+  expected:
+    "The chain id, or the sender's next nonce, that would have been right. Where it is known that the nonce is used and not how many after it are, the one after it.",
   gasLimit: "The transaction's gas limit.",
   gasPrice: "The gas price, or the higher one of the two fees, in wei.",
   gasUsed: "The gas that the transaction used.",

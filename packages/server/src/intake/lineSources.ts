@@ -43,7 +43,11 @@ function nonceConflict(
   const name = isOwn ? `submission ${other.id}` : "another submission";
   const values = { nonce: nonce.toString(), ...(isOwn && { submission: other.id }) };
   if (other.state === "included") {
-    return new ProtocolError("NONCE_TOO_LOW", `nonce ${nonce} is already used, by ${name}`, values);
+    const expected = { expected: (nonce + 1n).toString() };
+    return new ProtocolError("NONCE_TOO_LOW", `nonce ${nonce} is already used, by ${name}`, {
+      ...values,
+      ...expected,
+    });
   }
   const message = `another transaction of this sender with nonce ${nonce} is ${other.state}: ${name}`;
   return new ProtocolError("NONCE_CONFLICT", message, values);

@@ -42,6 +42,7 @@ describe("a request that is repeated under its key", () => {
     expect([other[0]?.id, other[2]?.id]).toEqual([first[0]?.id, first[2]?.id]);
     expect(other[1]?.id).not.toBe(first[1]?.id);
     expect(outcomeOf(other[4])).toBe("VALIDATION_FAILED/NONCE_TOO_LOW");
+    expect(other[4]).toMatchObject({ error: { details: { nonce: "0", expected: "1" } } });
     expect(await service.submit(batch, named("b"))).toEqual(other);
   });
 

@@ -252,14 +252,14 @@ describe("a decision", () => {
     const decision = decide({ ...signed, senderNonceUse: { ...USE, isOurs: false } });
     const usedBy = `0x${"07".repeat(32)}`;
     const message = `nonce 4 is already used: by transaction ${usedBy} in block 12`;
-    const failure = { reason: "NONCE_TOO_LOW", message, values: { nonce: "4", usedBy, blockNumber: "12" } };
+    const failure = { reason: "NONCE_TOO_LOW", message, values: { nonce: "4", expected: "5", usedBy, blockNumber: "12" } };
     expect(decision).toEqual({ move: "fail", clause: "L2", failure });
   });
 
   it("names the transaction that has the sender's authorization, where that used the nonce", () => {
     const usedBy = `0x${"07".repeat(32)}`;
     const message = `nonce 4 is already used: by an authorization (EIP-7702) in transaction ${usedBy} in block 12`;
-    const values = { nonce: "4", usedBy, blockNumber: "12" };
+    const values = { nonce: "4", expected: "5", usedBy, blockNumber: "12" };
     for (const state of ["queued", "signed", "broadcast"] as const)
       expect(decide({ state, openWrappers: 3, senderNonceUse: AUTHORIZED })).toEqual({
         move: "fail",

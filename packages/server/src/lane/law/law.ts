@@ -161,6 +161,7 @@ function usedByAnother({ nonce, transaction, by, blockNumber }: NonceUse): Failu
   const usedBy = bytesToHex(transaction.hash);
   const user = `${by === "sender" ? "" : "an authorization (EIP-7702) in "}transaction ${usedBy}`;
   const message = `nonce ${nonce} is already used: by ${user} in block ${blockNumber}`;
-  const values = { nonce: nonce.toString(), usedBy, blockNumber: blockNumber.toString() };
+  const nonces = { nonce: nonce.toString(), expected: (nonce + 1n).toString() };
+  const values = { ...nonces, usedBy, blockNumber: blockNumber.toString() };
   return { reason: "NONCE_TOO_LOW", message, values };
 }
