@@ -111,7 +111,6 @@ export const sidebar = [
       { text: "The threat model", link: "/design/threats" },
       { text: "Chaos", link: "/chaos" },
       { text: "Independent nonce channels", link: "/design/nonce-channels" },
-      { text: "Release the packages", link: "/design/releasing" },
     ],
   },
 ];

@@ -19,7 +19,7 @@ export const DEFAULT_VERIFICATION_GAS = 50_000n;
 
 /**
  * Tells whether a transaction is a wrapper: if and only if its `to` is the marker address
- * (docs/protocol.md#definitions).
+ * (docs/protocol.md).
  * @example
  * ```ts
  * if (isWrapper(tx)) console.log("carries", bytesToHex(decodeInnerTx(tx.data).raw));
