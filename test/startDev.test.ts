@@ -39,6 +39,11 @@ describe("startDev", () => {
     }
   });
 
+  it("refuses a name in place of an address before it asks the node", async () => {
+    const sent = dev.gasless(account(3)).send({ to: "alice.eth" });
+    await expect(sent).rejects.toThrow("to is alice.eth, and no address: names are not resolved");
+  });
+
   it("sends many of one wallet at the same time, in the order of the calls", async () => {
     const sender = dev.gasless(devnetAccount(4));
     const receipts = await Promise.all([1, 2, 3, 4, 5].map(() => sender.send(transfer())));

@@ -51,7 +51,7 @@ const SETTINGS = {
   faults: {
     flag: "fault",
     placeholder: "NAME=VALUE",
-    help: "Inject a fault, such as drop=0.1 or delayMs=50-500; may come several times. devnet_setFaults changes the faults at run time; docs/devnet.md lists them.",
+    help: "Inject a fault, such as drop=0.1 or delayMs=50-500; may come several times. A NAME that is none gets the list of them. devnet_setFaults changes the faults at run time.",
     repeatable: true,
     parse: faults,
   },

@@ -1,4 +1,4 @@
-import { SubmissionFailedError, type WaiverClient } from "@gas-waiver/client";
+import { InvalidArgumentError, SubmissionFailedError, type WaiverClient } from "@gas-waiver/client";
 import {
   bytesToHex,
   type Hex,
@@ -58,7 +58,8 @@ export interface GaslessSender {
   /**
    * Signs a transaction of gas price 0, submits it, and waits for its block.
    * @returns its receipt. A transaction that reverted has none here: the call rejects.
-   * @throws SubmissionFailedError with the reason, or the node's error where it refuses the estimate.
+   * @throws SubmissionFailedError with the reason, InvalidArgumentError for a name in place of an address, or the node's error where it
+   * refuses the estimate.
    */
   send(call: TestCall): Promise<TestReceipt>;
 }
@@ -77,6 +78,10 @@ export function createGaslessSender(
   // The nonce is the chain's, so that a revert needs no word: each transaction waits for the block of the one before.
   let last: Promise<unknown> = Promise.resolve();
   const send = async ({ to, data = "0x", value = 0n, gas }: TestCall): Promise<TestReceipt> => {
+    if (!/^0x[0-9a-f]{40}$/i.test(to))
+      throw new InvalidArgumentError(
+        `to is ${to}, and no address: names are not resolved, and creation is not waived`,
+      );
     const call = { from: address, to, data, value: `0x${value.toString(16)}`, gasPrice: "0x0" };
     const [gasLimit, nonce] = await Promise.all([
       gas ?? request("eth_estimateGas", call).then((estimate) => (BigInt(String(estimate)) * 6n) / 5n),
