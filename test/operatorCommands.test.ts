@@ -1,11 +1,12 @@
-// `gas-waiver check`, `status` and `wrap`, against a chain with its service.
+// `gas-waiver check`, `status`, `why`, `stuck` and `wrap`, against a chain with its service.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { run } from "../packages/cli/src/run.js";
-import { useDevService } from "./support/devService.js";
+import { setLaneState } from "../packages/server/test/support/laneStates.js";
+import { ADMIN_TOKEN, useDevService } from "./support/devService.js";
 import { freshFolder } from "./support/freshFolder.js";
-import { submit } from "./support/submit.js";
+import { post, submit } from "./support/submit.js";
 import { account, DEV_API_KEY, TOKEN, transferOf } from "./support/user.js";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -132,6 +133,106 @@ describe("gas-waiver status", () => {
     expect(status).toBe(1);
     expect(out[1]).toMatch(/^service +no answer +.*127\.0\.0\.1:1/);
     expect(out.at(-1)).toBe("heads of nodes: give --rpc-url");
+  });
+});
+
+describe("gas-waiver why and gas-waiver stuck", () => {
+  const byDatabase = (...argv: string[]) => gasWaiver(argv, { DATABASE_URL: started().databaseUrl });
+  const byService = (...argv: string[]) =>
+    gasWaiver([...argv, "--admin-url", started().adminUrl], { GAS_WAIVER_ADMIN_TOKEN: ADMIN_TOKEN });
+  const included = async (raw: string) => {
+    const request = { query: "?wait=included", key: DEV_API_KEY };
+    const [line] = await submit(started().url, [raw], request);
+    return { id: line?.id ?? "", txHash: line?.txHash ?? "" };
+  };
+
+  it("find a submission by its id, hash, wrapper and sender, in a running service and in its database alike", async () => {
+    const { rpcUrl } = started();
+    const { id, txHash } = await included(await signed(7));
+    const final = async () => (await byDatabase("why", id)).out.join("\n");
+    await expect.poll(final, { timeout: 60_000 }).toContain("which is final, and worked");
+    const told = JSON.parse((await byDatabase("why", id, "--json")).out[0] ?? "");
+    const wrapper: string = told[0].record.wrapperHash;
+    const expected = expect.stringMatching(
+      new RegExp(`^${id} {2}included, accepted \\d+ s ago by key \\w+$`),
+    );
+    for (const name of [id.toUpperCase(), txHash, wrapper, account(7).address]) {
+      for (const found of [
+        await byService("why", name),
+        await byDatabase("why", name, "--rpc-url", rpcUrl),
+      ]) {
+        expect(found, name).toMatchObject({ status: 0, err: "" });
+        expect(found.out, name).toEqual([
+          expected,
+          expect.stringMatching(/^ {2}why: it is in block \d+, which is final, and worked$/),
+          "  next: Nothing.",
+          `  transaction ${txHash}, of ${account(7).address.toLowerCase()} with nonce 0`,
+          `  wrapper ${wrapper}, nonce ${told[0].record.waiverNonce}`,
+          expect.stringMatching(/^ {2}lane 0x[0-9a-f]{40}, worked by [0-9a-f-]{36}$/),
+        ]);
+      }
+    }
+    // The database keeps no hash of a final wrapper, only its nonce.
+    const withoutNode = await byDatabase("why", wrapper);
+    expect(withoutNode).toMatchObject({
+      status: 1,
+      out: [],
+      err: expect.stringContaining("--rpc-url finds"),
+    });
+  });
+
+  it("say what is wrong with the name, the token or the place", async () => {
+    const nothing = `0x${"1".repeat(64)}`;
+    for (const { status, out, err } of [await byService("why", nothing), await byDatabase("why", TOKEN)])
+      expect([status, out, err]).toEqual([
+        1,
+        [],
+        expect.stringContaining("has no submission by the name 0x"),
+      ]);
+    expect((await byDatabase("why", "shop")).err).toContain("neither the id of a submission, a hash, nor");
+    const withoutToken = ["stuck", "--admin-url", started().adminUrl];
+    expect((await gasWaiver(withoutToken)).err).toContain("--admin-url needs a token");
+    const wrong = await gasWaiver(withoutToken, { GAS_WAIVER_ADMIN_TOKEN: `${ADMIN_TOKEN}-of-nobody` });
+    expect(wrong).toMatchObject({ status: 1, err: expect.stringContaining("the admin API answered 401: ") });
+  });
+
+  it("list what no block has, with its cause and the next step, until the cause is removed", async () => {
+    const stuck = async () => [
+      await byService("stuck", "--older-than", "0"),
+      await byDatabase("stuck", "--older-than", "0"),
+    ];
+    for (const { out } of await stuck()) expect(out).toEqual(["nothing is stuck"]);
+    const { out: lanes } = await byDatabase("lanes", "list", "--json");
+    const [{ waiver }] = JSON.parse(lanes[0] ?? "");
+    expect(await setLaneState(started(), waiver, "stopped")).toBe(true);
+    const answer = post(started().url, [await signed(7)], {
+      key: DEV_API_KEY,
+      query: "?wait=included",
+    });
+    const cause = ["its lane has stopped: by a test", "Remove the cause, then run `gas-waiver lanes open`."];
+    const listed = async () => (await stuck()).map(({ out }) => out.slice(0, 5));
+    await expect
+      .poll(listed, { timeout: 60_000 })
+      .toEqual(
+        [0, 1].map(() => [
+          `1 × ${cause[0]}`,
+          `  next: ${cause[1]}`,
+          expect.stringMatching(/^[0-9a-f-]{36} {2}(queued|signed), accepted \d+ s ago by key \w+$/),
+          `  why: ${cause[0]}`,
+          `  next: ${cause[1]}`,
+        ]),
+      );
+    const [bySender] = JSON.parse((await byService("why", account(7).address, "--json")).out[0] ?? "");
+    expect(bySender).toMatchObject({ why: cause[0], next: cause[1], lane: waiver, record: { nonce: "1" } });
+    expect((await byService("stuck", "--older-than", "1d")).out).toEqual(["nothing is stuck"]);
+    expect(await byDatabase("lanes", "open", "--waiver", waiver)).toMatchObject({ status: 0 });
+    const workedOff = async () => (await byService("why", account(7).address)).out[1];
+    await expect
+      .poll(workedOff, { timeout: 60_000 })
+      .toMatch(/^ {2}why: it is in block \d+, which is .*final, and worked$/);
+    for (const { out } of await stuck()) expect(out).toEqual(["nothing is stuck"]);
+    // The line may have ended with TIMEOUT before.
+    await (await answer).body?.cancel();
   });
 });
 

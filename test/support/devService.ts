@@ -13,9 +13,13 @@ export interface DevService {
   readonly url: string;
   readonly rpcUrl: string;
   readonly databaseUrl: string;
+  readonly adminUrl: string;
   /** A connection to the chain, with ethers. */
   readonly chain: JsonRpcProvider;
 }
+
+/** Token of the service's admin API. */
+export const ADMIN_TOKEN = "an-operators-token-of-32-characters-and-more";
 
 /**
  * Starts the service and the chain of `gas-waiver dev` in this process before the file's tests, and ends them after
@@ -33,13 +37,15 @@ export function useDevService(): () => DevService {
     const { url: rpcUrl } = await devnet.listen({ port: 0 });
     const options = {
       ...devServiceOptions({ url: rpcUrl, chainId: 2201 }, waiver),
-      databaseUrl,
-      logLevel: "silent" as const,
+      ...{ databaseUrl, logLevel: "silent" as const },
+      adminTokens: [{ name: "alice", token: ADMIN_TOKEN, role: "viewer" as const }],
     };
     const server = closeStack.add(await createServer(options));
     followDevnet(server, devnet, waiver);
-    const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
-    service = { url, rpcUrl, databaseUrl, chain: connect(rpcUrl) };
+    const anyPort = { host: "127.0.0.1", port: 0 };
+    const { url } = await server.listen(anyPort);
+    const { url: adminUrl } = await server.listenAdmin(anyPort);
+    service = { url, rpcUrl, databaseUrl, adminUrl, chain: connect(rpcUrl) };
   });
   afterAll(async () => {
     service?.chain.destroy();

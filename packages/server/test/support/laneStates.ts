@@ -2,6 +2,7 @@ import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { openLaneAdmin } from "../../src/lane/admin.js";
 import type { LaneState } from "../../src/store/lanes/laneStatus.js";
 import type { TestService } from "./testService.js";
+import { queryOnce, queryUntil } from "./testSessions.js";
 
 /** The status of each lane, keyed by its waiver's address. */
 export async function lanesOf(service: TestService) {
@@ -25,20 +26,23 @@ export async function untilOwned(service: TestService, waivers: readonly Hex[]):
  * renews the lease, and a step that it began before is over by the renewal after that.
  * @returns whether the store knows the lane.
  */
-export async function setLaneState(service: TestService, waiver: Hex, state: LaneState): Promise<boolean> {
-  const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
+export async function setLaneState(
+  { databaseUrl }: Pick<TestService, "databaseUrl">,
+  waiver: Hex,
+  state: LaneState,
+): Promise<boolean> {
+  const admin = await openLaneAdmin({ databaseUrl });
   const known = await admin.set(hexToBytes(waiver), state, "by a test");
   await admin.close();
   const id = hexToBytes(waiver);
   for (let renewals = 0; known && renewals < 2; renewals++) {
-    const [lane] = await service.query<{ until: string }>(
+    const [lane] = await queryOnce<{ until: string }>(
+      databaseUrl,
       "select lease_until::text as until from lanes where waiver = $1",
       [id],
     );
-    await service.until("select from lanes where waiver = $1 and (lease_until > $2 or state = 'retired')", [
-      id,
-      lane?.until,
-    ]);
+    const renewed = "select from lanes where waiver = $1 and (lease_until > $2 or state = 'retired')";
+    await queryUntil(databaseUrl, renewed, [id, lane?.until]);
   }
   return known;
 }
