@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { type CommandLine, gasWaiver } from "./support/commandLine.js";
 import { freshFolder } from "./support/freshFolder.js";
-import { startService } from "./support/service.js";
+import type { Program } from "./support/program.js";
+import { startServiceProcess } from "./support/service.js";
 import { type Line, submit } from "./support/submit.js";
 import { account, connect, tokensOf, transferOf } from "./support/user.js";
 
@@ -22,7 +23,7 @@ let devnet: Devnet;
 let rpcUrl: string;
 let chain: JsonRpcProvider;
 let keyFiles: string[];
-let replicas: CommandLine[];
+let replicas: Program[];
 let urls: string[];
 
 beforeAll(async () => {
@@ -33,7 +34,7 @@ beforeAll(async () => {
   keyFiles = SENDERS.map(() => join(freshFolder(), "keys"));
   for (const file of keyFiles) writeFileSync(file, `${OLD.privateKey}\n`, { mode: 0o600 });
   replicas = keyFiles.map((keyFile) =>
-    startService({
+    startServiceProcess({
       ...{ rpcUrl, databaseUrl, keyFile },
       flags: ["--policy-source", "both", "--reorg-depth", "2", "--lease", "1000"],
     }),
@@ -143,5 +144,11 @@ describe("gas-waiver waivers rotate", () => {
       out: "",
       err: `gas-waiver: the service has no lane for waiver ${account(13).address}\n`,
     });
+  });
+
+  it("has the replicas log no error: what an operator has planned wants nobody at night", async () => {
+    await Promise.all(replicas.map((replica) => replica.end()));
+    const errors = replicas.flatMap(({ output }) => output.match(/^\{"level":[56]0.*$/gm) ?? []);
+    expect(errors).toEqual([]);
   });
 });

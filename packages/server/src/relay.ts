@@ -15,6 +15,7 @@ import {
   createLaneStatusCache,
   createOwnWaivers,
   type LaneDirectory,
+  type LaneStatusCache,
   openLaneDirectory,
 } from "./lane/choose/directory.js";
 import { createRouting } from "./lane/choose/routing.js";
@@ -178,6 +179,7 @@ function openCoordination(
     signal,
     // Another replica's lanes also carry what is accepted here.
     waivers: () => activeWaivers(ownWaivers.current(), statuses.lanes),
+    isOpen: (waiver) => isOpenInStore(statuses, waiver),
     onChange: () => work.announce(),
   });
   let known = "";
@@ -384,6 +386,13 @@ function unfinishedWork(lanes: readonly LaneStatus[]): UnfinishedWork {
     count: lanes.reduce((sum, { queued, inFlight }) => sum + queued + inFlight, 0),
     oldestQueuedMs: Math.max(0, ...lanes.map(({ oldestMs }) => oldestMs)),
   };
+}
+
+/** Whether the waiver's lane is to take work: also where the store does not say otherwise, or not at all. */
+async function isOpenInStore(statuses: LaneStatusCache, waiver: Uint8Array): Promise<boolean> {
+  await statuses.refresh().catch(() => {});
+  const lane = statuses.lanes.find((one) => bytesEqual(one.waiver, waiver));
+  return lane === undefined || lane.state === "open";
 }
 
 /** Returns the waivers whose lanes may take work, by address: this replica's own, and all whose lane is not retired. */

@@ -42,6 +42,8 @@ export interface PolicySourceDependencies {
   readonly signal?: AbortSignal;
   /** @returns the waivers whose lanes may take work, on this replica and others: 20 bytes each. */
   waivers(): readonly Uint8Array[];
+  /** @returns whether the waiver's lane is to take work now, as the store has it. Never rejects. */
+  isOpen(waiver: Uint8Array): Promise<boolean>;
   /** Called when the policies were read again, and so may have changed. */
   onChange(): void;
 }
@@ -52,6 +54,7 @@ export function createPolicySource({
   log,
   signal,
   waivers,
+  isOpen,
   onChange,
 }: PolicySourceDependencies): PolicySource {
   const fromConfiguration = () => options.allowedTargets && configuredPolicies(options.allowedTargets);
@@ -61,7 +64,7 @@ export function createPolicySource({
   const set = (fresh: PolicySet, affected: readonly Uint8Array[]) => {
     for (const waiver of affected) {
       const [before, now] = [whyUnusable(waiver), fresh.whyUnusable(waiver)];
-      if (now !== undefined && now !== before) log.error({ why: now }, "the waiver's lane takes no work");
+      if (now !== undefined && now !== before) void reportUnusable({ log, isOpen }, waiver, now);
       else if (now === undefined && before !== undefined)
         log.info({ waiver: bytesToHex(waiver) }, "the waiver is registered: its lane takes work");
     }
@@ -104,6 +107,16 @@ export function createPolicySource({
       await follower?.close();
     },
   };
+}
+
+/** A waiver that is revoked after an operator has drained or stopped its lane wants nobody. */
+async function reportUnusable(
+  { log, isOpen }: Pick<PolicySourceDependencies, "log" | "isOpen">,
+  waiver: Uint8Array,
+  why: string,
+): Promise<void> {
+  const level = (await isOpen(waiver)) ? "error" : "info";
+  log[level]({ why }, "the waiver's lane takes no work");
 }
 
 /**

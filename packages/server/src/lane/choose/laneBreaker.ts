@@ -71,14 +71,15 @@ export function createLaneBreaker(
     await write(0);
     log.info("the lane's breaker is closed: its waiver can be used again");
   };
-  const open = async (why: string) => {
+  const openAt = async (level: "error" | "info", why: string) => {
     // An open lane only resends old bytes. Their failure tells nothing new: no probe has failed.
     if (state() === "open") return;
     const forMs = Math.min(MAX_OPEN_MS, OPEN_MS * 2 ** openings);
     openings++;
     await write(forMs, why);
-    log.error({ why, forMs }, "the lane's breaker is open");
+    log[level]({ why, forMs }, "the lane's breaker is open");
   };
+  const open = (why: string) => openAt("error", why);
   return {
     get state() {
       return state();
@@ -99,7 +100,8 @@ export function createLaneBreaker(
     async followPolicy(reason) {
       if (isOpenedByPolicy && reason === undefined) await succeed();
       isOpenedByPolicy = reason !== undefined;
-      if (reason !== undefined) await open(reason);
+      // The source of the policies logs which waiver wants a person. The policy of a new one is read within a moment.
+      if (reason !== undefined) await openAt("info", reason);
     },
   };
 }
