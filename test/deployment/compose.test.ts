@@ -1,6 +1,7 @@
 // deploy/compose.yaml: the file keeps the Compose specification, names only what is there, and its replicas run as
 // described.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
@@ -35,6 +36,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const compose: ComposeFile = parse(read("deploy/compose.yaml"), { merge: true });
 const services = Object.values(compose.services);
 const REPLICAS = ["one", "two"];
+const PROMTOOL = spawnSync("promtool", ["--version"]).status === 0;
 const replica = compose.services.one as ComposeService;
 
 describe("compose.yaml", () => {
@@ -61,8 +63,11 @@ describe("compose.yaml", () => {
       .flatMap(({ volumes = [] }) => volumes)
       .map((volume) => volume.split(":")[0] ?? "");
     const isFile = (source: string) => source.startsWith(".");
-    for (const source of mounts.filter(isFile))
+    const isSecret = (source: string) => source.startsWith("./secrets/");
+    for (const source of mounts.filter((one) => isFile(one) && !isSecret(one)))
       expect(existsSync(join(root, "deploy", source)), source).toBe(true);
+    expect(new Set(mounts.filter(isSecret))).toEqual(new Set(["./secrets/keystores"]));
+    expect(read("deploy/compose/prepare.sh")).toContain('keep "keystores/$(basename "$keystore")"');
     expect(mounts.filter((source) => !isFile(source)).sort()).toEqual(Object.keys(compose.volumes).sort());
     const used = new Set(services.flatMap(({ secrets = [] }) => secrets));
     expect([...used].sort()).toEqual(Object.keys(compose.secrets));
@@ -92,6 +97,31 @@ describe("compose.yaml", () => {
     );
   });
 
+  it("has alarms that reach a receiver: from Prometheus to Alertmanager, and from there to a webhook", () => {
+    const { alerting, rule_files } = parse(read("deploy/compose/prometheus.yaml"));
+    expect(alerting.alertmanagers[0].static_configs[0].targets).toEqual(["alertmanager:9093"]);
+    const mounts = compose.services.prometheus?.volumes ?? [];
+    expect(mounts).toContain(`../docs/alarms.yaml:/etc/prometheus/${rule_files[0]}:ro`);
+    const { route, receivers } = parse(read("deploy/compose/alertmanager.yaml"));
+    const [receiver] = receivers;
+    expect([route, ...route.routes].map((one) => one.receiver)).toEqual([receiver.name, receiver.name]);
+    const [{ url_file: file }] = receiver.webhook_configs;
+    expect(compose.services.alertmanager?.secrets?.map((name) => `/run/secrets/${name}`)).toEqual([file]);
+    const severities = new Set(read("docs/alarms.yaml").match(/severity: \w+/g));
+    expect([...severities].map((one) => one.replace(/(\w+)$/, '"$1"').replace(": ", "="))).toContain(
+      route.routes[0].matchers[0],
+    );
+  });
+
+  it.runIf(PROMTOOL)("has a configuration that Prometheus takes, with its rules", () => {
+    const folder = freshFolder();
+    copyFileSync(join(root, "docs/alarms.yaml"), join(folder, "alarms.yaml"));
+    const file = join(folder, "prometheus.yml");
+    copyFileSync(join(root, "deploy/compose/prometheus.yaml"), file);
+    const { status, stdout, stderr } = spawnSync("promtool", ["check", "config", file], { encoding: "utf8" });
+    expect(status, `${stdout}${stderr}`).toBe(0);
+  });
+
   it("has a dashboard that asks for metrics of the service", () => {
     const known = new Set(
       Array.from(metricsPage().matchAll(/^\| `(gas_waiver_\w+)` \|/gm), ([, name]) => name),
@@ -106,6 +136,7 @@ describe("compose.yaml", () => {
 });
 
 describe("the replicas of compose.yaml", () => {
+  const PASSPHRASE = "of a test";
   let postgres: TestPostgres;
   let devnet: Devnet;
   let secrets: string;
@@ -116,18 +147,19 @@ describe("the replicas of compose.yaml", () => {
     devnet = await createDevnet({ blockTimeMs: 0 });
     ({ url: rpcUrl } = await devnet.listen({ port: 0 }));
     secrets = freshFolder();
-    const { address, privateKey } = new Wallet(account(10).privateKey);
-    const keystore = encryptKeystoreJsonSync({ address, privateKey }, "of a test", {
-      scrypt: { N: 2 ** 12 },
-    });
-    const contents = {
-      "database-url": await postgres.createEmptyDatabase(),
-      keystore,
-      passphrase: "of a test",
-    };
-    for (const [name, content] of Object.entries(contents))
-      writeFileSync(join(secrets, name), `${content}\n`, { mode: 0o600 });
+    mkdirSync(join(secrets, "keystores"));
+    addKeystore(10);
+    addKeystore(11);
+    addSecret("database-url", await postgres.createEmptyDatabase());
+    addSecret("passphrase", PASSPHRASE);
   });
+  const addSecret = (name: string, content: string) =>
+    writeFileSync(join(secrets, name), `${content}\n`, { mode: 0o600 });
+  const addKeystore = (user: number) => {
+    const { address, privateKey } = new Wallet(account(user).privateKey);
+    const keystore = encryptKeystoreJsonSync({ address, privateKey }, PASSPHRASE, { scrypt: { N: 2 ** 12 } });
+    addSecret(`keystores/${user}.json`, keystore);
+  };
   afterAll(async () => {
     await devnet?.close();
     await postgres?.end();
@@ -143,7 +175,10 @@ describe("the replicas of compose.yaml", () => {
     const port = await freePort();
     const given = Object.entries({ ...stages.at(-1)?.env, ...environment }).map(([variable, value]) => [
       variable,
-      value.replace("/run/secrets", secrets).replace(/^\$\{GAS_WAIVER_CHAIN_ID:-(\d+)\}$/, "$1"),
+      value
+        .replace("/run/secrets", secrets)
+        .replace("/run/keystores", join(secrets, "keystores"))
+        .replace(/^\$\{GAS_WAIVER_CHAIN_ID:-(\d+)\}$/, "$1"),
     ]);
     const here = {
       GAS_WAIVER_RPC_URL: rpcUrl,
@@ -159,7 +194,7 @@ describe("the replicas of compose.yaml", () => {
     return { program, probeUrl: `http://127.0.0.1:${port}` };
   }
 
-  it("become ready on the database with a synchronous standby, with secrets from files, and end with status 0", async () => {
+  it("become ready on the database with a synchronous standby, with secrets from files, take a keystore more, and end with status 0", async () => {
     expect(compose.services.two).toEqual(compose.services.one);
     const replicas = await Promise.all(REPLICAS.map(startReplica));
     for (const { program, probeUrl } of replicas) {
@@ -171,6 +206,23 @@ describe("the replicas of compose.yaml", () => {
         ready = await fetch(`${probeUrl}/readyz`);
       }
       expect(await ready.json()).toMatchObject({ ready: true });
+    }
+    const lanesOf = async ({ probeUrl }: (typeof replicas)[number]) => {
+      const metrics = await (await fetch(`${probeUrl}/metrics`)).text();
+      return [...metrics.matchAll(/^gas_waiver_lane_open\{waiver="(0x\w+)"/gm)]
+        .map(([, waiver]) => waiver)
+        .sort();
+    };
+    // A rotation begins with another keystore in the folder. No replica is started again.
+    const users = [10, 11];
+    for (const added of [undefined, 12]) {
+      if (added !== undefined) {
+        addKeystore(added);
+        users.push(added);
+        for (const { program } of replicas) program.signal("SIGHUP");
+      }
+      const waivers = users.map((user) => account(user).address.toLowerCase()).sort();
+      for (const one of replicas) await expect.poll(() => lanesOf(one), { timeout: 60_000 }).toEqual(waivers);
     }
     for (const { program } of replicas) expect(await program.end()).toEqual({ status: 0, signal: null });
   });
