@@ -1,18 +1,24 @@
 // Each rule of docs/alarms.yaml fires in `promtool test rules`, within a minute of its trouble, with series that the test makes,
-// and not before. Without promtool (Debian's package `prometheus`) these tests are skipped.
+// and not before. Without promtool (Debian's package `prometheus`) the expressions alone are evaluated, without their `for`: over
+// these series, and over what a service shows.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
+import { setLaneState } from "../../packages/server/test/support/laneStates.js";
+import { testServices } from "../../packages/server/test/support/testService.js";
+import { WAIVER } from "../../packages/server/test/support/user.js";
 import { freshFolder } from "../support/freshFolder.js";
 import { root } from "../support/program.js";
+import { evaluate, labelsOf, readSeries, type Series } from "./promql.js";
 
 const PROMTOOL = spawnSync("promtool", ["--version"]).status === 0;
 const RULES = join(root, "docs", "alarms.yaml");
 
 interface Rule {
   readonly alert: string;
+  readonly expr: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -142,6 +148,56 @@ function firing(alarms: readonly Rule[], secondOf: (alarm: string) => number): s
     .slice(1)
     .map((one) => `${/alertname: ?(\w+)/.exec(one)?.[1]} ${/severity="(\w+)"/.exec(one)?.[1]}`);
 }
+
+/** Reads a series as promtool does: `1x3` is 1 and three times 1 more, `0+2x3` is 0, 2, 4, 6. */
+function seriesOf([series, values]: readonly [string, string]): Series {
+  const [, name = "", labels = ""] = /^(\w+)\{(.*)\}$/.exec(series) ?? [];
+  const expanded = values.split(" ").flatMap((part) => {
+    const [, first, step = 0, times] = /^(-?[\d.]+)(?:\+(\d+))?x(\d+)$/.exec(part) ?? [];
+    return Array.from({ length: Number(times) + 1 }, (_, i) => Number(first) + i * Number(step));
+  });
+  return { name, labels: labelsOf(labels), values: expanded };
+}
+
+describe("the expressions of the alarms", () => {
+  it.each(rules)("$alert holds in its trouble, and not before", ({ alert, expr }) => {
+    const series = Object.entries({ ...FINE, ...TROUBLES[alert] }).map(seriesOf);
+    const holdsAt = (at: number) =>
+      evaluate(expr, { series, at, scrapeS: SCRAPE_S, time: at * SCRAPE_S }).length > 0;
+    expect([holdsAt(CALM), holdsAt(CALM + ALARM_S / SCRAPE_S)]).toEqual([false, true]);
+  });
+});
+
+/** True of a test: its chain rests, its database does not wait for the disk, and its machine may lack the native addon. */
+const OF_TESTS = ["GasWaiverHeadOld", "GasWaiverDatabaseWeak", "GasWaiverSlowCryptography"];
+
+describe("the expressions of the alarms, over what a service shows,", () => {
+  const services = testServices();
+
+  it("hold in its troubles, and not before", async () => {
+    const service = await services.start();
+    const { url } = await service.server.listenMetrics({ host: "127.0.0.1", port: 0 });
+    const holding = async () => {
+      const shown = readSeries(await (await fetch(`${url}/metrics`)).text());
+      const up = { name: "up", labels: { job: "gas-waiver" }, values: [1] };
+      const moment = { series: [...shown, up], at: 0, scrapeS: SCRAPE_S, time: Date.now() / 1_000 };
+      const found = rules.filter(({ expr }) => evaluate(expr, moment).length > 0).map(({ alert }) => alert);
+      return found.filter((alert) => !OF_TESTS.includes(alert));
+    };
+    const untilHolding = (...alarms: string[]) => expect.poll(holding, { timeout: 60_000 }).toEqual(alarms);
+    await untilHolding();
+    service.server.noteReload(["a setting is wrong"]);
+    await untilHolding("GasWaiverReloadRefused");
+    service.server.noteReload([]);
+    await untilHolding();
+    await setLaneState(service, WAIVER, "stopped");
+    await untilHolding("GasWaiverLaneStopped", "GasWaiverNoLaneUsable");
+    await setLaneState(service, WAIVER, "open");
+    await untilHolding();
+    await service.node.close();
+    await expect.poll(holding, { timeout: 60_000 }).toContain("GasWaiverNodeUnusable");
+  });
+});
 
 it("has a trouble for each alarm", () => {
   expect(Object.keys(TROUBLES)).toEqual(rules.map(({ alert }) => alert));
