@@ -68,6 +68,19 @@ describe("work on the event loop", () => {
     expect(begun).toEqual(["slow", "slow"]);
   });
 
+  it("begins after work that has thrown", () => {
+    const loop = new LoopQueue();
+    const begun: string[] = [];
+    enterMany(loop, begun, "a", 10);
+    loop.enter("a", PRICE, () => {
+      throw new Error("a mistake");
+    });
+    enterMany(loop, begun, "a", 10);
+    expect(() => vi.runAllTimers()).toThrow("a mistake");
+    vi.runAllTimers();
+    expect(begun).toHaveLength(20);
+  });
+
   it("never begins if it was taken out", () => {
     const loop = new LoopQueue();
     const begun: string[] = [];
@@ -90,6 +103,22 @@ describe("a party that is refused too often", () => {
     expect(begun).toEqual(Array(5).fill("other"));
     vi.advanceTimersByTime(600);
     expect(begun).toHaveLength(10);
+  });
+
+  it("has nobody else wait for the pause after which it is asked for again", () => {
+    const loop = new LoopQueue();
+    for (let i = 0; i < 600; i++) loop.refuse("flood");
+    const begun: string[] = [];
+    enterMany(loop, begun, "flood", 1);
+    for (let round = 1; round <= 3; round++) {
+      // A turn finds nothing that may begin.
+      vi.advanceTimersToNextTimer();
+      const at = performance.now();
+      enterMany(loop, begun, "other", 1);
+      vi.advanceTimersToNextTimer();
+      expect([begun.length, performance.now() - at]).toEqual([round, 0]);
+      vi.advanceTimersByTime(10);
+    }
   });
 
   it("begins when it has waited, also if very many other parties come meanwhile", () => {

@@ -55,6 +55,8 @@ export class LoopQueue {
   readonly #queue = new FairQueue<WaitingWork>();
   #left = TURN_US;
   #isTurning = false;
+  /** The next turn, while nothing that waits may begin. */
+  #retry: NodeJS.Timeout | undefined;
   #lastLight: { readonly account: string; readonly at: number } | undefined;
   #lastHeavyAt = Number.NEGATIVE_INFINITY;
   #use = { measuredAt: Number.NEGATIVE_INFINITY, share: 0 };
@@ -89,10 +91,13 @@ export class LoopQueue {
       setImmediate(this.#turn);
     }
     const work = { party, account: accountOf(party, part), price, start };
-    if (this.#left <= 0 || !this.#queue.isEmpty || this.#mustWait(work))
-      return this.#queue.add(party, part, work, price);
-    this.#start(work);
-    return () => {};
+    const mustWait = this.#mustWait(work);
+    if (this.#left > 0 && this.#queue.isEmpty && !mustWait) {
+      this.#start(work);
+      return () => {};
+    }
+    if (!mustWait) this.#endRetryPause();
+    return this.#queue.add(party, part, work, price);
   }
 
   /** Runs work of the event loop when it is the party's turn. @throws whatever it throws. */
@@ -162,15 +167,28 @@ export class LoopQueue {
 
   readonly #turn = () => {
     this.#left = TURN_US;
-    while (this.#left > 0) {
-      const next = this.#queue.take((_party, work) => !this.#mustWait(work));
-      if (next === undefined) break;
-      this.#start(next);
+    this.#retry = undefined;
+    try {
+      while (this.#left > 0) {
+        const next = this.#queue.take((_party, work) => !this.#mustWait(work));
+        if (next === undefined) break;
+        this.#start(next);
+      }
+    } finally {
+      // Also after work that has thrown: others wait behind it.
+      this.#isTurning = this.#left < TURN_US || !this.#queue.isEmpty;
+      if (this.#left < TURN_US) setImmediate(this.#turn);
+      else if (this.#isTurning) this.#retry = setTimeout(this.#turn, RETRY_MS).unref();
     }
-    this.#isTurning = this.#left < TURN_US || !this.#queue.isEmpty;
-    if (this.#left < TURN_US) setImmediate(this.#turn);
-    else if (this.#isTurning) setTimeout(this.#turn, RETRY_MS).unref();
   };
+
+  /** A party that need not wait does not pay for the pause of parties that have to. */
+  #endRetryPause(): void {
+    if (this.#retry === undefined) return;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    setImmediate(this.#turn);
+  }
 }
 
 /** Names the account of a part of a party. */
