@@ -1,6 +1,6 @@
 import { bytesToHex, type CheckLine, ProtocolError, type Simulation } from "@gas-waiver/protocol";
 import { NodeRpcError, RpcUnavailableError } from "../chain/rpc/rpc.js";
-import type { Caller } from "../model/keys/caller.js";
+import { type Caller, ownerOf } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import { rulesFor } from "../policy/rules.js";
@@ -37,6 +37,8 @@ export const MAX_CONCURRENT_PER_KEY = 2;
 /** The maximum number of waiting requests, of all keys and of one key. Checks of one key must not delay those of others. */
 export const MAX_WAITING = 64;
 export const MAX_WAITING_PER_KEY = 8;
+/** Requests of one address under a publishable key that wait. */
+export const MAX_WAITING_PER_ADDRESS = 2;
 
 export function createChecker(dependencies: CheckDependencies): Checker {
   const { chain, options, policies, loop, isShuttingDown } = dependencies;
@@ -63,7 +65,7 @@ export function createChecker(dependencies: CheckDependencies): Checker {
         return linesOf(checked, await simulate(chain, valid));
       };
       try {
-        return await queue.run(checkAll, { party: caller.keyId });
+        return await queue.run(checkAll, ownerOf(caller, MAX_WAITING_PER_ADDRESS));
       } catch (error) {
         throw checkRefusal(error);
       }

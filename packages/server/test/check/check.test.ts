@@ -142,6 +142,30 @@ describe("a check beside other requests", () => {
     expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
+  it("finds room beside the checks of another address under the same publishable key", async () => {
+    const key = "gwp_test_page";
+    const service = await services.start({ publicApiKeys: [key], trustedProxies: ["127.0.0.1"] });
+    const from = (address: string) => ({ authorization: `Bearer ${key}`, "x-forwarded-for": address });
+    const nodeAnswer = deferred();
+    service.node.script = ({ methods }) =>
+      methods.includes("eth_getBalance") ? { kind: "later", after: nodeAnswer.promise } : undefined;
+    const refused: string[] = [];
+    const full = new Promise<void>((resolve) => {
+      for (let i = 0; i < 14; i++) {
+        post(service, [innerOf(1)], from("192.0.2.1")).then(({ status, text }) => {
+          if (status !== 200) refused.push(JSON.parse(text).error.reason);
+          if (refused.length === 4) resolve();
+        });
+      }
+    });
+    await full;
+    const replies = [1, 2].map(() => post(service, [innerOf(2)], from("192.0.2.2")));
+    await service.call("GET", "/v1/health");
+    nodeAnswer.resolve();
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(new Set(refused)).toEqual(new Set(["QUEUE_AT_CAPACITY"]));
+  });
+
   it("is refused while the node cannot be reached, unless no transaction needs its sender's account", async () => {
     const service = await services.start();
     await service.node.close();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { LimitedCaller } from "../../model/keys/caller.js";
+import { type LimitedCaller, ownerOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { TooManyWaitingError, WorkQueue } from "../../util/workQueue.js";
@@ -82,12 +82,9 @@ export function createReadLimiter({
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
     rates.take({ ...caller, limits: { ratePerSecond, rateBurst } }, cost);
   };
-  const readOn: ReadLimiter["readOn"] = async ({ keyId, address }, work) => {
+  const readOn: ReadLimiter["readOn"] = async (caller, work) => {
     try {
-      return await queue.run(work, {
-        party: keyId,
-        ...(address !== undefined && { part: address, waitingOfPart: MAX_WAITING_READS_PER_ADDRESS }),
-      });
+      return await queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
     } catch (error) {
       if (!(error instanceof TooManyWaitingError)) throw error;
       const message = `the service reads as much as it may at once: ${error.message}`;

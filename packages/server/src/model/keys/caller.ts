@@ -36,6 +36,14 @@ export function partyOf({ keyId, address }: LimitedCaller): string {
   return address === undefined ? keyId : `${keyId} ${address}`;
 }
 
+/**
+ * Names the owner of work for queues in which a publishable key is one party: its addresses take turns within it.
+ * @param waitingOfPart the most work of one address that may wait, so that it leaves room to the others.
+ */
+export function ownerOf({ keyId, address }: LimitedCaller, waitingOfPart: number) {
+  return { party: keyId, ...(address !== undefined && { part: address, waitingOfPart }) };
+}
+
 /** The limits of one key (D22). */
 export interface KeyLimits {
   /** Transactions a second. `rateBurst` may be sent at once after a pause. */
