@@ -74,13 +74,17 @@ describe.each(Object.entries(libraries))("the reason of a revert, with %s", (_, 
     ["without the member", NODE, { cause: "empty", message: "without a reason" }],
     ["with a text", { ...NODE, data: TEXT }, { cause: "error", message: expect.stringContaining("paused") }],
     ["with an error of its own", { ...NODE, data: DATA }, { cause: "custom", name: "TooMuch" }],
-    ["for want of gas", { code: -32000, message: "out of gas" }, { cause: "out_of_gas", message: "out of gas" }],
+    [
+      "for want of gas",
+      { code: -32000, message: "out of gas" },
+      { cause: "out_of_gas", message: "out of gas" },
+    ],
   ])("has the cause of a node's error %s", (_name, node, expected) => {
     const rpc = Object.assign(new Error("RPC Request failed."), Object(node), { cause: node });
     expect(revertOf(node)).toMatchObject(expected);
-    expect(revertOf(new BaseError("Execution reverted for an unknown reason.", { cause: rpc }))).toMatchObject(
-      expected,
-    );
+    expect(
+      revertOf(new BaseError("Execution reverted for an unknown reason.", { cause: rpc })),
+    ).toMatchObject(expected);
     const ofEthers = makeError("missing revert data", "CALL_EXCEPTION", { info: { error: node } } as never);
     expect(revertOf(ofEthers)).toMatchObject(expected);
   });

@@ -106,7 +106,11 @@ async function search(
 
 function nonceUsed({ inner }: Entry) {
   const message = `nonce ${inner.nonce} of the sender was used by another transaction`;
-  return { reason: "NONCE_TOO_LOW", message, values: { nonce: `${inner.nonce}`, expected: `${inner.nonce + 1n}` } };
+  return {
+    reason: "NONCE_TOO_LOW",
+    message,
+    values: { nonce: `${inner.nonce}`, expected: `${inner.nonce + 1n}` },
+  };
 }
 
 function numberOf(quantity: unknown): number {

@@ -252,7 +252,11 @@ describe("a decision", () => {
     const decision = decide({ ...signed, senderNonceUse: { ...USE, isOurs: false } });
     const usedBy = `0x${"07".repeat(32)}`;
     const message = `nonce 4 is already used: by transaction ${usedBy} in block 12`;
-    const failure = { reason: "NONCE_TOO_LOW", message, values: { nonce: "4", expected: "5", usedBy, blockNumber: "12" } };
+    const failure = {
+      reason: "NONCE_TOO_LOW",
+      message,
+      values: { nonce: "4", expected: "5", usedBy, blockNumber: "12" },
+    };
     expect(decision).toEqual({ move: "fail", clause: "L2", failure });
   });
 
