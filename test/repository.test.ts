@@ -62,21 +62,6 @@ describe("packages", () => {
   });
 });
 
-describe("the manifest of a package", () => {
-  const NAMED = ["main", "types", "bin", "exports", "imports", "typesVersions"];
-  const pathsIn = (value: unknown): string[] =>
-    typeof value === "string" ? [value.replace(/^\.\//, "")] : Object.values(Object(value)).flatMap(pathsIn);
-
-  it.each(Object.keys(ARROWS))("of %s names only files that are packed", (name) => {
-    const manifest = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
-    const packed: string[] = [...manifest.files, "package.json"];
-    const paths = NAMED.flatMap((member) => pathsIn(manifest[member]));
-    expect(paths.length).toBeGreaterThan(1);
-    const isPacked = (path: string) => packed.some((entry) => path === entry || path.startsWith(`${entry}/`));
-    expect(paths.filter((path) => !isPacked(path))).toEqual([]);
-  });
-});
-
 describe("the lock file", () => {
   it.each(["package-lock.json", ...PROJECTS.map((project) => `${project}/package-lock.json`)])(
     "%s names no registry, so that an installation uses the configured one",

@@ -1,7 +1,6 @@
 // One law for every list of calls: a request that fails whole is divided until its culprits are alone.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Division } from "./division.js";
 import { Endpoint, type PendingCall } from "./endpoint.js";
 import { type HttpAnswer, NoAnswerError } from "./httpPoster.js";
 
@@ -105,13 +104,6 @@ describe("a list of calls", () => {
       }),
       { numRuns: 1_000 },
     );
-  });
-
-  it("that timed out goes on call by call, up to sixteen of them: each time-out costs all callers its whole time", () => {
-    const division = new Division();
-    const calls = callsOf(16, false);
-    division.onFailed(calls, true, 0);
-    expect(division.first(calls).calls).toBe(1);
   });
 
   it("that an endpoint failed with while it served nothing of the method is asked again once it serves the method", async () => {

@@ -44,7 +44,7 @@ const methodOf = (name: string) => name.slice(0, name.indexOf(","));
 const MIN_REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
 /** Each time-out costs the callers its whole time, so what timed out is divided into more parts. */
-const [FAST_PARTS, SLOW_PARTS] = [2, 16];
+const [FAST_PARTS, SLOW_PARTS] = [2, 8];
 /** Suspects are forgotten after this time, and most of all this many bytes of them are kept. */
 const FORGET_MS = 60_000;
 const MAX_REMEMBERED_BYTES = 4_194_304;
