@@ -1,4 +1,3 @@
-import { callFailureOf } from "@gas-waiver/protocol";
 import { type DetailsOf, detailsOf } from "@gas-waiver/protocol/wire";
 
 /** Why a transaction reverted, as far as the service found out. */
@@ -48,20 +47,9 @@ function revertDetailsIn(error: unknown, depth = 0): DetailsOf<"REVERTED"> | und
     const found = revertDetailsIn(members[name], depth + 1);
     if (found) return found;
   }
-  return nodeFailureIn(members) ?? detailsOf(members, "REVERTED");
-}
-
-/** Reads the error of a node whose estimate has run the call. */
-function nodeFailureIn({
-  code,
-  data,
-  message,
-}: Readonly<Record<string, unknown>>): DetailsOf<"REVERTED"> | undefined {
-  const hasData = typeof data === "string" && data.length > 2;
-  // The libraries have words of their own for reverts, and their errors have no number.
-  const failure =
-    hasData || typeof code === "number" ? callFailureOf({ message: String(message), data }) : undefined;
-  if (failure === undefined) return undefined;
-  const { kind, data: revertData } = failure;
-  return { cause: kind, causeMessage: failure.message, ...(revertData !== undefined && { revertData }) };
+  const { data, message } = members;
+  // A node gives the data of a call that its estimate has run and that reverted.
+  if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
+    return { revertData: data, causeMessage: String(message) };
+  return detailsOf(members, "REVERTED");
 }
