@@ -153,7 +153,7 @@ const DELEGATION = Uint8Array.of(0xef, 0x01, 0x00);
  * @param code the code of the account.
  * @example
  * ```ts
- * assertNoContract(sender, new Uint8Array(0));
+ * assertNoContract(hexToBytes("0x70997970c51812dc3a010c7d01b50e0d17dc79c8"), new Uint8Array(0));
  * ```
  */
 export function assertNoContract(sender: Uint8Array, code: Uint8Array): void {
