@@ -1,13 +1,7 @@
-import {
-  bytesToHex,
-  classifySendError,
-  crypto,
-  type Hex,
-  hexToBytes,
-  type SendVerdictKind,
-} from "@gas-waiver/protocol";
+import { classifySendError, type Hex, type SendVerdictKind } from "@gas-waiver/protocol";
 import { MalformedAnswerError, WaiverClientError } from "../errors.js";
 import { membersOf, post } from "./post.js";
+import { hashOf } from "./wrap.js";
 
 /** Options of {@link broadcast}. */
 export interface BroadcastOptions {
@@ -34,7 +28,7 @@ export async function broadcast(
   wrapper: string,
   options: BroadcastOptions = {},
 ): Promise<Hex> {
-  const hash = bytesToHex(crypto.keccak256(hexToBytes(wrapper)));
+  const hash = hashOf(wrapper);
   const call = { jsonrpc: "2.0", id: 1, method: "eth_sendRawTransaction", params: [wrapper] };
   const { status, answer } = await post(rpcUrl, call, options);
   const { result, error } = membersOf(answer);
