@@ -33,7 +33,8 @@ let provider: JsonRpcProvider;
 beforeAll(async () => {
   dev = await startDev({ profile: "stable", cacheDir: freshFolder() });
   // ethers' own polling waits 4 s by default.
-  provider = new JsonRpcProvider(dev.rpcUrl, undefined, { pollingInterval: 50 });
+  // ethers otherwise answers a balance from its own memory for a quarter of a second.
+  provider = new JsonRpcProvider(dev.rpcUrl, undefined, { pollingInterval: 50, cacheTimeout: -1 });
 });
 afterAll(async () => {
   provider.destroy();

@@ -89,7 +89,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
     end() {},
   }),
   /** The primary is killed, and a standby takes over that had not received the last commits. */
-  lossyFailover: ({ postgres, database, storeLoss }, random) => {
+  lossyFailover: ({ postgres, database, storeLoss, query }, random) => {
     const behindMs = random.between(300, 3_000);
     return {
       ...{ target: "postgres", kills: true, lastsMs: 0 },
@@ -97,6 +97,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
       prepare: () => postgres.addStandby("asynchronous"),
       async begin() {
         postgres.stallReplication();
+        await untilSubmitted(query);
         await sleep(behindMs);
         await postgres.failOver((old, next) => storeLoss.add(database, old, next));
       },
@@ -248,6 +249,16 @@ export async function injectFaults(faults: readonly Fault[]): Promise<void> {
       await end();
     }),
   );
+}
+
+/** Waits until the store has one more submission; in vain at the end of a round's load. */
+async function untilSubmitted(query: Environment["query"]): Promise<void> {
+  const count = () => retry(() => query<{ count: string }>("select count(*) from submissions"));
+  const [before] = await count();
+  for (const deadline = performance.now() + 30_000; performance.now() < deadline; await sleep(50)) {
+    const [now] = await count();
+    if (now?.count !== before?.count) return;
+  }
 }
 
 const FAULT_SHARES = [...EXCHANGE_FAULTS, ...CALL_FAULTS, "delay"] as const;

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert";
+import { deepStrictEqual, ok, strictEqual, throws } from "node:assert";
 import {
   type AllowedTarget,
   allowedTargetsToJson,
@@ -140,7 +140,13 @@ export const WIRE_LAWS: readonly Law[] = [
     fc.record({ targets: allowedTargets, call }),
     ({ targets, call: { to, data } }) => {
       strictEqual(compilePolicy(targets).check(to, data), literalVerdict(targets, to, data));
-      const reread = parseAllowedTargets(JSON.parse(JSON.stringify(allowedTargetsToJson(targets))));
+      const json = JSON.parse(JSON.stringify(allowedTargetsToJson(targets)));
+      // An empty list of selectors may be on the chain, where it permits nothing; nobody may store one.
+      if (targets.some(({ selectors }) => selectors?.length === 0)) {
+        throws(() => parseAllowedTargets(json), InvalidAllowedTargetError);
+        return;
+      }
+      const reread = parseAllowedTargets(json);
       strictEqual(compilePolicy(reread).check(to, data), literalVerdict(targets, to, data));
     },
   ),
