@@ -23,6 +23,7 @@ import { createLaneOffers } from "./lane/inbox/laneOffers.js";
 import { createLaneSet, createWorkSignal } from "./lane/laneSet.js";
 import { createBroadcastBuffer } from "./lane/law/broadcastBuffer.js";
 import { createStrikes } from "./lane/law/strikes.js";
+import { logFailure } from "./lane/logFailure.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { ResolvedOptions } from "./model/options/options.js";
@@ -92,7 +93,8 @@ export async function startRelay(parts: RelayParts) {
   const waivers = options.waivers.map(({ address }) => address);
   await registerLanes(store, chainRef, waivers);
   const since = await databaseNow(store);
-  const base: RelayBase = { ...parts, schedule: createSchedule(), replica: randomUUID(), since };
+  const schedule = createSchedule((error) => logFailure(parts.log, error, "schedule"));
+  const base: RelayBase = { ...parts, schedule, replica: randomUUID(), since };
   const messaging = createMessaging(base);
   const coordination = openCoordination(base, messaging);
   const blocks = createBlockWatch({ ...parts, ...options });

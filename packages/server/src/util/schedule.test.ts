@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createSchedule, createTurns, createVisits } from "./schedule.js";
+import { createSchedule, createTurns, createVisits, type Schedule } from "./schedule.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -9,6 +10,7 @@ afterEach(() => {
 });
 
 const now = () => performance.now();
+const fail = (error: unknown) => expect.unreachable(String(error));
 /** Lets a time pass in which looks of any number follow each other. */
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
@@ -17,7 +19,7 @@ describe("a look", () => {
     const times: number[] = [];
     const rests = [100, 50, undefined];
     const startedAt = now();
-    const look = createSchedule().look(async () => {
+    const look = createSchedule(fail).look(async () => {
       times.push(now() - startedAt);
       return rests.shift();
     }, 10);
@@ -30,7 +32,7 @@ describe("a look", () => {
 
   it("that is woken while it looks looks once more, and one that is started does not", async () => {
     let looks = 0;
-    const look = createSchedule().look(async () => {
+    const look = createSchedule(fail).look(async () => {
       looks++;
       await new Promise((resolve) => setTimeout(resolve, 10));
       return undefined;
@@ -49,7 +51,7 @@ describe("a look", () => {
 
   it("that is started keeps the time that is set", async () => {
     let looks = 0;
-    const look = createSchedule().look(async () => {
+    const look = createSchedule(fail).look(async () => {
       looks++;
       return 100;
     });
@@ -64,7 +66,7 @@ describe("a look", () => {
 
   it("that has ended never comes again, and its end waits for it", async () => {
     const done: string[] = [];
-    const look = createSchedule().look(async () => {
+    const look = createSchedule(fail).look(async () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
       done.push("look");
       return 0;
@@ -80,9 +82,17 @@ describe("a look", () => {
   });
 });
 
+it("rests for longer than a timer can run", async () => {
+  const delays = vi.spyOn(globalThis, "setTimeout");
+  createSchedule(fail).look(async () => undefined, 2 ** 31);
+  await pass(100);
+  expect(delays.mock.calls.map(([, ms]) => ms)).toEqual([2 ** 31 - 1]);
+  delays.mockRestore();
+});
+
 describe("looks that take turns", () => {
   it("look one after the other, five times a second; any other look waits for none", async () => {
-    const schedule = createSchedule();
+    const schedule = createSchedule(fail);
     const turns = createTurns(schedule);
     const looks: string[] = [];
     const add = (to: Pick<typeof turns, "look">, name: string, restMs: number | undefined) =>
@@ -102,7 +112,7 @@ describe("looks that take turns", () => {
   });
 
   it("leave their turn to the next while they have nothing to look at", async () => {
-    const turns = createTurns(createSchedule());
+    const turns = createTurns(createSchedule(fail));
     const looks: string[] = [];
     const add = (name: string, restMs: number | undefined) =>
       turns.look(async () => {
@@ -119,7 +129,7 @@ describe("looks that take turns", () => {
 
 describe("a schedule without a timer", () => {
   it("has each thing looked at once a visit that is due, or becomes due meanwhile", async () => {
-    const { look, visit } = createVisits();
+    const { look, visit } = createVisits(fail);
     const looks: string[] = [];
     const later = look(async () => {
       looks.push("later");
@@ -134,5 +144,72 @@ describe("a schedule without a timer", () => {
     expect(looks).toEqual([]);
     await visit();
     expect(looks).toEqual(["now", "later"]);
+  });
+});
+
+describe("whatever looks answer", () => {
+  type Answer = { readonly is: "rest"; readonly ms: number | undefined } | { readonly is: "error" | "woken" };
+  const anyAnswer: fc.Arbitrary<Answer> = fc.oneof(
+    fc.record({
+      is: fc.constant("rest" as const),
+      ms: fc.constantFrom(-1, 0, 0.1, 1, 30, 700, 2 ** 31, Number.POSITIVE_INFINITY, undefined),
+    }),
+    fc.record({ is: fc.constantFrom("error" as const, "woken" as const) }),
+  );
+  const anyLooks = fc.array(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), { maxLength: 5 });
+  /** A look that comes more often has taken the process for itself. */
+  const MOST_LOOKS = 10_000;
+  const LASTING_MS = 5_000;
+
+  /** Adds a look that gives these answers in turns. Returns its times. */
+  function addLook(schedule: Pick<Schedule, "look">, answers: readonly Answer[]): readonly number[] {
+    const times: number[] = [];
+    const look = schedule.look(async () => {
+      times.push(now());
+      if (times.length > MOST_LOOKS) return undefined;
+      const answer = answers[times.length % answers.length];
+      if (answer?.is === "error") throw new Error("failed");
+      if (answer?.is === "rest") return answer.ms;
+      look.wake();
+      return undefined;
+    }, 0);
+    return times;
+  }
+
+  const longestRest = (times: readonly number[]) =>
+    Math.max(...times.map((at, i) => (times[i + 1] ?? now()) - at));
+  const restsAtMost = (answers: readonly Answer[]) =>
+    Math.max(...answers.map((one) => (one.is === "rest" ? (one.ms ?? Number.POSITIVE_INFINITY) : 1_000)));
+
+  it("no other waits for them, each comes again in its time, and none spins", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLooks, async (looks) => {
+        const schedule = createSchedule(() => {});
+        const regular = addLook(schedule, [{ is: "rest", ms: 50 }]);
+        const others = looks.map((answers) => ({ answers, times: addLook(schedule, answers) }));
+        await pass(LASTING_MS);
+        expect(longestRest(regular)).toBeLessThanOrEqual(52);
+        for (const { answers, times } of others) {
+          expect(longestRest(times)).toBeLessThanOrEqual(Math.max(2, restsAtMost(answers) + 2));
+          expect(times.length).toBeLessThanOrEqual(LASTING_MS + 2);
+        }
+        vi.clearAllTimers();
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("no other waits for more than their turns", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLooks, async (looks) => {
+        const turns = createTurns(createSchedule(() => {}));
+        const regular = addLook(turns, [{ is: "rest", ms: 50 }]);
+        for (const answers of looks) addLook(turns, answers);
+        await pass(LASTING_MS);
+        expect(longestRest(regular)).toBeLessThanOrEqual(50 + 203 * (looks.length + 1));
+        vi.clearAllTimers();
+      }),
+      { numRuns: 30 },
+    );
   });
 });

@@ -8,17 +8,27 @@ export interface Look {
   end(): Promise<void>;
 }
 
-/** @returns the time until the next look, in ms; undefined if it rests until it is woken. Must not reject. */
+/** @returns the time until the next look, in ms; undefined if it rests until it is woken. One that rejects comes again. */
 export type LookAgain = () => Promise<number | undefined>;
+
+/** Called with the error of a look that has failed. */
+type OnError = (error: unknown) => void;
 
 /** Decides when to look at what is due. */
 export interface Schedule {
   /** @param afterMs the time until the first look. Default: it rests until it is woken. */
   look(lookAgain: LookAgain, afterMs?: number): Look;
+  readonly onError: OnError;
 }
 
 /** The rest between two looks that take turns, in ms. */
 const TURN_MS = 200;
+/** The rest after a look that has failed, in ms. */
+const FAILED_MS = 1_000;
+/** The least rest after a look, in ms: one that is due again at once lets the process do something else. */
+const MIN_REST_MS = 1;
+/** A timer of Node cannot run for longer, in ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const NEVER = Number.POSITIVE_INFINITY;
 const monotonicMs = () => performance.now();
 
@@ -26,8 +36,8 @@ const monotonicMs = () => performance.now();
  * The one timer by which the lanes of a replica look again at what they wait for.
  * @param now a monotonic clock in ms.
  */
-export function createSchedule(now: () => number = monotonicMs): Schedule {
-  const looks = new Looks(now, (at) => (looks.isEmpty ? timer.clear() : timer.set(at)));
+export function createSchedule(onError: OnError, now: () => number = monotonicMs): Schedule {
+  const looks = new Looks(now, onError, (at) => (looks.isEmpty ? timer.clear() : timer.set(at)));
   const timer = createTimer(now, () => {
     for (const entry of looks.due()) void looks.lookAt(entry).then(() => timer.set(looks.nextAt));
     timer.set(looks.nextAt);
@@ -37,7 +47,7 @@ export function createSchedule(now: () => number = monotonicMs): Schedule {
 
 /** Looks that take turns in another schedule: one at a time, some times a second, the one whose last look was longest ago. */
 export function createTurns(schedule: Schedule, now: () => number = monotonicMs) {
-  const looks = new Looks(now, () => turn.wake());
+  const looks = new Looks(now, schedule.onError, () => turn.wake());
   let freeAt = 0;
   const turn = schedule.look(async () => {
     for (const entry of now() < freeAt ? [] : looks.due()) {
@@ -52,9 +62,10 @@ export function createTurns(schedule: Schedule, now: () => number = monotonicMs)
 }
 
 /** A schedule without a timer: somebody comes by, and looks once at each thing that is due or becomes due meanwhile. */
-export function createVisits(now: () => number = monotonicMs) {
-  const looks = new Looks(now, () => {});
+export function createVisits(onError: OnError, now: () => number = monotonicMs) {
+  const looks = new Looks(now, onError, () => {});
   return {
+    onError,
     look: looks.look,
     async visit(): Promise<void> {
       const seen = new Set<Entry>();
@@ -78,10 +89,12 @@ class Looks {
   readonly #entries = new Set<Entry>();
   readonly #now: () => number;
   readonly #onChange: (at: number) => void;
+  readonly onError: OnError;
 
   /** @param onChange called when an entry has got an earlier time, and when one has ended. */
-  constructor(now: () => number, onChange: (at: number) => void) {
+  constructor(now: () => number, onError: OnError, onChange: (at: number) => void) {
     this.#now = now;
+    this.onError = onError;
     this.#onChange = onChange;
   }
 
@@ -123,11 +136,21 @@ class Looks {
     if (!this.#entries.delete(entry)) return undefined;
     this.#entries.add(entry);
     entry.dueAt = NEVER;
-    entry.looking = entry.lookAgain();
+    entry.looking = this.#restAfter(entry);
     const restMs = await entry.looking;
     entry.looking = undefined;
-    if (restMs !== undefined) entry.dueAt = Math.min(entry.dueAt, this.#now() + restMs);
+    const now = this.#now();
+    entry.dueAt = Math.max(now + MIN_REST_MS, Math.min(entry.dueAt, now + (restMs ?? NEVER)));
     return restMs;
+  }
+
+  async #restAfter({ lookAgain }: Entry): Promise<number | undefined> {
+    try {
+      return await lookAgain();
+    } catch (error) {
+      this.onError(error);
+      return FAILED_MS;
+    }
   }
 }
 
@@ -146,7 +169,7 @@ function createTimer(now: () => number, onTime: () => void) {
       firesAt = at;
       const ms = at - now();
       if (ms <= 0) queueMicrotask(fire);
-      else timeout = setTimeout(fire, ms).unref();
+      else timeout = setTimeout(fire, Math.min(ms, MAX_TIMER_MS)).unref();
     },
     clear(): void {
       clearTimeout(timeout);

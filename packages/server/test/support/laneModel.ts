@@ -342,7 +342,7 @@ export class LaneModel {
       results,
       log: silent,
       replica: REPLICA,
-      schedule: createSchedule(),
+      schedule: createSchedule((error) => expect.unreachable(String(error))),
       flushDelayMs: 3_600_000,
       blockWaitMs: 3_600_000,
     });

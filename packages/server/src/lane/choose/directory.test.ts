@@ -53,7 +53,14 @@ function opened({
 } = {}): LaneDirectory {
   const statuses = createLaneStatusCache(from, chainRef);
   const ownWaivers = createOwnWaivers(own);
-  const ofLanes = { store: from, chainRef, log: silent, schedule: createSchedule(), statuses, ownWaivers };
+  const ofLanes = {
+    store: from,
+    chainRef,
+    log: silent,
+    schedule: createSchedule((error) => expect.unreachable(String(error))),
+    statuses,
+    ownWaivers,
+  };
   const directory = openLaneDirectory({ ...ofLanes, whyUnusable, announceWork, policies: () => policies });
   directories.push(directory);
   return directory;

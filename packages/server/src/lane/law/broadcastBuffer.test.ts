@@ -52,7 +52,7 @@ function create(flushDelayMs: number, blockWaitMs = NEVER_MS): BroadcastBuffer {
     },
     log: silent,
     replica: REPLICA,
-    schedule: createSchedule(),
+    schedule: createSchedule((error) => expect.unreachable(String(error))),
     flushDelayMs,
     blockWaitMs,
   });

@@ -36,7 +36,7 @@ function openLeases(lanes = 1) {
   const keeper = createLeaseKeeper({
     store,
     log: silent,
-    schedule: createSchedule(),
+    schedule: createSchedule((error) => expect.unreachable(String(error))),
     options: { leaseMs: LEASE_MS },
     chain: 1,
     owner: randomUUID(),

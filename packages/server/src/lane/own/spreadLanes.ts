@@ -29,7 +29,7 @@ const ROUND_MS = 1_000;
 /** Starts to record that this replica is alive, and to hand over its lanes above its share. */
 export function startSpreading(dependencies: SpreadingDependencies): Spreading {
   const { store, chainRef: chain, replica: id, log, options } = dependencies;
-  const round = async () => {
+  const rounds = dependencies.schedule.look(async () => {
     const { replicas, lanes } = await keepAlive(
       store,
       { chain, id },
@@ -41,9 +41,6 @@ export function startSpreading(dependencies: SpreadingDependencies): Spreading {
       log.info({ waiver: `0x${waiver}`, to }, "the lane goes to a replica that has fewer");
       dependencies.handOver(hexToBytes(`0x${waiver}`), to);
     }
-  };
-  const rounds = dependencies.schedule.look(async () => {
-    await round().catch((error: unknown) => logFailure(log, error, "spread"));
     return Math.min(ROUND_MS, options.leaseMs / 3);
   }, 0);
   return {

@@ -48,7 +48,7 @@ async function keepLeases(leaseMs: number) {
   const dependencies = {
     store: opened.forRole("leases"),
     log: silent,
-    schedule: createSchedule(),
+    schedule: createSchedule((error) => expect.unreachable(String(error))),
     options: { leaseMs },
   };
   const keeper = createLeaseKeeper({ ...dependencies, chain, owner: randomUUID() });

@@ -89,7 +89,7 @@ function createVisit(
 ): (status: LaneStatus | undefined) => Promise<number> {
   const { options, store, chainRef, broadcastBuffer } = dependencies;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
-  const schedule = createVisits();
+  const schedule = createVisits(dependencies.schedule.onError);
   const hooks = { onLaneStopped: () => {}, onFollowing: () => {} };
   const memory = createWatchMemory(dependencies);
   const context = { ...dependencies, ...memory, ...hooks, log, schedule, mode: "sends" as const };
@@ -112,7 +112,7 @@ function createVisit(
     }
   };
   return async (status) => {
-    if (status) await visit(status).catch((error: unknown) => logFailure(log, error, "caretaker"));
+    if (status) await visit(status);
     return ROUND_MS;
   };
 }
