@@ -17,7 +17,7 @@ const COUNTED = `
 const USED = `
   with used as (
     select sender, gas_used from finished where key_id = $1 and state = 'included'
-    union all select sender, cap_gas from unfinished where key_id = $1 and cap_gas is not null
+    union all select sender, cap_gas from unfinished where key_id = $1 and cap_day is not null
   )
   select encode(sender, 'hex') as sender, count(*)::text as transactions, sum(gas_used)::text as gas
   from used group by sender

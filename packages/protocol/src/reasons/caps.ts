@@ -11,7 +11,7 @@ export const CAPS = {
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof CAPS> => ({
     title: "A daily cap is used up",
-    where: ["submit", "check"],
+    where: ["submit", "check", "record"],
     notes: {
       CAP_EXCEEDED: {
         cause: "The key, or this sender under it, has used up its transactions or its gas of this day (UTC).",

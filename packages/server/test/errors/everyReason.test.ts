@@ -117,6 +117,7 @@ const IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "packages/server/test/http/requestErrors.test.ts": ["MALFORMED_HTTP http", "HEAD_TOO_LARGE http"],
   "packages/server/test/keys/keys.test.ts": ["BODY_TOO_LARGE http"],
+  "packages/server/test/keys/caps.test.ts": ["CAP_EXCEEDED record"],
   "packages/server/test/keys/authentication.test.ts": ["TOO_MANY_UNKNOWN_KEYS http"],
   "packages/server/test/keys/publishableKeys.test.ts": ["ORIGIN_NOT_ALLOWED http", "KEY_IS_PUBLISHABLE http"],
   "packages/server/test/limits/queueCapacity.test.ts": ["KEY_SHARE_EXHAUSTED http", "QUEUE_AT_CAPACITY http"],
@@ -159,6 +160,7 @@ const VALUES_IN_OTHER_TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   "packages/server/test/http/socket.test.ts": ["CONNECTION_FULL capacity"],
   "packages/server/test/keys/keys.test.ts": ["BODY_TOO_LARGE maxBodyBytes"],
+  "packages/server/test/keys/caps.test.ts": ["CAP_EXCEEDED record"],
   "packages/server/test/keys/authentication.test.ts": ["TOO_MANY_UNKNOWN_KEYS retryAfterSeconds"],
   "packages/server/test/results/revertCauses.test.ts": [
     "REVERTED cause",

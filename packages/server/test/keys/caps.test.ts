@@ -71,6 +71,21 @@ describe("a cap of N transactions", () => {
     expect(outcomes).toEqual(["success", "success", CAPPED]);
   });
 
+  it("counts a nonce ahead of its turn when its turn comes, and refuses it then if others have the rest", async () => {
+    const { first, second, key, id } = await startTwoServices({ transactions: 2 }, { automine: false });
+    const ahead = first.submit([innerOf(1, 1)], authorizedBy(key));
+    await first.until("select from unfinished where key_id = $1 and is_waiting", [id]);
+    for (const inner of [innerOf(2), innerOf(1)])
+      expect((await second.submit([inner], authorizedBy(key))).map(outcomeOf)).toEqual(["success"]);
+    const lines = await ahead;
+    expect(lines.map(outcomeOf)).toEqual([CAPPED]);
+    const path = `/v1/submissions/${lines[0]?.id}`;
+    const { text } = await second.call("GET", path, undefined, authorizedBy(key).headers);
+    expect(JSON.parse(text)).toMatchObject({ state: "failed", error: { reason: "CAP_EXCEEDED" } });
+    const use = "select cap_day is not null as is_reserved from unfinished where key_id = $1";
+    expect(await first.query(use, [id])).toEqual([{ is_reserved: true }, { is_reserved: true }]);
+  });
+
   it("holds for requests with an Idempotency-Key, and repetitions count nothing", async () => {
     const { first, second, key } = await startTwoServices({ transactions: 2 });
     const named = { headers: { ...authorizedBy(key).headers, "idempotency-key": "a-request" } };

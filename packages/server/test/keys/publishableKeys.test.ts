@@ -274,6 +274,26 @@ describe("one address under a publishable key", () => {
     expect(Object.keys(details).sort()).toEqual(["cap", "ends", "retry"]);
   });
 
+  it("uses up no cap with what waits for an earlier nonce", async () => {
+    const { key, record } = await admin.create("tests", {
+      ...{ label: "early", publishable: true, allowedTargets: TARGETS, origins: ["wallets"] },
+      caps: { gas: "400000" },
+    });
+    await untilKnown(key, undefined);
+    const submit = (transaction: string, address: string) =>
+      shared().submit([transaction], { headers: fieldsOf(key, undefined, address) });
+    // Each would take half of the day's gas, and nobody sends the nonces before.
+    for (const [i, user] of [50, 51].entries()) {
+      submit(innerOf(user, 1, { gasLimit: 200_000n }), `203.0.113.${user}`).catch(() => {});
+      await shared().until("select from unfinished where key_id = $1 and is_waiting having count(*) > $2", [
+        record.id,
+        i,
+      ]);
+    }
+    const honest = [60, 61, 62].map((user) => submit(innerOf(user), `198.51.100.${user}`));
+    expect((await Promise.all(honest)).flat().map(outcomeOf)).toEqual(["success", "success", "success"]);
+  });
+
   it("has idempotency keys of its own", async () => {
     const submit = (sender: number, address: string) =>
       shared().call("POST", "/v1/submit", bodyOf(innerOf(sender)), {

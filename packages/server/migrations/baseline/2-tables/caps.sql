@@ -1,5 +1,6 @@
 -- Daily caps of API keys (D25). The write that accepts a submission also reserves its share (accept_capped), so a crash leaks
--- nothing. A day is a day of UTC by the database's clock.
+-- nothing. A lane that finds a nonce ahead of its turn gives the share back in the write that puts the submission aside, and
+-- reserves again before it signs. A day is a day of UTC by the database's clock.
 --
 -- A transaction that stays open keeps every dead row of these tables. So accepting does not change the row of its key each
 -- time: the reservations since the last sum are one row of cap_reserved, which each write makes anew and finds from the end of
@@ -28,7 +29,7 @@ create table cap_reserved (
   primary key (key_id, day, version)
 );
 
--- The changes by the outcomes of submissions. A lane that finishes submissions inserts them, and so waits for no key's row.
+-- The changes by the outcomes of submissions, and by those that wait unreserved. A lane inserts them, and so waits for no key's row.
 create table cap_outcomes (
   key_id       text   not null,
   day          date   not null,

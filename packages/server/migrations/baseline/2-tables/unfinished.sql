@@ -19,7 +19,8 @@ create table unfinished (
   selector       bytea            check (octet_length(selector) = 4),
   inner_raw      bytea            not null,
   -- Seldom changed.
-  -- The day and the gas of the reservation; null without a cap.
+  -- The day and the gas of the reservation; null without a cap. A submission that waits for its turn has no day: it is
+  -- unreserved, and is not signed so.
   cap_day        date,
   cap_gas        bigint,
   -- The wrapper that carried an included submission, where that is not its own: one that it had before, in its lane or in
@@ -60,7 +61,7 @@ create table unfinished (
   constraint unfinished_wrapper_check check ((waiver_nonce is null) = (wrapper_raw is null)),
   constraint unfinished_in_flight_check check (state not in ('signed', 'broadcast') or waiver_nonce is not null),
   constraint unfinished_block_check check ((state = 'included') = (block_number is not null)),
-  constraint unfinished_cap_check check ((cap_day is null) = (cap_gas is null))
+  constraint unfinished_cap_check check (cap_day is null or cap_gas is not null)
 )
 -- Four rows on a page leave room for the next two versions of each. With six, a quarter of the versions went to another page, and
 -- was logged whole. A vacuum comes soon after a busy lane.

@@ -41,6 +41,7 @@ const AUTHORIZED = { ...USE, by: "authorization", isOurs: false } as const;
 const EXPIRIES: (Expiry | undefined)[] = [
   undefined,
   { kind: "nonce gap", failure: { reason: "NONCE_GAP", message: "nonce 5 is ahead" } },
+  { kind: "cap reached", failure: { reason: "CAP_EXCEEDED", message: "the day's gas is used" } },
   { kind: "nonce past", senderNonce: 3n, next: 4n },
 ];
 
@@ -277,6 +278,7 @@ describe("a decision", () => {
     const expired = (expiry: Expiry | undefined) =>
       decide({ state: "queued", openWrappers: 0, ...(expiry && { expiry }) });
     expect(expired(EXPIRIES[1])).toMatchObject({ failure: { reason: "NONCE_GAP" } });
-    expect(expired(EXPIRIES[2])).toMatchObject({ failure: { reason: "NONCE_TOO_LOW" } });
+    expect(expired(EXPIRIES[2])).toMatchObject({ failure: { reason: "CAP_EXCEEDED" } });
+    expect(expired(EXPIRIES[3])).toMatchObject({ failure: { reason: "NONCE_TOO_LOW" } });
   });
 });

@@ -24,8 +24,8 @@ import type { Failure } from "../../model/submission/submission.js";
  *       set aside, which means queued again for a pause that grows, with the wrapper remembered as open. The next submission
  *       gets the nonce; without one, the same bytes come again. Where no node answers, or where the nonce may not be free, the
  *       same bytes go out again.
- *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over: it has failed. The limit of
- *       `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
+ *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over, or a daily cap has no room for it: it
+ *       has failed. The limit of `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
  *   L10 The wrapper cannot land or run where it stands, for one of the reasons of `Misplacement`. The submission is queued
  *       again, with the wrapper remembered as open.
  *   L11 Otherwise the submission stays as it is.
@@ -39,6 +39,8 @@ import type { Failure } from "../../model/submission/submission.js";
 export type Expiry =
   /** The sender's earlier nonce did not come in time, and no lane has it (D20). */
   | { readonly kind: "nonce gap"; readonly failure: Failure }
+  /** Its turn has come, and a daily cap of its API key has no room for it (D25). */
+  | { readonly kind: "cap reached"; readonly failure: Failure }
   /** The sender's nonce is past by the word of each node that tells it, and the InnerTx has no receipt; `next` is the chain's. */
   | { readonly kind: "nonce past"; readonly senderNonce: bigint; readonly next: bigint };
 
@@ -143,6 +145,7 @@ function decideQueued({ openWrappers, expiry }: Evidence): Decision {
   if (expiry === undefined || openWrappers > 0) return { move: "stay", clause: "L11" };
   switch (expiry.kind) {
     case "nonce gap":
+    case "cap reached":
       return fail("L9", expiry.failure);
     case "nonce past":
       return fail("L9", {

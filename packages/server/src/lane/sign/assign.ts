@@ -14,6 +14,7 @@ import { excuseNonceGaps } from "./nonceGap.js";
 import type { Placed } from "./placement.js";
 import { placeReady } from "./placeReady.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
+import { reserveChosen } from "./reserveChosen.js";
 import { signPlaced, toInFlight } from "./signPlaced.js";
 import { postponeHeldBack, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
@@ -93,12 +94,14 @@ async function assignBy(
   const { failed, ...waiting } = await handleNotReady(held, senders, plans, context);
   const signable = plans.map((plan) => beforeRefused(plan, context));
   const mostStruck = context.struckTurn.isFree(waiverNonce) ? evidence.room.mostStruck : 0;
-  const { chosen, hasMore, struckLeft } = chooseReady(
-    signable,
-    { ...snapshot, senders },
-    { ...evidence.room, mostStruck },
-  );
+  const {
+    chosen: all,
+    hasMore,
+    struckLeft,
+  } = chooseReady(signable, { ...snapshot, senders }, { ...evidence.room, mostStruck });
+  const { chosen, left, ...capped } = await reserveChosen(held, all, context);
   const heldBack = [
+    ...left,
     ...evidence.silent.flatMap(({ queued }) => queued),
     ...plans.flatMap(({ ready }, i) => ready.slice(signable[i]?.ready.length)),
     ...(options.onlyUnder === undefined ? struckLeft : []),
@@ -112,7 +115,7 @@ async function assignBy(
   const { signed, waits } = await signAndStore(held, meant, context);
   for (const { submission, waiverNonce: nonce } of meant)
     if (evidence.room.isStruck(submission)) context.struckTurn.onSigned(nonce);
-  const leftQueue = [...failed, ...signed.map(({ id }) => id)];
+  const leftQueue = [...failed, ...capped.failed, ...signed.map(({ id }) => id)];
   await unparkNextOfSenders(held, senders, new Set(leftQueue), context);
   const hasProgress = leftQueue.length + hidden > 0;
   return {

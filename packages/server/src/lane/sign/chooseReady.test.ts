@@ -50,7 +50,7 @@ function choose(
         },
         ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce) },
         ...{ signings: ofEach(signings, nonce), position: positions?.[nonce] ?? position++ },
-        ...{ strikes: 0, ageMs: 0, isSetAside: false, isWaiting: false },
+        ...{ strikes: 0, ageMs: 0, isSetAside: false, isWaiting: false, isUnreserved: false },
       }),
     ),
     inFlightNonces: new Set(Array.from({ length: inFlight }, (_, nonce) => BigInt(nonce))),

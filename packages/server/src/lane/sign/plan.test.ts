@@ -20,6 +20,7 @@ function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
     ageMs,
     isSetAside: false,
     isWaiting: false,
+    isUnreserved: false,
   };
 }
 

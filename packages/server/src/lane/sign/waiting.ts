@@ -49,8 +49,8 @@ export async function postponeWaiting(
     if (early.length > 1 || mayHaveUnread(sender))
       parked.push({ sender: sender.sender, nonce: first.senderNonce });
   });
-  const changed = await postponeQueued(store, held, postponed, EARLY_MS);
-  return changed.length + (await parkQueued(store, held, parked)).length;
+  const changed = await postponeQueued(store, held, postponed, EARLY_MS, true);
+  return changed.length + (await parkQueued(store, held, parked, true)).length;
 }
 
 /**

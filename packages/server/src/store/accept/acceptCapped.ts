@@ -1,6 +1,6 @@
 import type { KeyCaps } from "../../model/keys/caller.js";
-import type { CapReached } from "../../model/keys/capExceeded.js";
 import { prepared } from "../database/statements.js";
+import { type CapRow, capReachedOf, capsOf } from "../keys/reserveCaps.js";
 import type { Queryable } from "../store.js";
 import type { AcceptPlace } from "./accept.js";
 import { acceptanceOf, findCompetitors } from "./competitors.js";
@@ -10,14 +10,6 @@ import { grantReadAccess } from "./readAccess.js";
 /** A new submission of an API key with daily caps (D25). */
 export interface CappedSubmission extends NewSubmission {
   readonly caps: KeyCaps;
-}
-
-interface Row {
-  id: string;
-  waiver: Buffer;
-  cap: keyof KeyCaps | null;
-  used: string | null;
-  day_ends: Date;
 }
 
 /**
@@ -62,16 +54,13 @@ async function acceptOnce(
   if (last === undefined) return new Map();
   const { keyId, caps } = last;
   const { key_ids: _, ...columns } = columnsOf(newSubmissions);
-  const { rows } = await pool.query<Row>(
+  const { rows } = await pool.query<CapRow>(
     prepared(
       `select id, waiver, cap, used, day_ends
        from accept_capped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
       [
         keyId,
-        caps.transactions,
-        caps.gas,
-        caps.senderTransactions,
-        caps.senderGas,
+        ...capsOf(caps),
         newSubmissions.map(({ gasLimit }) => gasLimit.toString()),
         chain,
         origin,
@@ -85,7 +74,7 @@ async function acceptOnce(
   const refused = new Map(rows.flatMap((row) => (row.cap === null ? [] : [[row.id, row]])));
   const undecided = newSubmissions.filter(({ id }) => !accepted.has(id) && !refused.has(id));
   const competitors = await findCompetitors({ pool }, chain, undecided);
-  const refusedByNonce = new Map<string, Row>();
+  const refusedByNonce = new Map<string, CapRow>();
   for (const newSubmission of newSubmissions) {
     const row = refused.get(newSubmission.id);
     if (row) refusedByNonce.set(nonceKey(newSubmission), row);
@@ -100,7 +89,7 @@ async function acceptOnce(
       decided.set(newSubmission.id, acceptanceOf(newSubmission, accepted, competitors));
       continue;
     }
-    const by = capReachedOf(row, { ...newSubmission, caps });
+    const by = capReachedOf(row, caps, newSubmission.gasLimit);
     // By the amount that was in use then, the cap that refused the competitor may refuse this one too.
     if (refused.has(newSubmission.id) || by.used + by.asked > by.limit)
       decided.set(newSubmission.id, { kind: "capped", by });
@@ -110,10 +99,4 @@ async function acceptOnce(
 
 function nonceKey({ sender, senderNonce }: NewSubmission): string {
   return `${Buffer.from(sender).toString("hex")} ${senderNonce}`;
-}
-
-function capReachedOf({ cap, used, day_ends: ends }: Row, { caps, gasLimit }: CappedSubmission): CapReached {
-  if (cap === null) throw new Error("the new submission was not refused");
-  const asked = cap === "gas" || cap === "senderGas" ? gasLimit : 1n;
-  return { cap, limit: BigInt(caps[cap] ?? 0), used: BigInt(used ?? 0), asked, ends };
 }

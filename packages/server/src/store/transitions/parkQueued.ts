@@ -1,5 +1,6 @@
 import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
+import { releasedCap } from "./postponeQueued.js";
 
 /** A sender, by the lowest of its nonces that are ahead of their turn. */
 export interface WaitingSender {
@@ -20,22 +21,27 @@ const hexOf = (sender: Uint8Array) => Buffer.from(sender).toString("hex");
  * Excludes the queued submissions of these senders above these nonces from the turns. One submission of each sender keeps
  * its turn, and a snapshot reads the sender's parked ones together with it. A submission whose parking time is over is
  * parked again, because it would take the turn of another sender.
+ * @param isAhead they are ahead of their turn, and wait unreserved ({@link releasedCap}).
  * @throws {@link LeaseLostError}
  */
 export function parkQueued(
   store: Store,
   lane: HeldLane,
   waiting: readonly WaitingSender[],
+  isAhead = false,
 ): Promise<ChangedSubmission[]> {
   return writeAsOwner(
     store,
     lane,
     waiting.map(({ sender }) => hexOf(sender)),
-    ` update unfinished u set is_waiting = true, look_at = now() + $7 * interval '1 millisecond'
+    ` update unfinished u set is_waiting = true, look_at = now() + $7 * interval '1 millisecond',
+       cap_day = ${releasedCap("$8")}
      from unnest($5::text[], $6::numeric[]) as w (sender, nonce)
      where u.chain = $1 and u.sender = decode(w.sender, 'hex') and u.waiver = $2 and u.sender_nonce > w.nonce
-       and u.state = 'queued' and (not u.is_waiting or u.look_at <= now()) and ${LEASE_IS_HELD} returning u.id, u.origin`,
-    [waiting.map(({ nonce }) => nonce.toString()), PARKED_MS],
+       and u.state = 'queued' and ${LEASE_IS_HELD}
+       and (not u.is_waiting or u.look_at <= now() or ($8 and u.signings = 0 and u.cap_day is not null))
+     returning u.id, u.origin`,
+    [waiting.map(({ nonce }) => nonce.toString()), PARKED_MS, isAhead],
   );
 }
 

@@ -17,7 +17,8 @@ export interface SignedSubmission {
 
 /**
  * queued → signed: stores the waiver nonces and the signed bytes, before anything is sent. A submission moves only if the
- * lane still has it and no other wrapper was signed since the read. So the next send is the first one.
+ * lane still has it, no other wrapper was signed since the read, and what it takes of a daily cap is reserved. So the next send is
+ * the first one.
  * @returns the submissions that moved.
  * @throws {@link LeaseLostError}
  */
@@ -50,7 +51,7 @@ function saveAboveFloor(
       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $9::integer[], $10::bigint[])
         as n (submission, nonce, hash, raw, signings, head)
       where s.id = n.submission and s.state = 'queued' and s.waiver = $2 and s.signings = n.signings
-        and ${isAboveFloor(6)} returning s.id, s.origin`,
+        and (s.cap_gas is null or s.cap_day is not null) and ${isAboveFloor(6)} returning s.id, s.origin`,
     [
       signed.map((s) => s.waiverNonce.toString()),
       byteaArray(signed.map((s) => s.wrapperHash)),

@@ -26,6 +26,8 @@ export interface QueuedSubmission {
   readonly isSetAside: boolean;
   /** It waits for its sender's earlier nonce, or for the end of a pause. */
   readonly isWaiting: boolean;
+  /** Its key has daily caps, and nothing of them is reserved for it: it waited for its turn. */
+  readonly isUnreserved: boolean;
 }
 
 /** A sender with queued submissions in the lane. */
@@ -128,6 +130,7 @@ const SNAPSHOT = `with held_nonces as materialized (
          -- It was signed before, and its pause is not over.
          next.signings > 0 and next.is_waiting and next.look_at > now() and next.look_at <= now() + ${LONGEST_PAUSE}
            as is_set_aside,
+         next.cap_gas is not null and next.cap_day is null as is_unreserved,
          -- Of each sender once: a long row of one would repeat hundreds of nonces.
          case when row_number() over (partition by next.sender order by next.place nulls last, next.sender_nonce) = 1
               then in_flight.nonces end as in_flight,
@@ -158,6 +161,7 @@ interface SnapshotRow {
   accepted_at: Date;
   is_set_aside: boolean;
   is_waiting: boolean;
+  is_unreserved: boolean;
   /** The nonces that the sender has in flight, at least in its first row. */
   in_flight: string[] | null;
   key_id: string;
@@ -247,5 +251,6 @@ function queuedOf(row: SnapshotRow, position: number, clock: Pick<DatabaseClock,
     ageMs: Math.min(Number(row.age_ms), clock.ageOf(row.accepted_at)),
     isSetAside: row.is_set_aside,
     isWaiting: row.is_waiting,
+    isUnreserved: row.is_unreserved,
   };
 }
