@@ -11,7 +11,6 @@ testArrows("devnet", {
   chain: ["block", "contracts", "evm", "pool", "presets", "registry", "state"],
   pool: ["block", "evm", "registry", "state"],
   block: ["evm", "state"],
-  fastPath: ["evm", "state"],
   evm: ["presets", "state"],
   registry: ["contracts", "presets", "state"],
   contracts: [],

@@ -6,7 +6,6 @@ import { Miner } from "./chain/miner.js";
 import { commonOf } from "./evm/common.js";
 import { type Executor, ethereumJsExecutor } from "./evm/executor.js";
 import { withOneBalance } from "./evm/oneBalance.js";
-import { withFastPath } from "./fastPath/executor.js";
 import { installFaults } from "./faults/installFaults.js";
 import { createMethods } from "./methods/createMethods.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
@@ -142,10 +141,8 @@ function emitWarning(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
 }
 
-/** The EVM of a chain. The fast path knows neither a base fee nor a balance that is also a token. */
-function executorFor({ profile, baseFee }: ResolvedDevnetOptions): Executor {
-  if (profile === "stable") return withOneBalance(ethereumJsExecutor, TEST_TOKEN);
-  return baseFee === 0n ? withFastPath(ethereumJsExecutor) : ethereumJsExecutor;
+function executorFor({ profile }: ResolvedDevnetOptions): Executor {
+  return profile === "stable" ? withOneBalance(ethereumJsExecutor, TEST_TOKEN) : ethereumJsExecutor;
 }
 
 /** @throws StateFolderError if the folder does not hold a chain. The folder is released then. */

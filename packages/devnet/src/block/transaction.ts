@@ -13,10 +13,8 @@ import {
   MARKER_ADDRESS,
   ProtocolError,
   recoverSender,
-  type SignedTransaction,
 } from "@gas-waiver/protocol";
 import { commonFor } from "../evm/common.js";
-import type { ExecutableTransaction } from "../evm/executor.js";
 
 /** A signed transaction with its hash and its sender. */
 export interface ChainTransaction {
@@ -33,10 +31,10 @@ export function chainTransaction(raw: Uint8Array, sender: Uint8Array): ChainTran
   return { raw, hash: bytesToHex(crypto.keccak256(raw)), sender: bytesToHex(sender) };
 }
 
-/** A transaction with the form in which it runs. */
+/** A transaction with the object that EthereumJS runs. */
 export interface RunnableTransaction {
   readonly tx: ChainTransaction;
-  readonly executable: ExecutableTransaction;
+  readonly evm: TypedTransaction;
 }
 
 /**
@@ -45,23 +43,21 @@ export interface RunnableTransaction {
  * @throws {@link ProtocolError} if it is malformed, unprotected, of another type, for another chain or badly signed.
  */
 export function decodeOrdinary(raw: Uint8Array, hash: Hex, chainId: bigint): RunnableTransaction {
-  if (raw[0] === EIP7702_TYPE)
-    return runnable({ raw, hash, sender: senderOfSetCode(raw, chainId) }, undefined);
+  return runnable({ raw, hash, sender: senderOf(raw, chainId) });
+}
+
+/** @throws {@link ProtocolError} `MALFORMED_TRANSACTION` if EthereumJS refuses the bytes. */
+export function runnable(tx: ChainTransaction): RunnableTransaction {
+  return { tx, evm: decodeForEvm(tx.raw, tx.sender) };
+}
+
+function senderOf(raw: Uint8Array, chainId: bigint): Hex {
+  if (raw[0] === EIP7702_TYPE) return senderOfSetCode(raw, chainId);
   // The canonical encoding does not depend on who pays, so protocol's strict decoder fits.
   const signed = decodeTransaction(raw);
   assertReplayProtected(signed);
   assertChainId(signed, chainId);
-  return runnable({ raw, hash, sender: bytesToHex(recoverSender(signed)) }, signed);
-}
-
-/** @param signed undefined if only EthereumJS decodes the bytes. */
-export function runnable(tx: ChainTransaction, signed: SignedTransaction | undefined): RunnableTransaction {
-  let evm: TypedTransaction | undefined;
-  const decode = () => {
-    evm ??= decodeForEvm(tx.raw, tx.sender);
-    return evm;
-  };
-  return { tx, executable: { sender: tx.sender, signed, evm: decode } };
+  return bytesToHex(recoverSender(signed));
 }
 
 function senderOfSetCode(raw: Uint8Array, expected: bigint): Hex {

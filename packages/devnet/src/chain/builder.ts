@@ -106,8 +106,8 @@ async function include(
     if (entry.kind === "wrapper") await runWrapper(entry, state, execution, draft);
     else {
       if (entry.impersonated) state.allowContractSender(entry.signer);
-      const outcome = await execution.transaction(entry.executable);
-      draft.add(entry.tx, "ordinary", outcome, effectiveGasPrice(entry.fees, environment.baseFee));
+      const outcome = await execution.transaction(entry.evm);
+      draft.add(entry.tx, "ordinary", outcome, effectiveGasPrice(entry.evm, environment.baseFee));
     }
   } catch (error) {
     await state.revert();
@@ -128,7 +128,7 @@ async function runWrapper(
 ): Promise<void> {
   const waiver = state.account(entry.signer) ?? EMPTY_ACCOUNT;
   state.setAccount(entry.signer, { ...waiver, nonce: waiver.nonce + 1n });
-  const outcome = await execution.transaction(entry.innerExecutable);
+  const outcome = await execution.transaction(entry.innerEvm);
   draft.add(entry.tx, "wrapper", wrapperOutcome(entry, outcome), 0n);
   draft.add(entry.inner, "inner", outcome, 0n);
 }

@@ -1,6 +1,6 @@
 import type { SealedBlock } from "../block/block.js";
 import type { IncludedTransaction } from "../block/included.js";
-import { runnable } from "../block/transaction.js";
+import { decodeForEvm } from "../block/transaction.js";
 import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
@@ -46,5 +46,5 @@ async function rerun(
   // The block has the transaction, so a contract as its sender was impersonated.
   state.allowContractSender(tx.sender);
   const execution = await chain.openIn(block, state, tracer);
-  await execution.transaction(runnable(tx, undefined).executable);
+  await execution.transaction(decodeForEvm(tx.raw, tx.sender));
 }

@@ -3,7 +3,7 @@ import type { EVM } from "@ethereumjs/evm";
 import type { TypedTransaction } from "@ethereumjs/tx";
 import { Address } from "@ethereumjs/util";
 import { createVM, runTx, type VM } from "@ethereumjs/vm";
-import type { Hex, SignedTransaction } from "@gas-waiver/protocol";
+import type { Hex } from "@gas-waiver/protocol";
 import type { Overlay } from "../state/overlay.js";
 import type { CallTracer } from "./callTracer.js";
 import { commonOf } from "./common.js";
@@ -30,16 +30,6 @@ export interface Log {
   /** 32 bytes each. */
   readonly topics: readonly Uint8Array[];
   readonly data: Uint8Array;
-}
-
-/** A signed transaction to run. */
-export interface ExecutableTransaction {
-  /** The 20-byte address, in lower-case hex. */
-  readonly sender: Hex;
-  /** The transaction; undefined for a type that only EthereumJS decodes (EIP-7702), and for a forged signature. */
-  readonly signed: SignedTransaction | undefined;
-  /** The same transaction as EthereumJS' object. It is decoded on the first call, which takes 15 µs. */
-  evm(): TypedTransaction;
 }
 
 /** The result of a transaction that ran. One that cannot run at all throws instead. */
@@ -90,7 +80,7 @@ export interface CallOutcome {
 /** An EVM over one state and one block. Runs on it must not overlap. */
 export interface Execution {
   /** Runs a signed transaction whose sender is known. @throws if the transaction must not be in a block. */
-  transaction(tx: ExecutableTransaction): Promise<Outcome>;
+  transaction(tx: TypedTransaction): Promise<Outcome>;
   /** Runs a call. Its changes stay in the state, so the state must be used for this call alone. */
   call(call: Call): Promise<CallOutcome>;
 }
@@ -126,8 +116,7 @@ class EthereumJsExecution implements Execution {
     this.#waivedBlock = block.baseFee === 0n ? this.#block : toBlock({ ...block, baseFee: 0n });
   }
 
-  async transaction(transaction: ExecutableTransaction): Promise<Outcome> {
-    const tx = transaction.evm();
+  async transaction(tx: TypedTransaction): Promise<Outcome> {
     const block = this.#blockFor(tx);
     const result = await runTx(this.#vm, { tx, block, skipHardForkValidation: true });
     const { execResult } = result;

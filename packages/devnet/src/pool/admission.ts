@@ -19,16 +19,13 @@ import {
   type RunnableTransaction,
   runnable,
 } from "../block/transaction.js";
-import type { ExecutableTransaction } from "../evm/executor.js";
-import { effectiveGasPrice, type Fees, feesOf } from "../evm/gasPrice.js";
+import { effectiveGasPrice, feesOf } from "../evm/gasPrice.js";
 import { policyVerdict, policyVersion } from "../registry/policy.js";
 import { EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "../state/reader.js";
 import { RefusedError } from "./refusedError.js";
 
 /** Large enough for a proposal with 2,000 targets. Geth's limit of 128 KiB is too small for that. */
 const MAX_TRANSACTION_BYTES = 1_048_576;
-/** Any gas limit times a price below this fits in 256 bits. */
-const MAX_PLAIN_PRICE = 2n ** 192n;
 
 /** The rules of admission that do not depend on the state. */
 export interface AdmissionRules {
@@ -54,10 +51,7 @@ interface EntryFields {
 
 export interface OrdinaryEntry extends EntryFields {
   readonly kind: "ordinary";
-  readonly executable: ExecutableTransaction;
-  readonly fees: Fees;
-  /** In wei. */
-  readonly value: bigint;
+  readonly evm: TypedTransaction;
   /** True for an unsigned transaction that the node sends for an impersonated account. */
   readonly impersonated: boolean;
 }
@@ -65,7 +59,7 @@ export interface OrdinaryEntry extends EntryFields {
 export interface WrapperEntry extends EntryFields {
   readonly kind: "wrapper";
   readonly inner: ChainTransaction;
-  readonly innerExecutable: ExecutableTransaction;
+  readonly innerEvm: TypedTransaction;
   readonly innerNonce: bigint;
   /** The wrapper's intrinsic gas, which its receipt shows as used (D10). */
   readonly overheadGas: bigint;
@@ -92,7 +86,7 @@ export async function admit(
   nonces: NonceRule,
   rules: AdmissionRules,
 ): Promise<PoolEntry> {
-  if (tx.sender !== undefined) return admitFrom(runnable(tx, undefined), true, state, nonces, rules);
+  if (tx.sender !== undefined) return admitFrom(runnable(tx), true, state, nonces, rules);
   const { raw, hash } = tx;
   if (raw.length > MAX_TRANSACTION_BYTES) {
     throw new RefusedError(
@@ -123,7 +117,7 @@ async function admitWrapper(
   const valid = await assertWrapper(raw, chainView(state, rules), nonces);
   const { wrapper, waiver, inner, sender } = valid;
   assertFitsBlock(wrapper.gasLimit, rules);
-  const { tx: innerTx, executable } = runnable(chainTransaction(inner.raw, sender), inner);
+  const { tx: innerTx, evm: innerEvm } = runnable(chainTransaction(inner.raw, sender));
   const signer = bytesToHex(waiver);
   return {
     kind: "wrapper",
@@ -132,7 +126,7 @@ async function admitWrapper(
     nonce: wrapper.nonce,
     gasLimit: wrapper.gasLimit,
     inner: innerTx,
-    innerExecutable: executable,
+    innerEvm,
     innerNonce: inner.nonce,
     overheadGas: intrinsicGas(wrapper),
     valid,
@@ -140,27 +134,14 @@ async function admitWrapper(
 }
 
 function admitFrom(
-  { tx, executable }: RunnableTransaction,
+  { tx, evm }: RunnableTransaction,
   impersonated: boolean,
   state: StateReader,
   nonces: NonceRule,
   rules: AdmissionRules,
 ): OrdinaryEntry {
-  // EthereumJS refuses some encodings that protocol's decoder accepts, such as a cost of more than 256 bits.
-  if (!isPlain(executable)) executable.evm();
-  const decoded = executable.signed ?? executable.evm();
-  const { nonce, gasLimit, value } = decoded;
-  const entry: OrdinaryEntry = {
-    kind: "ordinary",
-    tx,
-    signer: tx.sender,
-    nonce,
-    gasLimit,
-    executable,
-    fees: decoded,
-    value,
-    impersonated,
-  };
+  const { nonce, gasLimit } = evm;
+  const entry: OrdinaryEntry = { kind: "ordinary", tx, signer: tx.sender, nonce, gasLimit, evm, impersonated };
   assertMinGasPrice(entry, rules);
   assertFitsBlock(gasLimit, rules);
   assertLeastGas(entry);
@@ -168,16 +149,9 @@ function admitFrom(
   return entry;
 }
 
-/** Whether a transaction is a call whose fees are certainly in range. */
-function isPlain({ signed }: ExecutableTransaction): boolean {
-  if (signed?.to === undefined) return false;
-  const [tip, cap] = feesOf(signed);
-  return tip <= cap && cap < MAX_PLAIN_PRICE;
-}
-
 /** Ordinary transactions pay at least `minGasPrice` and the base fee (D11). */
-function assertMinGasPrice({ fees }: OrdinaryEntry, { minGasPrice, baseFee }: AdmissionRules): void {
-  const gasPrice = effectiveGasPrice(fees, baseFee);
+function assertMinGasPrice({ evm }: OrdinaryEntry, { minGasPrice, baseFee }: AdmissionRules): void {
+  const gasPrice = effectiveGasPrice(evm, baseFee);
   const least = baseFee > 0n ? baseFee : minGasPrice;
   if (gasPrice >= least) return;
   const values = { gasPrice: gasPrice.toString(), minGasPrice: least.toString() };
@@ -200,9 +174,8 @@ function assertFitsBlock(gasLimit: bigint, { blockGasLimit }: AdmissionRules): v
   );
 }
 
-function assertLeastGas({ gasLimit, executable }: OrdinaryEntry): void {
-  const { signed } = executable;
-  const needed = signed === undefined ? leastGas(executable.evm()) : intrinsicGas(signed);
+function assertLeastGas({ gasLimit, evm }: OrdinaryEntry): void {
+  const needed = leastGas(evm);
   if (gasLimit >= needed) return;
   throw new RefusedError(
     "GAS_LIMIT_TOO_LOW",
@@ -238,8 +211,8 @@ function assertCanRun(
     );
   }
   // The balance must cover the signed fee cap, also where the transaction will pay less (EIP-1559).
-  const [, cap] = feesOf(entry.fees);
-  const cost = entry.gasLimit * cap + entry.value;
+  const [, cap] = feesOf(entry.evm);
+  const cost = entry.gasLimit * cap + entry.evm.value;
   const balance = account?.balance ?? 0n;
   if (balance < cost) {
     throw new RefusedError(

@@ -238,7 +238,7 @@ function assertReplaces(entry: PoolEntry, holder: PoolEntry): void {
 
 /** The tip and the fee cap in wei per gas. */
 function entryFees(entry: PoolEntry): readonly [bigint, bigint] {
-  return entry.kind === "wrapper" ? [0n, 0n] : feesOf(entry.fees);
+  return entry.kind === "wrapper" ? [0n, 0n] : feesOf(entry.evm);
 }
 
 function full(why: string, values: ErrorValues): RefusedError {
