@@ -141,7 +141,15 @@ function admitFrom(
   rules: AdmissionRules,
 ): OrdinaryEntry {
   const { nonce, gasLimit } = evm;
-  const entry: OrdinaryEntry = { kind: "ordinary", tx, signer: tx.sender, nonce, gasLimit, evm, impersonated };
+  const entry: OrdinaryEntry = {
+    kind: "ordinary",
+    tx,
+    signer: tx.sender,
+    nonce,
+    gasLimit,
+    evm,
+    impersonated,
+  };
   assertMinGasPrice(entry, rules);
   assertFitsBlock(gasLimit, rules);
   assertLeastGas(entry);

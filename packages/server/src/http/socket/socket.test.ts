@@ -38,7 +38,9 @@ async function appWith(submit: Intake["submit"]) {
   /** Grants of the first key end with {@link revocation}. */
   const authenticate = (request: AddressedRequest) => {
     const grant = authenticator.authenticate(request);
-    return request.headers.authorization?.endsWith(KEYS[0]) ? { caller: grant.caller, signal: revocation.signal } : grant;
+    return request.headers.authorization?.endsWith(KEYS[0])
+      ? { caller: grant.caller, signal: revocation.signal }
+      : grant;
   };
   acceptSockets(app, {
     server: app.server,
