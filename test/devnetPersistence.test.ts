@@ -10,7 +10,7 @@ import { SeededRandom } from "./support/seededRandom.js";
 import { submit } from "./support/submit.js";
 import { account, CHAIN_ID, connect, DEV_API_KEY, MARKER, tokensOf, transferOf } from "./support/user.js";
 
-const KILLS = 8;
+const KILLS = 4;
 const SEED = 20_260_101;
 
 const startChain = (folder: string) =>

@@ -17,7 +17,7 @@ import { Gasless } from "./gasless.js";
 import type { GaslessSender } from "./gaslessCall.js";
 
 /** ONE_PAYMENT_SEEDS=10000 runs more seeds, and ONE_PAYMENT_FIRST=77 others. */
-const SEEDS = Number(process.env.ONE_PAYMENT_SEEDS ?? 1_000);
+const SEEDS = Number(process.env.ONE_PAYMENT_SEEDS ?? 300);
 const FIRST = Number(process.env.ONE_PAYMENT_FIRST ?? 1);
 const PAYMENTS = 3;
 const NONCE_GAP_MS = 10_000;

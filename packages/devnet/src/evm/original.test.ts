@@ -14,7 +14,7 @@ import { genesisState } from "../chain/genesis.js";
 // cryptography, state manager, interpreter loop and trie.
 
 const SEED = 20_260;
-const BLOCKS = 8;
+const BLOCKS = 6;
 const PER_BLOCK = 80;
 
 async function originalVm(): Promise<VM> {

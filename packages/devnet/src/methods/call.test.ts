@@ -11,6 +11,7 @@ import { BYTECODE, place, slotOf, wordOf } from "../../test/support/bytecode.js"
 import { addressOf, hashOf, key, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
 import { TEST_TOKEN_ADDRESS } from "../presets/constants.js";
+import { toQuantity } from "./format.js";
 
 const node = useTestNode();
 
@@ -20,8 +21,8 @@ const word = (value: bigint | Hex) => bytesToHex(wordOf(value));
 const balanceOf = (account: Hex) => `0x70a08231${account.slice(2).padStart(64, "0")}`;
 const call = (request: object, ...otherParams: unknown[]) =>
   node.rpc<Hex>("eth_call", request, ...otherParams);
-/** Code that returns its storage slot 0, and code that returns its balance. */
-const READS = { slot: "0x5f545f5260205ff3", balance: "0x475f5260205ff3" };
+/** Code that returns its storage slot 0, its balance, or the gas that is left. */
+const READS = { slot: "0x5f545f5260205ff3", balance: "0x475f5260205ff3", gas: "0x5a5f5260205ff3" };
 /** Code that returns NUMBER, TIMESTAMP, COINBASE and PREVRANDAO. */
 const ENVIRONMENT = "0x435f5242602052416040524460605260805ff3";
 
@@ -105,10 +106,15 @@ describe("eth_call", () => {
     expect(BigInt(await call(transfer))).toBe(1n);
   });
 
-  it("ends an endless loop with an error", async () => {
-    await expect(
-      call({ to: stranger }, "latest", { [stranger]: { code: BYTECODE.burner } }),
-    ).rejects.toMatchObject({
+  it("gives a call no more gas than a node does, so that an endless loop ends with an error", async () => {
+    const gasAt = async (gas: bigint) =>
+      BigInt(
+        await call({ to: stranger, gas: toQuantity(gas) }, "latest", { [stranger]: { code: READS.gas } }),
+      );
+    expect(await gasAt(10n ** 9n)).toBe(await gasAt(50_000_000n));
+    expect(await gasAt(40_000_000n)).toBe((await gasAt(50_000_000n)) - 10_000_000n);
+    const endless = { to: stranger, gas: toQuantity(1_000_000n) };
+    await expect(call(endless, "latest", { [stranger]: { code: BYTECODE.burner } })).rejects.toMatchObject({
       code: -32000,
       message: "execution failed: out of gas",
     });

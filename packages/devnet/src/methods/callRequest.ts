@@ -19,8 +19,8 @@ export interface CallRequest {
   readonly accessList: readonly AccessedAccount[] | undefined;
 }
 
-/** The most gas of a call, whatever it asks for. Without a cap an endless loop would hold the node for a minute. */
-export const CALL_GAS_CAP = 100_000_000n;
+/** The most gas of a call, whatever it asks for: geth's default (--rpc.gascap), since an endless loop holds the node for so long. */
+export const CALL_GAS_CAP = 50_000_000n;
 
 export function readCallRequest(param: unknown): CallRequest {
   const call = object(param, "the call");

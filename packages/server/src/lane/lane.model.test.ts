@@ -101,7 +101,7 @@ describe.each(["strict", "queued"] as const)("a lane on a node with a %s pool", 
 });
 
 /** Set MODEL_RUNS=2000 MODEL_SEED=7 for a longer search with another seed. */
-const { MODEL_RUNS = "36", MODEL_SEED = "1" } = process.env;
+const { MODEL_RUNS = "18", MODEL_SEED = "1" } = process.env;
 const TIMEOUT_MS = 600_000 + Number(MODEL_RUNS) * 1_500;
 const PARAMETERS = {
   seed: Number(MODEL_SEED),
