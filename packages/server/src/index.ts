@@ -44,7 +44,7 @@ export type {
 } from "./keys/keyRecord.js";
 export { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
 export { type LaneAdmin, type LaneFindings, openLaneAdmin, type ReplicaWaivers } from "./lane/admin.js";
-export type { Finding } from "./lane/watch/sweep.js";
+export type { Finding } from "./lane/watch/doubts.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
 export type { AuditRecord } from "./model/keys/auditRecord.js";
 export {

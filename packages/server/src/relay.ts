@@ -19,11 +19,11 @@ import {
   openLaneDirectory,
 } from "./lane/choose/directory.js";
 import { createRouting } from "./lane/choose/routing.js";
+import { logFailure } from "./lane/context.js";
 import { createLaneOffers } from "./lane/inbox/laneOffers.js";
 import { createLaneSet, createWorkSignal } from "./lane/laneSet.js";
 import { createBroadcastBuffer } from "./lane/law/broadcastBuffer.js";
 import { createStrikes } from "./lane/law/strikes.js";
-import { logFailure } from "./lane/logFailure.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { ResolvedOptions } from "./model/options/options.js";

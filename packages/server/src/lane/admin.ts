@@ -13,15 +13,14 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findLaneStatuses, type LaneState, type LaneStatus } from "../store/lanes/laneStatus.js";
 import { releaseLease, takeLease } from "../store/lanes/lease.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
-import { findReplicas } from "../store/lanes/replicas.js";
-import { requestReload } from "../store/lanes/requestReload.js";
+import { findReplicas, requestReload } from "../store/lanes/replicas.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { type CancelledNonce, type CancelTerms, cancelNonce } from "./cancelNonce.js";
 import { createFirstSeen } from "./law/firstSeen.js";
 import { type ReconcileContext, reconcile } from "./law/reconcile.js";
-import { findLostInclusion, type LostInclusion } from "./watch/lostBlocks.js";
-import { examine, type Finding } from "./watch/sweep.js";
+import { examine, type Finding } from "./watch/doubts.js";
+import { findLostInclusion, type LostInclusion } from "./watch/lost.js";
 
 /** The operations on lanes for an operator, from outside of the service, whether it runs or not. */
 export interface LaneAdmin {

@@ -9,6 +9,8 @@ import type { Results } from "../results/results.js";
 import type { RevertCauses } from "../results/revertCauses.js";
 import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
+import { isStoreUnavailable } from "../store/database/storeTrouble.js";
+import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import type { Routing } from "./choose/routing.js";
 import type { LaneMemory } from "./inbox/laneMemory.js";
@@ -36,7 +38,6 @@ export interface LaneDependencies {
   readonly strikes: Strikes;
   /** Without it, nobody looks for the causes of reverts. */
   readonly revertCauses?: Pick<RevertCauses, "find">;
-  /** Without them, a lane reads past its dead rows. */
   /** The chain's number in the store. */
   readonly chainRef: number;
   /** The name of this process among the replicas. */
@@ -65,5 +66,11 @@ export interface LaneContext extends WatchContext, Omit<LaneDependencies, "signe
   readonly laneMemory: LaneMemory;
 }
 
-/** The longest rest of a lane that has had no work for a while. The poll of the store (`laneStatusCache.ts`) wakes it earlier. */
-export const LONG_REST_MS = 3_600_000;
+/** Logs an error of one of the lane's loops. The loop tries again. */
+export function logFailure(log: Logger, error: unknown, loop: string): void {
+  const err = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  if (error instanceof LeaseLostError) log.warn({ err }, `${loop}: the lane has another owner`);
+  // The store's monitor reports its troubles, once for all lanes.
+  else if (isStoreUnavailable(error)) log.debug({ err }, `${loop}: tries again when the store works`);
+  else log.warn({ err }, `${loop}: tries again`);
+}

@@ -5,13 +5,12 @@ import type { Lease } from "../store/lanes/lease.js";
 import type { Schedule } from "../util/schedule.js";
 import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
 import { createLaneBreaker } from "./choose/laneBreaker.js";
-import { type LaneContext, type LaneDependencies, LONG_REST_MS } from "./context.js";
+import { type LaneContext, type LaneDependencies, logFailure } from "./context.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
-import { createLaneParties } from "./inbox/laneParties.js";
 import { createLaneWaits, type LaneWaits, waitAfter } from "./laneWaits.js";
-import { logFailure } from "./logFailure.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
+import { createLaneParties } from "./sign/chooseReady.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
 
@@ -41,6 +40,9 @@ export interface Lane {
 const MAX_BACKOFF_MS = 1_000;
 /** A lane without work goes on taking steps for this long. The store is polled for paused work several times meanwhile. */
 const LINGER_MS = 1_500;
+/** The longest rest of a lane that has had no work for a while. The poll of the store (`directory.ts`) wakes it earlier. */
+const LONG_REST_MS = 3_600_000;
+
 /** The parts that the lanes of this replica share. */
 export interface StartLaneDependencies extends LaneDependencies {
   readonly leases: LeaseKeeper;

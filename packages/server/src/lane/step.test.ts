@@ -5,8 +5,8 @@ import { WAIVER, WAIVER_KEY } from "../../test/support/user.js";
 import type { LaneState } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
-import { createLaneParties } from "./inbox/laneParties.js";
 import { HeadOfLine } from "./send/head.js";
+import { createLaneParties } from "./sign/chooseReady.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 
 function leaseIn(state: LaneState, epoch = 1n): Lease {

@@ -8,12 +8,11 @@ import { hasUnfinished } from "../store/lanes/queue/unfinished.js";
 import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
-import type { LaneParties } from "./inbox/laneParties.js";
 import { releaseToOthers } from "./law/requeue.js";
-import type { Broadcaster } from "./send/broadcaster.js";
-import { fillHead } from "./send/fillHead.js";
+import { type Broadcaster, fillHead } from "./send/broadcaster.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
 import { type Assigned, assign } from "./sign/assign.js";
+import type { LaneParties } from "./sign/chooseReady.js";
 
 /**
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.

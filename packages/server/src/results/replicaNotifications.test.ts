@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { bytes } from "../../test/support/submissions.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
-import { requestReload } from "../store/lanes/requestReload.js";
+import { requestReload } from "../store/lanes/replicas.js";
 import type { Store } from "../store/store.js";
 import { openReplicaNotifications, type ReplicaNotifications } from "./replicaNotifications.js";
 import type { SubmissionUpdate } from "./results.js";

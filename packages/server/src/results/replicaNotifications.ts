@@ -2,7 +2,7 @@ import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Logger } from "../model/telemetry/log.js";
 import { listen, notify } from "../store/database/notifications.js";
 import { keysChannel } from "../store/keys/apiKeys.js";
-import { reloadChannel } from "../store/lanes/requestReload.js";
+import { reloadChannel } from "../store/lanes/replicas.js";
 import type { Store } from "../store/store.js";
 import type { ResultNotification, SubmissionUpdate } from "./results.js";
 

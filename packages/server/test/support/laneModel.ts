@@ -14,7 +14,6 @@ import {
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { createLaneOffers, type LaneOffers } from "../../src/lane/inbox/laneOffers.js";
-import { createLaneParties } from "../../src/lane/inbox/laneParties.js";
 import { createBroadcastBuffer } from "../../src/lane/law/broadcastBuffer.js";
 import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
@@ -23,8 +22,9 @@ import { type Broadcaster, createBroadcaster } from "../../src/lane/send/broadca
 import { HeadOfLine } from "../../src/lane/send/head.js";
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
 import { assign } from "../../src/lane/sign/assign.js";
-import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/watch/lostBlocks.js";
-import { createSweep } from "../../src/lane/watch/sweep.js";
+import { createLaneParties } from "../../src/lane/sign/chooseReady.js";
+import { createSweep } from "../../src/lane/watch/doubts.js";
+import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/watch/lost.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch/watch.js";
 import type { ResolvedOptions } from "../../src/model/options/options.js";
 import { resolveOptions } from "../../src/model/options/resolveOptions.js";

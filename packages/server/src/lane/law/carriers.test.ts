@@ -2,7 +2,7 @@ import { crypto, hexToBytes, MARKER_ADDRESS } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { innerOf } from "../../../test/support/user.js";
 import type { BlockWithTransactions } from "../../chain/client/nodeClient.js";
-import { type Executed, findCarriers } from "./carriers.js";
+import { type Executed, findCarriers } from "./chainOutcomes.js";
 
 const bytesOf = (fill: number, length = 32) => new Uint8Array(length).fill(fill);
 const inner = hexToBytes(innerOf(1));

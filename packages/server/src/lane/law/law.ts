@@ -12,7 +12,7 @@ import type { Failure } from "../../model/submission/submission.js";
  *   L2  A final block shows the sender's nonce used by another transaction, or by an authorization of the sender (EIP-7702) in
  *       one: the submission has failed, because its InnerTx can never run.
  *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
- *       Where the block has the wrapper and not the InnerTx, the lane also stops (`plainWrappers.ts`).
+ *       Where the block has the wrapper and not the InnerTx, the lane also stops (`usedNonces.ts`).
  *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
  *       queued again.
  *   L5  A node returned the wrapper's hash for it, or shows it: the submission is broadcast.

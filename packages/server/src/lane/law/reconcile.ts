@@ -13,11 +13,9 @@ import {
   saveIncluded,
 } from "../../store/transitions/saveIncluded.js";
 import type { WatchContext } from "../context.js";
-import { findCarriers } from "./carriers.js";
-import { type Candidate, type ChainOutcome, chainOutcomes } from "./chainOutcomes.js";
+import { type Candidate, type ChainOutcome, chainOutcomes, findCarriers } from "./chainOutcomes.js";
 import { type Decision, decide, type Evidence } from "./law.js";
-import { stopForPlainWrappers } from "./plainWrappers.js";
-import { type Replaced, requeueReplaced } from "./requeueReplaced.js";
+import { type Replaced, requeueReplaced, stopForPlainWrappers } from "./usedNonces.js";
 
 type Needed = "store" | "chain" | "results" | "log" | "firstSeen" | "onLaneStopped" | "onNoncesFreed";
 type Optional = "revertCauses" | "broadcastBuffer" | "strikes";

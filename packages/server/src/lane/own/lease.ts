@@ -4,7 +4,7 @@ import { isStoreUnavailable } from "../../store/database/storeTrouble.js";
 import { type Lease, releaseLease, type TakenLeases, takeLeases } from "../../store/lanes/lease.js";
 import type { Store } from "../../store/store.js";
 import type { Schedule } from "../../util/schedule.js";
-import { logFailure } from "../logFailure.js";
+import { logFailure } from "../context.js";
 
 export interface LeaseDependencies {
   /** The store with the connection of the leases. */

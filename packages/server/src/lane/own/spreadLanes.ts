@@ -1,8 +1,7 @@
 import { hexToBytes } from "@gas-waiver/protocol";
 import { forgetReplica, keepAlive } from "../../store/lanes/replicas.js";
 import type { Schedule } from "../../util/schedule.js";
-import type { LaneDependencies } from "../context.js";
-import { logFailure } from "../logFailure.js";
+import { type LaneDependencies, logFailure } from "../context.js";
 import { planHandovers } from "./spread.js";
 
 /** Spreads the lanes over the replicas that are alive and have their keys. */

@@ -1,9 +1,11 @@
 import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
-import type { AnswerBreaker } from "../choose/laneBreaker.js";
-import type { WatchContext } from "../context.js";
+import type { AnswerBreaker, LaneBreaker } from "../choose/laneBreaker.js";
+import type { LaneContext, WatchContext } from "../context.js";
 import { createRetries, type Retries } from "../inbox/retries.js";
+import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
+import { assign } from "../sign/assign.js";
 import { type Answered, applyAnswers, kindOf } from "./applyAnswers.js";
 import { createSenderGaps } from "./senderNonces.js";
 
@@ -99,4 +101,40 @@ function firstOfRetries(submissions: readonly InFlightSubmission[], { isRetry }:
   const isOfThese = ({ sender }: InFlightSubmission) => senders.has(bytesToHex(sender));
   const first = submissions.findLastIndex((submission) => !isOfThese(submission)) + 1;
   return submissions.slice(0, first).some(isOfThese) ? submissions.length : first;
+}
+
+export interface FillContext extends LaneContext {
+  readonly breaker: LaneBreaker;
+  readonly broadcaster: Broadcaster;
+}
+
+/** The pause of a submission whose wrapper no node takes in the place of another. */
+const HELD_MS = 250;
+/** After this time, what blocks have left out is tried again where the lane has nothing else, in ms. */
+const ALONE_MS = 30_000;
+/** The most submissions to read: one of the first may wait for its sender, or be what blocks have left out. */
+const MAX_READ = 16;
+
+/**
+ * Gives the nonce of a withdrawn head to another submission, the filler. Where no node takes the filler, the lane is jammed: its
+ * breaker opens, and other lanes get what these may carry. Each time that the breaker probes the lane, another filler goes out.
+ */
+export async function fillHead(held: HeldLane, context: FillContext): Promise<void> {
+  const { headOfLine: head, breaker, broadcaster } = context;
+  const { still } = head;
+  if (still === undefined || !head.isFree) return;
+  const mayBeLeftOut = head.jam === undefined && still.ms > ALONE_MS;
+  const options = { limit: MAX_READ, due: MAX_READ, onlyUnder: still.nonce, mayBeLeftOut };
+  const { signed } = await assign(held, options, context);
+  const [filler] = signed;
+  if (filler === undefined) return;
+  if (await broadcaster.sendFiller(held, filler)) {
+    head.onFilled(filler.wrapperHash);
+    await breaker.succeed();
+    return;
+  }
+  head.onHeld(still.nonce);
+  await requeueMisplaced(held, [filler], "nonce occupied", { ...context, afterMs: HELD_MS });
+  await breaker.open(head.wait?.sentence ?? "");
+  await releaseToOthers(held, "jammed", context);
 }

@@ -9,7 +9,7 @@ import { accept } from "../../store/accept/accept.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
-import { type FillContext, fillHead } from "./fillHead.js";
+import { type FillContext, fillHead } from "./broadcaster.js";
 
 let store: Store;
 let lane: HeldLane;

@@ -4,7 +4,7 @@ import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { WatchContext } from "../context.js";
 import { requeueMisplaced } from "../law/requeue.js";
-import { findLowestFreeNonce } from "../sign/placeReady.js";
+import { findLowestFreeNonce } from "../sign/placeAndSign.js";
 
 const NONCE_OCCUPIED_MS = 250;
 

@@ -10,9 +10,9 @@ import { inTransaction } from "../../store/database/transaction.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { Store } from "../../store/store.js";
 import type { LaneContext } from "../context.js";
-import { createLaneParties } from "../inbox/laneParties.js";
 import { acceptOffered } from "./acceptOffered.js";
 import { assign } from "./assign.js";
+import { createLaneParties } from "./chooseReady.js";
 
 let store: Store;
 let lane: HeldLane;

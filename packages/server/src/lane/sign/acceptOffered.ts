@@ -7,11 +7,10 @@ import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { LaneNonces } from "../../store/lanes/queue/laneSnapshot.js";
 import type { LaneContext } from "../context.js";
 import type { LaneOffer } from "../inbox/laneOffers.js";
-import type { LaneParties } from "../inbox/laneParties.js";
 import { nextWaiverNonce, setReady } from "./assign.js";
-import { placesIn } from "./chooseReady.js";
+import { type LaneParties, placesIn } from "./chooseReady.js";
+import { type SignedPlaced, signPlaced, toInFlight } from "./placeAndSign.js";
 import { type Placeable, placeAbove } from "./placement.js";
-import { type SignedPlaced, signPlaced, toInFlight } from "./signPlaced.js";
 
 /** A node that takes longer to tell the nonces delays an accept, which needs no node. */
 const NONCES_MS = 20;

@@ -9,8 +9,8 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { Store } from "../../store/store.js";
 import { createLaneStatusCache } from "../choose/directory.js";
 import type { LaneContext } from "../context.js";
-import { createLaneParties } from "../inbox/laneParties.js";
 import { assign } from "./assign.js";
+import { createLaneParties } from "./chooseReady.js";
 
 let store: Store;
 let lane: HeldLane;

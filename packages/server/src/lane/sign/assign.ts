@@ -1,8 +1,8 @@
 import type { Failure } from "../../model/submission/submission.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { findFailedPredecessors } from "../../store/lanes/nonces/missingNonces.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import { findFailedPredecessors } from "../../store/lanes/queue/failedPredecessors.js";
 import type { LaneSnapshot, QueuedSender } from "../../store/lanes/queue/laneSnapshot.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
@@ -10,13 +10,11 @@ import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { chooseReady } from "./chooseReady.js";
 import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
-import { excuseNonceGaps } from "./nonceGap.js";
+import { placeReady, signPlaced, toInFlight } from "./placeAndSign.js";
 import type { Placed } from "./placement.js";
-import { placeReady } from "./placeReady.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
 import { reserveChosen } from "./reserveChosen.js";
-import { signPlaced, toInFlight } from "./signPlaced.js";
-import { postponeHeldBack, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
+import { excuseNonceGaps, postponeHeldBack, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */

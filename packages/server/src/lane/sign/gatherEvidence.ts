@@ -8,9 +8,8 @@ import {
 } from "../../store/lanes/queue/laneSnapshot.js";
 import { reroute } from "../choose/routing.js";
 import type { LaneContext } from "../context.js";
-import { createLaneParties, type LaneParties } from "../inbox/laneParties.js";
 import type { Retries } from "../inbox/retries.js";
-import { placesIn, type Room } from "./chooseReady.js";
+import { createLaneParties, type LaneParties, placesIn, type Room } from "./chooseReady.js";
 import { planSender, type SenderPlan } from "./plan.js";
 
 const NO_RETRIES: Retries = { mostNow: 0, isRetry: () => false };

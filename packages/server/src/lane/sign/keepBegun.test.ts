@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { keepBegun } from "./keepBegun.js";
-import type { Placed } from "./placement.js";
+import { keepBegun, type Placed } from "./placement.js";
 
 /** Rows as `sender nonce`, at the waiver nonces from `first` on. */
 function placedOf(rows: readonly string[], first = 10n): Placed[] {

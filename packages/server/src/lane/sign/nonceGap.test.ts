@@ -12,8 +12,8 @@ import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { readLaneSnapshot } from "../../store/lanes/queue/laneSnapshot.js";
 import { createStoreMoves } from "../../store/primary/moves.js";
 import type { Store } from "../../store/store.js";
-import { excuseNonceGaps } from "./nonceGap.js";
 import { planSender } from "./plan.js";
+import { excuseNonceGaps } from "./waiting.js";
 
 const options = resolveOptions(
   optionsFor("postgres://localhost/store", "http://localhost", { nonceGapTimeoutMs: 0 }),

@@ -5,8 +5,7 @@ import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import { type Lease, releaseLease, takeLease } from "../../store/lanes/lease.js";
 import { createVisits, type Look, type Schedule } from "../../util/schedule.js";
 import type { LaneStatusCache } from "../choose/directory.js";
-import type { LaneDependencies } from "../context.js";
-import { logFailure } from "../logFailure.js";
+import { type LaneDependencies, logFailure } from "../context.js";
 import { createBroadcaster } from "../send/broadcaster.js";
 import { createWatchMemory, LaneWatch } from "./watchLane.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
 import type { Store } from "../../store/store.js";
-import { createLostBlocksCheck, type FinalityView, judgeFinality } from "./lostBlocks.js";
+import { createLostBlocksCheck, type FinalityView, judgeFinality } from "./lost.js";
 
 const recorded = { waiverNonce: 7n, blockNumber: 100n, blockHash: bytes(32, 1) };
 const OTHER = bytes(32, 2);

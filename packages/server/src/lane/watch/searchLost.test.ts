@@ -6,7 +6,7 @@ import type { NonceUse } from "../../chain/nonceUse.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
-import { createLostWrapperSearch } from "./searchLost.js";
+import { createLostWrapperSearch } from "./lost.js";
 
 let store: Store;
 useTestStore("emptied", async (opened) => {

@@ -1,5 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
-import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/blocks/unfinalized.js";
+import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/blocks/inclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { raiseNonceFloor } from "../../store/lanes/nonces/nonceFloor.js";
@@ -17,7 +17,7 @@ import { createHeadWatch } from "./headWatch.js";
 
 /**
  * Follows the chain for one lane: reconciles the submissions below the waiver's nonce, and those whose wrapper waits too long
- * for a block (`overdue.ts`), and notices when a reorg removes a block with one of the lane's submissions.
+ * for a block, and notices when a reorg removes a block with one of the lane's submissions.
  */
 export interface Watcher {
   /**

@@ -1,22 +1,21 @@
 import { INTERVALS_WHEN_IDLE } from "../../chain/heads/blockWatch.js";
 import { createNonceProofs } from "../../chain/nonceProof.js";
+import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import { patienceClock } from "../../model/patience.js";
 import type { LaneWait } from "../../model/submission/waitCauses.js";
+import type { Logger } from "../../model/telemetry/log.js";
 import { LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Lease } from "../../store/lanes/lease.js";
 import { createTurns, type Look, type LookAgain, type Schedule } from "../../util/schedule.js";
-import type { LaneDependencies, WatchContext } from "../context.js";
+import { type LaneDependencies, logFailure, type WatchContext } from "../context.js";
 import { createFirstSeen } from "../law/firstSeen.js";
 import { createStruckTurn } from "../law/strikes.js";
-import { createFailureLog, type FailureLog } from "../logFailure.js";
 import type { LaneLease } from "../own/lease.js";
 import type { Broadcaster } from "../send/broadcaster.js";
 import { HeadOfLine } from "../send/head.js";
-import type { Question } from "./doubts.js";
-import { createLostBlocksCheck } from "./lostBlocks.js";
-import { createLostWrapperSearch } from "./searchLost.js";
-import { createSweep } from "./sweep.js";
+import { createSweep, type Question } from "./doubts.js";
+import { createLostBlocksCheck, createLostWrapperSearch } from "./lost.js";
 import { createWatcher, type Watcher, type WatchMode } from "./watch.js";
 
 export interface LaneWatchContext extends WatchContext {
@@ -33,6 +32,29 @@ type WatchedLease = Pick<LaneLease, "current" | "forget">;
 const INTERVALS_PER_FINALITY = 15;
 /** An answer of this age to the question whether the store has moved will do, in ms. */
 const MOVE_CHECK_MS = 5_000;
+
+/** The failures of a loop that does several things. */
+interface FailureLog {
+  /** Logs an error of one thing, but for all but the first of those that only say that no node answers. */
+  note(thing: object, error: unknown): void;
+  /** The thing has not failed. Logs when nothing fails any more because no node answers. */
+  end(thing: object): void;
+}
+
+export function createFailureLog(log: Logger, loop: string): FailureLog {
+  const unanswered = new Set<object>();
+  return {
+    note(thing, error) {
+      const isKnown = unanswered.size > 0;
+      const isUnanswered = error instanceof RpcUnavailableError;
+      if (isUnanswered) unanswered.add(thing);
+      if (!isUnanswered || !isKnown) logFailure(log, error, loop);
+    },
+    end(thing) {
+      if (unanswered.delete(thing) && unanswered.size === 0) log.info(`${loop}: nodes answer again`);
+    },
+  };
+}
 
 /** Creates a lane's memory of what the chain has shown of its wrappers. */
 export function createWatchMemory({

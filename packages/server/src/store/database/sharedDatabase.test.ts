@@ -8,7 +8,7 @@ import { useTestPostgres } from "../../../test/support/testStore.js";
 import { auditEntries, recordEvent } from "../audit/audit.js";
 import { adoptChain, lastChain } from "../chains.js";
 import { inKeyTransaction, keysChannel } from "../keys/apiKeys.js";
-import { reloadChannel } from "../lanes/requestReload.js";
+import { reloadChannel } from "../lanes/replicas.js";
 import { withPartitionsLock } from "../outcomes/partitionsLock.js";
 import { type OpenStore, openDatabase, openRunningStore, openStore } from "../store.js";
 import { createConnection } from "./database.js";

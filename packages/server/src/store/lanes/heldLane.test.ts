@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createHeldLane } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../store.js";
-import { stopForLostBlocks } from "./blocks/finalInclusions.js";
+import { stopForLostBlocks } from "./blocks/inclusions.js";
 import { type HeldLane, LeaseLostError } from "./heldLane.js";
 import { takeLease } from "./lease.js";
 import { countForeignUse, retireDrained, setBreaker, setLaneState, stopWorkingLane } from "./setLaneState.js";

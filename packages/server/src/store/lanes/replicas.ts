@@ -1,3 +1,6 @@
+import type { Pool } from "../database/database.js";
+import { notify } from "../database/notifications.js";
+import { channelName } from "../database/sharedDatabase.js";
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
@@ -82,4 +85,12 @@ export async function findReplicas({ pool }: Store, chain: number): Promise<Live
 /** Removes a replica that has ended. */
 export async function forgetReplica({ pool }: Store, { chain, id }: ReplicaRef): Promise<void> {
   await pool.query("delete from replicas where chain = $1 and id = $2", [chain, id]);
+}
+
+/** The channel by which an operator asks every replica to read its waivers' keys again. */
+export const reloadChannel = (pool: Pick<Pool, "schema">) => channelName(pool, "gas_waiver_read");
+
+/** Asks every replica to read its waivers' keys again. One that does not listen just then misses it. */
+export async function requestReload(store: Store): Promise<void> {
+  await notify(store, reloadChannel(store.pool), ["waivers"]);
 }

@@ -9,7 +9,7 @@ import { useTestStore } from "../../../../test/support/testStore.js";
 import type { NewSubmission } from "../../accept/newSubmission.js";
 import { queueLengths } from "../../accept/queueLengths.js";
 import type { Store } from "../../store.js";
-import { findUnfinalized } from "../blocks/unfinalized.js";
+import { findUnfinalized } from "../blocks/inclusions.js";
 import type { HeldLane } from "../heldLane.js";
 import { findLaneStatuses } from "../laneStatus.js";
 import { readLaneSnapshot } from "../queue/laneSnapshot.js";
