@@ -7,7 +7,8 @@ type AdminRoute = keyof typeof ADMIN_ROUTES;
 /** The compiler demands a note for each new route. */
 const ADMIN_NOTES: Readonly<Record<AdminRoute, { readonly takes: string; readonly gives: string }>> = {
   create: {
-    takes: "`label`, and maybe `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`",
+    takes:
+      "`label`, and maybe `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`; for a [publishable key](../guides/api-keys.md#make-a-key-for-pages-and-wallets) `publishable: true` and its `origins`",
     gives: "201 with `key`, shown this once, and `record`",
   },
   list: {
@@ -39,7 +40,7 @@ const ADMIN_NOTES: Readonly<Record<AdminRoute, { readonly takes: string; readonl
 };
 
 const CAPS: ReadonlySet<string> = new Set(["transactions", "gas", "senderTransactions", "senderGas"]);
-const NOT_LIMITS: ReadonlySet<string> = new Set(["expires", "allowedTargets", ...CAPS]);
+const NOT_LIMITS: ReadonlySet<string> = new Set(["expires", "allowedTargets", "origins", ...CAPS]);
 
 /** docs/reference/admin.md */
 export function adminPage(): string {
@@ -65,7 +66,7 @@ export function adminPage(): string {
         ADMIN_NOTES[name].gives,
       ]),
     ),
-    "Bodies are JSON. Errors have the form of every other, and [Errors](../errors.md) has the reasons.",
+    '`origins` is a list, such as `["https://app.example.com", "wallets"]`, and `allowedTargets` of `{ address, selectors? }`. Bodies are JSON. Errors have the form of every other, and [Errors](../errors.md) has the reasons.',
     "## Members of `limits`",
     table(["member", "the same in `gas-waiver keys`", "meaning"], rows(limits)),
     "## Members of `caps`",

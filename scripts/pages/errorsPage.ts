@@ -1,3 +1,4 @@
+import type { NodeReason } from "../../packages/devnet/src/pool/refusedError.js";
 import { CODE_NOTES, RETRY_LABELS } from "../../packages/protocol/src/reasons/codes.js";
 import { DETAIL_NOTES } from "../../packages/protocol/src/reasons/detailNotes.js";
 import { type DetailName, detailNamesOf } from "../../packages/protocol/src/reasons/details.js";
@@ -42,6 +43,20 @@ const RELAY_ROW = [
   "`index`",
   RETRY_LABELS.corrected,
 ];
+
+const NODE_TEXT =
+  "The devnet names its own refusals of a transaction, or of a time, in `data.reason` of an error -32000, as it names the reasons of the place `node`. They never reach a caller of the service.";
+
+/** The reasons of the node alone. The compiler demands a note for each. */
+const NODE_NOTES: Readonly<Record<Exclude<NodeReason, Reason>, string>> = {
+  ALREADY_KNOWN: "The pool, or a block, has these very bytes.",
+  REPLACEMENT_UNDERPRICED: "Another transaction has the nonce, and only a higher price replaces it.",
+  POOL_FULL: "The pool has as many transactions as it takes.",
+  GAS_PRICE_BELOW_MINIMUM: "An ordinary transaction pays less than the chain's least price (D11).",
+  GAS_LIMIT_ABOVE_BLOCK: "The gas limit is above that of a block.",
+  INSUFFICIENT_FUNDS: "The balance does not cover the value, and the gas that an ordinary transaction pays.",
+  TIMESTAMP_IN_THE_PAST: "A block's time is asked for that is not after the latest block's.",
+};
 
 const PLACE_LABELS: Readonly<Record<Exclude<Place, "http">, string>> = {
   submit: "submit",
@@ -92,6 +107,11 @@ export function errorsPage(): string {
   });
   const relay = table(["reason, code, where", "cause", "remedy", "details", "retry"], [RELAY_ROW]);
   groups.push(`## A relay of yours refuses it\n\n${RELAY_TEXT}\n\n${relay}`);
+  const node = Object.entries(NODE_NOTES).map(([reason, cause]) => [
+    `<a id="${reason.toLowerCase()}"></a>\`${reason}\``,
+    cause,
+  ]);
+  groups.push(`## The node alone refuses it\n\n${NODE_TEXT}\n\n${table(["reason", "cause"], node)}`);
   groups.push(`## Details\n\n${DETAILS_TEXT}\n\n${table(["value", "type", "meaning", "reasons"], details)}`);
   return page(
     "packages/protocol/src/reasons",

@@ -3,6 +3,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { NODE_REASONS } from "../../packages/devnet/src/pool/refusedError.js";
+import { REASONS } from "../../packages/protocol/src/reasons/index.js";
+import { parseTerms } from "../../packages/server/src/model/keys/keyTerms.js";
 import { generatedFiles } from "../../scripts/pages/index.js";
 import { root } from "../support/program.js";
 
@@ -26,6 +29,29 @@ describe("the generated pages", () => {
     const paths = pages.map(([path]) => path);
     const ignored = execFileSync("git", ["check-ignore", ...paths], { cwd: root, encoding: "utf8" });
     expect(ignored.trim().split("\n").sort()).toEqual(paths.sort());
+  });
+});
+
+describe("the reference", () => {
+  it("has every reason: of the service, of a relay, and of a validating node", () => {
+    const errors = files.get("docs/errors.md") ?? "";
+    const anchors = [...errors.matchAll(/<a id="([a-z_]+)">/g)].map(([, name = ""]) => name.toUpperCase());
+    const named = Object.keys(REASONS);
+    expect([...new Set(anchors)].sort()).toEqual(
+      [...new Set([...named, ...NODE_REASONS, "RELAY_REFUSED"])].sort(),
+    );
+    expect(read("packages/client/src/forwarding/refusal.ts")).toContain('reason: "RELAY_REFUSED"');
+  });
+
+  it("has every member that creates a key over HTTP", () => {
+    const admin = files.get("docs/reference/admin.md") ?? "";
+    const [row = ""] = admin.split("\n").filter((line) => line.includes("`POST /admin/v1/keys`"));
+    const terms = parseTerms({
+      ...{ origins: ["*"], limits: { rateBurst: 1 }, allowedTargets: [{ address: "*" }] },
+      caps: { senderTransactions: 1, senderGas: "1" },
+    });
+    for (const name of ["label", "env", "expiresAt", "publishable", ...Object.keys(terms)])
+      expect(row).toContain(`\`${name}`);
   });
 });
 

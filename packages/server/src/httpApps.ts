@@ -47,7 +47,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports: Port
     operators: createOperatorsApp({ ...parts, metrics, health }),
     admin: createAdminApp({
       ...parts,
-      keys: createKeyAdmin(store),
+      keyAdmin: createKeyAdmin(store),
       submissions: createSubmissionFinder({ store: reading, chainRef, chain }),
       tokens: () => adminTokens.current,
       clientAddress: createClientAddress(options),

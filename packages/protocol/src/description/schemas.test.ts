@@ -84,6 +84,28 @@ describe("the schemas", () => {
     }
   });
 
+  it.each(["ResultLine", "LineFrame"] as const)(
+    "of a %s, like its reader, exclude success with an error, failure with a hash, and half of either",
+    (name) => {
+      const [success, failure] = EXAMPLES[name] as readonly Record<string, unknown>[];
+      const { txHash, ...neither } = success ?? {};
+      const impossible = [
+        ...[
+          { ...success, error: failure?.error },
+          { ...failure, txHash },
+          { ...success, success: false },
+        ],
+        ...[{ ...failure, success: true }, neither, { ...neither, success: false }],
+      ];
+      for (const value of impossible) {
+        expect([accepts(name, value), isRead(named(name).read, value)], JSON.stringify(value)).toEqual([
+          false,
+          false,
+        ]);
+      }
+    },
+  );
+
   it.each(SCHEMA_NAMES.filter((name) => named(name).write !== undefined))(
     "accept the text that the writer of %s writes",
     (name) => {

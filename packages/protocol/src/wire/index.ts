@@ -56,6 +56,6 @@ export {
   type SubmissionStateName,
 } from "./submissionRecord.js";
 export { parseSubmitRequest, type SubmitRequest } from "./submitRequest.js";
-export type { RequestId } from "./values.js";
+export { MAX_REQUEST_ID_LENGTH, type RequestId } from "./values.js";
 export { parseWait, WAITS, type Wait } from "./wait.js";
 export { WireError } from "./wireError.js";

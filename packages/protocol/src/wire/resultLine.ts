@@ -3,7 +3,7 @@ import { LINE_ERROR_SCHEMA, orderedErrorBody, parseLineError } from "./errorBody
 import { FAILURE_SAMPLE, SUCCESS_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, objectSchema, type Schema } from "./schema.js";
 import { fits, type Members, type TypeOf } from "./shape.js";
-import { isHash } from "./values.js";
+import { isHash, membersOf } from "./values.js";
 import { WireError } from "./wireError.js";
 
 /** The content type of a streamed response: one JSON value a line. */
@@ -61,11 +61,12 @@ export function encodeResultLine(line: ResultLine): string {
  */
 export function parseResultLine(value: unknown): ResultLine {
   const problem = "the line is not a submission result";
-  if (fits(SUCCESS_LINE, value) && isHash(value.txHash)) {
+  const { error: cause, txHash: hash } = membersOf(value);
+  if (cause === undefined && fits(SUCCESS_LINE, value) && isHash(hash)) {
     const { index, id, success, txHash } = value;
     return { index, id, success, txHash };
   }
-  if (!fits(FAILURE_LINE, value)) throw new WireError(problem, value);
+  if (hash !== undefined || !fits(FAILURE_LINE, value)) throw new WireError(problem, value);
   const { index, id, success, error } = value;
   return { index, id, success, error: parseLineError(error, problem, value) };
 }
@@ -73,12 +74,18 @@ export function parseResultLine(value: unknown): ResultLine {
 /** The notes on the members of both lines. */
 export const LINE_NOTES = { index: "The position in the request's `transactions`, or in `watch`." };
 
+/** Makes the schemas of both lines of one, neither of which has what the other one tells. */
+export const eitherLine = (success: Schema, failure: Schema): readonly Schema[] => [
+  { ...success, not: { required: ["error"] } },
+  { ...failure, not: { required: ["txHash"] } },
+];
+
 export const RESULT_LINE_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
   description: "One line of the streamed response: the result of one transaction (D13).",
-  oneOf: [
+  oneOf: eitherLine(
     objectSchema(SUCCESS_LINE, undefined, LINE_NOTES),
     objectSchema(FAILURE_LINE, undefined, { ...LINE_NOTES, error: LINE_ERROR_SCHEMA }),
-  ],
+  ),
 }));
 
 export default /* @__PURE__ */ defineNamedSchemas(() => ({

@@ -3,6 +3,7 @@ import { ProtocolError } from "../protocolError.js";
 import type { Reason } from "../reasons/index.js";
 import { ERROR_SCHEMA, type ErrorBody, errorBodyOf, LINE_ERROR_SCHEMA, parseErrorBody } from "./errorBody.js";
 import {
+  eitherLine,
   encodeResultLine,
   FAILURE_LINE,
   LINE_NOTES,
@@ -91,7 +92,7 @@ export function parseServerFrame(text: string): ServerFrame {
 export const LINE_FRAME_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
   description:
     "Service to client: the id of a request, followed by the members of one of its result lines (D23).",
-  oneOf: [
+  oneOf: eitherLine(
     objectSchema({ request: "requestName", ...SUCCESS_LINE }, undefined, LINE_NOTES),
     objectSchema({ request: "requestName", ...FAILURE_LINE }, undefined, {
       ...LINE_NOTES,
@@ -99,7 +100,7 @@ export const LINE_FRAME_SCHEMA: Schema = /* @__PURE__ */ define(() => ({
       id: schemaOf("text", schemaOf("submissionId").description),
       error: LINE_ERROR_SCHEMA,
     }),
-  ],
+  ),
 }));
 
 export const DONE_FRAME_SCHEMA = /* @__PURE__ */ define(() =>

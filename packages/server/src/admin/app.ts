@@ -5,6 +5,7 @@ import type { ClientAddress } from "../http/clientAddress.js";
 import type { FailedAuthentications } from "../http/limits/failedAuthentications.js";
 import type { Port } from "../http/port/port.js";
 import type { IdentifiedToken } from "../keys/configuredKeys.js";
+import type { KeyDirectory } from "../keys/directory.js";
 import { DEFAULT_OVERLAP_MS, type KeyAdmin } from "../keys/keyAdmin.js";
 import type { Actor } from "../model/keys/auditRecord.js";
 import { invalidTerms } from "../model/keys/keyTerms.js";
@@ -16,7 +17,9 @@ import { ADMIN_ROUTES, type AuditPage, type ExplainedSubmissions, type KeyPage }
 import type { SubmissionFinder } from "./submissionFinder.js";
 
 export interface AdminAppDependencies {
-  readonly keys: KeyAdmin;
+  readonly keyAdmin: KeyAdmin;
+  /** The keys as this replica knows them. */
+  readonly keys: Pick<KeyDirectory, "refresh">;
   readonly submissions: SubmissionFinder;
   /** Returns the tokens, which may change while the service runs. */
   readonly tokens: () => readonly IdentifiedToken[];
@@ -46,14 +49,14 @@ type AdminHandler = (request: AdminRequest) => Promise<object>;
 
 /** Builds the operators' HTTP interface (D25). The command line uses the same {@link KeyAdmin}. */
 export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
-  const { keys, submissions, tokens, log, clientAddress, failures, port } = dependencies;
+  const { keyAdmin, keys, submissions, tokens, log, clientAddress, failures, port } = dependencies;
   const app = createBaseApp({
     ...{ log, allowedHosts: dependencies.options.allowedHosts, maxBodyBytes: MAX_BODY_BYTES },
     isForOperators: true,
     routes: Object.values(ADMIN_ROUTES),
   });
   const authenticate = createAdminAuthenticator({ tokens, clientAddress, failures });
-  const handlers = handlersFor(keys, submissions);
+  const handlers = handlersFor(keyAdmin, submissions);
   for (const [name, { method, path, role }] of Object.entries(ADMIN_ROUTES)) {
     const handle = handlers[name as AdminRouteName];
     app.route<{ Params: { id?: string }; Querystring: Record<string, unknown> }>({
@@ -66,6 +69,8 @@ export function createAdminApp(dependencies: AdminAppDependencies): FastifyInsta
       },
       handler: async ({ params, actor, body, query }, reply) => {
         const answer = await mapStoreErrors(() => handle({ id: params.id ?? "", actor, body, query }));
+        // The change binds here before its answer. Where it cannot be read now, it applies with the next poll.
+        if (method !== "GET") await keys.refresh().catch(() => {});
         return reply
           .status(name === "create" ? 201 : 200)
           .header("cache-control", "no-store")

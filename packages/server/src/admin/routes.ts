@@ -15,7 +15,7 @@ export interface AdminRoute {
  * have the shape of D21. `:id` is the id of a key, unless a route says otherwise.
  */
 export const ADMIN_ROUTES = {
-  /** Body: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. Answers 201 with the key, only once. */
+  /** Body: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`, `publishable`, `origins`. Answers 201 with the key, only once. */
   create: { method: "POST", path: "/admin/v1/keys", role: "admin" },
   /** Query: `limit`, and `after` for the next page. Answers a {@link KeyPage}. */
   list: { method: "GET", path: "/admin/v1/keys", role: "viewer" },

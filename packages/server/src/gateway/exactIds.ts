@@ -26,6 +26,15 @@ export async function restoreExactIds(message: unknown, bytes: Buffer): Promise<
   return message;
 }
 
+/**
+ * Returns the id of one request as its client wrote it.
+ * @param id parsed from `bytes`.
+ */
+export async function textOfId(id: string | number | null, bytes: Buffer): Promise<string> {
+  const texts = hasRoundedId({ id }) ? await findIds(bytes, 1) : [];
+  return texts[0] ?? JSON.stringify(id);
+}
+
 function isRequest(value: unknown): value is Record<string, unknown> {
   return isObject(value) && !Array.isArray(value);
 }

@@ -7,7 +7,7 @@ import { createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import { refuseUnknownPaths } from "./notFound.js";
 import type { RoutePattern } from "./paths.js";
-import { refuseForeignHosts, refuseUnclearHost } from "./requestHost.js";
+import { refuseForeignHosts, refuseUnclearHead } from "./requestHost.js";
 
 export interface BaseAppOptions {
   readonly log: Logger;
@@ -58,7 +58,7 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => handleError(error, request, reply),
   });
   if (leaving) endConnections(app, leaving);
-  refuseUnclearHost(app);
+  refuseUnclearHead(app);
   refuseForeignHosts(app, options.allowedHosts, options.isForOperators ?? false);
   registerJsonParser(app, { maxBodyBytes, memory: bodyMemory, loop });
   app.setErrorHandler(handleError);

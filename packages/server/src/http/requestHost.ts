@@ -9,46 +9,48 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 
 /**
  * Gives a request whose target is a whole URL the `Host` and the path of that URL. The service must ignore the `Host` that came
- * with it (RFC 9112, 3.2.2). A request that {@link hostFault} refuses stays as it is.
+ * with it (RFC 9112, 3.2.2). A request that {@link headFault} refuses stays as it is.
  */
 export function useTargetHost(request: IncomingMessage): void {
   const { url = "", headers, rawHeaders } = request;
   if (url.startsWith("/")) return;
   const [, authority, rest = ""] = ABSOLUTE_FORM.exec(url) ?? [];
-  if (authority === undefined || hostFault(request) !== undefined) return;
+  if (authority === undefined || headFault(request) !== undefined) return;
   request.url = rest.startsWith("/") ? rest : `/${rest}`;
   headers.host = authority;
-  const [line = rawHeaders.length] = hostLines(request);
+  const [line = rawHeaders.length] = linesOf(request, "host");
   // An upgrade that is declined is read again from these.
   rawHeaders.splice(line, 2, "Host", authority);
 }
 
 /**
- * Tells why the `Host` of a request is refused (RFC 9112, 3.2); undefined if it is not. Of several lines Node shows the first one
- * alone, and a proxy may have gone by another.
+ * Tells why a request is refused for its `Host` (RFC 9112, 3.2) or `Authorization`; undefined if it is not. Of several lines Node
+ * shows the first one alone, and a proxy may have gone by another.
  */
-export function hostFault(request: IncomingMessage): string | undefined {
-  const count = hostLines(request).length;
-  if (count > 1) return "the request has more than one header `Host`";
-  return count === 0 && request.httpVersion === "1.1" ? "the request has no header `Host`" : undefined;
+export function headFault(request: IncomingMessage): string | undefined {
+  const hosts = linesOf(request, "host").length;
+  if (hosts > 1) return "the request has more than one header `Host`";
+  if (hosts === 0 && request.httpVersion === "1.1") return "the request has no header `Host`";
+  const isUnclear = linesOf(request, "authorization").length > 1;
+  return isUnclear ? "the request has more than one header `Authorization`" : undefined;
 }
 
-/** Returns the places of the names of all `Host` lines in `rawHeaders`. */
-function hostLines({ rawHeaders }: IncomingMessage): number[] {
+/** Returns the places of all names in `rawHeaders` that are this one. */
+function linesOf({ rawHeaders }: IncomingMessage, name: string): number[] {
   const lines: number[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.toLowerCase() === "host") lines.push(i);
+    if (rawHeaders[i]?.toLowerCase() === name) lines.push(i);
   }
   return lines;
 }
 
 /**
- * Refuses requests without a clear `Host`. Node would answer those without one with an empty body, so its own check is off and
- * this hook sends the error of D21.
+ * Refuses requests without a clear `Host` or key. Node would answer those without a `Host` with an empty body, so its own check is
+ * off and this hook sends the error of D21.
  */
-export function refuseUnclearHost(app: FastifyInstance): void {
+export function refuseUnclearHead(app: FastifyInstance): void {
   app.addHook("onRequest", async ({ raw }, reply) => {
-    const fault = hostFault(raw);
+    const fault = headFault(raw);
     if (fault === undefined) return;
     reply.header("connection", "close");
     throw new ProtocolError("MALFORMED_HTTP", fault);

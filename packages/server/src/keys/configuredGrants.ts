@@ -1,6 +1,7 @@
 import type { Caller } from "../model/keys/caller.js";
 import { OpenGrant, unknownKey } from "./cachedKey.js";
 import type { ConfiguredKey } from "./configuredKeys.js";
+import { PUBLISHABLE_LIMITS } from "./directory.js";
 
 /** The rights of the keys of the configuration, which are those of the service. */
 export type ConfiguredRights = Pick<Caller, "limits"> & {
@@ -47,6 +48,9 @@ function callerOf(
   { keyId, isPublishable }: ConfiguredKey,
   { limits, publicKeyOrigins }: ConfiguredRights,
 ): Caller {
-  const rights = isPublishable ? { publishable: { origins: publicKeyOrigins, addressRate: limits } } : {};
-  return { keyId, limits, allowedTargets: undefined, caps: undefined, ...rights };
+  const rights = { keyId, limits, allowedTargets: undefined, caps: undefined };
+  if (!isPublishable) return rights;
+  // A program that works with the key of development works with a publishable key of the store.
+  const publishable = { origins: publicKeyOrigins, addressRate: limits };
+  return { ...rights, limits: { ...limits, ...PUBLISHABLE_LIMITS }, publishable };
 }

@@ -33,7 +33,7 @@ import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiK
 import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyRecord.js";
 
 /**
- * Manages API keys (D25). A change applies on every replica within a second, and leaves an entry in the audit with the
+ * Manages API keys (D25). A change applies on every replica within a second, and by the admin API on its own replica before the answer. It leaves an entry in the audit with the
  * name of its actor. All methods may throw {@link ProtocolError}: `NO_SUCH_KEY`, `INVALID_KEY_TERMS`, `KEY_STATE_FINAL` for
  * a change of a revoked key, or `QUEUE_AT_CAPACITY`.
  */

@@ -1,7 +1,7 @@
 // The answers to unknown paths and methods, and to malformed HTTP (D21).
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
-import { API_KEY, testServices } from "../support/testService.js";
+import { API_KEY, OTHER_API_KEY, testServices } from "../support/testService.js";
 import { upgradeRequest } from "../support/upgradeRequest.js";
 
 const services = testServices();
@@ -77,6 +77,18 @@ describe("bytes that are not an HTTP request", () => {
     [
       "two Hosts, of an upgrade too",
       `${upgradeRequest(API_KEY).join("\r\n")}\r\nHOST: x\r\n\r\n`,
+      400,
+      "MALFORMED_HTTP",
+    ],
+    [
+      "two Authorizations, of which a proxy may have read another one",
+      `GET /v1/ready HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\nauthorization: Bearer ${OTHER_API_KEY}\r\n\r\n`,
+      400,
+      "MALFORMED_HTTP",
+    ],
+    [
+      "two Authorizations, of an upgrade too",
+      `${upgradeRequest(API_KEY).join("\r\n")}\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`,
       400,
       "MALFORMED_HTTP",
     ],

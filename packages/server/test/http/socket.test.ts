@@ -67,7 +67,25 @@ describe("requests over one WebSocket", () => {
     client.socket.close();
   });
 
+  it.each(["9007199254740993", "-9007199254740993", "123456789012345678901234567890", "1.50", "1e300"])(
+    "have their id as they wrote it: %s",
+    async (id) => {
+      const client = await TestSocket.open(shared());
+      const texts: string[] = [];
+      client.socket.on("message", (data) => texts.push(String(data)));
+      client.send(`{"id":${id},"transactions":["0x"]}`);
+      await client.framesOfRequest();
+      client.send(`{"transactions":[],"id":${id}}`);
+      await client.framesOfRequest();
+      expect(texts.map((text) => text.slice(0, `{"request":${id},`.length))).toEqual(
+        Array(3).fill(`{"request":${id},`),
+      );
+      client.socket.close();
+    },
+  );
+
   it.each([
+    ["an id of 257 digits", `{"id":0.${"1".repeat(255)},"transactions":["0x"]}`, null, "MALFORMED_BODY"],
     ["not JSON", "{", null, "MALFORMED_JSON"],
     ["not an object", "[]", null, "MALFORMED_BODY"],
     ["a watch without an id", { watch: ["0x"] }, null, "MALFORMED_BODY"],

@@ -13,7 +13,7 @@ const TARGETS = [{ address: bytesToHex(TOKEN), selectors: ["0xa9059cbb"] }];
 
 const services = testServices();
 /** Requests name their addresses, as if a proxy had. */
-const shared = services.shared({ trustedProxies: ["127.0.0.1"] });
+const shared = services.shared({ trustedProxies: ["127.0.0.1"], publicApiKeys: ["gwp_test_local"] });
 let admin: OpenKeyAdmin;
 let pageKey: string;
 let pageKeyId: string;
@@ -112,6 +112,21 @@ describe("a publishable key", () => {
       authorization: `Bearer ${API_KEY}`,
     });
     expect(JSON.parse(text).id).toBe(line?.id);
+  });
+});
+
+describe("a publishable key of the configuration, as in development", () => {
+  it.each(["the store", "the configuration"])("has the limits of one of the store: %s", async (place) => {
+    const key = place === "the store" ? walletKey : "gwp_test_local";
+    const post = (body: string) => shared().call("POST", "/v1/check", body, fieldsOf(key, undefined));
+    expect(errorOf(await post(bodyOf(...Array(21).fill("0x"))))).toMatchObject({
+      reason: "BATCH_TOO_LARGE",
+      details: { maxBatchSize: 20 },
+    });
+    expect(errorOf(await post(bodyOf("0x".padEnd(1_048_576, "0"))))).toMatchObject({
+      reason: "BODY_TOO_LARGE",
+      details: { maxBodyBytes: 1_048_576 },
+    });
   });
 });
 

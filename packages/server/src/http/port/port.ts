@@ -20,7 +20,7 @@ import {
 import { type RequestParty, RequestTurns } from "../limits/requestTurns.js";
 import { closeUnusedConnections } from "../limits/unusedConnections.js";
 import type { RoutePattern } from "../paths.js";
-import { hostFault, useTargetHost } from "../requestHost.js";
+import { headFault, useTargetHost } from "../requestHost.js";
 import { declineUpgrade } from "../socket/declineUpgrade.js";
 import { cutPrefix } from "./networkPrefix.js";
 import { followTlsConnections, serverOptions } from "./tls.js";
@@ -121,6 +121,7 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
     },
   });
   const { server } = app;
+  answerHalfClosed(server);
   passOnRequests(server, findApp);
   const partyOf = (request: IncomingMessage) =>
     findApp(request)?.partyOf?.(request) ?? partyByAddress(request);
@@ -171,6 +172,11 @@ function listenerOptions(
   };
 }
 
+/** Lets clients close their sending half behind a request (RFC 9293, 3.6), and read the answer. Node would cut it off. */
+function answerHalfClosed(server: Server): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+}
+
 /** Gives requests to the apps of networks before the port's own routes. */
 function passOnRequests(server: Server, findApp: (request: IncomingMessage) => NetworkApp | undefined): void {
   const listeners = server.listeners("request");
@@ -216,7 +222,7 @@ function createPlaceFinder(places: readonly NetworkPlace[]): FindPlace {
     const known = found.get(request);
     if (known) return known;
     // The port itself answers these.
-    if (hostFault(request) !== undefined) return undefined;
+    if (headFault(request) !== undefined) return undefined;
     useTargetHost(request);
     const { url = "" } = request;
     const prefixed = byPrefix.find(

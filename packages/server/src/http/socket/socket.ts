@@ -16,7 +16,7 @@ import { GatewayConnection, type GatewayConnectionDependencies } from "../gatewa
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import type { OpenConnections } from "../limits/connections.js";
 import { GATEWAY_ROUTE } from "../paths.js";
-import { hostFault } from "../requestHost.js";
+import { headFault } from "../requestHost.js";
 import type { SocketConnection } from "./connection.js";
 import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
@@ -108,7 +108,7 @@ export class SocketAcceptor {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const isServed =
       isSocketRequest(request) &&
-      hostFault(request) === undefined &&
+      headFault(request) === undefined &&
       isAllowedHost(request.headers.host, this.#services.options.allowedHosts);
     const grant = isServed && !this.#isClosing ? this.#authenticate(request) : undefined;
     const owner = grant && this.#ownerOf(grant.caller, request);

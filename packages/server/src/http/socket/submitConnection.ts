@@ -3,12 +3,13 @@ import {
   encodeDoneFrame,
   encodeErrorFrame,
   encodeLineFrame,
+  MAX_REQUEST_ID_LENGTH,
   ProtocolError,
   type ReceivedFrame,
-  type RequestId,
   readClientFrame,
   readParsedFrame,
 } from "@gas-waiver/protocol";
+import { textOfId } from "../../gateway/exactIds.js";
 import type { Intake } from "../../intake/intake.js";
 import { partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
@@ -39,8 +40,8 @@ export interface SubmitDependencies extends ConnectionDependencies {
  */
 export class SubmitConnection extends SocketConnection {
   readonly #dependencies: SubmitDependencies;
-  /** The requests by their ids; null is the one without an id. */
-  readonly #inFlight = new Set<RequestId | null>();
+  /** The requests by their ids, as their clients wrote them. */
+  readonly #inFlight = new Set<string>();
   readonly #streams = new Set<AsyncIterator<LineGroup>>();
 
   constructor(accepted: AcceptedSocket, dependencies: SubmitDependencies) {
@@ -58,9 +59,8 @@ export class SubmitConnection extends SocketConnection {
    * @param onStored called once, when the first of the frame's transactions are in the store, or none will be.
    */
   protected override async respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void> {
-    const received = isBinary
-      ? binaryFrame()
-      : await readFrame(data, slicesOf(this.#dependencies.loop, partyOf(this.caller)));
+    const run = slicesOf(this.#dependencies.loop, partyOf(this.caller));
+    const received = isBinary ? binaryFrame() : await readFrame(data, run);
     const { request } = received;
     let isInFlight = false;
     let stream: AsyncIterator<LineGroup> | undefined;
@@ -70,11 +70,11 @@ export class SubmitConnection extends SocketConnection {
       stream = lines[Symbol.asyncIterator]();
       this.#streams.add(stream);
       for (let next = await stream.next(); !next.done; next = await stream.next()) {
-        for (const line of next.value) await this.send(encodeLineFrame(request, line));
+        for (const line of next.value) await this.#send(request, encodeLineFrame(null, line));
       }
       // Before the done frame, because the client may use the id again at once.
       isInFlight = !this.#inFlight.delete(request);
-      await this.send(encodeDoneFrame(request));
+      await this.#send(request, encodeDoneFrame(null));
     } catch (error) {
       if (isInFlight) this.#inFlight.delete(request);
       await this.#refuse(request, error);
@@ -86,11 +86,16 @@ export class SubmitConnection extends SocketConnection {
     }
   }
 
+  /** Sends a frame under the id as its client wrote it, which JavaScript may have rounded. */
+  #send(request: string, frame: string): Promise<void> {
+    return this.send(frame.replace(NO_ID, () => request));
+  }
+
   /** Accepts a request as a whole, which is in flight from then on. @throws {@link ProtocolError} to refuse it. */
-  async #admit({ request, parse }: ReceivedFrame, onStored: () => void): Promise<AsyncIterable<LineGroup>> {
+  async #admit({ request, parse }: NamedFrame, onStored: () => void): Promise<AsyncIterable<LineGroup>> {
     const { maxSocketRequests } = this.#dependencies.options;
     try {
-      if (request !== null && this.#inFlight.has(request)) throw duplicateId(request);
+      if (request !== NO_ID && this.#inFlight.has(request)) throw duplicateId(request);
       const frame = parse(this.caller.limits.maxBatchSize);
       // D23: one request without an id at a time. A frame that cannot be read has no id either.
       if (this.#inFlight.has(request)) throw duplicateId(request);
@@ -118,7 +123,7 @@ export class SubmitConnection extends SocketConnection {
     return await intake.submit(caller, transactions, wait, { refund: tokens.refund });
   }
 
-  async #refuse(request: RequestId | null, error: unknown): Promise<void> {
+  async #refuse(request: string, error: unknown): Promise<void> {
     if (!this.isOpen) return;
     const { log, metrics } = this.#dependencies;
     const refusal = error instanceof ProtocolError ? error : internalError();
@@ -126,36 +131,51 @@ export class SubmitConnection extends SocketConnection {
     metrics.refused(refusal, this.caller.keyId);
     this.chargeRefusal();
     // With the id of a request in flight, the error would look like the answer to that request.
-    const answeredId = refusal.reason === "DUPLICATE_REQUEST_ID" ? null : request;
-    await this.send(encodeErrorFrame(answeredId, refusal)).catch(() => {});
+    const answeredId = refusal.reason === "DUPLICATE_REQUEST_ID" ? NO_ID : request;
+    await this.#send(answeredId, encodeErrorFrame(null, refusal)).catch(() => {});
   }
 }
 
-function binaryFrame(): ReceivedFrame {
+/** The id of a request without one. */
+const NO_ID = "null";
+
+/** A frame with the id of its request as JSON. */
+interface NamedFrame extends Pick<ReceivedFrame, "parse"> {
+  readonly request: string;
+}
+
+function binaryFrame(): NamedFrame {
   return refusedFrame("MALFORMED_BODY", "the frame is binary; frames are JSON as text");
 }
 
-async function readFrame(data: Buffer, run: RunSlice): Promise<ReceivedFrame> {
-  if (data.length <= MAX_BYTES_AT_ONCE) return readClientFrame(data.toString());
+async function readFrame(data: Buffer, run: RunSlice): Promise<NamedFrame> {
   try {
-    return readParsedFrame(await parseInSlices(data, run));
+    const isLarge = data.length > MAX_BYTES_AT_ONCE;
+    const frame = isLarge
+      ? readParsedFrame(await parseInSlices(data, run))
+      : readClientFrame(data.toString());
+    const request = await textOfId(frame.request, data);
+    const isLong = typeof frame.request === "number" && request.length > MAX_REQUEST_ID_LENGTH;
+    if (isLong)
+      return refusedFrame("MALFORMED_BODY", `\`id\` has more than ${MAX_REQUEST_ID_LENGTH} characters`);
+    return { ...frame, request };
   } catch (error) {
     if (error instanceof ProtocolError) return refusedFrame("MALFORMED_BODY", error.message);
     return refusedFrame("MALFORMED_JSON", "the frame is not JSON");
   }
 }
 
-function refusedFrame(reason: "MALFORMED_BODY" | "MALFORMED_JSON", message: string): ReceivedFrame {
+function refusedFrame(reason: "MALFORMED_BODY" | "MALFORMED_JSON", message: string): NamedFrame {
   return {
-    request: null,
+    request: NO_ID,
     parse() {
       throw new ProtocolError(reason, message);
     },
   };
 }
 
-function duplicateId(request: RequestId | null): ProtocolError {
-  const qualifier = request === null ? "without an id" : `with the id ${JSON.stringify(request)}`;
+function duplicateId(request: string): ProtocolError {
+  const qualifier = request === NO_ID ? "without an id" : `with the id ${request}`;
   const message = `a request ${qualifier} is in flight on this connection`;
   return new ProtocolError("DUPLICATE_REQUEST_ID", message);
 }
