@@ -11,6 +11,7 @@ import {
   createPublicClient,
   createWalletClient,
   defineChain,
+  encodeFunctionData,
   type Hex,
   http,
   parseAbi,
@@ -116,23 +117,38 @@ describe("ethers over a WebSocket", () => {
 });
 
 describe("viem", () => {
-  const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+  const abi = parseAbi(ABI);
+
+  function clientsOf(index: number) {
+    const nativeCurrency = { name: "Ether", symbol: "ETH", decimals: 18 };
+    const rpcUrls = { default: { http: [url] } };
+    const chain = defineChain({ id: CHAIN_ID, name: "gasless", nativeCurrency, rpcUrls });
+    const transport = http(url);
+    const user = privateKeyToAccount(account(index).privateKey as Hex);
+    return {
+      wallet: createWalletClient({ account: user, chain, transport }),
+      reader: createPublicClient({ chain, transport, pollingInterval: 50 }),
+    };
+  }
+
+  it("has the receipt as the answer to what it sends (EIP-7966), also of a call that reverts", async () => {
+    const { wallet } = clientsOf(5);
+    const sign = async (amount: bigint) => {
+      const data = encodeFunctionData({ abi, functionName: "transfer", args: [RECIPIENT, amount] });
+      const call = { to: TOKEN as Hex, data, gas: 100_000n };
+      return await wallet.signTransaction(await wallet.prepareTransactionRequest(call));
+    };
+    const serializedTransaction = await sign(1n);
+    const receipt = await wallet.sendRawTransactionSync({ serializedTransaction, timeout: 20_000 });
+    expect(receipt).toMatchObject({ status: "success", effectiveGasPrice: 0n });
+    expect(parseEventLogs({ abi, logs: receipt.logs })).toMatchObject([{ args: { amount: 1n } }]);
+    await expect(wallet.sendRawTransactionSync({ serializedTransaction })).rejects.toThrow("already known");
+    const reverting = await wallet.sendRawTransactionSync({ serializedTransaction: await sign(10n ** 30n) });
+    expect(reverting).toMatchObject({ status: "reverted", logs: [] });
+  });
 
   it("writes to a contract, waits for the receipt, and reads its events", async () => {
-    const chain = defineChain({
-      id: CHAIN_ID,
-      name: "gasless",
-      nativeCurrency,
-      rpcUrls: { default: { http: [url] } },
-    });
-    const transport = http(url);
-    const wallet = createWalletClient({
-      account: privateKeyToAccount(account(3).privateKey as Hex),
-      chain,
-      transport,
-    });
-    const reader = createPublicClient({ chain, transport, pollingInterval: 50 });
-    const abi = parseAbi(ABI);
+    const { wallet, reader } = clientsOf(3);
     const call = { address: TOKEN as Hex, abi, functionName: "transfer", args: [RECIPIENT, 1n] } as const;
     const hashes: Hex[] = [];
     for (let i = 0; i < 3; i++) hashes.push(await wallet.writeContract(call));

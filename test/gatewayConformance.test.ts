@@ -156,6 +156,7 @@ const REQUESTS: Readonly<Record<string, (place: Place) => readonly Params[]>> = 
   eth_getUncleCountByBlockNumber: ({ height }) => [[height]],
   eth_maxPriorityFeePerGas: () => [],
   eth_sendRawTransaction: () => [],
+  eth_sendRawTransactionSync: () => [],
   eth_syncing: () => [[]],
   net_listening: () => [[]],
   net_version: () => [[]],

@@ -84,7 +84,7 @@ function ownMethods(dependencies: MethodDependencies): [string, GatewayMethod][]
   const held = createHeldTransactions(dependencies);
   const records = createRecords(dependencies);
   const sponsorship = createSponsorship(dependencies);
-  const send = createRawTransactionSender({ ...dependencies, ...held });
+  const { send, sendSync } = createRawTransactionSender({ ...dependencies, ...held });
   const always = (result: unknown): GatewayMethod => ({ cost: 1, answer: () => result });
   return [
     ["eth_chainId", always(toQuantity(BigInt(chainId)))],
@@ -97,6 +97,7 @@ function ownMethods(dependencies: MethodDependencies): [string, GatewayMethod][]
     ["eth_getTransactionCount", { cost: 1, answer: held.transactionCount }],
     ["eth_getTransactionByHash", { cost: 1, answer: held.transactionByHash }],
     ["eth_sendRawTransaction", { cost: 1, answer: send }],
+    ["eth_sendRawTransactionSync", { cost: 2, answer: sendSync }],
     ["pm_isSponsorable", { cost: 1, answer: sponsorship.isSponsorable }],
     ["pm_health", { cost: 1, answer: sponsorship.health }],
     ["pm_getSubmission", { cost: 1, answer: records.submission }],

@@ -7,7 +7,9 @@ import {
   parseInnerTx,
   type ResultLine,
   recoverSender,
+  type Wait,
 } from "@gas-waiver/protocol";
+import { toQuantity } from "../chain/client/calls.js";
 import type { Intake } from "../intake/intake.js";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
@@ -19,10 +21,10 @@ import { refusalFor } from "./words.js";
 
 export interface RawTransactionDependencies {
   readonly intake: Pick<Intake, "submit" | "watch">;
-  readonly node: Pick<NodeReader, "send">;
+  readonly node: Pick<NodeReader, "read" | "send">;
   /** Takes the tokens of submissions from the key's rate (D22). */
   readonly rateLimiter: SubmissionRate;
-  readonly options: Pick<ResolvedOptions, "gatewayWait" | "gatewayPaid">;
+  readonly options: Pick<ResolvedOptions, "gatewayWait" | "gatewayPaid" | "requestTimeoutMs">;
   /** `eth_getTransactionCount`. */
   transactionCount(params: readonly unknown[], caller: Caller): Promise<unknown>;
 }
@@ -33,20 +35,70 @@ export interface SubmissionRate {
 }
 
 /**
- * Serves `eth_sendRawTransaction`. A transaction of price 0 is a submission (D19), and the same one sent again is the same (D18).
- * Once an answer with the hash has left, the same bytes get the words of a node. A client that cached a nonce meant another
- * transaction: ethers answers `eth_getTransactionCount` from memory for 250 ms.
+ * Serves `eth_sendRawTransaction` and `eth_sendRawTransactionSync`. A transaction of price 0 is a submission (D19), and the same one
+ * sent again is the same (D18). Once an answer with the hash has left, the same bytes get the words of a node. A client that cached
+ * a nonce meant another transaction: ethers answers `eth_getTransactionCount` from memory for 250 ms.
  */
 export function createRawTransactionSender(dependencies: RawTransactionDependencies) {
   const { node, options } = dependencies;
-  return async ([raw]: readonly unknown[], caller: Caller, exchange: Exchange): Promise<unknown> => {
-    if (typeof raw !== "string") throw invalidParams("the signed transaction is missing");
-    if (options.gatewayPaid === "pass" && isPaid(raw)) return await node.send(raw, caller);
-    const { id, txHash } = await submit(raw, caller, dependencies);
-    if (exchange.tell(id)) return txHash;
+  const assertUntold = ({ id, txHash }: Sent, exchange: Exchange) => {
+    if (exchange.tell(id)) return;
     const message = `already known: ${txHash} was accepted before, and an answer with its hash has left`;
     throw new GatewayRefusal(RPC_CODES.serverError, message, { id, txHash });
   };
+  return {
+    async send([raw]: readonly unknown[], caller: Caller, exchange: Exchange): Promise<unknown> {
+      const text = textOf(raw);
+      if (options.gatewayPaid === "pass" && isPaid(text)) return await node.send(text, caller);
+      const { gatewayWait: wait } = options;
+      // An operator who wants the answer after the block accepts that clients wait for it.
+      const sent = await submit(text, caller, dependencies, {
+        wait,
+        ...(wait === "broadcast" && { usualMs: ANSWER_WITHIN_MS }),
+      });
+      assertUntold(sent, exchange);
+      return sent.txHash;
+    },
+    /** EIP-7966: answers with the receipt, or with the hash when the client's time is over. The node's own transactions have no such wait. */
+    async sendSync([raw, time]: readonly unknown[], caller: Caller, exchange: Exchange): Promise<unknown> {
+      const chosenMs = chosenTime(time, options.requestTimeoutMs);
+      const terms = { wait: "included", usualMs: ANSWER_WITHIN_MS, ...(chosenMs && { chosenMs }) } as const;
+      const sent = await submit(textOf(raw), caller, dependencies, terms).catch(throwNonceGap);
+      assertUntold(sent, exchange);
+      const { txHash } = sent;
+      const call = { method: "eth_getTransactionReceipt", params: [txHash] };
+      // Another node may have told of the block.
+      const receipt = sent.isOpen ? null : await node.read(call, caller, { fresh: true }).catch(() => null);
+      if (receipt !== null) return receipt;
+      const message = `timeout: ${txHash} is accepted, and its receipt is not there yet`;
+      throw new GatewayRefusal(SYNC_CODES.timeout, message, txHash);
+    },
+  };
+}
+
+function textOf(raw: unknown): string {
+  if (typeof raw === "string") return raw;
+  throw invalidParams("the signed transaction is missing");
+}
+
+/** The codes of EIP-7966. The first has the hash as its data, the other one the nonce that is missing. */
+const SYNC_CODES = { timeout: 4, nonceGap: 6 } as const;
+
+/** Reads the time for which a client waits; undefined, as for nodes, if it is none. */
+function chosenTime(time: unknown, maxMs: number): number | undefined {
+  const isTime = typeof time === "number" || (typeof time === "string" && /^0x[0-9a-f]{1,8}$/i.test(time));
+  const ms = isTime ? Number(time) : 0;
+  return Number.isSafeInteger(ms) && ms > 0 ? Math.min(ms, maxMs) : undefined;
+}
+
+function throwNonceGap(error: unknown): never {
+  const { reason, details } = Object(error instanceof GatewayRefusal ? error.data : undefined);
+  if (reason !== "NONCE_GAP" || details?.missing === undefined) throw error;
+  throw new GatewayRefusal(
+    SYNC_CODES.nonceGap,
+    (error as GatewayRefusal).message,
+    toQuantity(BigInt(details.missing)),
+  );
 }
 
 /** Tells a transaction that pays for itself. One that cannot be read is not: to refuse it needs no node. */
@@ -66,28 +118,45 @@ function isPaid(raw: string): boolean {
  */
 const ANSWER_WITHIN_MS = 8_000;
 
+interface SendTerms {
+  readonly wait: Wait;
+  /** The time of the answer, beyond which only the end of a nonce gap is waited for. */
+  readonly usualMs?: number;
+  /** The time that the client has chosen. */
+  readonly chosenMs?: number;
+}
+
+/** A submission that the service has accepted. */
+interface Sent {
+  readonly id: string;
+  readonly txHash: string;
+  /** Whether the time was over before what was waited for. */
+  readonly isOpen: boolean;
+}
+
 /**
- * @returns the submission with its hash as soon as the node has the transaction, or, with `gatewayWait` "included", when a block has it.
+ * @returns the submission as soon as a node has the transaction, or when a block has it.
  * @throws {@link GatewayRefusal} if the transaction is refused or fails.
  */
 async function submit(
   raw: string,
   caller: Caller,
   dependencies: RawTransactionDependencies,
-): Promise<{ readonly id: string; readonly txHash: string }> {
-  const { intake, rateLimiter, options } = dependencies;
+  { wait, usualMs, chosenMs }: SendTerms,
+): Promise<Sent> {
+  const { intake, rateLimiter } = dependencies;
   const tokens = await rateLimiter.take(caller, 1);
-  // An operator who wants the answer after the block accepts that clients wait for it.
-  const timeoutMs = options.gatewayWait === "broadcast" ? ANSWER_WITHIN_MS : undefined;
-  const terms = { refund: () => tokens.refund(), timeoutMs };
-  let line = await firstLineOf(intake.submit(caller, [raw], options.gatewayWait, terms));
-  if (isTimeout(line) && timeoutMs !== undefined && (await hasNonceGap(raw, caller, dependencies)))
-    line = await firstLineOf(intake.watch(caller, [hashOf(raw)], options.gatewayWait));
+  const terms = { refund: () => tokens.refund(), timeoutMs: chosenMs ?? usualMs };
+  let line = await firstLineOf(intake.submit(caller, [raw], wait, terms));
+  const mayWait = usualMs !== undefined && chosenMs === undefined;
+  if (isTimeout(line) && mayWait && (await hasNonceGap(raw, caller, dependencies)))
+    line = await firstLineOf(intake.watch(caller, [hashOf(raw)], wait));
   const { id } = line;
-  if (line.success) return { id, txHash: line.txHash };
+  if (line.success) return { id, txHash: line.txHash, isOpen: false };
   // The service has accepted a lone transaction before its first line, so after a time-out the submission goes on. One that
   // reverted is in a block. In both cases the hash is what a wallet needs.
-  if (isTimeout(line) || line.error.reason === "REVERTED") return { id, txHash: hashOf(raw) };
+  const isOpen = isTimeout(line);
+  if (isOpen || line.error.reason === "REVERTED") return { id, txHash: hashOf(raw), isOpen };
   throw refusalFor(line.error, id);
 }
 
