@@ -18,6 +18,8 @@ create table unfinished (
   target         bytea            not null check (octet_length(target) = 20),
   selector       bytea            check (octet_length(selector) = 4),
   inner_raw      bytea            not null,
+  -- The places in flight that its wrapper takes (slotsOf).
+  slots          integer          not null default 1 check (slots > 0),
   -- Seldom changed.
   -- The day and the gas of the reservation; null without a cap. A submission that waits for its turn has no day: it is
   -- unreserved, and is not signed so.

@@ -7,7 +7,8 @@
 -- the same ids. Two statements find that out, and the ids come from the insert itself.
 create function accept(the_chain integer, the_origin uuid, ids uuid[], key_ids text[], inner_hashes bytea[],
                        inner_raws bytea[], senders bytea[], nonces numeric[], targets bytea[],
-                       selectors bytea[], waivers bytea[], places float8[], is_repeated boolean)
+                       selectors bytea[], waivers bytea[], slot_counts integer[], places float8[],
+                       is_repeated boolean)
 returns table (id uuid, waiver bytea) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -17,7 +18,7 @@ declare
 begin
   with inserted as (
     insert into unfinished (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector,
-                            waiver, look_at)
+                            waiver, slots, look_at)
     select the_chain, the_origin, n.id, n.key_id, n.inner_hash, n.inner_raw, n.sender, n.nonce, n.target, n.selector,
            -- A sender with unfinished submissions stays in their lane.
            coalesce(case when p.state <> 'included' then p.waiver end, (
@@ -25,12 +26,13 @@ begin
              where u.chain = the_chain and u.sender = n.sender and u.state <> 'included'
              order by u.sender_nonce desc limit 1
            ), n.waiver),
+           n.slots,
            -- No place is more than a minute away, also where the clock was set back since the places were given. Without places,
            -- the submissions of a request keep their order.
            least(now() + interval '1 minute',
                  coalesce(to_timestamp(n.place / 1000), now() + n.ordinal * interval '1 microsecond'))
-    from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waivers, places) with ordinality
-      as n (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, place, ordinal)
+    from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waivers, slot_counts, places)
+      with ordinality as n (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver, slots, place, ordinal)
     left join lateral (
       select u.waiver, u.state from unfinished u
       where u.chain = the_chain and u.sender = n.sender and u.sender_nonce < n.nonce

@@ -4,7 +4,7 @@
 -- or an id is outside of the days. Raises GW002 where a sender has unfinished submissions, or a nonce is used.
 create function accept_signed(the_chain integer, the_waiver bytea, the_owner uuid, the_epoch bigint, the_origin uuid, ids uuid[],
                               key_ids text[], inner_hashes bytea[], inner_raws bytea[], senders bytea[], nonces numeric[],
-                              targets bytea[], selectors bytea[], waiver_nonces bigint[], wrapper_hashes bytea[],
+                              targets bytea[], selectors bytea[], slot_counts integer[], waiver_nonces bigint[], wrapper_hashes bytea[],
                               wrapper_raws bytea[], head bigint)
 returns text language plpgsql
 -- Whoever holds a row or a nonce of a sender in an open transaction delays its own submissions alone, not the lane.
@@ -25,12 +25,12 @@ begin
   end if;
 
   insert into unfinished (chain, origin, id, key_id, inner_hash, inner_raw, sender, sender_nonce, target, selector, waiver, look_at,
-                          signings, signed_at, waiver_nonce, wrapper_hash, wrapper_raw, since_block, state)
+                          slots, signings, signed_at, waiver_nonce, wrapper_hash, wrapper_raw, since_block, state)
   select the_chain, the_origin, n.id, n.key_id, n.inner_hash, n.inner_raw, n.sender, n.nonce, n.target, n.selector, the_waiver,
-         now(), 1, now(), n.waiver_nonce, n.wrapper_hash, n.wrapper_raw, head, 'signed'
-  from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, waiver_nonces, wrapper_hashes,
+         now(), n.slots, 1, now(), n.waiver_nonce, n.wrapper_hash, n.wrapper_raw, head, 'signed'
+  from unnest(ids, key_ids, inner_hashes, inner_raws, senders, nonces, targets, selectors, slot_counts, waiver_nonces, wrapper_hashes,
               wrapper_raws)
-    as n (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, waiver_nonce, wrapper_hash, wrapper_raw)
+    as n (id, key_id, inner_hash, inner_raw, sender, nonce, target, selector, slots, waiver_nonce, wrapper_hash, wrapper_raw)
   where not exists (
     select from unfinished u where u.chain + 0 = the_chain and u.sender = n.sender and u.state <> 'included' offset 0
   )

@@ -9,7 +9,9 @@ const NONCES = {
   nextAfterIncluded: 7n,
 };
 const EMPTY = { ...NONCES, isEmpty: true };
-const signedOf = (user: number, waiverNonce: bigint) => [{ sender: bytes(20, user), waiverNonce }];
+const signedOf = (user: number, waiverNonce: bigint, slots = 1) => [
+  { sender: bytes(20, user), waiverNonce, slots },
+];
 
 /** A memory after a step that has read an empty queue, and its clock. */
 function remembering() {
@@ -21,9 +23,9 @@ function remembering() {
 
 it("counts the nonces of each step", () => {
   const { memory } = remembering();
-  memory.begin(HELD).endOffers(signedOf(1, 9n));
+  memory.begin(HELD).endOffers(signedOf(1, 9n, 20));
   const second = memory.begin(HELD);
-  expect(second.nonces).toMatchObject({ assigned: { count: 3, lowest: 7n, highest: 9n }, inFlight: 3 });
+  expect(second.nonces).toMatchObject({ assigned: { count: 3, lowest: 7n, highest: 9n }, inFlight: 22 });
   second.endReading(EMPTY, signedOf(2, 10n));
   expect(memory.begin(HELD).nonces).toMatchObject({ assigned: { count: 3, lowest: 7n, highest: 10n } });
 });

@@ -29,6 +29,8 @@ export interface StepMemory {
 interface SignedNonce {
   readonly sender: Uint8Array;
   readonly waiverNonce: bigint;
+  /** The places in flight that it takes. */
+  readonly slots: number;
 }
 
 interface KnownLane {
@@ -93,7 +95,7 @@ function withSigned(
       lowest: all.reduce((a, b) => (a < b ? a : b), first),
       highest: all.reduce((a, b) => (a > b ? a : b), first),
     },
-    inFlight: inFlight + nonces.length,
+    inFlight: signed.reduce((sum, { slots }) => sum + slots, inFlight),
     nextAfterIncluded,
   };
 }

@@ -1,15 +1,14 @@
 import { type ChainNonces, fetchNonces } from "../../chain/nonces.js";
 import { acceptSigned } from "../../store/accept/acceptSigned.js";
-import type { NewSubmission } from "../../store/accept/newSubmission.js";
+import { type NewSubmission, slotsOf } from "../../store/accept/newSubmission.js";
 import { isStoreUnavailable } from "../../store/database/storeTrouble.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { LaneNonces } from "../../store/lanes/queue/laneSnapshot.js";
 import type { LaneContext } from "../context.js";
 import type { LaneOffer } from "../inbox/laneOffers.js";
 import { nextWaiverNonce, setReady } from "./assign.js";
 import { type LaneParties, placesIn } from "./chooseReady.js";
-import { type SignedPlaced, signPlaced, toInFlight } from "./placeAndSign.js";
+import { type SignedInFlight, type SignedPlaced, signPlaced, toInFlight } from "./placeAndSign.js";
 import { type Placeable, placeAbove } from "./placement.js";
 
 /** A node that takes longer to tell the nonces delays an accept, which needs no node. */
@@ -25,7 +24,7 @@ export async function acceptOffered(
   held: HeldLane,
   parties: LaneParties,
   context: LaneContext,
-): Promise<readonly InFlightSubmission[] | undefined> {
+): Promise<readonly SignedInFlight[] | undefined> {
   const memory = context.laneMemory.begin(held);
   // They wait for a step that reads the queue.
   if (memory.nonces === undefined) return undefined;
@@ -67,8 +66,9 @@ async function prepareOffers(
   );
   const ready = submissionsOf(fitting).map(placeable);
   // The places of each sender are not counted here, so the whole lane has at most as many in flight as one sender may have.
+  const slots = ready.reduce((sum, one) => sum + one.slots, 0);
   const { ofSender: places } = placesIn(options.maxInFlight);
-  if (ready.length === 0 || known.inFlight + ready.length > places) return undefined;
+  if (ready.length === 0 || known.inFlight + slots > places) return undefined;
   const placed = placeAbove(known, nextWaiverNonce(held, nonces.waiver, context), ready);
   if (placed === undefined) return undefined;
   const signed = await signPlaced(placed, laneSigner, head?.());
@@ -80,7 +80,7 @@ async function storeOffers(
   held: HeldLane,
   { fitting, signed }: PreparedOffers,
   { store, laneOffers, replica }: LaneContext,
-): Promise<readonly InFlightSubmission[] | undefined> {
+): Promise<readonly SignedInFlight[] | undefined> {
   const rows = signed.map((one) => ({ ...one, newSubmission: one.submission.newSubmission }));
   try {
     if (!(await acceptSigned(store, held, replica, rows))) return undefined;
@@ -97,7 +97,17 @@ async function storeOffers(
 /** Each field by name: a copy of the rest takes a hundred times as long. */
 function placeable(newSubmission: NewSubmission) {
   const { id, keyId, innerRaw, innerHash, sender, senderNonce } = newSubmission;
-  return { id, keyId, innerRaw, innerHash, sender, senderNonce, signings: 0, newSubmission };
+  return {
+    id,
+    keyId,
+    innerRaw,
+    innerHash,
+    sender,
+    senderNonce,
+    signings: 0,
+    slots: slotsOf(newSubmission),
+    newSubmission,
+  };
 }
 
 function submissionsOf(offers: readonly LaneOffer[]): NewSubmission[] {

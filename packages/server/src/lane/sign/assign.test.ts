@@ -87,6 +87,28 @@ describe("an assignment", () => {
     expect(signedLong).toBe(96);
   });
 
+  it("has what comes later behind five blocks of 30,000,000 gas, however large that is which came before", async () => {
+    await store.pool.query("delete from unfinished");
+    const place = { chain: lane.chain, origin: randomUUID(), places: new Places(store.laneFloors) };
+    const large = Array.from({ length: 150 }, (_, nonce) =>
+      newSubmissionOf(50, nonce, { gasLimit: 3_900_000n }),
+    );
+    await accept(store, place, large);
+    const single = { ...newSubmissionOf(51), keyId: "single" };
+    let ahead = 0;
+    const step = async () => {
+      const { signed } = await assign(lane, { limit: 198, due: 0 }, { ...context, options });
+      ahead += signed.filter(({ keyId }) => keyId === "key").length;
+      return signed;
+    };
+    const options = { ...context.options, maxInFlight: 1_000 };
+    while ((await step()).length > 0);
+    await accept(store, place, [single]);
+    expect((await step()).map(({ id }) => id)).toEqual([single.id]);
+    expect(ahead * 3_900_000).toBeGreaterThan(4 * 30_000_000);
+    expect(ahead * 3_900_000).toBeLessThan(5 * 30_000_000);
+  });
+
   it.each(["whom blocks have left out", "whom the custody does not sign"])(
     "reaches what is behind a long row of a sender %s",
     async (kind) => {

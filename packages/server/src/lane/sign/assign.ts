@@ -1,6 +1,5 @@
 import type { Failure } from "../../model/submission/submission.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { findFailedPredecessors } from "../../store/lanes/nonces/missingNonces.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { LaneSnapshot, QueuedSender } from "../../store/lanes/queue/laneSnapshot.js";
@@ -10,7 +9,7 @@ import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { chooseReady } from "./chooseReady.js";
 import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
-import { placeReady, signPlaced, toInFlight } from "./placeAndSign.js";
+import { placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placeAndSign.js";
 import type { Placed } from "./placement.js";
 import type { GapFailure, SenderPlan } from "./plan.js";
 import { reserveChosen } from "./reserveChosen.js";
@@ -18,7 +17,7 @@ import { excuseNonceGaps, postponeHeldBack, postponeWaiting, unparkNextOfSenders
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
-  readonly signed: readonly InFlightSubmission[];
+  readonly signed: readonly SignedInFlight[];
   /** More may be ready, or room was made for it. If false, another step at once would find nothing. */
   readonly stepAgain: boolean;
   /** There may be more submissions whose pause is over than the step read. */
@@ -83,7 +82,7 @@ async function assignBy(
   context: LaneContext,
 ): Promise<Assigned> {
   const { count } = snapshot.assigned;
-  const isFull = snapshot.senders.length > 0 && count >= context.options.maxInFlight;
+  const isFull = snapshot.senders.length > 0 && snapshot.inFlight >= context.options.maxInFlight;
   const work = { isEmpty: snapshot.senders.length + count === 0, hasInFlight: count > 0, isFull };
   if (evidence === undefined) return { ...NOTHING, ...work };
   const { senders } = evidence;
@@ -177,7 +176,7 @@ function gapFailure({ reason, message, values, missing }: GapFailure, predecesso
 
 interface Signed {
   /** The submissions that were stored as signed; others were no longer queued. */
-  readonly signed: readonly InFlightSubmission[];
+  readonly signed: readonly SignedInFlight[];
   /** The custody has not signed all yet. */
   readonly waits: boolean;
 }

@@ -7,7 +7,10 @@ interface Row {
   readonly key?: string | readonly string[];
   /** The number of its ready submissions. */
   readonly ready: number;
+  /** The number of submissions in flight, of one place each. */
   readonly inFlight?: number;
+  /** The places that each of its submissions takes. */
+  readonly slots?: number;
   /** The number of wrappers of all of them, or of each. */
   readonly signings?: number | readonly number[];
   /** The id of each; without it, all have the index of the row. */
@@ -37,24 +40,27 @@ function choose(
   inFlightOfKeys: Record<string, number> = {},
 ) {
   let position = 0;
-  const senders = rows.map(({ key = "key", ready, inFlight = 0, signings = 0, ids, positions }, i) => ({
-    sender: new Uint8Array(20).fill(i),
-    queued: Array.from(
-      { length: ready },
-      (_, nonce): QueuedSubmission => ({
-        ...{
-          id: ids?.[nonce] ?? `${i}`,
-          keyId: ofEach(key, nonce),
-          innerRaw: new Uint8Array(),
-          innerHash: new Uint8Array(32),
-        },
-        ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce) },
-        ...{ signings: ofEach(signings, nonce), position: positions?.[nonce] ?? position++ },
-        ...{ strikes: 0, ageMs: 0, isSetAside: false, isWaiting: false, isUnreserved: false },
-      }),
-    ),
-    inFlightNonces: new Set(Array.from({ length: inFlight }, (_, nonce) => BigInt(nonce))),
-  }));
+  const senders = rows.map(
+    ({ key = "key", ready, inFlight = 0, slots = 1, signings = 0, ids, positions }, i) => ({
+      sender: new Uint8Array(20).fill(i),
+      queued: Array.from(
+        { length: ready },
+        (_, nonce): QueuedSubmission => ({
+          ...{
+            id: ids?.[nonce] ?? `${i}`,
+            keyId: ofEach(key, nonce),
+            innerRaw: new Uint8Array(),
+            innerHash: new Uint8Array(32),
+          },
+          ...{ sender: new Uint8Array(20).fill(i), senderNonce: BigInt(inFlight + nonce) },
+          ...{ signings: ofEach(signings, nonce), position: positions?.[nonce] ?? position++ },
+          ...{ strikes: 0, ageMs: 0, isSetAside: false, isWaiting: false, isUnreserved: false, slots },
+        }),
+      ),
+      inFlight,
+      inFlightNonces: new Set(Array.from({ length: inFlight }, (_, nonce) => BigInt(nonce))),
+    }),
+  );
   const plans = senders.map(({ queued }) => ({ ready: queued, late: [], early: [], failed: [] }));
   const snapshot = { senders, inFlightOfKeys: new Map(Object.entries(inFlightOfKeys)) };
   const { chosen, ...rest } = chooseReady(plans, snapshot, { ...ROOM, ...changes });
@@ -90,6 +96,26 @@ describe("the places in flight", () => {
     const { counts, hasMore } = choose(rows, {}, { full: 975 });
     expect(counts).toEqual([0, 1]);
     expect(hasMore).toBe(true);
+  });
+
+  it("are by gas: a key of large submissions has as many blocks in flight as one of small ones, and others find room", () => {
+    const rows = [
+      { ready: 100, slots: 25 },
+      { ready: 100, slots: 25 },
+      { key: "other", ready: 100 },
+    ];
+    expect(choose(rows).counts).toEqual([38, 1, 25]);
+    expect(choose(rows.slice(0, 1), { all: 60 }, { key: 925 }).counts).toEqual([2]);
+    expect(choose(rows.slice(0, 1), { all: 60 }, { key: 970 }).counts).toEqual([0]);
+  });
+
+  it("are enough for one submission of a party that has none, however large it is", () => {
+    const rows = [
+      { ready: 2, slots: 5_000 },
+      { key: "other", ready: 2, slots: 30 },
+    ];
+    expect(choose(rows, { ofKey: 16 }).counts).toEqual([1, 0]);
+    expect(choose(rows.slice(1), { ofKey: 16 }).counts).toEqual([1]);
   });
 
   it("are all for one sender in a lane that has few", () => {

@@ -6,7 +6,7 @@ import type { SenderPlan } from "./plan.js";
 
 /** The room that a step has. */
 export interface Room {
-  /** The number of wrappers that may be signed now. */
+  /** The places in flight that may be filled now, of which the last one chosen may take more than are left. */
   readonly all: number;
   /** The number of these that one sender may have. */
   readonly ofSender: number;
@@ -54,20 +54,16 @@ export function chooseReady(
   room: Room,
 ): ChosenReady {
   const places = placesIn(room.maxInFlight);
-  const inFlightOf = new Map<string, number>(
-    senders.map((one) => [bytesToHex(one.sender), one.inFlightNonces.size]),
-  );
-  const ofKey = createShares((keyId) =>
-    Math.min(room.ofKey, places.ofKey - (inFlightOfKeys.get(keyId) ?? 0)),
-  );
-  const ofSender = createShares((sender) =>
-    Math.min(room.ofSender, places.ofSender - (inFlightOf.get(sender) ?? 0)),
-  );
-  const takePlace = ({ keyId, sender: bytes }: QueuedSubmission) => {
+  const inFlightOf = new Map<string, number>(senders.map((one) => [bytesToHex(one.sender), one.inFlight]));
+  const ofKey = createShares((keyId) => inFlightOfKeys.get(keyId) ?? 0, places.ofKey, room.ofKey);
+  const ofSender = createShares((sender) => inFlightOf.get(sender) ?? 0, places.ofSender, room.ofSender);
+  let left = room.all;
+  const takePlace = ({ keyId, sender: bytes, slots }: QueuedSubmission) => {
     const sender = bytesToHex(bytes);
-    if (ofSender.hasRoom(sender) && ofKey.hasRoom(keyId)) {
-      ofKey.take(keyId);
-      ofSender.take(sender);
+    if (left > 0 && ofSender.hasRoom(sender, slots) && ofKey.hasRoom(keyId, slots)) {
+      left -= slots;
+      ofKey.take(keyId, slots);
+      ofSender.take(sender, slots);
       return true;
     }
     // The sender's later nonces wait for this one, under any key.
@@ -79,19 +75,26 @@ export function chooseReady(
   const struckLeft = struck.slice(room.mostStruck);
   const heldBack = Math.max(0, retries.length - mostRetries) + struckLeft.length;
   const next = [...others, ...retries.slice(0, mostRetries), ...struck.slice(0, room.mostStruck)];
-  const chosen = next.filter(takePlace).slice(0, room.all);
+  const chosen = next.filter(takePlace);
   const ready = plans.reduce((sum, plan) => sum + plan.ready.length, 0);
   return { chosen, hasMore: chosen.length + heldBack < ready, struckLeft };
 }
 
-/** Counts what parties take of their shares. */
-function createShares(shareOf: (party: string) => number) {
-  const left = new Map<string, number>();
-  const leftOf = (party: string) => left.get(party) ?? shareOf(party);
+/**
+ * Counts the places that parties take of their shares. The first of a party in flight, or in the step, may take more than its share:
+ * it would never go otherwise.
+ */
+function createShares(inFlightOf: (party: string) => number, share: number, ofStep: number) {
+  const taken = new Map<string, number>();
+  const closed = new Set<string>();
   return {
-    hasRoom: (party: string) => leftOf(party) > 0,
-    take: (party: string) => left.set(party, leftOf(party) - 1),
-    close: (party: string) => left.set(party, 0),
+    hasRoom: (party: string, slots: number) => {
+      const [before, now] = [inFlightOf(party), taken.get(party) ?? 0];
+      if (closed.has(party) || (now > 0 && now + slots > ofStep)) return false;
+      return before + now === 0 || before + now + slots <= share;
+    },
+    take: (party: string, slots: number) => taken.set(party, (taken.get(party) ?? 0) + slots),
+    close: (party: string) => closed.add(party),
   };
 }
 

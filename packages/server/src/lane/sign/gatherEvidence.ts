@@ -92,17 +92,18 @@ async function workOf(
   const senders = await reroute(held, snapshot.senders.filter(mayGo), context);
   const { maxInFlight } = context.options;
   if (senders.length === 0 && snapshot.assigned.count === 0) return undefined;
-  const free = Math.max(0, Math.min(limit, maxInFlight - snapshot.inFlight));
+  // A nonce that stands still must have another wrapper, whoever's, and however full the lane is.
+  const places = onlyUnder === undefined ? maxInFlight : Number.MAX_SAFE_INTEGER;
+  const free = Math.max(0, Math.min(limit, places - snapshot.inFlight));
   const room = {
     all: free,
     ofSender: parties.shareOfSender(limit),
     ofKey: parties.shareOfKey(limit),
     retries,
-    // A nonce that stands still must have another wrapper, of whomever.
     isStruck: (one: QueuedSubmission) =>
       one.strikes > 0 || (onlyUnder === undefined && context.strikes.isStruck(one)),
     mostStruck: onlyUnder === undefined || mayBeLeftOut === true ? 1 : 0,
-    maxInFlight,
+    maxInFlight: places,
   };
   // A full lane signs nothing, but looks for a gap below its nonces: with a gap, the lane would wait for ever.
   return { snapshot, senders: free > 0 ? senders : [], room };

@@ -108,11 +108,14 @@ export async function signPlaced<T extends Placeable>(
   });
 }
 
+/** A submission that a step has signed and stored, and the places in flight that it takes. */
+export type SignedInFlight = InFlightSubmission & { readonly slots: number };
+
 /** @param origin the replica whose clients wait for the result. */
 export function toInFlight(
   { submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced,
   origin: string,
-): InFlightSubmission {
+): SignedInFlight {
   const { id, innerHash, sender, senderNonce, keyId } = submission;
   return {
     id,
@@ -126,5 +129,6 @@ export function toInFlight(
     senderNonce,
     keyId,
     origin,
+    slots: submission.slots,
   };
 }

@@ -8,7 +8,7 @@ import type { LaneNonces, QueuedSubmission } from "../../store/lanes/queue/laneS
 /** A submission, as far as a wrapper and its entry in flight need it. */
 export type Placeable = Pick<
   QueuedSubmission,
-  "id" | "keyId" | "innerRaw" | "innerHash" | "sender" | "senderNonce" | "signings"
+  "id" | "keyId" | "innerRaw" | "innerHash" | "sender" | "senderNonce" | "signings" | "slots"
 >;
 
 /** A submission and the waiver nonce that it gets. */

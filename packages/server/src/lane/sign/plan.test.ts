@@ -21,6 +21,7 @@ function submission(senderNonce: bigint, ageMs = 0): QueuedSubmission {
     isSetAside: false,
     isWaiting: false,
     isUnreserved: false,
+    slots: 1,
   };
 }
 

@@ -238,10 +238,14 @@ const RATES = {
     "Share of {queueCapacity} and {maxHeldBytes} that one API key may use, above 0 and at most 1.",
     { default: 0.5, isSetting: false },
   ),
-  maxInFlight: limit("Most wrappers of one waiver that wait for a block.", 1_000, {
-    scope: "chain",
-    reload: "always",
-  }),
+  maxInFlight: limit(
+    "Most wrappers of one waiver that wait for a block. One of more than 300,000 gas counts for each 150,000.",
+    1_000,
+    {
+      scope: "chain",
+      reload: "always",
+    },
+  ),
   custodyRatePerSecond: limit(
     "Most signatures a second that a custody outside of the process is asked for, for each waiver; where it throttles, fewer.",
     300,

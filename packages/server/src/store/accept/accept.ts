@@ -31,7 +31,7 @@ export async function accept(
   isRepeated = true,
 ): Promise<Acceptance[]> {
   const { rows } = await pool.query<{ id: string; waiver: Buffer }>(
-    prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)", [
+    prepared("select id, waiver from accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)", [
       chain,
       origin,
       ...Object.values(columnsOf(newSubmissions)),

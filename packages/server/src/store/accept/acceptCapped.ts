@@ -57,7 +57,7 @@ async function acceptOnce(
   const { rows } = await pool.query<CapRow>(
     prepared(
       `select id, waiver, cap, used, day_ends
-       from accept_capped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+       from accept_capped($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
       [
         keyId,
         ...capsOf(caps),

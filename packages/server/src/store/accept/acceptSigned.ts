@@ -36,7 +36,7 @@ export async function acceptSigned(
 ): Promise<boolean> {
   const { waivers: _, ...columns } = columnsOf(signed.map(({ newSubmission }) => newSubmission));
   const statement = prepared(
-    "select accept_signed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) as answer",
+    "select accept_signed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) as answer",
     [
       ...leaseParameters(lane),
       origin,

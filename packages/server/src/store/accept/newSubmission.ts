@@ -28,6 +28,20 @@ export type Acceptance =
   | { readonly kind: "conflict"; readonly with: Submission }
   | { readonly kind: "capped"; readonly by: CapReached };
 
+/** The gas of a wrapper that takes one place in flight. A usual one has less. */
+const GAS_OF_SLOT = 150_000;
+const BASE_GAS = 21_000;
+const GAS_OF_BYTE = 16;
+
+/**
+ * The places in flight that the wrapper of a submission takes, by its gas: whole ones, and at least one. What is in flight goes before
+ * all that comes later, so that the places bound the blocks for which others wait.
+ */
+export function slotsOf({ gasLimit, innerRaw }: Pick<NewSubmission, "gasLimit" | "innerRaw">): number {
+  const gas = Number(gasLimit) + BASE_GAS + GAS_OF_BYTE * innerRaw.length;
+  return Math.max(1, Math.floor(gas / GAS_OF_SLOT));
+}
+
 /** The columns of new submissions, in the order of the parameters of the SQL functions `accept` and `accept_capped`. */
 export function columnsOf(newSubmissions: readonly NewSubmission[]) {
   return {
@@ -35,5 +49,6 @@ export function columnsOf(newSubmissions: readonly NewSubmission[]) {
     key_ids: newSubmissions.map((a) => a.keyId),
     ...innerTxColumns(newSubmissions),
     waivers: byteaArray(newSubmissions.map((a) => a.waiver)),
+    slot_counts: newSubmissions.map(slotsOf),
   };
 }

@@ -28,6 +28,8 @@ export interface QueuedSubmission {
   readonly isWaiting: boolean;
   /** Its key has daily caps, and nothing of them is reserved for it: it waited for its turn. */
   readonly isUnreserved: boolean;
+  /** The places in flight that its wrapper takes. */
+  readonly slots: number;
 }
 
 /** A sender with queued submissions in the lane. */
@@ -38,13 +40,15 @@ export interface QueuedSender {
   readonly queued: readonly QueuedSubmission[];
   /** The sender nonces of its submissions that are signed or broadcast in the lane. */
   readonly inFlightNonces: ReadonlySet<bigint>;
+  /** The places in flight that these take. */
+  readonly inFlight: number;
 }
 
 /** The waiver nonces of a lane. */
 export interface LaneNonces {
   /** Those that signed and broadcast submissions hold. */
   readonly assigned: { readonly count: number; readonly lowest: bigint; readonly highest: bigint };
-  /** The number of these that the chain has not used yet: what the chain has passed takes no place in the lane. */
+  /** The places of those that the chain has not used yet: what the chain has passed takes none. */
   readonly inFlight: number;
   /** The waiver nonce above the highest that was seen in a block; 0 without one. */
   readonly nextAfterIncluded: bigint;
@@ -57,7 +61,7 @@ export interface LaneSnapshot extends LaneNonces {
   /** The number of further ones whose pause is over. If it equals the limit, there may be more. */
   readonly due: number;
   /**
-   * The numbers of signed and broadcast submissions of the API keys with queued ones in `senders`; 0 while no key can have
+   * The places of signed and broadcast submissions of the API keys with queued ones in `senders`; 0 while no key can have
    * nearly all of the lane's places after the step.
    */
   readonly inFlightOfKeys: ReadonlyMap<string, number>;
@@ -85,17 +89,17 @@ const range = (condition: string, limit: string) =>
  * Whether a key could have all its places in flight after this step. Counting them takes a third of the query's time when hundreds
  * are in flight.
  */
-const IS_NEARLY_FULL = "((select in_flight_count from assigned) >= $7::bigint - 2 * $3::bigint) is not false";
+const IS_NEARLY_FULL = "((select in_flight_slots from assigned) >= $7::bigint - 2 * $3::bigint) is not false";
 
 /** The senders are read by their index: the queue's would be read as a whole. So its condition does not name `waiver_nonce`. */
 const SNAPSHOT = `with held_nonces as materialized (
-    select sender, sender_nonce, waiver_nonce, key_id, state, state <> 'included' and waiver_nonce >= $8 as is_in_flight
+    select sender, sender_nonce, waiver_nonce, key_id, state, slots, state <> 'included' and waiver_nonce >= $8 as is_in_flight
     from unfinished where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
   ), assigned as materialized (
     select count(*) filter (where state <> 'included')::int as assigned_count,
            min(waiver_nonce) filter (where state <> 'included') as lowest,
            max(waiver_nonce) filter (where state <> 'included') as highest,
-           count(*) filter (where is_in_flight)::int as in_flight_count,
+           coalesce(sum(slots) filter (where is_in_flight), 0)::int as in_flight_slots,
            greatest(max(waiver_nonce) filter (where state = 'included'),
                     highest_final_nonce($1, $2)) + 1 as after_included
     from held_nonces
@@ -107,10 +111,10 @@ const SNAPSHOT = `with held_nonces as materialized (
   ), senders as (
     select sender from ready union select sender from due
   ), in_flight as (
-    select sender, array_agg(sender_nonce::text) as nonces from held_nonces
+    select sender, array_agg(sender_nonce::text) as nonces, sum(slots)::int as slots from held_nonces
     where state <> 'included' and sender in (select sender from senders) group by sender
   ), of_keys as (
-    select key_id, count(*)::int as in_flight from held_nonces where is_in_flight and ${IS_NEARLY_FULL} group by key_id
+    select key_id, sum(slots)::int as in_flight from held_nonces where is_in_flight and ${IS_NEARLY_FULL} group by key_id
   ), next as (
     select q.*,
            -- A nonce goes no later than any higher one of its sender. What waits goes after all that is ready.
@@ -133,7 +137,7 @@ const SNAPSHOT = `with held_nonces as materialized (
          next.cap_gas is not null and next.cap_day is null as is_unreserved,
          -- Of each sender once: a long row of one would repeat hundreds of nonces.
          case when row_number() over (partition by next.sender order by next.place nulls last, next.sender_nonce) = 1
-              then in_flight.nonces end as in_flight,
+              then in_flight.nonces end as in_flight, coalesce(in_flight.slots, 0) as in_flight_of_sender, next.slots,
          next.key_id, coalesce(of_keys.in_flight, 0) as in_flight_of_key
   from assigned left join next on true left join in_flight on in_flight.sender = next.sender
     left join of_keys on of_keys.key_id = next.key_id
@@ -143,7 +147,7 @@ interface SnapshotRow {
   assigned_count: number;
   lowest: string | null;
   highest: string | null;
-  in_flight_count: number;
+  in_flight_slots: number;
   after_included: string | null;
   ready: number;
   due: number;
@@ -164,6 +168,8 @@ interface SnapshotRow {
   is_unreserved: boolean;
   /** The nonces that the sender has in flight, at least in its first row. */
   in_flight: string[] | null;
+  in_flight_of_sender: number;
+  slots: number;
   key_id: string;
   in_flight_of_key: number;
 }
@@ -212,7 +218,7 @@ export async function readLaneSnapshot(
       lowest: BigInt(first?.lowest ?? 0),
       highest: BigInt(first?.highest ?? 0),
     },
-    inFlight: first?.in_flight_count ?? 0,
+    inFlight: first?.in_flight_slots ?? 0,
     nextAfterIncluded: BigInt(first?.after_included ?? 0),
   };
 }
@@ -226,6 +232,7 @@ function sendersOf(rows: readonly SnapshotRow[], clock: Pick<DatabaseClock, "age
       sender: row.sender,
       queued: [],
       inFlightNonces: new Set((row.in_flight ?? []).map(BigInt)),
+      inFlight: row.in_flight_of_sender,
     };
     found.queued.push(queuedOf(row, position, clock));
     senders.set(senderHex, found);
@@ -252,5 +259,6 @@ function queuedOf(row: SnapshotRow, position: number, clock: Pick<DatabaseClock,
     isSetAside: row.is_set_aside,
     isWaiting: row.is_waiting,
     isUnreserved: row.is_unreserved,
+    slots: row.slots,
   };
 }
