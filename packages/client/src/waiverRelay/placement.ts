@@ -8,7 +8,7 @@ export interface Placement {
 }
 
 /** The most wrappers in flight. Pools bound what they keep of one sender. */
-const MAX_IN_FLIGHT = 64n;
+export const MAX_IN_FLIGHT = 64;
 
 /**
  * Gives each waiver nonce from the chain's next one upwards to an entry whose turn it is: the one that has it, the first that
@@ -25,7 +25,7 @@ export function placementOf(entries: readonly Entry[], counts: Counts, now: numb
   const withdrawn: Entry[] = [];
   const given = new Set<Entry>();
   const topmost = inFlight.sort((a, b) => Number((b.wrapper?.nonce ?? 0n) - (a.wrapper?.nonce ?? 0n)));
-  for (let nonce = counts.waiver; nonce < counts.waiver + MAX_IN_FLIGHT; nonce++) {
+  for (let nonce = counts.waiver; nonce < counts.waiver + BigInt(MAX_IN_FLIGHT); nonce++) {
     const holder = byNonce.get(nonce);
     if (holder && !given.has(holder)) {
       if (!isNext(holder)) withdrawn.push(holder);

@@ -31,6 +31,7 @@ import { accountOf, type KeyHolder } from "./accounts.js";
 import { Entry, type Failure } from "./entry.js";
 import { Lane } from "./lane.js";
 import { Nodes } from "./nodes.js";
+import { MAX_IN_FLIGHT } from "./placement.js";
 import { type RelayErrorCode, WaiverRelayError } from "./relayError.js";
 import { openJournal } from "./relayJournal.js";
 
@@ -190,7 +191,8 @@ export class WaiverRelay {
   }
 
   /**
-   * Signs calls of one user with consecutive nonces, in their order, and relays them.
+   * Signs calls of one user with consecutive nonces, in their order, and relays them. No more are signed ahead than can be in
+   * flight: some thousand signatures take seconds, in which nothing else runs.
    * @returns one result for each call, in their order.
    * @example
    * ```ts
@@ -201,7 +203,15 @@ export class WaiverRelay {
   async sendBatch(user: KeyHolder, calls: readonly RelayCall[]): Promise<RelayedResult[]> {
     const account = accountOf(user);
     const count = this.#counting(account);
-    return await resultsOf(calls.map((call) => this.#send(account, call, count)));
+    const endsAt = this.#endsAt();
+    const sent: Promise<{ readonly txHash: Hex }>[] = [];
+    let started = Promise.resolve();
+    for (const [i, call] of calls.entries()) {
+      const before = sent[i - MAX_IN_FLIGHT]?.catch(() => undefined);
+      started = Promise.all([started, before]).then(() => undefined);
+      sent.push(started.then(() => this.#send(account, call, count, endsAt)));
+    }
+    return await resultsOf(sent);
   }
 
   /**
@@ -237,8 +247,7 @@ export class WaiverRelay {
     await this.#lane.close(new InvalidArgumentError("the relay is closed"));
   }
 
-  async #send(user: WaiverAccount, call: RelayCall, count: Count): Promise<{ readonly txHash: Hex }> {
-    const endsAt = this.#endsAt();
+  async #send(user: WaiverAccount, call: RelayCall, count: Count, endsAt = this.#endsAt()) {
     const { idempotencyKey: key, nonce } = call;
     for (let counting = count; ; counting = this.#counting(user)) {
       const signing = this.#signOnce(user, call, counting);
