@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
+import { STABLE_NETWORKS } from "@gas-waiver/protocol";
 import { type HDNodeWallet, keccak256 } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkDisk, verdictOfRoom } from "../packages/cli/src/configCheck/checkPlace.js";
@@ -198,6 +199,58 @@ ${entry("docs", `chain-id: 3, waiver-key-file: key`)}`,
     });
     expect(out).toMatch(/^custody\n {2}ok +signature +0x[0-9a-f]{40}: it signs/m);
     expect(out).toMatch(/^nodes\n {2}ok +answers/m);
+  });
+});
+
+describe("an address in lower case", () => {
+  const CHECKSUM = "0x78Cf24370174180738C5B8E352B6D14c83a6c9A9";
+  const warningsOf = async (chainId: number, address: string) => {
+    const targets = `allowed-targets: [{address: "${address}", selectors: ["0xa9059cbb"]}]\n`;
+    writeFileSync(path, `${network(chainId)}policy-source: both\nport: 0\n${targets}`);
+    const { out } = await call("config", "check", "--config", path, "--json");
+    const { findings } = JSON.parse(out) as { findings: Record<string, string>[] };
+    return findings.filter(({ check }) => check === "checksum").map(({ verdict, found }) => [verdict, found]);
+  };
+
+  it("is a warning of config check with the checksum to write, where the chain asks for one", async () => {
+    expect(await warningsOf(CHAIN_ID, CHECKSUM.toLowerCase())).toEqual([
+      ["warning", expect.stringContaining(`write ${CHECKSUM}`)],
+    ]);
+    expect(await warningsOf(CHAIN_ID, CHECKSUM)).toEqual([]);
+    expect(await warningsOf(31_337, CHECKSUM.toLowerCase())).toEqual([]);
+  });
+});
+
+describe("gas-waiver serve --network", () => {
+  const key = join(folder, "key");
+
+  it.each([
+    ["stable", 988],
+    ["stable-testnet", 2201],
+  ] as const)("%s gives the chain's facts, and what the operator sets wins", async (name, chainId) => {
+    const { rpcUrl: publicUrl } = STABLE_NETWORKS[name];
+    const print = async (...flags: string[]) => {
+      const { out } = await call("config", "print", "--network", name, "--waiver-key-file", key, ...flags);
+      const printed = (name: string) => new RegExp(`^${name} +(\\S+)`, "m").exec(out)?.[1];
+      return ["chain-id", "reorg-depth", "rpc-rate"].map(printed);
+    };
+    expect(await print("--rpc-url", publicUrl)).toEqual([String(chainId), "0", "90"]);
+    const own = ["--rpc-url", rpcUrl, "--reorg-depth", "2"];
+    expect(await print(...own)).toEqual([String(chainId), "2", "0"]);
+  });
+
+  it("starts on a node of the network, and on no other", async () => {
+    const serveOn = (name: string) => {
+      const place = ["--port", "0", "--data-dir", join(folder, name), "--log-level", "silent"];
+      const chain = ["--network", name, "--rpc-url", rpcUrl, "--waiver-key-file", key];
+      return gasWaiver(["serve", ...chain, ...place]);
+    };
+    const refused = await serveOn("stable").result();
+    expect(refused.err).toMatch(/is on chain 2201, the service is for chain 988\n$/);
+    const service = serveOn("stable-testnet");
+    const [, url = ""] = await service.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+    expect(await (await fetch(`${url}/v1/health`)).json()).toMatchObject({ chainId: 2201 });
+    expect(await service.end()).toMatchObject({ status: 0 });
   });
 });
 

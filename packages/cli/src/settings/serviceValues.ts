@@ -8,6 +8,7 @@ import {
   parseKmsKeyName,
   weaknessOfKey,
 } from "@gas-waiver/server";
+import { noteUnchecked } from "./checksumWarning.js";
 import { listOf, withForm } from "./form.js";
 import { entriesOf, fileOf, text } from "./parsers.js";
 import { InvalidValueError } from "./setting.js";
@@ -99,7 +100,10 @@ export const addressBlocks = withForm(listOf(text), (value) => {
 /** Parses a JSON list of AllowedTargets. */
 export function allowedTargets(json: string): AllowedTarget[] {
   try {
-    return parseAllowedTargets(JSON.parse(json));
+    const entries = JSON.parse(json);
+    const targets = parseAllowedTargets(entries);
+    noteUnchecked(targets, entries);
+    return targets;
   } catch (error) {
     if (error instanceof InvalidAllowedTargetError) throw new InvalidValueError(`is wrong: ${error.message}`);
     throw new InvalidValueError("is not JSON");

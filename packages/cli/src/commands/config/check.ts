@@ -1,3 +1,4 @@
+import { STABLE_NETWORKS } from "@gas-waiver/protocol";
 import type { Command } from "../../command.js";
 import { checkNetwork } from "../../configCheck/checkNetwork.js";
 import { checkPorts, checkTls } from "../../configCheck/checkPlace.js";
@@ -5,7 +6,13 @@ import { checkPlaceOfStore } from "../../configCheck/checkPlaceOfStore.js";
 import { findingLines } from "../../configCheck/configCheckOutput.js";
 import { type ConfigFinding, isRefusal } from "../../configCheck/finding.js";
 import { CommandFailedError } from "../../errorMessage.js";
-import { resolveServeConfig, SERVE_COMMAND_SETTINGS, type ServeConfig } from "../../serve/serveConfig.js";
+import {
+  type NetworkConfig,
+  resolveServeConfig,
+  SERVE_COMMAND_SETTINGS,
+  type ServeConfig,
+} from "../../serve/serveConfig.js";
+import { checksumWarning } from "../../settings/checksumWarning.js";
 import { JSON_SETTING } from "../../waivers/waiverSettings.js";
 
 export const check: Command = {
@@ -31,6 +38,7 @@ export const check: Command = {
       const found = "all settings can be used";
       settings.push({ area: "settings", subject: "", check: "settings", verdict: "ok", found });
     }
+    settings.push(...config.networks.flatMap(checkTargets));
     const findings = [...settings, ...(await findingsOf(config, context))];
     context.signal.throwIfAborted();
     if (others.json) context.print(JSON.stringify({ starts: !findings.some(isRefusal), findings }));
@@ -38,6 +46,16 @@ export const check: Command = {
     if (findings.some(isRefusal)) throw new CommandFailedError("the service would not start like this");
   },
 };
+
+const IDS = new Set(Object.values(STABLE_NETWORKS).map(({ chainId }) => Number(chainId)));
+
+/** Addresses without a checksum, where the chain asks for it (D4). */
+function checkTargets({ place, values }: NetworkConfig): ConfigFinding[] {
+  const found = checksumWarning(values.allowedTargets);
+  if (found === undefined || !IDS.has(values.chainId ?? 0)) return [];
+  const network = place?.name === undefined ? {} : { network: place.name };
+  return [{ area: "settings", subject: "", check: "checksum", verdict: "warning", found, ...network }];
+}
 
 async function findingsOf(
   config: ServeConfig,

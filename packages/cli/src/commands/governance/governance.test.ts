@@ -169,6 +169,23 @@ describe("gas-waiver governance", () => {
     expect(err).not.toContain(devnetAccount(20).privateKey.slice(2, 20));
   });
 
+  it("warns of an address in lower case, and names its checksum", async () => {
+    const update = (path: string) => [
+      "propose",
+      "--update",
+      WAIVER,
+      "--targets",
+      path,
+      "--dev-validator",
+      "0",
+    ];
+    expect((await runGovernance(update(targets))).out).toMatch(
+      new RegExp(`^warning: .* write ${TEST_TOKEN_ADDRESS}$`, "m"),
+    );
+    const checked = file("checked.json", JSON.stringify([{ address: TEST_TOKEN_ADDRESS }, { address: "*" }]));
+    expect((await runGovernance(update(checked))).out).not.toContain("warning");
+  });
+
   it("explains a refusal of the registry in one sentence", async () => {
     const outsider = file("outsider.key", devnetAccount(13).privateKey);
     await propose("--revoke", WAIVER);

@@ -4,6 +4,7 @@ import { proposalIn, TARGETS } from "../../governance/allow.js";
 import { printProposal } from "../../governance/output.js";
 import { sendAsValidator } from "../../governance/sendToRegistry.js";
 import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
+import { printChecksumWarning } from "../../settings/checksumWarning.js";
 import { address, fileOf } from "../../settings/parsers.js";
 import { UsageError } from "../../settings/readSettings.js";
 import { allowedTargets } from "../../settings/serviceValues.js";
@@ -49,6 +50,7 @@ export const propose = defineCommand({
   },
   async run(values, context) {
     const receipt = await sendAsValidator(values, calldataOf(values), context.signal);
+    printChecksumWarning(values.targets, { json: values.json, print: context.print });
     await printProposal(proposalIn(receipt), values, context);
   },
 });

@@ -2,6 +2,7 @@ import { DEFAULT_PUBLISHABLE_CAPS, DEFAULT_SENDER_CAPS } from "@gas-waiver/serve
 import { defineCommand } from "../../command.js";
 import { printIssued } from "../../keys/keyOutput.js";
 import { keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
+import { printChecksumWarning } from "../../settings/checksumWarning.js";
 import { switchedOn, text } from "../../settings/parsers.js";
 import { commandLineUser } from "../../store/commandLineUser.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
@@ -59,5 +60,6 @@ export const create = defineCommand({
       return keys.create(commandLineUser(), input);
     });
     printIssued(issued, values.json, print);
+    printChecksumWarning(values.allowedTargets, { json: values.json, print });
   },
 });

@@ -1,6 +1,7 @@
 import { defineCommand } from "../../command.js";
 import { printRecord } from "../../keys/keyOutput.js";
 import { KEY_SETTING, keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../../keys/keySettings.js";
+import { printChecksumWarning } from "../../settings/checksumWarning.js";
 import { commandLineUser } from "../../store/commandLineUser.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
 
@@ -19,5 +20,6 @@ export const update = defineCommand({
       keys.update(commandLineUser(), values.key, await keyInput(values, keys)),
     );
     printRecord(record, values.json, print);
+    printChecksumWarning(values.allowedTargets, { json: values.json, print });
   },
 });
