@@ -1,5 +1,4 @@
 import { type AllowedTarget, checksumAddress } from "@gas-waiver/protocol";
-import type { Context } from "../command.js";
 
 /** For each list of targets, its addresses that were written without a checksum. */
 const unchecked = new WeakMap<readonly AllowedTarget[], readonly Uint8Array[]>();
@@ -29,7 +28,7 @@ export function checksumWarning(targets: readonly AllowedTarget[] | null | undef
 /** Prints the warning, for a person. */
 export function printChecksumWarning(
   targets: Parameters<typeof checksumWarning>[0],
-  { json, print }: { readonly json: boolean | undefined; readonly print: Context["print"] },
+  { json, print }: { readonly json: boolean | undefined; readonly print: (line: string) => void },
 ): void {
   const warning = json ? undefined : checksumWarning(targets);
   if (warning !== undefined) print(`warning: ${warning}`);
