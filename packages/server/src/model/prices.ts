@@ -1,13 +1,13 @@
-/** The prices of what parties ask for (D38), in µs of the event loop: each is charged before the work, and the rest is corrected after it. */
+/** The prices of what parties ask for (D38), in µs of the event loop: each is charged before the work, and the rest is corrected after it. `npm run bench:prices` measures them. */
 export const PRICES = {
   /** A request begins: its head, its key, its route. */
-  request: 100,
+  request: 200,
   /** A transaction is decoded and checked, and its sender recovered. */
   check: 100,
   /** A byte of a transaction's hex is decoded and hashed. */
   checkedByte: 0.01,
   /** An accepted transaction is stored, signed and sent, and its line told. */
-  accept: 200,
+  accept: 400,
   /** A byte of JSON is parsed in slices. */
   parsedByte: 0.008,
 } as const;

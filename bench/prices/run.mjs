@@ -1,0 +1,125 @@
+// npm run bench:prices: measures the prices that the service charges, on this machine. See --help.
+import { writeFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { PRICES } from "../../packages/server/dist/model/prices.js";
+import { readArguments } from "../../scripts/readArguments.mjs";
+import { runMain } from "../../scripts/runMain.mjs";
+import { inFolder } from "../inFolder.mjs";
+import { median } from "../median.mjs";
+import { runToEnd, withPrograms } from "../programs.mjs";
+import { API_KEY } from "../service/shape.mjs";
+import { signed } from "../signed.mjs";
+
+const USAGE = `Usage: npm run bench:prices [-- --rounds N] [--json FILE]
+
+Measures the processor time of the work that parties are charged for, in microseconds, and prints it beside the prices in packages/server/src/model/prices.ts.
+
+  --rounds N    rounds of requests, from 1 to 100                 (default: 5)
+  --json FILE   write every figure to this file as well           (default: none)
+  --help        show this text
+
+A slow or busy machine raises all ratios alike. Prices are right as long as their ratios agree.
+
+Status: 0 each ratio is within a factor of 3 of their median, 1 one is not, or something failed,
+2 wrong usage.`;
+
+const readOptions = (argv) => readArguments(argv, { rounds: { initial: "5", least: 1, most: 100 } });
+
+/** A price that is further off lets parties take several times their share. */
+const MOST_OFF = 3;
+const REQUESTS = 2_000;
+const BATCHES = 20;
+const IN_BATCH = 100;
+const AT_ONCE = 8;
+
+const run = ({ rounds, json }) =>
+  inFolder("gas-waiver-prices-", async ({ folder, signal }) => {
+    const pure = await runToEnd(new URL("pure.mjs", import.meta.url), [], { signal });
+    const served = await withPrograms({ signal }, async (start) => {
+      const node = await start(new URL("../rate/node.mjs", import.meta.url), []);
+      const service = await start(new URL("service.mjs", import.meta.url), [node.url, join(folder, "store")]);
+      return await measureServed(service, rounds);
+    });
+    const measured = { ...pure, ...pricesOfServed(served, pure) };
+    const rows = Object.entries(PRICES).map(([name, price]) => {
+      return {
+        price: name,
+        "in code (µs)": price,
+        "measured (µs)": measured[name],
+        ratio: measured[name] / price,
+      };
+    });
+    printRows(rows);
+    if (json !== undefined) {
+      const record = { when: new Date().toISOString(), node: process.version, cpu: cpus()[0]?.model, rows };
+      await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
+    }
+    const machine = median(rows.map(({ ratio }) => ratio));
+    const isRight = ({ ratio }) => ratio < MOST_OFF * machine && ratio > machine / MOST_OFF;
+    return rows.every(isRight) ? 0 : 1;
+  });
+
+/** The service's processor time in µs for a request that asks for little, and for a batch of transactions. */
+async function measureServed(service, rounds) {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  let user = 0;
+  const batch = () =>
+    JSON.stringify({ transactions: Array.from({ length: IN_BATCH }, () => signed(user++)) });
+  const busyOf = async (bodies, path) => {
+    const before = await service.ask("usage");
+    const left = [...bodies];
+    const sendAll = async () => {
+      while (left.length > 0) await send(`${service.url}${path}`, left.pop(), agent);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, sendAll));
+    const after = await service.ask("usage");
+    return ((after.cpuMs - before.cpuMs) * 1_000) / bodies.length;
+  };
+  const figures = { request: [], batch: [] };
+  // The first round is for V8 to compile.
+  for (let round = 0; round <= rounds; round++) {
+    const bodies = Array.from({ length: BATCHES }, batch);
+    const [ofRequest, ofBatch] = [
+      await busyOf(Array(REQUESTS).fill(undefined), "/v1/policy"),
+      await busyOf(bodies, "/v1/submit"),
+    ];
+    if (round === 0) continue;
+    figures.request.push(ofRequest);
+    figures.batch.push(ofBatch);
+  }
+  agent.destroy();
+  return { request: median(figures.request), batch: median(figures.batch) };
+}
+
+function pricesOfServed({ request: ofRequest, batch }, { check, parsedByte }) {
+  const ofBody = JSON.stringify({ transactions: [signed(0)] }).length * IN_BATCH * parsedByte;
+  return { request: ofRequest, accept: (batch - ofRequest - ofBody) / IN_BATCH - check };
+}
+
+function send(url, body, agent) {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
+    const sent = request(url, { method: body ? "POST" : "GET", headers, agent }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`the service answers ${response.statusCode}`));
+      response.resume().on("end", resolve).on("error", reject);
+    });
+    sent.on("error", reject).end(body);
+  });
+}
+
+function printRows(rows) {
+  console.log("price        in code (µs)  measured (µs)  ratio");
+  for (const { price, ratio, ...figures } of rows) {
+    const [inCode, measured] = Object.values(figures);
+    const texts = [
+      String(inCode).padStart(12),
+      measured.toPrecision(3).padStart(13),
+      ratio.toFixed(2).padStart(5),
+    ];
+    console.log(`${price.padEnd(11)}  ${texts.join("  ")}`);
+  }
+}
+
+await runMain({ usage: USAGE, readOptions, run });
