@@ -1,10 +1,10 @@
 // One law for every list of calls: a request that fails whole is divided until its culprits are alone.
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Endpoint, type PendingCall } from "./endpoint.js";
 import { type HttpAnswer, NoAnswerError } from "./httpPoster.js";
 
-type Failure = (ids: readonly number[]) => HttpAnswer;
+type Failure = (ids: readonly number[]) => HttpAnswer | Promise<HttpAnswer>;
 
 const answer = (body: unknown, status = 200): HttpAnswer => ({
   status,
@@ -175,5 +175,43 @@ describe("a list of calls", () => {
     const endpoint = new Endpoint({ url: "", post }, 0, { mayAnswerTooLong: false });
     await endpoint.ask(callsOf(100));
     expect([requests, endpoint.isHealthy]).toEqual([2, false]);
+  });
+});
+
+describe("a call that hangs", () => {
+  const TIMEOUT_MS = 5_000;
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Asks two endpoints at which the call 1 hangs for three calls, as a read does. @returns the time that it took, in ms. */
+  async function readAt(endpoints: readonly Endpoint[]): Promise<number> {
+    const startedAt = performance.now();
+    const read = async () => {
+      let left = callsOf(3);
+      for (const endpoint of endpoints) {
+        await endpoint.ask(left, true);
+        left = left.filter(({ outcome }) => outcome === undefined);
+      }
+      expect(left.map(({ id }) => id)).toEqual([1]);
+      return performance.now() - startedAt;
+    };
+    const reading = read();
+    await vi.runAllTimersAsync();
+    return await reading;
+  }
+
+  it("costs the others one time-out and a second or two, then a second or two at a time, and soon nothing", async () => {
+    const hangs = async () => {
+      await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
+      throw new NoAnswerError(new Error("the time is over"), 1);
+    };
+    const endpoints = [1, 2].map(() => endpointThat((ids) => ids.includes(1), hangs).endpoint);
+    const times: number[] = [];
+    for (let i = 0; i < 6; i++) times.push(await readAt(endpoints));
+    expect(times).toEqual([TIMEOUT_MS + 1_000, 2_000, 2_000, 2_000, 2_000, 0]);
   });
 });

@@ -8,6 +8,8 @@ export interface WireCall {
   readonly name: string;
   /** ASCII: its length is its size in bytes. */
   readonly text: string;
+  /** The most calls of a request with it, after one that timed out at another endpoint. */
+  most?: number | undefined;
 }
 
 /** Calls that go in one request, in their order. */
@@ -21,6 +23,8 @@ export interface CallList<C extends WireCall> extends RequestSize {
 interface Suspect {
   /** The most calls of a request with it. */
   readonly most: number;
+  /** The callers have waited long for the request that failed. */
+  readonly isSlow: boolean;
   /** It failed alone, and is not asked before this time. In ms of a monotonic clock. */
   readonly restsUntil: number;
   /** 0 until it has failed alone. */
@@ -44,7 +48,8 @@ const methodOf = (name: string) => name.slice(0, name.indexOf(","));
 const MIN_REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
 /** Each time-out costs the callers its whole time, so what timed out is divided into more parts. */
-const [FAST_PARTS, SLOW_PARTS] = [2, 8];
+export const SLOW_PARTS = 8;
+const FAST_PARTS = 2;
 /** Suspects are forgotten after this time, and most of all this many bytes of them are kept. */
 const FORGET_MS = 60_000;
 const MAX_REMEMBERED_BYTES = 4_194_304;
@@ -82,7 +87,7 @@ export class Division {
     let bound: CallList<C>["bound"];
     let most = Number.POSITIVE_INFINITY;
     for (const call of calls) {
-      const mostOfNext = this.#suspects.get(call.name)?.most ?? Number.POSITIVE_INFINITY;
+      const mostOfNext = this.#suspects.get(call.name)?.most ?? call.most ?? Number.POSITIVE_INFINITY;
       bound = this.#limits.boundOf({ calls: list.length, bytes }, call.text.length + 1);
       if (bound !== undefined || list.length >= Math.min(most, mostOfNext)) break;
       most = Math.min(most, mostOfNext);
@@ -100,6 +105,11 @@ export class Division {
   /** Tells whether a request with this call has failed whole, and the call was not answered since. */
   isSuspect({ name }: WireCall): boolean {
     return this.#suspects.has(name);
+  }
+
+  /** Tells whether a request with this call has timed out, here or at another endpoint, and the call was not answered since. */
+  isSlow({ name, most }: WireCall): boolean {
+    return this.#suspects.get(name)?.isSlow ?? most !== undefined;
   }
 
   /**
@@ -166,14 +176,23 @@ export class Division {
       const restMs = Math.min(MAX_REST_MS, Math.max(MIN_REST_MS, 2 * before.restMs));
       const answers = this.#answersLike(first);
       const isDoubtful = before.answers === answers;
-      this.#note(first, { most: 1, restMs, restsUntil: now + restMs, since: now, answers, isDoubtful });
+      this.#note(first, {
+        most: 1,
+        isSlow,
+        restMs,
+        restsUntil: now + restMs,
+        since: now,
+        answers,
+        isDoubtful,
+      });
       this.#acquitLists(first.name);
       return true;
     }
     const most = Math.ceil(calls.length / (isSlow ? SLOW_PARTS : FAST_PARTS));
     for (const call of calls) {
+      if (isSlow) call.most = most;
       const { answers = this.#answersLike(call) } = this.#suspects.get(call.name) ?? {};
-      this.#note(call, { most, restMs: 0, restsUntil: 0, since: now, answers, isDoubtful: false });
+      this.#note(call, { most, isSlow, restMs: 0, restsUntil: 0, since: now, answers, isDoubtful: false });
     }
     const bytes = calls.reduce((sum, { text }) => sum + text.length + 1, 0);
     const left = new Set(calls.map(({ name }) => name));

@@ -1,5 +1,5 @@
 import { readAnswers, unanswered } from "./batchAnswer.js";
-import { type CallList, Division, type WireCall } from "./division.js";
+import { type CallList, Division, SLOW_PARTS, type WireCall } from "./division.js";
 import { type NoAnswerError, type Poster, ResponseTooLargeError } from "./httpPoster.js";
 import { MethodRests } from "./methodRests.js";
 import { noAnswer, type RpcOutcome, RpcUnavailableError } from "./rpcOutcome.js";
@@ -23,6 +23,8 @@ const MAX_FAILURES = 12;
 /** A failed request that took this long counts as six, and is divided in the next turn. */
 const SLOW_MS = 1_000;
 const SLOW_WEIGHT = 6;
+/** A read that timed out before, and is alone in its request, is waited for so long. */
+const LONE_MS = 1_000;
 /** An endpoint that answers nothing within this time after a failed request is away. */
 const PROBE_MS = 1_000;
 const PROBE: WireCall = {
@@ -58,33 +60,65 @@ export class Endpoint {
   /**
    * Asks for calls in their order, in as few requests as the endpoint takes. A request that fails whole is divided, if the
    * endpoint answers anything else. Each call has an outcome or a failure afterwards.
+   * @param mayGoTogether the order of the answers does not matter.
    */
-  async ask(calls: readonly PendingCall[]): Promise<void> {
+  async ask(calls: readonly PendingCall[], mayGoTogether = false): Promise<void> {
     const { asked, resting } = this.#division.due(calls, performance.now());
     for (const call of resting) call.failure = ofCall("the endpoint fails with this call alone, which rests");
     let pending = asked;
     let failures = 0;
+    let why: RpcUnavailableError | undefined;
     let answers = false;
     while (pending.length > 0) {
-      const list = this.#division.first(pending);
-      pending = pending.slice(list.calls);
-      const { left, failure, ms } = await this.#post(list);
-      answers ||= left.length < list.calls;
-      if (left.length === 0) continue;
-      const isSlow = ms >= SLOW_MS;
-      if (left.length === list.calls && (isSlow || isAway(failure))) answers = false;
-      answers ||= await this.#answersOther(left, failure);
-      if (!answers) {
-        fail(left, failure);
-        fail(pending, heldBack(pending, failure));
-        return this.#rest();
+      const lists = this.#together(pending, mayGoTogether);
+      pending = pending.slice(lists.reduce((sum, { calls: count }) => sum + count, 0));
+      const posts = await Promise.all(lists.map((list) => this.#postInTime(list)));
+      const isAnswered = posts.some(({ left, list }) => left.length < list.calls);
+      const again: PendingCall[] = [];
+      answers ||= isAnswered;
+      for (const { left, list, failure, ms } of posts) {
+        if (left.length === 0) continue;
+        // An answer that is too long shows an endpoint at work, however slow the line is.
+        const isSlow = ms >= SLOW_MS && !(failure.cause instanceof ResponseTooLargeError);
+        if (left.length === list.calls && !isAnswered && (isSlow || isAway(failure))) answers = false;
+        answers ||= await this.#answersOther(left, failure);
+        if (!answers) {
+          for (const post of posts) fail(post.left, post.failure);
+          fail(pending, heldBack(pending, failure));
+          return this.#rest();
+        }
+        failures += isSlow ? SLOW_WEIGHT : 1;
+        const isAlone = this.#division.onFailed(left, isSlow, performance.now());
+        fail(left, left.length === 1 ? ofCall(failure.message, failure) : failure);
+        if (!isAlone && !isSlow) again.push(...left);
+        why = failure;
       }
-      failures += isSlow ? SLOW_WEIGHT : 1;
-      const isAlone = this.#division.onFailed(left, isSlow, performance.now());
-      fail(left, left.length === 1 ? ofCall(failure.message, failure) : failure);
-      if (failures >= MAX_FAILURES) return fail(pending, heldBack(pending, failure));
-      if (!isAlone && !isSlow) pending = [...left, ...pending];
+      pending = [...again, ...pending];
+      if (why && failures >= MAX_FAILURES) return fail(pending, heldBack(pending, why));
     }
+  }
+
+  /** The next list; with it the next parts of a read that timed out, because each may do so again. */
+  #together(pending: readonly PendingCall[], mayGoTogether: boolean): CallList<PendingCall>[] {
+    const lists: CallList<PendingCall>[] = [];
+    const isSlow = (call: PendingCall | undefined) => call && !call.isSend && this.#division.isSlow(call);
+    let left = pending;
+    do {
+      const list = this.#division.first(left);
+      lists.push(list);
+      left = left.slice(list.calls);
+    } while (mayGoTogether && lists.length < SLOW_PARTS && isSlow(lists[0]?.list[0]) && isSlow(left[0]));
+    return lists;
+  }
+
+  /** Posts a list. A read that timed out, and is alone now, is not waited for so long again: a late answer serves the next one. */
+  async #postInTime(list: CallList<PendingCall>) {
+    const [first] = list.list;
+    const mayWait = list.calls > 1 || first === undefined || first.isSend || !this.#division.isSlow(first);
+    const post = this.#post(list);
+    const posted = mayWait ? await post : await Promise.race([post, afterwards(LONE_MS, undefined)]);
+    const failure = ofCall("no answer came in time");
+    return { list, ...(posted ?? { left: list.list, failure, ms: SLOW_MS }) };
   }
 
   /** Posts a list. @returns the calls without an answer, and why. */

@@ -91,16 +91,8 @@ export function createRpc(options: RpcOptions): Rpc {
     ];
   };
   return {
-    async read(calls, { byOneNode = false } = {}) {
-      const reading = new Reading(calls, byOneNode);
-      for (const endpoint of usableInOrder(calls)) {
-        const asked = reading.left.map((id) => pendingCall(calls[id] as RpcCall, id, false));
-        await endpoint.ask(asked);
-        reading.note(endpoint, asked);
-        if (reading.left.length === 0 || options.signal.aborted) break;
-      }
-      return reading.end();
-    },
+    read: (calls, { byOneNode = false } = {}) =>
+      readFrom(usableInOrder(calls), calls, { byOneNode, signal: options.signal }),
     async send(calls) {
       const pending = calls.map((call, id) => pendingCall(call, id, true));
       let left = pending;
@@ -121,6 +113,27 @@ export function createRpc(options: RpcOptions): Rpc {
     sendToEach: (call) => askEach(endpoints, call, true),
     health: () => endpoints.map(({ poster, isHealthy }) => ({ url: poster.url, healthy: isHealthy })),
   };
+}
+
+/** Asks one endpoint after the other. What has timed out at one goes in smaller requests to the next. */
+async function readFrom(
+  endpoints: readonly Endpoint[],
+  calls: readonly RpcCall[],
+  { byOneNode, signal }: Required<ReadOptions> & Pick<RpcOptions, "signal">,
+): Promise<RpcOutcome[]> {
+  const reading = new Reading(calls, byOneNode);
+  const most = new Map<number, number | undefined>();
+  for (const endpoint of endpoints) {
+    const asked = reading.left.map((id) => ({
+      ...pendingCall(calls[id] as RpcCall, id, false),
+      most: most.get(id),
+    }));
+    await endpoint.ask(asked, !byOneNode);
+    for (const call of asked) most.set(call.id, call.most);
+    reading.note(endpoint, asked);
+    if (reading.left.length === 0 || signal.aborted) break;
+  }
+  return reading.end();
 }
 
 function askEach(endpoints: readonly Endpoint[], call: RpcCall, isSend: boolean): Promise<SendOutcome[]> {
