@@ -14,7 +14,8 @@ import type { Violations } from "./violations.js";
  *     blocks, counted from the first request with it, or from the moment at which the world became honest if that is later.
  *     In a world where behaviours name senders and nothing else, the limit is 2 s, three blocks that an honest chain takes, and
  *     ten blocks for each sender whose wrappers may keep a nonce: several in a row each cost some. Where answers are slow,
- *     ten more of these may come in between.
+ *     ten more of these may come in between. Where lanes have few places in flight, a block passes for each time that all
+ *     submissions of the world fill the places.
  * L4  No line says success for a wrapper whose waiver's nonce stood still for more than 10 s before, while
  *     another wrapper of the lane waited under that nonce, in an honest world.
  *     Readiness of some replica names a trouble of the waivers once a nonce has stood still so for 14 s, while a wrapper of
@@ -36,6 +37,8 @@ export interface LivenessOptions {
   readonly blockMs: number;
   /** The senders whose wrappers may be at the head of a lane and never come into a block. */
   readonly blockers: number;
+  /** The times that all submissions together fill the lanes' places in flight; 1 if there is room for all. */
+  readonly rounds: number;
   /** Nothing at a price of 0 can free a nonce, and the service has no other key. */
   readonly isWithoutRemedy: boolean;
 }
@@ -57,9 +60,9 @@ export class Liveness {
 
   constructor(options: LivenessOptions) {
     this.#options = options;
-    const { honesty, blockMs, blockers } = options;
+    const { honesty, blockMs, blockers, rounds } = options;
     this.#limitMs = honesty.isUndisturbed
-      ? PROMPT_MS + 10 * honesty.slownessMs + (3 + 10 * Math.max(1, blockers)) * blockMs
+      ? PROMPT_MS + 10 * honesty.slownessMs + (2 + rounds + 10 * Math.max(1, blockers)) * blockMs
       : PATIENCE_MS + 10 * blockMs;
   }
 

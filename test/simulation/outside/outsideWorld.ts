@@ -89,6 +89,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   const { plan } = world;
   const { behaviours, keys, endpoints, replicas } = plan;
   const {
+    maxInFlight = 1_000,
     maxQueueMs = 600_000,
     reorgDepth = 0,
     nonceGapTimeoutMs: nonceGapMs = 10_000,
@@ -100,6 +101,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   const liveness = new Liveness({
     ...{ clock, chain, ledger, honesty, violations, blockMs: plan.chain.blockMs },
     blockers: blockersIn(behaviours),
+    rounds: Math.ceil((plan.senders * plan.submissions) / (keys * maxInFlight)),
     isWithoutRemedy: isWithoutRemedy(behaviours, { keys, pool: plan.chain.pool }),
   });
   let submissions: readonly UserSubmission[] = [];
