@@ -38,7 +38,7 @@ import { MAX_CONTROL_FRAMES, MAX_FRAMES } from "../../packages/server/src/http/s
 import { MAX_ADDRESS_SOCKETS } from "../../packages/server/src/http/socket/limits.js";
 import { MESSAGE_LIMITS } from "../../packages/server/src/http/socket/socket.js";
 import { PUBLISHABLE_LIMITS } from "../../packages/server/src/keys/directory.js";
-import { RESERVED } from "../../packages/server/src/lane/sign/chooseReady.js";
+import { RESERVED } from "../../packages/server/src/lane/sign/plan.js";
 import {
   DEFAULT_ADDRESS_LIMITS,
   DEFAULT_PUBLISHABLE_CAPS,

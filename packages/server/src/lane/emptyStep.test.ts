@@ -9,7 +9,7 @@ import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
 import type { Store } from "../store/store.js";
-import { createLaneParties } from "./sign/chooseReady.js";
+import { createLaneParties } from "./sign/plan.js";
 import { IDLE_MS, initialState, type StepContext, step } from "./step.js";
 
 let store: Store;

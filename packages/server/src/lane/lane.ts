@@ -10,7 +10,7 @@ import { createLaneMemory } from "./inbox/laneMemory.js";
 import { createLaneWaits, type LaneWaits, waitAfter } from "./laneWaits.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
-import { createLaneParties } from "./sign/chooseReady.js";
+import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
 

@@ -15,10 +15,11 @@ export interface LaneWaits {
   note(held: HeldLane, wait: LaneWait | undefined): Promise<void>;
 }
 
-/** A wait that is longer is told, in ms. All replicas see it within ten seconds of its begin. */
-const TELL_AFTER_MS = 5_000;
-/** A sentence that changes is told this often, in ms. */
-const TELL_EVERY_MS = 5_000;
+/**
+ * A wait that is longer is told, and a sentence that changes after this time again, in ms. All replicas see a wait within ten
+ * seconds of its begin.
+ */
+const TELL_MS = 5_000;
 
 /** @param now a monotonic clock in ms. */
 export function createLaneWaits(
@@ -38,7 +39,7 @@ export function createLaneWaits(
   };
   const tell = async (held: HeldLane, wait: LaneWait & { readonly since: number }) => {
     const isSame = told?.cause === wait.cause;
-    if (isSame && (told?.sentence === wait.sentence || now() - (told?.at ?? 0) < TELL_EVERY_MS)) return;
+    if (isSame && (told?.sentence === wait.sentence || now() - (told?.at ?? 0) < TELL_MS)) return;
     await saveLaneWait(store, held, wait, now() - wait.since);
     if (!isSame) log.warn({ cause: wait.cause, sentence: wait.sentence }, "the lane waits");
     told = { ...wait, at: now() };
@@ -47,7 +48,7 @@ export function createLaneWaits(
     async note(held, wait) {
       current = wait && { ...wait, since: current?.cause === wait.cause ? current.since : now() };
       if (current === undefined) return await clear(held);
-      if (current.cause === "jam" || now() - current.since >= TELL_AFTER_MS) await tell(held, current);
+      if (current.cause === "jam" || now() - current.since >= TELL_MS) await tell(held, current);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { LaneState } from "../store/lanes/laneStatus.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
 import { HeadOfLine } from "./send/head.js";
-import { createLaneParties } from "./sign/chooseReady.js";
+import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 
 function leaseIn(state: LaneState, epoch = 1n): Lease {

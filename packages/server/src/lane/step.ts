@@ -12,7 +12,7 @@ import { releaseToOthers } from "./law/requeue.js";
 import { type Broadcaster, fillHead } from "./send/broadcaster.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
 import { type Assigned, assign } from "./sign/assign.js";
-import type { LaneParties } from "./sign/chooseReady.js";
+import type { LaneParties } from "./sign/plan.js";
 
 /**
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.

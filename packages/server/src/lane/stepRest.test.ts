@@ -7,7 +7,7 @@ import { accept } from "../store/accept/accept.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
-import { createLaneParties } from "./sign/chooseReady.js";
+import { createLaneParties } from "./sign/plan.js";
 import { initialState, type StepContext, step } from "./step.js";
 
 let store: Store;

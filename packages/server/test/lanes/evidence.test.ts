@@ -118,10 +118,9 @@ describe("evidence before finality", () => {
     const [first] = await findInFlight(store, lane, { limit: 1 });
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
     await signAs(id, 6n, 9);
-    const options = { afterMs: 0, store };
-    expect(await requeueMisplaced(lane, first ? [first] : [], "sender gap", options)).toEqual([]);
+    expect(await requeueMisplaced(lane, first ? [first] : [], "sender gap", { store })).toEqual([]);
     const [second] = await findInFlight(store, lane, { limit: 1 });
-    expect(await requeueMisplaced(lane, second ? [second] : [], "sender gap", options)).toMatchObject([
+    expect(await requeueMisplaced(lane, second ? [second] : [], "sender gap", { store })).toMatchObject([
       { id },
     ]);
   });

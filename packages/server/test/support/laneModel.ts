@@ -22,7 +22,7 @@ import { type Broadcaster, createBroadcaster } from "../../src/lane/send/broadca
 import { HeadOfLine } from "../../src/lane/send/head.js";
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
 import { assign } from "../../src/lane/sign/assign.js";
-import { createLaneParties } from "../../src/lane/sign/chooseReady.js";
+import { createLaneParties } from "../../src/lane/sign/plan.js";
 import { createSweep } from "../../src/lane/watch/doubts.js";
 import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/watch/lost.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch/watch.js";

@@ -100,29 +100,24 @@ function withSigned(
   };
 }
 
-/** Senders count as recent for between one and two of these times, in ms: a wrapper is in a block by then, or the chain is slow. */
-const GENERATION_MS = 2_000;
+/** Senders count as recent for this time, in ms: a wrapper is in a block by then, or the chain is slow. */
+const RECENT_MS = 3_000;
 
 /** The senders of whom something was signed lately. */
 function createRecentSenders(now: () => number) {
-  let current = new Set<string>();
-  let previous = new Set<string>();
-  let begunAt = now();
-  const turn = () => {
-    if (now() - begunAt < GENERATION_MS) return;
-    previous = now() - begunAt < 2 * GENERATION_MS ? current : new Set();
-    current = new Set();
-    begunAt = now();
-  };
+  /** The oldest first. */
+  const signedAt = new Map<string, number>();
   return {
-    has(sender: Uint8Array): boolean {
-      turn();
-      const name = bytesToHex(sender);
-      return current.has(name) || previous.has(name);
-    },
+    has: (sender: Uint8Array) =>
+      now() - (signedAt.get(bytesToHex(sender)) ?? Number.NEGATIVE_INFINITY) < RECENT_MS,
     add(sender: Uint8Array): void {
-      turn();
-      current.add(bytesToHex(sender));
+      const name = bytesToHex(sender);
+      signedAt.delete(name);
+      signedAt.set(name, now());
+      for (const [oldest, at] of signedAt) {
+        if (now() - at < RECENT_MS) break;
+        signedAt.delete(oldest);
+      }
     },
   };
 }

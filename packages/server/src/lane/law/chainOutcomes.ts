@@ -43,6 +43,8 @@ export type ChainOutcome =
 
 /** Batch size at one RPC call per candidate, plus one for the waiver's nonce. */
 export const RECEIPT_BATCH = MAX_SNAPSHOT_ITEMS - 1;
+/** The candidates that are reconciled at a time. Two requests to the node suffice where all have a receipt. */
+export const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 /** Batch size at two RPC calls per candidate. */
 const RECEIPT_AND_NONCE_BATCH = Math.floor(RECEIPT_BATCH / 2);
 

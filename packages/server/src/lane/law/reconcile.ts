@@ -137,7 +137,7 @@ function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replac
 /** Behind one address, a node may have a receipt before another node has the receipt's block. */
 export const BLOCK_PATIENCE_MS = 5_000;
 /** A failover takes longer than this, so an answer of this age is not from before it. */
-const MOVE_CHECK_MS = 1_000;
+export const MOVE_CHECK_MS = 1_000;
 
 async function includeExecuted(
   held: HeldLane,

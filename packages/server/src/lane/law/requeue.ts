@@ -12,10 +12,10 @@ export interface RequeueContext {
   readonly onNoncesFreed?: (() => void) | undefined;
 }
 
-export interface MisplacedOptions extends RequeueContext {
-  /** The time that they stay in the queue, in ms. */
-  readonly afterMs: number;
-}
+/** The pause of a misplaced submission, in ms: what was missing comes meanwhile, or the chain tells who has used its nonce. */
+const MISPLACED_MS = 250;
+/** Nothing is wrong with these submissions: they go on under another nonce, or in another lane. */
+const AT_ONCE: ReadonlySet<Misplacement> = new Set(["nonces unfilled", "jammed", "no policy", "no signer"]);
 
 /**
  * Queues again submissions that cannot land or run where they stand (L10).
@@ -25,12 +25,13 @@ export async function requeueMisplaced(
   held: HeldLane,
   submissions: readonly Pick<InFlightSubmission, "id" | "state" | "wrapperHash">[],
   misplaced: Misplacement,
-  { afterMs, ...context }: MisplacedOptions,
+  context: RequeueContext,
 ): Promise<ChangedSubmission[]> {
   const concerned = submissions.filter(
     ({ state }) => decide({ state, openWrappers: 0, misplaced }).move === "requeue",
   );
   const isStruck = misplaced === "passed over";
+  const afterMs = AT_ONCE.has(misplaced) ? 0 : MISPLACED_MS;
   return await requeue(held, concerned, { afterMs, isOpen: true, isStruck }, context);
 }
 
@@ -73,7 +74,7 @@ export async function releaseToOthers(
         routing.hasOtherCarrier(held.waiver, decodeTransaction(wrapperRaw).data),
       ),
       why,
-      { afterMs: 0, store, onNoncesFreed },
+      { store, onNoncesFreed },
     );
     const ids = released.map(({ id }) => id);
     if (ids.length > 0)

@@ -44,7 +44,6 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "inner too late": 250,
   "waiver unusable": 1_000,
 };
-const BLOCKED_MS = 250;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 /** The node surely does not have the wrapper. */
@@ -122,7 +121,7 @@ async function settleTaken(
     submissions.filter(({ id }) => !blocked.has(id)),
   );
   const cannotRun = submissions.filter(({ id }) => blocked.has(id));
-  await requeueMisplaced(held, cannotRun, "sender gap", { ...lane, afterMs: BLOCKED_MS });
+  await requeueMisplaced(held, cannotRun, "sender gap", lane);
 }
 
 /**

@@ -108,8 +108,6 @@ export interface FillContext extends LaneContext {
   readonly broadcaster: Broadcaster;
 }
 
-/** The pause of a submission whose wrapper no node takes in the place of another. */
-const HELD_MS = 250;
 /** After this time, what blocks have left out is tried again where the lane has nothing else, in ms. */
 const ALONE_MS = 30_000;
 /** The most submissions to read: one of the first may wait for its sender, or be what blocks have left out. */
@@ -134,7 +132,7 @@ export async function fillHead(held: HeldLane, context: FillContext): Promise<vo
     return;
   }
   head.onHeld(still.nonce);
-  await requeueMisplaced(held, [filler], "nonce occupied", { ...context, afterMs: HELD_MS });
+  await requeueMisplaced(held, [filler], "nonce occupied", context);
   await breaker.open(head.wait?.sentence ?? "");
   await releaseToOthers(held, "jammed", context);
 }

@@ -6,8 +6,6 @@ import type { WatchContext } from "../context.js";
 import { requeueMisplaced } from "../law/requeue.js";
 import { findLowestFreeNonce } from "../sign/placeAndSign.js";
 
-const NONCE_OCCUPIED_MS = 250;
-
 /**
  * Queues again submissions whose nonce is occupied in the pool, where both wrappers could wait for ever: the pool's wrapper
  * waits for nonces below, and the lane signs nothing below while this submission is not broadcast. The pool's wrapper is a
@@ -18,9 +16,10 @@ const NONCE_OCCUPIED_MS = 250;
 export async function requeueOccupied(
   held: HeldLane,
   occupied: readonly InFlightSubmission[],
-  { store, chain, onNoncesFreed }: WatchContext,
+  context: Pick<WatchContext, "store" | "chain" | "onNoncesFreed">,
 ): Promise<readonly InFlightSubmission[]> {
   if (occupied.length === 0) return [];
+  const { store, chain } = context;
   const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
   const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const presences = await chain.lookUp(withdrawn.map(({ wrapperHash }) => wrapperHash));
@@ -36,7 +35,6 @@ export async function requeueOccupied(
   const [chainNonce = 0n] = await chain.nonces([held.waiver]);
   const free = await findLowestFreeNonce(store, held, chainNonce);
   const blocked = occupied.filter((one) => isByWithdrawn(one) || one.waiverNonce > free);
-  const options = { afterMs: NONCE_OCCUPIED_MS, store, onNoncesFreed };
-  await requeueMisplaced(held, blocked, "nonce occupied", options);
+  await requeueMisplaced(held, blocked, "nonce occupied", context);
   return blocked;
 }

@@ -12,7 +12,7 @@ import type { Store } from "../../store/store.js";
 import type { LaneContext } from "../context.js";
 import { acceptOffered } from "./acceptOffered.js";
 import { assign } from "./assign.js";
-import { createLaneParties } from "./chooseReady.js";
+import { createLaneParties } from "./plan.js";
 
 let store: Store;
 let lane: HeldLane;

@@ -7,9 +7,9 @@ import type { LaneNonces } from "../../store/lanes/queue/laneSnapshot.js";
 import type { LaneContext } from "../context.js";
 import type { LaneOffer } from "../inbox/laneOffers.js";
 import { nextWaiverNonce, setReady } from "./assign.js";
-import { type LaneParties, placesIn } from "./chooseReady.js";
 import { type SignedInFlight, type SignedPlaced, signPlaced, toInFlight } from "./placeAndSign.js";
 import { type Placeable, placeAbove } from "./placement.js";
+import { type LaneParties, placesIn } from "./plan.js";
 
 /** A node that takes longer to tell the nonces delays an accept, which needs no node. */
 const NONCES_MS = 20;

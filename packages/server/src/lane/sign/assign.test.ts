@@ -10,7 +10,7 @@ import type { Store } from "../../store/store.js";
 import { createLaneStatusCache } from "../choose/directory.js";
 import type { LaneContext } from "../context.js";
 import { assign } from "./assign.js";
-import { createLaneParties } from "./chooseReady.js";
+import { createLaneParties } from "./plan.js";
 
 let store: Store;
 let lane: HeldLane;

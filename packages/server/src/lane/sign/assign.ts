@@ -7,11 +7,10 @@ import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
 import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
-import { chooseReady } from "./chooseReady.js";
 import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
 import { placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placeAndSign.js";
 import type { Placed } from "./placement.js";
-import type { GapFailure, SenderPlan } from "./plan.js";
+import { chooseReady, type GapFailure, type SenderPlan } from "./plan.js";
 import { reserveChosen } from "./reserveChosen.js";
 import { excuseNonceGaps, postponeHeldBack, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import { chooseReady, type Room } from "./chooseReady.js";
+import { chooseReady, type Room } from "./plan.js";
 
 interface Row {
   /** The key of all of them, or of each. */

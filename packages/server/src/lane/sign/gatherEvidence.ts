@@ -9,8 +9,14 @@ import {
 import { reroute } from "../choose/routing.js";
 import type { LaneContext } from "../context.js";
 import type { Retries } from "../inbox/retries.js";
-import { createLaneParties, type LaneParties, placesIn, type Room } from "./chooseReady.js";
-import { planSender, type SenderPlan } from "./plan.js";
+import {
+  createLaneParties,
+  type LaneParties,
+  placesIn,
+  planSender,
+  type Room,
+  type SenderPlan,
+} from "./plan.js";
 
 const NO_RETRIES: Retries = { mostNow: 0, isRetry: () => false };
 

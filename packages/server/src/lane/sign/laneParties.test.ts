@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
-import { createLaneParties } from "./chooseReady.js";
+import { createLaneParties } from "./plan.js";
 
 /** The parties of a lane on a clock that only the test moves. */
 function partiesAt() {

@@ -51,12 +51,11 @@ async function placeInGaps(
   held: HeldLane,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
-  { store, onNoncesFreed }: Pick<LaneContext, "store" | "onNoncesFreed">,
+  context: Pick<LaneContext, "store" | "onNoncesFreed">,
 ): Promise<readonly Placed[] | undefined> {
-  const { first, assigned } = await findNonces(store, held, chainNonce);
+  const { first, assigned } = await findNonces(context.store, held, chainNonce);
   const { unfilled, placed } = planGaps(first, assigned, ready);
-  const options = { afterMs: 0, store, onNoncesFreed };
-  const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", options);
+  const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", context);
   return requeued.length > 0 ? undefined : placed;
 }
 

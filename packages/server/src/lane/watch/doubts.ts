@@ -1,18 +1,22 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import {
+  closeWithdrawnWrappers,
   type DoubtedWrapper,
   findDoubtedWrappers,
-  type NonceRange,
-} from "../../store/lanes/nonces/doubtedWrappers.js";
-import {
-  closeWithdrawnWrappers,
   forgetWithdrawnWrappers,
+  type NonceRange,
 } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import { findUnfinished } from "../../store/lanes/queue/unfinished.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { WatchContext } from "../context.js";
-import { type Candidate, type ChainOutcome, chainOutcomes, RECEIPT_BATCH } from "../law/chainOutcomes.js";
+import {
+  CANDIDATES_PER_BATCH,
+  type Candidate,
+  type ChainOutcome,
+  chainOutcomes,
+  RECEIPT_BATCH,
+} from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";
 
 /** Asks a little. @returns the time until there is more to ask, in ms; undefined while there is nothing. */
@@ -185,8 +189,6 @@ export interface Finding {
   readonly outcome: Exclude<ChainOutcome, { kind: "open" }>;
 }
 
-/** The submissions that are compared at a time. Two requests to the node suffice where all have a receipt. */
-const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Compares everything that the lane has not finished with the chain. Changes nothing. */

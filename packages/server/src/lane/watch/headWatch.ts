@@ -2,7 +2,6 @@ import { bytesEqual, decodeTransaction } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
-import { setAsidePauseMs } from "../inbox/retries.js";
 import { requeueMisplaced } from "../law/requeue.js";
 import { missingPredecessors, readSenderTurns } from "../send/senderNonces.js";
 
@@ -22,8 +21,6 @@ export interface ChainMoment {
 
 /** The wrappers at the front of a late line whose senders' nonces are read. */
 const FRONT = 16;
-/** The pause of a submission whose wrapper can land or run no more. The chain then tells who has used its nonce. */
-const STUCK_MS = 250;
 
 export function createHeadWatch(context: WatchContext): HeadWatch {
   const { store, headOfLine: head, broadcastBuffer } = context;
@@ -85,10 +82,9 @@ async function withdrawStuck(
   { dead, gaps }: Stuck,
   context: WatchContext,
 ): Promise<void> {
-  const options = { ...context, afterMs: STUCK_MS };
-  const withdrawn = await requeueMisplaced(held, dead, "dead", options);
+  const withdrawn = await requeueMisplaced(held, dead, "dead", context);
   if (withdrawn.length > 0) onLeftOut(dead, context);
-  const waiting = await requeueMisplaced(held, gaps, "sender gap", options);
+  const waiting = await requeueMisplaced(held, gaps, "sender gap", context);
   const ids = [...withdrawn, ...waiting].map(({ id }) => id);
   if (ids.length === 0) return;
   context.log.info({ ids }, "the nonces of these wrappers go to others: they can land or run no more there");
@@ -100,20 +96,19 @@ async function withdrawPassed(
   first: InFlightSubmission,
   context: WatchContext,
 ): Promise<void> {
-  const { id, signings, waiverNonce } = first;
+  const { id, waiverNonce } = first;
   const { store, headOfLine, log, options } = context;
   // The sender's later ones cannot run before it.
   const all = await findInFlight(store, held, { from: waiverNonce, limit: options.maxInFlight });
   const behind = all.filter((one) => one.id !== id && bytesEqual(one.sender, first.sender));
-  const afterMs = setAsidePauseMs(signings);
   log.warn(
     { id, nonce: String(waiverNonce), blocks: String(headOfLine.passed) },
     "blocks leave out a wrapper that a node has taken; its nonce goes to another",
   );
-  const withdrawn = await requeueMisplaced(held, [first], "passed over", { ...context, afterMs });
+  const withdrawn = await requeueMisplaced(held, [first], "passed over", context);
   onLeftOut([first], context);
   if (withdrawn.length > 0) headOfLine.onWithdrawn();
-  await requeueMisplaced(held, behind, "sender gap", { ...context, afterMs });
+  await requeueMisplaced(held, behind, "sender gap", context);
 }
 
 function onLeftOut(

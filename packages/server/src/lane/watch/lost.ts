@@ -13,6 +13,7 @@ import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
+import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { adoptIfLost } from "../law/usedNonces.js";
 import type { Question } from "./doubts.js";
 
@@ -165,8 +166,6 @@ export async function findLostInclusion(
 
 /** The proofs of some nonces may have been found by then. */
 const AGAIN_MS = 1_000;
-/** A failover takes longer than this, so an answer of this age names the same move. */
-const MOVE_CHECK_MS = 1_000;
 
 /**
  * Searches the chain for lost wrappers under nonces that the store does not know as used. Begin it now and then for an hour

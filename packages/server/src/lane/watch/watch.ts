@@ -6,7 +6,7 @@ import { raiseNonceFloor } from "../../store/lanes/nonces/nonceFloor.js";
 import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
 import type { WatchContext } from "../context.js";
-import { RECEIPT_BATCH } from "../law/chainOutcomes.js";
+import { CANDIDATES_PER_BATCH } from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";
 import { releaseToOthers } from "../law/requeue.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
@@ -37,8 +37,6 @@ export interface Watcher {
  */
 export type WatchMode = "signs" | "sends" | "silent";
 
-/** The submissions that are reconciled at a time. Two requests to the node suffice where all have a receipt. */
-const CANDIDATES_PER_BATCH = 2 * RECEIPT_BATCH;
 /** After so many blocks without the lane's next nonce, its wrappers count as forsaken if nobody signs. */
 const MAX_BLOCKS_WITHOUT = 5n;
 /** The store's floor of the waiver's nonces is raised after so many. */
@@ -132,9 +130,6 @@ export interface OverdueOptions {
   readonly mayResend: boolean;
 }
 
-/** The submissions that are looked at in one call. */
-const MAX_SUBMISSIONS = 2 * RECEIPT_BATCH;
-
 /**
  * Sends the lane's wrappers that wait too long for a block again, the same bytes. A submission whose sender's nonce the chain
  * has used is reconciled instead: another wrapper carried the InnerTx, or another transaction has the nonce.
@@ -149,7 +144,7 @@ export async function settleOverdue(
   const areAllStale = headOfLine.takeLoss();
   if (areAllStale) await broadcastBuffer.flush(held.waiver);
   const stale = await findInFlight(store, held, {
-    ...{ state: "broadcast", from: waiverNonce, limit: MAX_SUBMISSIONS },
+    ...{ state: "broadcast", from: waiverNonce, limit: CANDIDATES_PER_BATCH },
     ...(areAllStale ? {} : { sentBeforeMs: options.resendAfterMs }),
   });
   if (stale.length === 0) return;

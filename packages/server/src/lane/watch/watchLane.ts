@@ -10,6 +10,7 @@ import type { Lease } from "../../store/lanes/lease.js";
 import { createTurns, type Look, type LookAgain, type Schedule } from "../../util/schedule.js";
 import { type LaneDependencies, logFailure, type WatchContext } from "../context.js";
 import { createFirstSeen } from "../law/firstSeen.js";
+import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { createStruckTurn } from "../law/strikes.js";
 import type { LaneLease } from "../own/lease.js";
 import type { Broadcaster } from "../send/broadcaster.js";
@@ -30,8 +31,6 @@ type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
 /** The final blocks of a lane are compared with the chain once in so many intervals, whether the lane has work or not. */
 const INTERVALS_PER_FINALITY = 15;
-/** An answer of this age to the question whether the store has moved will do, in ms. */
-const MOVE_CHECK_MS = 5_000;
 
 /** The failures of a loop that does several things. */
 interface FailureLog {
