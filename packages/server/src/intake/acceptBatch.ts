@@ -157,7 +157,7 @@ export class BatchAcceptor {
     }
     batch.refused = undefined;
     const range = { ids, from, to: from + validations.length, refused: refused ?? [] };
-    return await idempotency.decide(keyed, range, (accept, knownIds, start) =>
+    return await idempotency.decide(batch.caller, keyed, range, (accept, knownIds, start) =>
       this.#write(accept, transactionsOf(slice, knownIds, start), batch),
     );
   }

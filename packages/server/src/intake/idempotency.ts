@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
-import type { LimitedCaller } from "../model/keys/caller.js";
+import { type LimitedCaller, ownerOf } from "../model/keys/caller.js";
 import type { LineSource } from "../results/resultLine.js";
 import { acceptOfKey } from "../store/accept/acceptAll.js";
 import { CompetitorGoneError } from "../store/accept/competitors.js";
@@ -31,11 +31,16 @@ export interface Idempotency {
    */
   replay(request: IdempotentRequest): Promise<readonly LineSource[] | "open" | undefined>;
   /**
-   * Decides a slice of the request: repeats the decisions that exist, and calls `write` for the transactions after
+   * Decides a slice of the caller's request, in turns with the addresses under a publishable key: repeats the decisions that exist, and calls `write` for the transactions after
    * them.
    * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
    */
-  decide(request: IdempotentRequest, range: SliceRange, write: WriteSlice): Promise<DecidedSlice>;
+  decide(
+    caller: LimitedCaller,
+    request: IdempotentRequest,
+    range: SliceRange,
+    write: WriteSlice,
+  ): Promise<DecidedSlice>;
 }
 
 /** The transactions of a request from index `from` to `to`, without `to`. */
@@ -96,11 +101,11 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
       if (known.decided < known.ids.length) return "open";
       return await decidedSources(store.pool, known, 0, known.decided);
     },
-    async decide(request, range, write) {
+    async decide(caller, request, range, write) {
       for (let attempt = 1; ; attempt++) {
         try {
           const decide = () => decideOnce(dependencies, request, range, write);
-          return await queue.run(decide, { party: request.keyId });
+          return await queue.run(decide, ownerOf(caller));
         } catch (error) {
           const isRace = isTransactionConflict(error);
           if (!isRace && !(error instanceof CompetitorGoneError)) throw error;

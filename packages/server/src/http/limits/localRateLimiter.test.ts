@@ -23,6 +23,23 @@ function limiterAt(rate = 10, rateBurst = 20) {
   return { clock, limiter, refusal };
 }
 
+describe("the rate limit of an address", () => {
+  it("is shared by the networks of a site, which have four times as much, and a refusal counts for none of them", () => {
+    const localLimiter = createLocalRateLimiter(() => 0);
+    const limits = { ratePerSecond: 1, rateBurst: 20 };
+    const take = (network: number, count: number) =>
+      localLimiter.take(
+        { keyId: "key", address: `2001:db8:0:${network}`, site: "2001:db8:0", limits },
+        count,
+      );
+    for (const network of [1, 2, 3]) take(network, 20);
+    take(4, 15);
+    expect(() => take(5, 6)).toThrow(RateExceededError);
+    expect(take(5, 5)).toMatchObject({ remaining: 15 });
+    expect(() => take(6, 1)).toThrow(RateExceededError);
+  });
+});
+
 describe("the rate limit of a key (D22)", () => {
   it("passes a burst at once, and then nothing more", () => {
     const { limiter, refusal } = limiterAt();

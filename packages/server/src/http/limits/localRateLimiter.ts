@@ -1,5 +1,6 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { type Caller, type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
+import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import { Ledger, type Terms } from "../../util/ledger.js";
 
 /** The things that a rate counts, which the `RateLimit` header fields name. */
@@ -67,7 +68,7 @@ const ROUNDING = 1e-6;
 
 /**
  * Keeps a token bucket for each key, or for each address under a publishable one: a transaction takes one token, and tokens
- * come back with time.
+ * come back with time. The addresses of one IPv6 network of 48 bits share those of a few.
  */
 export function createLocalRateLimiter(
   now: () => number = () => performance.now(),
@@ -76,21 +77,30 @@ export function createLocalRateLimiter(
   const ledger = new Ledger(now);
   return {
     take(caller, count) {
-      const { limits } = caller;
-      const terms = termsOf(limits);
-      const party = partyOf(caller);
-      const available = limits.rateBurst - ledger.debtOf(party, terms);
-      if (count > available + ROUNDING) {
+      const accounts = accountsOf(caller);
+      const states = accounts.map(({ party, limits }) => {
+        const available = limits.rateBurst - ledger.debtOf(party, termsOf(limits));
+        if (count <= available + ROUNDING) return rateStateOf(limits, available - count);
         const owner = caller.address === undefined ? "the key's" : "this address's";
         throw rateExceeded(limits, count, available, unit, owner);
-      }
-      ledger.charge(party, count, terms);
-      return rateStateOf(limits, available - count);
+      });
+      for (const { party, limits } of accounts) ledger.charge(party, count, termsOf(limits));
+      return states[0] ?? rateStateOf(caller.limits, 0);
     },
     refund(caller, count) {
-      ledger.charge(partyOf(caller), -count, termsOf(caller.limits));
+      for (const { party, limits } of accountsOf(caller)) ledger.charge(party, -count, termsOf(limits));
     },
   };
+}
+
+/** The accounts that a request is charged to: all of them, or none. */
+function accountsOf(caller: RatedCaller) {
+  const { keyId, site, limits } = caller;
+  const own = { party: partyOf(caller), limits };
+  if (site === undefined) return [own];
+  const ratePerSecond = SHARES_OF_SITE * limits.ratePerSecond;
+  const rateBurst = SHARES_OF_SITE * limits.rateBurst;
+  return [own, { party: partyOf({ keyId, address: site }), limits: { ratePerSecond, rateBurst } }];
 }
 
 function termsOf({ ratePerSecond, rateBurst }: RateLimits): Terms {

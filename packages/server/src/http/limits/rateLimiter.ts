@@ -1,7 +1,6 @@
 import type { Logger } from "../../model/telemetry/log.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { within } from "../../util/within.js";
-import { limitAddresses } from "./addressRateLimiter.js";
 import {
   createLocalRateLimiter,
   type RatedCaller,
@@ -20,6 +19,8 @@ export interface RateLimiter {
   /** Returns unused tokens to the store. */
   close(): Promise<void>;
 }
+
+type TakeTokens = (caller: RatedCaller, count: number) => Promise<TakenTokens>;
 
 export interface RateLimiterDependencies {
   readonly tokenStore: TokenStore;
@@ -85,5 +86,32 @@ export function createRateLimiter(dependencies: RateLimiterDependencies): RateLi
       clearInterval(timer);
       await within(CLOSE_TIMEOUT_MS, returnIdle(0)).catch(() => {});
     },
+  };
+}
+
+/**
+ * Limits, on this replica, each address under a publishable key (D32), before the key itself: an address that is too fast
+ * takes nothing from the others.
+ * @param takeOfKey takes the tokens of the key, which count for all of its addresses together.
+ */
+function limitAddresses(takeOfKey: TakeTokens, now: () => number): TakeTokens {
+  const ofAddresses = createLocalRateLimiter(now);
+  return async (caller, count) => {
+    const { keyId, limits, address, publishable } = caller;
+    if (address === undefined || publishable === undefined) return await takeOfKey(caller, count);
+    const addressCaller = { ...caller, limits: publishable.addressRate };
+    const state = ofAddresses.take(addressCaller, count);
+    const refund = () => ofAddresses.refund(addressCaller, count);
+    const ofKey = await takeOfKey({ keyId, limits }, count).catch((error: unknown) => {
+      refund();
+      throw error;
+    });
+    return {
+      state: state.remaining < ofKey.state.remaining ? state : ofKey.state,
+      refund() {
+        refund();
+        ofKey.refund();
+      },
+    };
   };
 }

@@ -38,10 +38,11 @@ export function partyOf({ keyId, address }: LimitedCaller): string {
 
 /**
  * Names the owner of work for queues in which a publishable key is one party: its addresses take turns within it.
- * @param waitingOfPart the most work of one address that may wait, so that it leaves room to the others.
+ * @param waitingOfPart the most work of one address that may wait, so that it leaves room to the others. Default: no bound.
  */
-export function ownerOf({ keyId, address }: LimitedCaller, waitingOfPart: number) {
-  return { party: keyId, ...(address !== undefined && { part: address, waitingOfPart }) };
+export function ownerOf({ keyId, address }: LimitedCaller, waitingOfPart?: number) {
+  const bound = waitingOfPart === undefined ? {} : { waitingOfPart };
+  return { party: keyId, ...(address !== undefined && { part: address, ...bound }) };
 }
 
 /** The limits of one key (D22). */
