@@ -148,6 +148,40 @@ describe("@gas-waiver/client", () => {
   });
 });
 
+/** A program with the packages that run chain and service. */
+const RUNNING = [
+  'import { createDevnet } from "@gas-waiver/devnet";',
+  'import { DEVNET_MNEMONIC } from "@gas-waiver/devnet/presets";',
+  'import { createServer } from "@gas-waiver/server";',
+  'import { startDev } from "gas-waiver";',
+  "export const all: readonly unknown[] = [createDevnet, DEVNET_MNEMONIC, createServer, startDev];",
+].join("\n");
+
+/** Checks the types of a program and all declarations that it leads to. Of those that others make, a project has Node's. */
+async function typeErrors(folder: string): Promise<string[]> {
+  writeFileSync(join(folder, "running.mts"), RUNNING);
+  mkdirSync(join(folder, "node_modules/@types"), { recursive: true });
+  const own = join(folder, "node_modules/@types/node");
+  if (!existsSync(own)) symlinkSync(join(root, "node_modules/@types/node"), own);
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const check = async (module: string, resolution: string) => {
+    const flags = [
+      "--strict",
+      "--noEmit",
+      "--skipLibCheck",
+      "false",
+      "--types",
+      "node",
+      "--target",
+      "es2022",
+    ];
+    const how = ["--module", module, "--moduleResolution", resolution, "--lib", "es2023"];
+    const checked = run(process.execPath, [tsc, "running.mts", ...flags, ...how], { cwd: folder });
+    return (await checked.catch((error) => error)).stdout as string;
+  };
+  return [await check("nodenext", "nodenext"), await check("esnext", "bundler")];
+}
+
 describe("gas-waiver", () => {
   it("installs without a warning but npm's own of install scripts, keeps to releases for this Node, and runs", async () => {
     const folder = freshFolder();
@@ -185,6 +219,7 @@ describe("gas-waiver", () => {
     const sources = traced.filter((file) => /\/node_modules\/gas-waiver\/src\/.*\.ts$/.test(file));
     expect(sources.length).toBeGreaterThan(2);
     expect(sources.filter((file) => !existsSync(file))).toEqual([]);
+    expect(await typeErrors(folder)).toEqual(["", ""]);
   });
 });
 

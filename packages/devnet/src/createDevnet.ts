@@ -1,5 +1,4 @@
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
-import type { SealedBlock } from "./block/block.js";
 import { Chain } from "./chain/chain.js";
 import { createGoingBack, type GoBack } from "./chain/goBack.js";
 import { Miner } from "./chain/miner.js";
@@ -9,13 +8,13 @@ import { withOneBalance } from "./evm/oneBalance.js";
 import { installFaults } from "./faults/installFaults.js";
 import { createMethods } from "./methods/createMethods.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
-import type { DroppedTransaction } from "./pool/pool.js";
 import { DEFAULT_HOST, DEFAULT_RPC_PORT, TEST_TOKEN } from "./presets/constants.js";
+import type { DroppedTransaction, ListeningAt, MinedBlock, RestoredChain } from "./reports.js";
 import { call } from "./rpc/dispatch.js";
 import type { Methods } from "./rpc/method.js";
 import type { AllowedCallers } from "./server/allowedCallers.js";
-import { createRpcServer, type ListeningAt, type RpcServer } from "./server/rpcServer.js";
-import { type RestoredChain, StateFolder } from "./storage/stateFolder.js";
+import { createRpcServer, type RpcServer } from "./server/rpcServer.js";
+import { StateFolder } from "./storage/stateFolder.js";
 
 const VERSION = "0.1.0";
 
@@ -40,11 +39,11 @@ export interface Devnet {
    */
   request(args: { readonly method: string; readonly params?: unknown }): Promise<unknown>;
   /** Makes the next block now. */
-  mine(): Promise<SealedBlock>;
+  mine(): Promise<MinedBlock>;
   /** The latest 1,000 transactions that the pool dropped without a block (D8), oldest first. */
   drops(): readonly DroppedTransaction[];
   /** Calls the listener after each new block. @returns the function that unsubscribes. */
-  onBlock(listener: (block: SealedBlock) => void): () => void;
+  onBlock(listener: (block: MinedBlock) => void): () => void;
   /**
    * Calls `around` with each step that takes the chain back: a revert to a snapshot, a reset, a loaded state, a lowered
    * nonce. It calls the step, and may do something before and after it; the method that was called answers then.

@@ -31,7 +31,7 @@ describe("blocks at an interval", () => {
     const blocks = await new Promise<number[]>((resolve) => {
       const seen: number[] = [];
       devnet.onBlock((block) => {
-        expect(block.header.timestamp).toBe(1_700_000_000n);
+        expect(block.timestamp).toBe(1_700_000_000n);
         if (seen.push(block.number) === 3) resolve(seen);
       });
     });

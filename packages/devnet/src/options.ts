@@ -1,5 +1,5 @@
 import type { FaultSettings } from "./faults/faultSettings.js";
-import { POOL_KINDS, type PoolKind } from "./pool/poolKind.js";
+import { POOL_KINDS, type PoolKind } from "./pool/nonceRules.js";
 import { DEFAULT_CHAIN_VERIFICATION_GAS, DEVNET_CHAIN_ID } from "./presets/constants.js";
 import { PROFILE_OPTIONS, PROFILES, type Profile } from "./presets/profiles.js";
 

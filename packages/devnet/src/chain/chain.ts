@@ -4,8 +4,9 @@ import { type BlockDraft, type SealedBlock, sealedBlock } from "../block/block.j
 import type { CallTracer } from "../evm/callTracer.js";
 import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
 import type { AdmissionRules, PoolEntry, SentTransaction } from "../pool/admission.js";
+import type { PoolKind } from "../pool/nonceRules.js";
 import { Pool, type PoolLimits } from "../pool/pool.js";
-import { admitToPool, type PoolKind } from "../pool/poolKind.js";
+import { admitToPool } from "../pool/poolKind.js";
 import { RefusedError } from "../pool/refusedError.js";
 import type { Profile } from "../presets/profiles.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";

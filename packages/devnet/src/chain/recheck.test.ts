@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { setSlot } from "../../test/support/bytecode.js";
 import { addressOf, hashOf, signInner, signOrdinary, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
+import type { SealedBlock } from "../block/block.js";
 import { WaiverRegistry } from "../contracts/artifacts.js";
 import { TEST_TOKEN } from "../presets/constants.js";
 import { permissionSlot } from "../registry/policy.js";
@@ -42,7 +43,7 @@ describe("building a block (D8)", () => {
       await node.send(invalidated);
       await node.send(valid);
       await change();
-      const block = await node.devnet.mine();
+      const block = (await node.devnet.mine()) as SealedBlock;
       expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(invalidated), reason }]);
       expect(block.transactions.map(({ tx }) => tx.hash)[0]).toBe(hashOf(valid));
       expect(block.transactions).toHaveLength(2);
@@ -56,7 +57,7 @@ describe("building a block (D8)", () => {
     const raw: Hex = signOrdinary(13, { to: waiver, value: 5n, data: new Uint8Array() });
     await node.send(raw);
     await node.rpc("anvil_setBalance", addressOf(13), "0x1");
-    expect((await node.devnet.mine()).transactions).toHaveLength(0);
+    expect(((await node.devnet.mine()) as SealedBlock).transactions).toHaveLength(0);
     expect(node.devnet.drops()).toMatchObject([{ hash: hashOf(raw), reason: "INSUFFICIENT_FUNDS" }]);
   });
 });

@@ -6,12 +6,8 @@ import {
 } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import type { Miner } from "../chain/miner.js";
-import {
-  type Action,
-  type Governance,
-  InvalidChangeError,
-  type RegistryChange,
-} from "../governance/governance.js";
+import type { Governance } from "../governance/governance.js";
+import { type Action, InvalidChangeError, type RegistryChange } from "../governance/registryChange.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods, Params } from "../rpc/method.js";
 import { shortJson } from "../rpc/params.js";

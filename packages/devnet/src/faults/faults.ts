@@ -1,7 +1,7 @@
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { decodeForEvm } from "../block/transaction.js";
 import type { Chain } from "../chain/chain.js";
-import type { PoolKind } from "../pool/poolKind.js";
+import type { PoolKind } from "../pool/nonceRules.js";
 import { RefusedError } from "../pool/refusedError.js";
 import { RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Method, Methods } from "../rpc/method.js";

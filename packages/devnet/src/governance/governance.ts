@@ -14,28 +14,7 @@ import { type DevnetAccount, devnetAccount } from "../presets/accounts.js";
 import { GENESIS_TARGETS } from "../presets/constants.js";
 import { policyVersion } from "../registry/policy.js";
 import { proposalCount, validatorsAt } from "../registry/voting.js";
-
-export type Action = "revoke" | "register";
-
-/**
- * - `scheduled`: the validators' transactions will be sent before a later block.
- * - `sent`: the validators' transactions wait in the pool.
- * - `done`: the registry has the change.
- * - `failed`: the change was not made; `problem` tells why.
- */
-export type ChangeState = "scheduled" | "sent" | "done" | "failed";
-
-/** A requested change of the registry. */
-export interface RegistryChange {
-  readonly action: Action;
-  readonly waiver: Hex;
-  /** The block in which the change is made; null for the next block. */
-  readonly block: number | null;
-  readonly state: ChangeState;
-  /** The hashes of the validators' transactions: the proposal, then the votes. */
-  readonly transactions: readonly Hex[];
-  readonly problem?: string;
-}
+import { type Action, InvalidChangeError, type RegistryChange } from "./registryChange.js";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface Planned extends Mutable<RegistryChange> {
@@ -51,11 +30,6 @@ const GAS = { propose: 10_000_000n, vote: 1_000_000n };
 /** A change is tried again if another proposal in the same block takes the number that its votes name. */
 const ATTEMPTS = 3;
 const MAX_REMEMBERED_CHANGES = 100;
-
-/** Thrown for a change that cannot be requested. */
-export class InvalidChangeError extends Error {
-  override readonly name = "InvalidChangeError";
-}
 
 /**
  * Revokes and registers waivers as validators do. One of the devnet's own validators proposes and more than two thirds

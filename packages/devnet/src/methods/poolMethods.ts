@@ -2,7 +2,7 @@ import type { Hex } from "@gas-waiver/protocol";
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import type { PoolEntry } from "../pool/admission.js";
-import { POOL_KINDS } from "../pool/poolKind.js";
+import { POOL_KINDS } from "../pool/nonceRules.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
 import { address, hash, shortJson } from "../rpc/params.js";

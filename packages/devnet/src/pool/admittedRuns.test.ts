@@ -12,6 +12,7 @@ import {
   transferData,
   wrap,
 } from "../../test/support/testNode.js";
+import type { SealedBlock } from "../block/block.js";
 import { TEST_TOKEN } from "../presets/constants.js";
 
 const DELEGATION = hexToBytes("0xef0100");
@@ -66,7 +67,7 @@ describe("whatever the pool takes is in the next block", () => {
       return false;
     }
     const dropped = node.devnet.drops().length;
-    const { transactions } = await node.devnet.mine();
+    const { transactions } = (await node.devnet.mine()) as SealedBlock;
     expect(node.devnet.drops().slice(dropped)).toEqual([]);
     expect(transactions[0]?.tx.hash).toBe(hashOf(raw));
     return true;

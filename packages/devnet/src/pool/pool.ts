@@ -1,18 +1,10 @@
 import type { ErrorValues, Hex } from "@gas-waiver/protocol";
 import type { ChainTransaction } from "../block/transaction.js";
 import { feesOf } from "../evm/gasPrice.js";
+import type { DroppedTransaction } from "../reports.js";
 import type { PoolEntry } from "./admission.js";
 import { NonceClaims } from "./nonceClaims.js";
 import { RefusedError } from "./refusedError.js";
-
-/** A transaction that the pool dropped without a block (D8), with the reason. */
-export interface DroppedTransaction {
-  readonly hash: Hex;
-  /** The hash of the inner transaction of a wrapper. */
-  readonly innerHash: Hex | undefined;
-  readonly reason: string;
-  readonly message: string;
-}
 
 const MAX_REMEMBERED_DROPS = 1_000;
 

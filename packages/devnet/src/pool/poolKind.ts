@@ -1,19 +1,9 @@
 import { type ErrorValues, ProtocolError } from "@gas-waiver/protocol";
 import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
 import { type AdmissionRules, admit, type PoolEntry, type SentTransaction } from "./admission.js";
+import type { PoolKind } from "./nonceRules.js";
 import type { Pool } from "./pool.js";
 import { RefusedError } from "./refusedError.js";
-
-/**
- * The rules of nonces in a pool.
- *
- * - `queued`, as in geth: a transaction ahead of its turn waits, and one that pays a tenth more replaces another.
- * - `strict`, as on CometBFT chains: the nonce must directly follow the transactions that wait, for the signer and for
- *   the sender of the inner. Any other nonce is refused, so nothing is ever replaced. After each block the pool is
- *   checked again, and transactions that an eviction left behind a gap are dropped.
- */
-export const POOL_KINDS = ["queued", "strict"] as const;
-export type PoolKind = (typeof POOL_KINDS)[number];
 
 /**
  * Checks signed bytes, or a transaction of an impersonated sender, and adds it to the pool.

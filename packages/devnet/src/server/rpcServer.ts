@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { WebSocketServer } from "ws";
 import type { Faults } from "../faults/faults.js";
 import { type Delivery, faultyExchange } from "../faults/faultyExchange.js";
+import type { ListeningAt } from "../reports.js";
 import type { Connection } from "../rpc/connection.js";
 import { answer } from "../rpc/dispatch.js";
 import { RPC_CODES } from "../rpc/errors.js";
@@ -22,13 +23,6 @@ export interface RpcServer {
   /** Breaks every WebSocket without a close frame. @returns how many there were. */
   cutSockets(): number;
   close(): Promise<void>;
-}
-
-/** The address that the devnet serves on. */
-export interface ListeningAt {
-  readonly url: string;
-  readonly host: string;
-  readonly port: number;
 }
 
 /**

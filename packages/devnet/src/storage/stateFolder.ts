@@ -14,6 +14,7 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import type { SealedBlock } from "../block/block.js";
 import type { Journal, JournalEntry } from "../chain/journal.js";
 import { KeptChainError } from "../chain/restore.js";
+import type { RestoredChain } from "../reports.js";
 import type { StateChanges } from "../state/overlay.js";
 import type { StateMark } from "../state/world.js";
 import {
@@ -34,14 +35,6 @@ const LOG_FILE = "chain.log";
 const FORMAT = 1;
 /** The first line of the log, which people and other programs can read. */
 const TITLE = `gas-waiver chain log ${FORMAT}\n`;
-
-/** The chain that the folder held at the start. */
-export interface RestoredChain {
-  /** The number of blocks after genesis. */
-  readonly blocks: number;
-  /** The bytes of an unfinished record that were cut off the end of the log. */
-  readonly cutBytes: number;
-}
 
 /**
  * Keeps a chain in a folder. `chain.log` has every block and every state patch, each synced before it is announced.
