@@ -199,16 +199,13 @@ function onOneConnection(
   };
 }
 
-/**
- * Sends each request on a connection of its own, and resets that when the answer begins. Whoever closes a connection may have closed
- * the sending half alone, and is waited for until a line cannot be delivered.
- */
+/** Sends each request on a connection of its own, and closes that when the answer begins. */
 function onManyConnections(bytesOf: BytesOf, sender: Sender): Send {
   return async (count) => {
     for (let i = 0; i < count; i++) {
       const socket = await open(sender);
       await answersTo(socket, bytesOf(sender), /^HTTP/g, 1);
-      socket.resetAndDestroy();
+      socket.destroy();
     }
   };
 }

@@ -121,7 +121,6 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
     },
   });
   const { server } = app;
-  answerHalfClosed(server);
   passOnRequests(server, findApp);
   const partyOf = (request: IncomingMessage) =>
     findApp(request)?.partyOf?.(request) ?? partyByAddress(request);
@@ -170,11 +169,6 @@ function listenerOptions(
       tls,
     ),
   };
-}
-
-/** Lets clients close their sending half behind a request (RFC 9293, 3.6), and read the answer. Node would cut it off. */
-function answerHalfClosed(server: Server): void {
-  Object.assign(server, { httpAllowHalfOpen: true });
 }
 
 /** Gives requests to the apps of networks before the port's own routes. */
