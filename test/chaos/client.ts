@@ -31,6 +31,11 @@ export interface KeyedRequest {
   readonly lines: ResultLine[];
 }
 
+/** The replicas that a client sends to, and its keys. */
+export type SendTarget = Pick<Environment, "apiKeys" | "head"> & {
+  readonly replicas: readonly { readonly url: string | undefined }[];
+};
+
 /** Time that a client waits for the end of an answer. */
 const TIMEOUT_MS = 8_000;
 
@@ -42,7 +47,7 @@ export type Answers = Record<string, number>;
  * `answers`. Requests have different API keys, between which the replicas must share their capacity.
  */
 export async function send(
-  environment: Environment,
+  environment: SendTarget,
   random: SeededRandom,
   txs: readonly Tx[],
   {

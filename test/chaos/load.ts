@@ -21,7 +21,8 @@ interface Slot {
   readonly trusting: boolean;
 }
 
-interface User {
+/** The key and the address of a client. */
+export interface User {
   readonly key: Uint8Array;
   readonly address: Hex;
 }
@@ -204,8 +205,8 @@ export function isFinalFailure(line: ReceivedLine["line"]): boolean {
   return code !== "TIMEOUT" && reason !== "NONCE_CONFLICT" && reason !== "REVERTED";
 }
 
-function usersOf(seed: number): User[] {
-  return Array.from({ length: USERS }, (_, i) => {
+export function usersOf(seed: number, count = USERS): User[] {
+  return Array.from({ length: count }, (_, i) => {
     const key = crypto.keccak256(new TextEncoder().encode(`user ${seed} ${i}`));
     return { key, address: bytesToHex(privateKeyToAddress(key)) };
   });
@@ -221,7 +222,7 @@ const LONG = 0.06;
 const MAX_MORE_BYTES = 40_000;
 
 /** Signs a transfer of 0 tokens, or an approval. Sometimes it is a transfer of a token that the user lacks, which reverts. */
-function signOne(user: User, nonce: number, random: SeededRandom): Tx {
+export function signOne(user: User, nonce: number, random: SeededRandom): Tx {
   const more = random.chance(LONG) ? random.between(1_000, MAX_MORE_BYTES) : 0;
   const data = new Uint8Array(68 + more);
   data.set(random.chance(APPROVALS) ? SELECTORS.approve : SELECTORS.transfer);

@@ -13,7 +13,7 @@ export async function registerWaivers(environment: Environment): Promise<void> {
  * may evict the votes.
  */
 export async function changeRegistry(
-  { chain }: Environment,
+  { chain }: Pick<Environment, "chain">,
   action: RegistryChange["action"],
   waiver: Hex,
 ): Promise<void> {
