@@ -41,12 +41,13 @@ const network = (chainId: number) => `rpc-url: ${rpcUrl}\nchain-id: ${chainId}\n
 /** Runs a command of the program to its end. */
 const call = (...argv: string[]) => gasWaiver(argv).result();
 
-/** A Web3Signer that lists the keys of some accounts, and signs for all of them with one. */
-async function startSigner({ lists, signsWith }: { lists: HDNodeWallet[]; signsWith: HDNodeWallet }) {
+/** A Web3Signer that lists the keys of some accounts, and signs for all of them with one; without one, it never answers. */
+async function startSigner({ lists, signsWith }: { lists: HDNodeWallet[]; signsWith?: HDNodeWallet }) {
   const server = createHttpServer(async (request, response) => {
     const publicKeyOf = ({ signingKey }: HDNodeWallet) => `0x${signingKey.publicKey.slice(4)}`;
     if (request.url?.endsWith("/publicKeys")) return response.end(JSON.stringify(lists.map(publicKeyOf)));
     const { data } = JSON.parse(await text(request)) as { data: string };
+    if (signsWith === undefined) return;
     return response.end(signsWith.signingKey.sign(keccak256(data)).serialized);
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -146,6 +147,28 @@ ${entry("docs", `chain-id: 3, waiver-key-file: key`)}`,
       expect.stringContaining("is registered with"),
       expect.stringContaining("is registered with"),
       expect.stringContaining("is not registered"),
+    ]);
+  });
+
+  it("refuses a custody that is slower than its limit, and names the nodes of an address that cannot be used", async () => {
+    const signer = await startSigner({ lists: [account(10)] });
+    const file = join(folder, "slow.yaml");
+    writeFileSync(
+      file,
+      `rpc-url: nonsense\nchain-id: ${CHAIN_ID}\ncustody-timeout: 100\nweb3signer-url: "${signer.url}"\nweb3signer-waivers: "${account(10).address}"\n`,
+    );
+    const { status, out } = await call("config", "check", "--config", file, "--json");
+    signer.close();
+    const { findings } = JSON.parse(out) as { findings: Record<string, string>[] };
+    expect(status).toBe(1);
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        ...{ area: "custody", verdict: "refuses" },
+        found: expect.stringContaining("no answer within 100 ms"),
+      }),
+    );
+    expect(findings.filter(({ area }) => area === "nodes")).toEqual([
+      expect.objectContaining({ verdict: "not proven", found: expect.stringContaining("no node was asked") }),
     ]);
   });
 
