@@ -7,7 +7,7 @@ import type { Service } from "kubernetes-types/core/v1.js";
 import type { NetworkPolicy } from "kubernetes-types/networking/v1.js";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
+import { NETWORK_SETTINGS, SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
 import { freshFolder } from "../support/freshFolder.js";
 import { root } from "../support/program.js";
 import { readDockerfile } from "./dockerfile.js";
@@ -137,6 +137,23 @@ describe.runIf(hasHelm)("the chart", () => {
     const startS = (startupProbe?.failureThreshold ?? 0) * (startupProbe?.periodSeconds ?? 0);
     expect(spec?.progressDeadlineSeconds).toBeGreaterThan(startS);
     expect(() => render("keystores={../other}")).toThrow("keystores");
+  });
+
+  it("serves several networks by a configuration file of the Secret, and refuses one beside the values of a network", () => {
+    const values = ["image.repository=registry.example.com/gas-waiver", SECRET, "config=gas-waiver.yaml"];
+    const flags = values.flatMap((value) => ["--set", value]);
+    const manifests = parseAllDocuments(
+      helm("template", "relay", CHART, "--kube-version", "1.30.0", ...flags),
+    ).map((one) => one.toJS());
+    const { spec } = oneOf<Deployment>(manifests, "Deployment");
+    const { env = [] } = spec?.template.spec?.containers[0] ?? {};
+    // Variables win over the file, and a variable of a network is none of a service with several.
+    const ofNetworks = new Set<string | undefined>(
+      Object.values(NETWORK_SETTINGS).map((setting) => ("env" in setting ? setting.env : undefined)),
+    );
+    expect(env.filter(({ name }) => ofNetworks.has(name))).toEqual([]);
+    expect(env).toContainEqual({ name: "GAS_WAIVER_CONFIG", value: "/secrets/gas-waiver.yaml" });
+    expect(() => render("config=gas-waiver.yaml")).toThrow("rpcUrl");
   });
 
   it("has the alarms of the documents as rules of the Prometheus operator, for the job that reads the pods", () => {

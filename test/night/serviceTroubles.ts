@@ -75,10 +75,10 @@ export const SERVICE_TROUBLES = {
   queueFull: {
     text: "the queue is full: somebody stopped all lanes",
     signal: /lane_stopped\{[^}]*\} 1/,
-    alarms: ["GasWaiverRefuses", "GasWaiverLinesFail", "GasWaiverLaneStopped"],
+    alarms: ["GasWaiverRefuses", "GasWaiverLinesFail"],
     remedy: "`gas-waiver stuck`, `gas-waiver lanes open`",
     async begin(world) {
-      world.configure({ "queue-capacity": 30 });
+      world.configure({ "queue-capacity": 30, "max-batch-size": 10 });
       await lanes(world, "stop", 0, 1);
     },
     async end(world) {
