@@ -144,7 +144,10 @@ async function startStore(file: WriteFile, closers: Closers) {
   const url = new URL(await postgres.createEmptyDatabase());
   const database = url.pathname.slice(1);
   // A superuser's connections have no limit.
-  await postgres.primary.query(`create role ${ROLE} login`, `alter database ${database} owner to ${ROLE}`);
+  await postgres.primary.query(
+    `create role ${ROLE} login in role pg_monitor`,
+    `alter database ${database} owner to ${ROLE}`,
+  );
   const certificate = (validTo: Date) => makeCertificate({ names: [OFF_LOOPBACK], validTo });
   const certificates = {
     first: certificate(inDays(90)),
