@@ -56,10 +56,15 @@ async function moveToSmallDisk({ postgres, sql, closers, folder }: World): Promi
   );
 }
 
-/** Fills the disk by rows of these sizes, one after the other, until no further one has room. */
-async function fillDisk({ sql }: World, rowBytes: readonly number[]): Promise<void> {
-  for (const bytes of rowBytes) {
-    const insert = `insert into ${FILLER} select repeat('x', ${bytes}) from generate_series(1, 100)`;
+/** Fills the disk by ever fewer and smaller rows, until no further one has room. */
+async function fillDisk({ sql }: World): Promise<void> {
+  for (const [rows, bytes] of [
+    [1_000, 7_000],
+    [50, 7_000],
+    [50, 1_000],
+    [50, 10],
+  ]) {
+    const insert = `insert into ${FILLER} select repeat('x', ${bytes}) from generate_series(1, ${rows})`;
     while (await succeeds(sql(insert)));
   }
 }
@@ -109,11 +114,8 @@ export const DATABASE_TROUBLES = {
     alarms: DATABASE_DOWN,
     remedy: "free the disk",
     skip: canMount,
-    async prepare(world) {
-      await moveToSmallDisk(world);
-      await fillDisk(world, [7_000]);
-    },
-    begin: (world) => fillDisk(world, [1_000, 10]),
+    prepare: moveToSmallDisk,
+    begin: fillDisk,
     end: ({ sql }) => sql(`drop table ${FILLER}`),
   },
   noConnections: {

@@ -148,11 +148,13 @@ async function startStore(file: WriteFile, closers: Closers) {
     `create role ${ROLE} login in role pg_monitor`,
     `alter database ${database} owner to ${ROLE}`,
   );
-  const certificate = (validTo: Date) => makeCertificate({ names: [OFF_LOOPBACK], validTo });
+  // Authorities of one name would be taken for each other.
+  const certificate = (name: string, validTo: Date) =>
+    makeCertificate({ names: [`${name}.example.com`, OFF_LOOPBACK], validTo });
   const certificates = {
-    first: certificate(inDays(90)),
-    ended: certificate(new Date(Date.now() - 60_000)),
-    renewed: certificate(inDays(90)),
+    first: certificate("first", inDays(90)),
+    ended: certificate("ended", new Date(Date.now() - 60_000)),
+    renewed: certificate("renewed", inDays(90)),
   };
   const front = await startTlsFront(Number(url.port), certificates.first);
   closers.push(front.close);
