@@ -5,6 +5,7 @@ import { hexToBytes } from "@gas-waiver/protocol";
 import { createServer, privateKeyWaiver, type ServerOptions } from "@gas-waiver/server";
 import { Interface } from "ethers";
 import { afterAll, beforeAll } from "vitest";
+import { CHAIN_PROFILE, OPTIONS_OF_CHAIN } from "../../packages/server/test/support/chainProfile.js";
 import { useTestPostgres } from "../../packages/server/test/support/testStore.js";
 import { API_KEY, account, CHAIN_ID } from "./user.js";
 
@@ -90,7 +91,7 @@ export function registryService(waivers: readonly number[], overrides: Partial<S
   const cleanups: (() => Promise<unknown>)[] = [];
   const postgres = useTestPostgres();
   beforeAll(async () => {
-    const devnet = await createDevnet({ blockTimeMs: 0 });
+    const devnet = await createDevnet({ blockTimeMs: 0, profile: CHAIN_PROFILE });
     cleanups.push(() => devnet.close());
     const { url: rpcUrl } = await devnet.listen({ port: 0 });
     const server = await createServer({
@@ -103,6 +104,7 @@ export function registryService(waivers: readonly number[], overrides: Partial<S
       // Longer than a busy machine needs.
       ...{ leaseMs: 10_000, requestTimeoutMs: 300_000 },
       logLevel: "silent",
+      ...OPTIONS_OF_CHAIN,
       ...overrides,
     });
     cleanups.push(() => server.close());

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { MAX_BATCH_CALLS } from "../../src/chain/rpc/rpc.js";
+import { hasMethod } from "./chainProfile.js";
 import { ModelChain, type PoolKind, RefusedByNode } from "./modelChain.js";
 import { NewHeadsServer } from "./newHeadsServer.js";
 
@@ -232,6 +233,7 @@ export class ScriptedNode {
         if (error) return { error };
         return { result: bytesToHex(this.chain.addToPool(hexToBytes(raw), misbehaviour?.kind === "forget")) };
       }
+      if (!hasMethod(method)) return { error: { code: -32_601, message: `${method} is not available` } };
       const read = () => this.chain.read(method, params);
       const answerOf = this.answers[method];
       return { result: answerOf ? answerOf(params, read) : read() };

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, type TestContext } from "vitest";
 import { createServer, type Server } from "../../src/createServer.js";
 import type { ServerOptions } from "../../src/model/options/options.js";
 import { PATIENCE, type Patience } from "../../src/model/patience.js";
+import { OPTIONS_OF_CHAIN } from "./chainProfile.js";
 import { theDescription } from "./description.js";
 import { CHAIN_ID, type PoolKind } from "./modelChain.js";
 import { ScriptedNode } from "./scriptedNode.js";
@@ -41,6 +42,7 @@ export function optionsFor(databaseUrl: string, rpcUrl: string, changes: Partial
     pollIntervalMs: 20,
     leaseMs: 500,
     logLevel: "silent",
+    ...OPTIONS_OF_CHAIN,
     ...changes,
   } satisfies ServerOptions;
 }
