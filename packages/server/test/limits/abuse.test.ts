@@ -187,7 +187,7 @@ describe("bodies that are too large together", () => {
   });
 
   it("are accepted as one batch of the largest transactions", async () => {
-    const service = await services.start({}, { automine: false });
+    const service = await services.start();
     const data = new Uint8Array(130_786);
     data.set(APPROVE);
     const batch = Array.from({ length: 100 }, () => innerOf(++users, 0, { data, gasLimit: 2_000_000n }));

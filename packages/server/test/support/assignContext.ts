@@ -30,9 +30,11 @@ export function assignContext(
 ) {
   const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
   const laneMemory = createLaneMemory(() => 0);
+  // A step of a test may take as long as it likes.
   const laneOffers = createLaneOffers(
     () => {},
     () => 0,
+    600_000,
   );
   const context = {
     store,

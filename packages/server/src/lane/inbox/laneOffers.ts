@@ -82,10 +82,12 @@ const MAX_PAUSE_MS = 5_000;
 /**
  * @param wake ends the rest of a waiver's lane.
  * @param now a monotonic clock in ms.
+ * @param maxStepMs the longest step for which an offer waits.
  */
 export function createLaneOffers(
   wake: (waiver: Uint8Array) => void,
   now: () => number = () => performance.now(),
+  maxStepMs: number = MAX_STEP_MS,
 ): LaneOffers {
   const byWaiver = new Map<string, OffersOfLane>();
   const laneOf = (waiver: Uint8Array) => {
@@ -116,7 +118,7 @@ export function createLaneOffers(
           fail: reject,
         });
         count(lane, first.keyId, newSubmissions.length);
-        lane.timer ??= declineLater(lane);
+        lane.timer ??= declineLater(lane, maxStepMs);
         wake(first.waiver);
       });
     },
@@ -127,7 +129,7 @@ export function createLaneOffers(
       lane.shareOfKey = shareOfKey(MAX_TAKEN);
       const taken = takeOf(lane, MAX_TAKEN, lane.shareOfKey);
       clearTimeout(lane.timer);
-      lane.timer = lane.queue.isEmpty ? undefined : declineLater(lane);
+      lane.timer = lane.queue.isEmpty ? undefined : declineLater(lane, maxStepMs);
       return taken;
     },
     setReady(waiver, isReady, hasInFlight = () => false) {
@@ -159,8 +161,8 @@ function newLane(): OffersOfLane {
 }
 
 /** Declines all that waits if the step under way takes too long. */
-function declineLater(lane: OffersOfLane): NodeJS.Timeout {
-  return setTimeout(() => declineAll(lane), MAX_STEP_MS);
+function declineLater(lane: OffersOfLane, maxStepMs: number): NodeJS.Timeout {
+  return setTimeout(() => declineAll(lane), maxStepMs);
 }
 
 /** Declines all that waits, and what comes before the next step ends. */
