@@ -101,8 +101,7 @@ export function createLaneOffers(
       const [first] = newSubmissions;
       const lane = first && byWaiver.get(bytesToHex(first.waiver));
       if (first === undefined || lane === undefined) return undefined;
-      const isReady = now() - lane.readyAt < READY_MS && now() >= lane.pausedUntil;
-      if (!isReady) return undefined;
+      if (now() - lane.readyAt >= READY_MS || now() < lane.pausedUntil) return undefined;
       const senders = newSubmissions.map(({ sender }) => bytesToHex(sender));
       if (!mayTake(lane, first, newSubmissions, senders)) return undefined;
       return new Promise((resolve, reject) => {
