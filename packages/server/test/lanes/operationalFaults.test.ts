@@ -180,25 +180,29 @@ describe("a waiver without a registration", () => {
 });
 
 describe("a full disk under PostgreSQL", () => {
+  const TABLES = ["unfinished", "finished", "lanes"];
   // Every write raises the error of a full disk, SQLSTATE 53100.
-  const TRIGGERS = ["unfinished", "finished", "lanes"].map(
-    (table) => `create trigger disk_is_full before insert or update on ${table}
-      for each statement execute function disk_is_full()`,
-  );
-  const fill = (service: TestService) =>
-    service.query(
-      `create function disk_is_full() returns trigger language plpgsql as $$ begin
-         raise exception 'could not extend file: No space left on device' using errcode = '53100';
-       end $$; ${TRIGGERS.join("; ")}`,
-    );
-  const free = (service: TestService) => service.query("drop function disk_is_full() cascade");
+  const FILL = [
+    `create function disk_is_full() returns trigger language plpgsql as $$ begin
+       raise exception 'could not extend file: No space left on device' using errcode = '53100';
+     end $$`,
+    ...TABLES.map(
+      (table) => `create trigger disk_is_full before insert or update on ${table}
+        for each statement execute function disk_is_full()`,
+    ),
+  ];
+  const FREE = TABLES.map((table) => `drop trigger disk_is_full on ${table}`);
+  /** Each statement commits by itself: who waits for the lock of one table holds no other, so no write can deadlock with it. */
+  const run = async (service: TestService, statements: readonly string[]) => {
+    for (const statement of statements) await service.query(statement);
+  };
 
   it("refuses requests with UNAVAILABLE, loses nothing that was accepted, and recovers by itself", async () => {
     const service = await services.start({ leaseMs: 300 }, { automine: false });
     await service.submit([innerOf(1)]);
     // The line may come before the store knows of the broadcast.
     await service.until("select from submissions where state = 'broadcast'");
-    await fill(service);
+    await run(service, FILL);
     const refused = await service.post(JSON.stringify({ transactions: [innerOf(2)] }));
     expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([503, "UNAVAILABLE"]);
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
@@ -208,7 +212,7 @@ describe("a full disk under PostgreSQL", () => {
     service.node.mine();
     await service.node.nextCall("eth_getTransactionReceipt");
     expect((await service.rows()).map(({ state }) => state)).toEqual(["broadcast"]);
-    await free(service);
+    await run(service, FREE);
     const lines = service.submit([innerOf(1), innerOf(2)], INCLUDED);
     await service.node.until(({ chain }) => chain.pending.length === 1);
     service.node.mine();
