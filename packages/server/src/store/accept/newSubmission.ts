@@ -28,8 +28,9 @@ export type Acceptance =
   | { readonly kind: "conflict"; readonly with: Submission }
   | { readonly kind: "capped"; readonly by: CapReached };
 
-/** The gas of a wrapper that takes one place in flight. A usual one has less. */
-const GAS_OF_SLOT = 150_000;
+/** The gas that a plain submission may take from a block, its wrapper's included. */
+export const PLAIN_GAS = 150_000;
+/** The wrapper's intrinsic gas, with no zero among its bytes (EIP-2028). */
 const BASE_GAS = 21_000;
 const GAS_OF_BYTE = 16;
 
@@ -39,7 +40,7 @@ const GAS_OF_BYTE = 16;
  */
 export function slotsOf({ gasLimit, innerRaw }: Pick<NewSubmission, "gasLimit" | "innerRaw">): number {
   const gas = Number(gasLimit) + BASE_GAS + GAS_OF_BYTE * innerRaw.length;
-  return Math.max(1, Math.floor(gas / GAS_OF_SLOT));
+  return Math.max(1, Math.floor(gas / PLAIN_GAS));
 }
 
 /** The columns of new submissions, in the order of the parameters of the SQL functions `accept` and `accept_capped`. */

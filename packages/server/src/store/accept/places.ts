@@ -1,11 +1,9 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { LaneFloors } from "../lanes/queue/laneFloors.js";
-import type { NewSubmission } from "./newSubmission.js";
+import { type NewSubmission, PLAIN_GAS } from "./newSubmission.js";
 
 /** The cost of a plain submission, in ms of virtual time. It is so small that no lane signs faster for a single key. */
 const COST_MS = 0.1;
-/** The gas that a plain submission may take from a block, its wrapper's included. */
-const PLAIN_GAS = 150_000;
 /** The bytes of a plain submission. Blocks have a limit of bytes as well. */
 const PLAIN_BYTES = 512;
 /** No place is further ahead of the queue's head, in ms, so that a clock that was set back delays nobody for ever. */
