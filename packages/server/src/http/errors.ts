@@ -5,9 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../model/keys/caller.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
-import { TooManyUnknownKeysError } from "./limits/failedAuthentications.js";
-import { RateExceededError } from "./limits/localRateLimiter.js";
-import { setRateLimit, setRateLimitPolicy } from "./limits/rateLimitFields.js";
+import { RateRefusal, setRateLimit, setRateLimitPolicy } from "./limits/rates.js";
 import type { RequestTurns } from "./limits/requestTurns.js";
 
 /** Clients may retry after this when the queue is full or the store or the node is unavailable. */
@@ -111,7 +109,7 @@ function setRefusalHeaders(reply: FastifyReply, refusal: ProtocolError): void {
   if (refusal.code === "UNAUTHORIZED") reply.header("www-authenticate", "Bearer");
   if (refusal.code === "QUEUE_FULL" || refusal.code === "UNAVAILABLE")
     reply.header("retry-after", RETRY_AFTER_SECONDS);
-  if (refusal instanceof RateExceededError || refusal instanceof TooManyUnknownKeysError) {
+  if (refusal instanceof RateRefusal) {
     reply.header("retry-after", refusal.retryAfterSeconds);
     setRateLimitPolicy(reply, refusal.limits, refusal.unit);
     setRateLimit(reply, refusal.state, refusal.unit);

@@ -5,8 +5,8 @@ import { Gateway } from "../../gateway/gateway.js";
 import { MAX_BATCH_CALLS } from "../../gateway/jsonRpc.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
-import type { RateLimits } from "../../model/keys/caller.js";
-import { type CountOfParty, countParties } from "../limits/partyRates.js";
+import type { LimitedCaller, RateLimits } from "../../model/keys/caller.js";
+import { bucketOf, Rates, type RateUnit } from "../limits/rates.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
 export type GatewayServices = Pick<
@@ -74,6 +74,31 @@ export function buildGateway(services: GatewayServices): GatewayParts {
     blockFeed: new BlockFeed({ rpc: gatewayRpc, newBlocks: blockEvents, log }),
     subscriptionLimits: new SubscriptionLimits(),
     countNotified: countParties(() => NOTIFIED_BYTES, "bytes"),
+  };
+}
+
+/** Counts something of a party. @throws {@link RateRefusal}, and then counts nothing. */
+type CountOfParty = (caller: LimitedCaller, count: number) => void;
+
+/** The rates of a key on one replica, and of each address under a publishable one. */
+interface PartyRates {
+  readonly ofKey: RateLimits;
+  readonly ofAddress: RateLimits;
+}
+
+/**
+ * Counts for the address under a publishable key, and for the whole key, which its addresses share: pages that run wild cost
+ * their addresses alone.
+ */
+function countParties(limits: () => PartyRates, unit: RateUnit): CountOfParty {
+  const rates = new Rates(unit);
+  return (caller, asked) => {
+    const { keyId, address } = caller;
+    const { ofKey, ofAddress } = limits();
+    const shared = { ...bucketOf({ keyId }, ofKey), part: address };
+    const buckets = address === undefined ? [shared] : [bucketOf(caller, ofAddress), shared];
+    // A count above the burst could never pass.
+    rates.take(buckets, Math.min(asked, ofAddress.rateBurst, ofKey.rateBurst));
   };
 }
 

@@ -12,14 +12,14 @@ import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { parseJson, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
-import { RateExceededError } from "../limits/localRateLimiter.js";
+import { RateRefusal } from "../limits/rates.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
   readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
   readonly blockFeed: Pick<BlockFeed, "onHead" | "onLogs">;
   readonly subscriptionLimits: Pick<SubscriptionLimits, "enter">;
-  /** Counts bytes that are sent unasked. @throws {@link RateExceededError} */
+  /** Counts bytes that are sent unasked. @throws {@link RateRefusal} */
   countNotified(caller: Caller, bytes: number): void;
   readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
 }
@@ -108,7 +108,7 @@ export class GatewayConnection extends SocketConnection {
         this.#dependencies.countNotified(this.caller, bytes);
         return;
       } catch (error) {
-        if (!(error instanceof RateExceededError)) throw error;
+        if (!(error instanceof RateRefusal)) throw error;
         await sleep(NOTIFIED_PAUSE_MS, undefined, { ref: false });
       }
     }

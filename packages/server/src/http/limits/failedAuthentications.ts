@@ -1,4 +1,3 @@
-import { ProtocolError } from "@gas-waiver/protocol";
 import type {
   AuthenticatedInterface,
   FailedAuthentication,
@@ -9,16 +8,15 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { forgetOldest } from "../../util/forgetOldest.js";
 import { Ledger } from "../../util/ledger.js";
-import { type RateState, rateStateOf } from "./localRateLimiter.js";
+import { RateRefusal } from "./rates.js";
 
 /** Unknown keys that an address may show: some at once, and then one a second. */
-const UNKNOWN_KEY_TERMS = { perSecond: 1, burst: 50 };
-/** The same, for the fields of a response. */
 export const UNKNOWN_KEY_LIMITS = { ratePerSecond: 1, rateBurst: 50 };
+const TERMS = { perSecond: UNKNOWN_KEY_LIMITS.ratePerSecond, burst: UNKNOWN_KEY_LIMITS.rateBurst };
+/** Failures that the log may have: at once, and each second. */
+const LOG_TERMS = { perSecond: 10, burst: 10 };
 /** The addresses, and the valid keys of addresses, that are remembered: the latest. */
 const MAX_ADDRESSES = 10_000;
-/** The log has at most this many failures a second. */
-const MAX_LOGGED_PER_SECOND = 10;
 /** The address of the failures that are counted when there are too many addresses. */
 const OTHER_ADDRESSES = "others";
 
@@ -38,19 +36,19 @@ export interface FailedAuthenticationsDependencies {
  */
 export class FailedAuthentications {
   readonly #dependencies: FailedAuthenticationsDependencies;
-  readonly #now: () => number;
   /** The unknown keys that each address has shown at each interface. */
   readonly #shown: Ledger;
   /** The valid keys by their interfaces and addresses. The latest is the last. */
   readonly #valid = new Set<string>();
-  #latestValid: string | undefined;
   #counts = new Map<string, FailureCount>();
-  #logged = { count: 0, since: 0, notLogged: 0 };
+  readonly #logged: Ledger;
+  #notLogged = 0;
 
   constructor(dependencies: FailedAuthenticationsDependencies) {
     this.#dependencies = dependencies;
-    this.#now = dependencies.now ?? (() => performance.now());
-    this.#shown = new Ledger(this.#now);
+    const now = dependencies.now ?? (() => performance.now());
+    this.#shown = new Ledger(now);
+    this.#logged = new Ledger(now);
     dependencies.metrics.countSlowedAddresses(
       () => [...this.#shown.parties].filter((group) => this.#available(group) < 1).length,
     );
@@ -66,27 +64,26 @@ export class FailedAuthentications {
     this.#count(failure);
     this.#log(failure);
     if (reason !== "UNKNOWN_KEY" || keyId !== undefined) return;
-    this.#shown.charge(groupOf(port, address), 1, UNKNOWN_KEY_TERMS);
+    this.#shown.charge(groupOf(port, address), 1, TERMS);
   }
 
   /**
    * Refuses a key that may be a guess if its address has shown too many unknown ones.
    * @param keyId of the valid key that this is; undefined if it is none.
-   * @throws {@link TooManyUnknownKeysError}
+   * @throws {@link RateRefusal} `TOO_MANY_UNKNOWN_KEYS`
    */
   assertMayGuess(port: AuthenticatedInterface, address: string, keyId: string | undefined): void {
     const group = groupOf(port, address);
     const available = this.#available(group);
     if (available >= 1) return;
     if (keyId !== undefined && this.#valid.has(`${group} ${keyId}`)) return;
-    throw new TooManyUnknownKeysError(available);
+    const rate = { limits: UNKNOWN_KEY_LIMITS, unit: "unknown-keys", available } as const;
+    throw new RateRefusal(rate, 1, ["TOO_MANY_UNKNOWN_KEYS", "this address has shown too many unknown keys"]);
   }
 
   /** Remembers that a key was valid from an address. */
   addValid(port: AuthenticatedInterface, address: string, keyId: string): void {
     const pair = `${groupOf(port, address)} ${keyId}`;
-    if (pair === this.#latestValid) return;
-    this.#latestValid = pair;
     this.#valid.delete(pair);
     this.#valid.add(pair);
     forgetOldest(this.#valid, MAX_ADDRESSES);
@@ -100,7 +97,7 @@ export class FailedAuthentications {
   }
 
   #available(group: string): number {
-    return UNKNOWN_KEY_TERMS.burst - this.#shown.debtOf(group, UNKNOWN_KEY_TERMS);
+    return TERMS.burst - this.#shown.debtOf(group, TERMS);
   }
 
   #count({ keyId: _, ...failure }: FailedAuthentication): void {
@@ -112,31 +109,13 @@ export class FailedAuthentications {
   }
 
   #log(failure: FailedAuthentication): void {
-    const now = this.#now();
-    if (now - this.#logged.since >= 1_000) this.#logged = { ...this.#logged, count: 0, since: now };
-    if (this.#logged.count >= MAX_LOGGED_PER_SECOND) {
-      this.#logged.notLogged++;
+    if (!this.#logged.tryCharge("log", 1, LOG_TERMS)) {
+      this.#notLogged++;
       return;
     }
-    const { notLogged } = this.#logged;
-    const details = { ...failure, ...(notLogged > 0 && { notLogged }) };
+    const details = { ...failure, ...(this.#notLogged > 0 && { notLogged: this.#notLogged }) };
     this.#dependencies.log.warn(details, "an authentication failed");
-    this.#logged = { ...this.#logged, count: this.#logged.count + 1, notLogged: 0 };
-  }
-}
-
-/** An address has shown too many unknown keys. Another one may be shown after `retryAfterSeconds`. */
-export class TooManyUnknownKeysError extends ProtocolError {
-  readonly retryAfterSeconds: number;
-  readonly state: RateState;
-  readonly limits = UNKNOWN_KEY_LIMITS;
-  readonly unit = "unknown-keys";
-
-  constructor(available: number) {
-    const retryAfterSeconds = Math.max(1, Math.ceil((1 - available) / UNKNOWN_KEY_LIMITS.ratePerSecond));
-    super("TOO_MANY_UNKNOWN_KEYS", "this address has shown too many unknown keys", { retryAfterSeconds });
-    this.state = rateStateOf(UNKNOWN_KEY_LIMITS, available);
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.#notLogged = 0;
   }
 }
 

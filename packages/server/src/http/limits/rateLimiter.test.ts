@@ -3,8 +3,8 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { createTokenStore, type TokenStore } from "../../store/keys/tokenStore.js";
 import type { Store } from "../../store/store.js";
-import { RateExceededError } from "./localRateLimiter.js";
 import { createRateLimiter, type RateLimiter } from "./rateLimiter.js";
+import { RateRefusal } from "./rates.js";
 
 const limiters: RateLimiter[] = [];
 afterEach(async () => {
@@ -29,7 +29,7 @@ async function refusal(limiter: RateLimiter, caller: ReturnType<typeof keyWith>,
     await limiter.take(caller, count);
     return undefined;
   } catch (error) {
-    if (error instanceof RateExceededError) return error;
+    if (error instanceof RateRefusal) return error;
     throw error;
   }
 }

@@ -1,26 +1,29 @@
+import type { Caller, LimitedCaller, RateLimits } from "../../model/keys/caller.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { within } from "../../util/within.js";
-import {
-  createLocalRateLimiter,
-  type RatedCaller,
-  RateExceededError,
-  type TakenTokens,
-} from "./localRateLimiter.js";
+import { bucketOf, RateRefusal, type RateState, Rates } from "./rates.js";
 import { TokenBucket } from "./tokenBucket.js";
+
+/** The tokens of one request: one for each transaction. */
+export interface TakenTokens {
+  readonly state: RateState;
+  /** Puts the tokens back. For requests that are refused for another reason. */
+  refund(): void;
+}
+
+type RatedCaller = LimitedCaller & Pick<Caller, "publishable"> & { readonly limits: RateLimits };
 
 /**
  * Limits the transactions of each key over all replicas (D22), and before that, on this replica, those of each address under
- * a publishable key (D32).
+ * a publishable key (D32): an address that is too fast takes nothing from the others.
  */
 export interface RateLimiter {
-  /** @throws {@link RateExceededError}, and counts nothing, if the key has too few tokens for the transactions. */
+  /** @throws {@link RateRefusal}, and counts nothing, if the key or the address has too few tokens for the transactions. */
   take(caller: RatedCaller, count: number): Promise<TakenTokens>;
   /** Returns unused tokens to the store. */
   close(): Promise<void>;
 }
-
-type TakeTokens = (caller: RatedCaller, count: number) => Promise<TakenTokens>;
 
 export interface RateLimiterDependencies {
   readonly tokenStore: TokenStore;
@@ -48,10 +51,9 @@ const CLOSE_TIMEOUT_MS = 200;
  */
 export function createRateLimiter(dependencies: RateLimiterDependencies): RateLimiter {
   const { tokenStore, log, now = () => performance.now() } = dependencies;
-  // A key that is too fast for one replica is too fast for all, and needs no query.
-  const local = createLocalRateLimiter(now);
+  const local = new Rates("transactions", now);
   const buckets = new Map<string, TokenBucket>();
-  const bucketOf = ({ keyId, limits }: RatedCaller): TokenBucket => {
+  const sharedOf = ({ keyId, limits }: RatedCaller): TokenBucket => {
     const bucket = buckets.get(keyId) ?? new TokenBucket({ keyId, tokenStore, now }, limits);
     buckets.set(keyId, bucket);
     return bucket;
@@ -61,27 +63,27 @@ export function createRateLimiter(dependencies: RateLimiterDependencies): RateLi
     await Promise.all([...buckets.values()].map((bucket) => bucket.returnIdle(idleMs).catch(logFailure)));
   };
   const timer = setInterval(() => void returnIdle(IDLE_MS), IDLE_MS);
-  /** Takes tokens of a key, for all of its addresses together. */
-  const takeOfKey = async (caller: RatedCaller, count: number): Promise<TakenTokens> => {
-    const localState = local.take(caller, count);
-    const localTokens = { state: localState, refund: () => local.refund(caller, count) };
-    if (caller.limits.ratePerSecond >= LOCAL_ONLY_RATE) return localTokens;
-    const bucket = bucketOf(caller);
-    try {
-      const shared = await within(STORE_TIMEOUT_MS, bucket.take(caller.limits, count));
-      const refund = () => {
-        localTokens.refund();
-        bucket.refund(count);
-      };
-      return { state: shared.remaining < localState.remaining ? shared : localState, refund };
-    } catch (error) {
-      if (!(error instanceof RateExceededError)) return localTokens;
-      localTokens.refund();
-      throw error;
-    }
-  };
   return {
-    take: limitAddresses(takeOfKey, now),
+    async take(caller, count) {
+      // A key that is too fast for one replica is too fast for all, and needs no query.
+      const ofReplica = bucketsOf(caller);
+      const localState = local.take(ofReplica, count);
+      const localTokens = { state: localState, refund: () => local.refund(ofReplica, count) };
+      if (caller.limits.ratePerSecond >= LOCAL_ONLY_RATE) return localTokens;
+      const bucket = sharedOf(caller);
+      try {
+        const shared = await within(STORE_TIMEOUT_MS, bucket.take(caller.limits, count));
+        const refund = () => {
+          localTokens.refund();
+          bucket.refund(count);
+        };
+        return { state: shared.remaining < localState.remaining ? shared : localState, refund };
+      } catch (error) {
+        if (!(error instanceof RateRefusal)) return localTokens;
+        localTokens.refund();
+        throw error;
+      }
+    },
     async close() {
       clearInterval(timer);
       await within(CLOSE_TIMEOUT_MS, returnIdle(0)).catch(() => {});
@@ -89,29 +91,9 @@ export function createRateLimiter(dependencies: RateLimiterDependencies): RateLi
   };
 }
 
-/**
- * Limits, on this replica, each address under a publishable key (D32), before the key itself: an address that is too fast
- * takes nothing from the others.
- * @param takeOfKey takes the tokens of the key, which count for all of its addresses together.
- */
-function limitAddresses(takeOfKey: TakeTokens, now: () => number): TakeTokens {
-  const ofAddresses = createLocalRateLimiter(now);
-  return async (caller, count) => {
-    const { keyId, limits, address, publishable } = caller;
-    if (address === undefined || publishable === undefined) return await takeOfKey(caller, count);
-    const addressCaller = { ...caller, limits: publishable.addressRate };
-    const state = ofAddresses.take(addressCaller, count);
-    const refund = () => ofAddresses.refund(addressCaller, count);
-    const ofKey = await takeOfKey({ keyId, limits }, count).catch((error: unknown) => {
-      refund();
-      throw error;
-    });
-    return {
-      state: state.remaining < ofKey.state.remaining ? state : ofKey.state,
-      refund() {
-        refund();
-        ofKey.refund();
-      },
-    };
-  };
+/** The buckets of a request on this replica: of its address, and of its key for all addresses together. */
+function bucketsOf({ keyId, address, site, limits, publishable }: RatedCaller) {
+  const ofKey = bucketOf({ keyId }, limits);
+  if (address === undefined || publishable === undefined) return [ofKey];
+  return [bucketOf({ keyId, address, ...(site && { site }) }, publishable.addressRate), ofKey];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deferred } from "../../../test/support/deferred.js";
-import { RateExceededError } from "./localRateLimiter.js";
+import { RateRefusal } from "./rates.js";
 import { createReadLimiter, MAX_WAITING_READS_PER_KEY } from "./readLimiter.js";
 
 const [KEY, OTHER] = [{ keyId: "a" }, { keyId: "b" }];
@@ -21,13 +21,13 @@ describe("the reads of a key", () => {
     const { reads } = limiterOf(1, 10);
     const read = async () => "read";
     expect(await reads.read(KEY, 1_000, read)).toBe("read");
-    await expect(reads.read(KEY, 1, read)).rejects.toThrow(RateExceededError);
+    await expect(reads.read(KEY, 1, read)).rejects.toThrow(RateRefusal);
     await expect(reads.read(KEY, 1, read)).rejects.toThrow(
       "the key's rate of 1 reads a second (burst 10) is used up: 1 asked, 0 left",
     );
-    expect(() => reads.count(KEY, 1)).toThrow(RateExceededError);
+    expect(() => reads.count(KEY, 1)).toThrow(RateRefusal);
     for (let i = 0; i < 5; i++) expect(await reads.read(OTHER, 20, read)).toBe("read");
-    await expect(reads.read(OTHER, 1, read)).rejects.toThrow(RateExceededError);
+    await expect(reads.read(OTHER, 1, read)).rejects.toThrow(RateRefusal);
   });
 
   it("run one at a time, wait up to a number, and are refused early beyond it, while another key reads", async () => {

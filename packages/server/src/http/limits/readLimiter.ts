@@ -4,7 +4,7 @@ import { type LimitedCaller, ownerOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { TooManyWaitingError, WorkQueue } from "../../util/workQueue.js";
-import { createLocalRateLimiter } from "./localRateLimiter.js";
+import { bucketOf, Rates } from "./rates.js";
 
 /**
  * Bounds what one API key reads, and each address under a publishable one: records, lists, `watch`, the policy, the
@@ -13,13 +13,13 @@ import { createLocalRateLimiter } from "./localRateLimiter.js";
 export interface ReadLimiter {
   /**
    * Counts a read that does not use the store, and so need not wait for its turn.
-   * @throws {@link RateExceededError} if the key reads too fast.
+   * @throws {@link RateRefusal} if the key reads too fast.
    */
   count(caller: LimitedCaller, records: number): void;
   /**
    * Runs a read when it is the key's turn.
    * @param records that the read may return. A page costs more than a record.
-   * @throws {@link RateExceededError} if the key reads too fast, or {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many
+   * @throws {@link RateRefusal} if the key reads too fast, or {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many
    * reads wait.
    */
   read<T>(caller: LimitedCaller, records: number, work: () => Promise<T>): Promise<T>;
@@ -65,7 +65,7 @@ export function createReadLimiter({
   hasOthers = () => false,
   now = () => performance.now(),
 }: ReadLimiterDependencies): ReadLimiter {
-  const rates = createLocalRateLimiter(now, "reads");
+  const rates = new Rates("reads", now);
   const queue = new WorkQueue(
     {
       ...{ places: MAX_CONCURRENT_READS, placesOfParty: MAX_CONCURRENT_READS_PER_KEY },
@@ -80,7 +80,7 @@ export function createReadLimiter({
     const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
     // A page that costs more than the burst could never be read.
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
-    rates.take({ ...caller, limits: { ratePerSecond, rateBurst } }, cost);
+    rates.take([bucketOf(caller, { ratePerSecond, rateBurst })], cost);
   };
   const readOn: ReadLimiter["readOn"] = async (caller, work) => {
     try {

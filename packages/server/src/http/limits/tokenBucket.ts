@@ -1,6 +1,6 @@
 import type { RateLimits } from "../../model/keys/caller.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
-import { type RateExceededError, type RateState, rateExceeded, rateStateOf } from "./localRateLimiter.js";
+import { type RateRefusal, type RateState, rateExceeded, rateStateOf } from "./rates.js";
 
 /** A request for which this replica has too few tokens. */
 interface WaitingRequest {
@@ -42,7 +42,7 @@ export class TokenBucket {
 
   /**
    * @returns the tokens that are left over all replicas, as far as this replica knows.
-   * @throws {@link RateExceededError}, or the store's error. Then nothing was taken.
+   * @throws {@link RateRefusal}, or the store's error. Then nothing was taken.
    */
   take(limits: RateLimits, count: number): Promise<RateState> {
     this.#usedAt = this.#options.now();
@@ -129,7 +129,8 @@ export class TokenBucket {
     return rateStateOf(this.#limits, Math.min(this.#limits.rateBurst, this.#available()));
   }
 
-  #exceeded(count: number): RateExceededError {
-    return rateExceeded(this.#limits, count, Math.min(this.#limits.rateBurst, this.#available()));
+  #exceeded(count: number): RateRefusal {
+    const available = Math.min(this.#limits.rateBurst, this.#available());
+    return rateExceeded({ limits: this.#limits, unit: "transactions", available }, count);
   }
 }

@@ -2,7 +2,7 @@ import { encodeCheckLine, NDJSON, parseSimulate, parseSubmitRequest } from "@gas
 import type { FastifyReply } from "fastify";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
-import { setRateLimit, setRateLimitPolicy } from "../limits/rateLimitFields.js";
+import { setRateLimit, setRateLimitPolicy } from "../limits/rates.js";
 import type { RouteServices } from "./routeHandler.js";
 
 /**

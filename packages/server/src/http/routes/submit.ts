@@ -11,7 +11,7 @@ import type { LineGroup } from "../../results/resultLine.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
 import { sendChunks } from "../body/sendChunks.js";
-import { setRateLimit, setRateLimitPolicy } from "../limits/rateLimitFields.js";
+import { setRateLimit, setRateLimitPolicy } from "../limits/rates.js";
 import type { RouteServices } from "./routeHandler.js";
 
 /** `POST /v1/submit`: one NDJSON line for each transaction, written as soon as its result is known (D13, D14). */

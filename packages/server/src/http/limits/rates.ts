@@ -1,0 +1,167 @@
+import { type ErrorValues, ProtocolError, type Reason } from "@gas-waiver/protocol";
+import type { FastifyReply } from "fastify";
+import { type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
+import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
+import { Ledger } from "../../util/ledger.js";
+
+/** The things that a rate counts, which the `RateLimit` header fields name. */
+export type RateUnit = "transactions" | "reads" | "bytes" | "unknown-keys";
+
+/** The state of a rate, for the `RateLimit` header fields. */
+export interface RateState {
+  /** Transactions, or reads, that may be sent now without a pause. */
+  readonly remaining: number;
+  /** Seconds until the whole burst is available again. */
+  readonly resetSeconds: number;
+}
+
+/** A bucket of tokens. One token is one transaction, one read, one byte or one guess. */
+export interface Bucket {
+  readonly party: string;
+  /** The part of the party that shares its bucket with the other parts: an address under a key. */
+  readonly part?: string | undefined;
+  /** The party that shares four times the limits with its like: an IPv6 network of 48 bits. */
+  readonly site?: string | undefined;
+  readonly limits: RateLimits;
+  /** Names whose rate it is, in a refusal. */
+  readonly owner: "the key's" | "this address's";
+}
+
+/** The rate of one party on this replica. */
+export interface Rate {
+  readonly limits: RateLimits;
+  readonly unit: RateUnit;
+  /** Tokens, with a fraction. */
+  readonly available: number;
+}
+
+/** A rate is used up. The same request passes after `retryAfterSeconds`. */
+export class RateRefusal extends ProtocolError {
+  readonly retryAfterSeconds: number;
+  readonly state: RateState;
+  readonly limits: RateLimits;
+  readonly unit: RateUnit;
+
+  constructor({ limits, unit, available }: Rate, count: number, [reason, message, values]: RefusalWords) {
+    const retryAfterSeconds = Math.max(1, secondsUntil(limits, count - available));
+    super(reason, message, { ...values, retryAfterSeconds });
+    this.retryAfterSeconds = retryAfterSeconds;
+    this.state = rateStateOf(limits, available);
+    this.limits = limits;
+    this.unit = unit;
+  }
+}
+
+type RefusalWords = readonly [reason: Reason, message: string, values?: ErrorValues];
+
+/** The refusal of a request that needs `count` tokens. */
+export function rateExceeded(rate: Rate, count: number, owner: string = "the key's"): RateRefusal {
+  const { ratePerSecond, rateBurst: burst } = rate.limits;
+  const { unit } = rate;
+  const { remaining } = rateStateOf(rate.limits, rate.available);
+  const message = `${owner} rate of ${ratePerSecond} ${unit} a second (burst ${burst}) is used up: ${count} asked, ${remaining} left`;
+  const values = { ratePerSecond, burst, unit, asked: count.toString(), remaining };
+  return new RateRefusal(rate, count, ["RATE_EXCEEDED", message, values]);
+}
+
+/** The buckets of a key, or of an address under a publishable one. */
+export function bucketOf(caller: LimitedCaller, limits: RateLimits): Bucket {
+  const { keyId, address, site } = caller;
+  const owner = address === undefined ? "the key's" : "this address's";
+  return { party: partyOf(caller), site: site && partyOf({ keyId, address: site }), limits, owner };
+}
+
+/** The bucket, and the one that it shares with its like. */
+function withSite(bucket: Bucket): Bucket[] {
+  const { site, limits, owner } = bucket;
+  if (site === undefined) return [bucket];
+  const ratePerSecond = SHARES_OF_SITE * limits.ratePerSecond;
+  const rateBurst = SHARES_OF_SITE * limits.rateBurst;
+  return [bucket, { party: site, limits: { ratePerSecond, rateBurst }, owner }];
+}
+
+/** The tolerance in tokens or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
+const ROUNDING = 1e-6;
+
+/** The token buckets of this replica. Tokens come back with time. */
+export class Rates {
+  readonly #unit: RateUnit;
+  readonly #ledger: Ledger;
+
+  constructor(unit: RateUnit, now: () => number = () => performance.now()) {
+    this.#unit = unit;
+    this.#ledger = new Ledger(now);
+  }
+
+  /**
+   * Takes tokens from all of the buckets.
+   * @returns the state of the bucket with the fewest tokens, sites aside.
+   * @throws {@link RateRefusal}, and takes nothing, if one has too few.
+   */
+  take(buckets: readonly Bucket[], count: number): RateState {
+    const states = buckets.map((bucket) => {
+      for (const one of withSite(bucket)) this.#assertAvailable(one, count);
+      return rateStateOf(bucket.limits, this.#available(bucket) - count);
+    });
+    this.#charge(buckets, count);
+    return states.reduce((least, state) => (state.remaining <= least.remaining ? state : least));
+  }
+
+  /** Puts tokens back whose request was refused for another reason. */
+  refund(buckets: readonly Bucket[], count: number): void {
+    this.#charge(buckets, -count);
+  }
+
+  #charge(buckets: readonly Bucket[], count: number): void {
+    for (const { party, part, limits } of buckets.flatMap(withSite)) {
+      const terms = { burst: limits.rateBurst, perSecond: limits.ratePerSecond };
+      this.#ledger.charge(party, count, terms, part);
+    }
+  }
+
+  #available({ party, limits }: Bucket): number {
+    return limits.rateBurst - this.#ledger.debtOf(party, { perSecond: limits.ratePerSecond });
+  }
+
+  /** No part may have used more than is left. So one that floods leaves half of the burst to others, and two leave a third. */
+  #assertAvailable(bucket: Bucket, count: number): void {
+    const { party, part, limits } = bucket;
+    const free = this.#available(bucket);
+    const perSecond = limits.ratePerSecond;
+    const available = free - (part === undefined ? 0 : this.#ledger.debtOfPart(party, part, { perSecond }));
+    if (count <= available + ROUNDING) return;
+    const isOfPart = part !== undefined && count <= free + ROUNDING;
+    const owner = isOfPart ? "this address's share of the key's" : bucket.owner;
+    throw rateExceeded({ limits, unit: this.#unit, available }, count, owner);
+  }
+}
+
+/** Describes a number of tokens, with its fraction, in the terms of the `RateLimit` fields. */
+export function rateStateOf(limits: RateLimits, tokens: number): RateState {
+  const remaining = Math.max(0, Math.floor(tokens + ROUNDING));
+  return { remaining, resetSeconds: secondsUntil(limits, limits.rateBurst - tokens) };
+}
+
+/** Whole seconds until `tokens` more have come. */
+function secondsUntil({ ratePerSecond }: RateLimits, tokens: number): number {
+  return Math.max(0, Math.ceil(tokens / ratePerSecond - ROUNDING));
+}
+
+/** Sets the IETF `RateLimit` field (draft-ietf-httpapi-ratelimit-headers). */
+export function setRateLimit(
+  reply: FastifyReply,
+  { remaining, resetSeconds }: RateState,
+  unit: RateUnit = "transactions",
+): void {
+  reply.header("ratelimit", `"${unit}";r=${remaining};t=${resetSeconds}`);
+}
+
+/** Sets the IETF `RateLimit-Policy` field: a quota of transactions, or of reads, for each window of whole seconds. */
+export function setRateLimitPolicy(
+  reply: FastifyReply,
+  { ratePerSecond, rateBurst }: RateLimits,
+  unit: RateUnit = "transactions",
+): void {
+  const windowSeconds = Math.max(1, Math.ceil(rateBurst / ratePerSecond));
+  reply.header("ratelimit-policy", `"${unit}";q=${rateBurst};w=${windowSeconds}`);
+}
