@@ -19,7 +19,7 @@ export function metricsPage(): string {
   const ofProcess = createProcessMetrics(registry);
   const metrics = createMetrics(registry, () => []);
   addNodeGauges(metrics, () => []);
-  ofProcess.countConnections(async () => 0);
+  ofProcess.countConnections(() => 0);
   ofProcess.countWaitingRequests(() => 0);
   metrics.countWaitingReads(() => 0);
   metrics.countSlowedAddresses(() => 0);

@@ -91,6 +91,15 @@ describe("a full port", () => {
     expect(once?.closed).toBe(false);
   });
 
+  it("drops the IPv6 network of 48 bits with the most, however many of its addresses they come from", () => {
+    const { withKey } = portWith({ maxConnections: 5 });
+    const [first, second] = ["192.0.2.1", "192.0.2.1"].map((address) => withKey(address, PUBLIC));
+    const site = [1, 2, 3].map((network) => withKey(`2001:db8:7:${network}::1`, PUBLIC));
+    withKey("192.0.2.3", SECRET);
+    expect(closedOf(site)).toEqual([true, false, false]);
+    expect([first?.closed, second?.closed]).toEqual([false, false]);
+  });
+
   it("drops requests of publishable keys in flight, rather than nobody else gets in", () => {
     const { connect, request, withKey } = portWith({ maxConnections: 2 });
     const busy = [withKey("192.0.2.1", PUBLIC), withKey("192.0.2.2", PUBLIC)];

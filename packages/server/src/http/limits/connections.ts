@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { promisify } from "node:util";
 import type { FastifyInstance } from "fastify";
 import type { Grant } from "../../keys/cachedKey.js";
 import { DEFAULTS } from "../../model/options/defaults.js";
@@ -9,7 +8,6 @@ import { addressGroup, addressSite, SHARES_OF_SITE } from "../../model/options/n
 import type { ProcessMetrics } from "../../model/telemetry/processMetrics.js";
 import { connectionAddress, trustedAddresses } from "../clientAddress.js";
 import { tcpConnectionOf } from "../port/tls.js";
-import { type Connection, ConnectionGroup } from "./connectionGroup.js";
 
 /** The limits of connections of all kinds, WebSockets and idle ones included. Without a number there is no limit but the system's. */
 export interface ConnectionLimits {
@@ -19,20 +17,6 @@ export interface ConnectionLimits {
   readonly trustedProxies?: readonly string[];
   /** The time for a connection to show a valid key. */
   readonly keylessMs: number;
-}
-
-/**
- * The open connections. Those without a valid key are the first to be dropped, and live only for a time; those of publishable keys
- * (D32) come next. A connection whose key ended is closed.
- */
-export interface OpenConnections {
-  /**
-   * Keeps a connection that has shown a valid key.
-   * @param right of the key; without it, the connection is kept for good.
-   */
-  keep(socket: Duplex, right?: Pick<Grant, "caller" | "signal">): void;
-  /** Treats a connection without a key as if it had just been opened. */
-  renew(socket: Duplex): void;
 }
 
 /** A connection has `headTimeoutMs` and this time to show a valid key. A head that is too slow gets an answer before. */
@@ -52,19 +36,14 @@ export const OPERATORS_CONNECTIONS = {
 };
 const CHECK_MS = 1_000;
 
-/**
- * Bounds the open connections: in all, for each address, and for each IPv6 network of 48 bits. At a limit, a new connection replaces
- * one under the same limit: the oldest without a valid key, else one of a publishable key, of the address that has most of them and
- * an idle one if there is one. If all have shown secret keys, the new connection is closed without an answer, since an answer would
- * need room as well.
- */
+/** Bounds the open connections of a server, as {@link OpenConnections} does. When the app closes, so do those without any request. */
 export function limitConnections(
   app: FastifyInstance,
   limits: ConnectionLimits,
   metrics: Pick<ProcessMetrics, "dropped">,
 ): OpenConnections {
   const { server } = app;
-  const table = new ConnectionTable(limits, () => metrics.dropped());
+  const table = new OpenConnections(limits, () => metrics.dropped());
   server.on("connection", (socket: Socket) => table.admit(socket));
   server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     const connection = tcpConnectionOf(socket);
@@ -74,55 +53,134 @@ export function limitConnections(
   // A WebSocket is in use until it is closed.
   server.on("upgrade", ({ socket }: IncomingMessage) => table.use(tcpConnectionOf(socket), 1));
   const timer = setInterval(() => table.closeOld(), CHECK_MS).unref();
+  app.addHook("preClose", async () => table.closeUnused());
   app.addHook("onClose", async () => clearInterval(timer));
-  return {
-    keep: (socket, right) => table.keep(tcpConnectionOf(socket), right),
-    renew: (socket) => table.renew(tcpConnectionOf(socket)),
-  };
+  return table;
 }
 
-/** Counts the open connections of a server in the metrics. */
-export function countConnections(
-  { server }: FastifyInstance,
-  metrics: Pick<ProcessMetrics, "countConnections">,
-): void {
-  const count = promisify(server.getConnections.bind(server));
-  metrics.countConnections(() => (server.listening ? count() : Promise.resolve(0)));
+/** The right that a valid key gives. */
+type Right = Pick<Grant, "caller" | "signal">;
+
+interface Connection {
+  readonly socket: Duplex;
+  /** The connections that share its limits, the narrowest group first: of its address, of its site, of the port. */
+  readonly groups: readonly Group[];
+  /** In ms, when it was opened or renewed. */
+  openedAt: number;
+  /** By the latest valid key. "kept" has no end. */
+  right: Right | "kept" | undefined;
+  /** Its requests in flight. A WebSocket is one. */
+  inFlight: number;
+  isUsed: boolean;
 }
 
-class ConnectionTable {
+/** The order in which connections leave for new ones: without a valid key, of publishable keys (D32). Those that are kept never do. */
+const ORDER = ["keyless", "idle", "busy", "kept"] as const;
+
+function rankOf({ right, inFlight }: Connection): (typeof ORDER)[number] {
+  if (right === "kept") return "kept";
+  if (right === undefined || right.signal.aborted) return "keyless";
+  if (right.caller.publishable === undefined) return "kept";
+  return inFlight > 0 ? "busy" : "idle";
+}
+
+/** Connections under one limit. */
+class Group {
+  readonly name: string;
+  readonly limit: number;
+  /** The oldest, or the longest idle, first. */
+  readonly keyless = new Set<Connection>();
+  readonly idle = new Set<Connection>();
+  readonly busy = new Set<Connection>();
+  readonly kept = new Set<Connection>();
+
+  constructor(name: string, limit: number) {
+    this.name = name;
+    this.limit = limit;
+  }
+
+  get size(): number {
+    return ORDER.reduce((sum, rank) => sum + this[rank].size, 0);
+  }
+
+  /** The number of connections of publishable keys. */
+  get publishable(): number {
+    return this.idle.size + this.busy.size;
+  }
+
+  /** The next to leave; undefined if all stay. */
+  get first(): Connection | undefined {
+    const [first] = [this.keyless, this.idle, this.busy].find(({ size }) => size > 0) ?? [];
+    return first;
+  }
+
+  remove(connection: Connection): void {
+    for (const rank of ORDER) if (this[rank].delete(connection)) return;
+  }
+}
+
+const NO_GROUP = new Group("none", 0);
+
+/**
+ * The open connections of a port, bounded in all, for each address, and for each IPv6 network of 48 bits. At a limit, a new one takes
+ * the place of the first to leave under the same limit; on a full port, that is a keyless one, or one of the address or network with
+ * most of publishable keys. If all are kept, the new connection is closed without an answer, since an answer would need room as well.
+ */
+export class OpenConnections {
   readonly #limits: Required<ConnectionLimits>;
   readonly #isProxy: (address: string) => boolean;
   readonly #onDrop: () => void;
   readonly #open = new Map<Duplex, Connection>();
-  readonly #port: ConnectionGroup;
-  readonly #addresses = new Map<string, ConnectionGroup>();
-  readonly #sites = new Map<string, ConnectionGroup>();
+  readonly #port: Group;
+  /** The addresses and sites, by their names. */
+  readonly #groups = new Map<string, Group>();
+  #isClosing = false;
 
   constructor(limits: ConnectionLimits, onDrop: () => void) {
     const none = Number.POSITIVE_INFINITY;
     this.#limits = { maxConnections: none, maxAddressConnections: none, trustedProxies: [], ...limits };
     this.#isProxy = trustedAddresses(this.#limits.trustedProxies);
     this.#onDrop = onDrop;
-    this.#port = new ConnectionGroup("port", this.#limits.maxConnections);
+    this.#port = new Group("port", this.#limits.maxConnections);
+  }
+
+  get size(): number {
+    return this.#open.size;
   }
 
   admit(socket: Socket): void {
     // A declined upgrade starts its connection again.
     if (this.#open.has(socket)) return;
     const groups = this.#groupsOf(connectionAddress({ socket }));
-    const connection = { socket, groups, openedAt: performance.now(), right: undefined, inFlight: 0 };
+    if (this.#isClosing || !groups.every((group) => this.#makeRoom(group))) {
+      if (!this.#isClosing) this.#onDrop();
+      socket.destroy();
+      return;
+    }
+    const state = { openedAt: performance.now(), right: undefined, inFlight: 0, isUsed: false };
+    const connection = { socket, groups, ...state };
     this.#open.set(socket, connection);
-    for (const group of groups) group.open++;
-    socket.once("close", () => this.#forget(socket));
-    if (groups.every((group) => this.#makeRoom(group))) this.#place(connection);
-    else this.#drop(socket);
+    socket.once("close", () => this.#forget(connection));
+    for (const group of groups) this.#groups.set(group.name, group);
+    this.#place(connection);
   }
 
-  keep(socket: Duplex, right: Connection["right"] = "kept"): void {
-    const connection = this.#open.get(socket);
+  /**
+   * Keeps a connection that has shown a valid key.
+   * @param right of the key; without it, the connection is kept for good.
+   */
+  keep(socket: Duplex, right: Right | "kept" = "kept"): void {
+    const connection = this.#open.get(tcpConnectionOf(socket));
     if (connection === undefined || connection.right === right) return;
     connection.right = right;
+    this.#place(connection);
+  }
+
+  /** Treats a connection without a key as if it had just been opened. */
+  renew(socket: Duplex): void {
+    const connection = this.#open.get(tcpConnectionOf(socket));
+    if (connection === undefined || connection.right !== undefined) return;
+    connection.openedAt = performance.now();
     this.#place(connection);
   }
 
@@ -130,15 +188,9 @@ class ConnectionTable {
   use(socket: Duplex, change: 1 | -1): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
+    connection.isUsed = true;
     connection.inFlight += change;
     if (typeof connection.right === "object") this.#place(connection);
-  }
-
-  renew(socket: Duplex): void {
-    const connection = this.#open.get(socket);
-    if (connection === undefined || connection.right !== undefined) return;
-    connection.openedAt = performance.now();
-    this.#place(connection);
   }
 
   /** Closes the connections that have had their time to show a valid key, and those whose key ended while nothing is asked. */
@@ -153,65 +205,59 @@ class ConnectionTable {
     }
   }
 
-  #groupsOf(address: string): ConnectionGroup[] {
+  /** Closes the connections without any request, now and from now on. Clients open some in advance, and Node would wait for them. */
+  closeUnused(): void {
+    this.#isClosing = true;
+    for (const { socket, isUsed } of this.#open.values()) if (!isUsed) socket.destroy();
+  }
+
+  #groupsOf(address: string): Group[] {
     const { maxAddressConnections } = this.#limits;
     const limit = this.#isProxy(address) ? Number.POSITIVE_INFINITY : maxAddressConnections;
     const site = addressSite(address);
+    const groupOf = (name: string, most: number) => this.#groups.get(name) ?? new Group(name, most);
     return [
-      groupIn(this.#addresses, addressGroup(address), limit),
-      ...(site === undefined ? [] : [groupIn(this.#sites, site, SHARES_OF_SITE * limit)]),
+      groupOf(addressGroup(address), limit),
+      ...(site === undefined ? [] : [groupOf(site, SHARES_OF_SITE * limit)]),
       this.#port,
     ];
   }
 
-  /** Drops a connection of a group that has too many. @returns false if none may be dropped. */
-  #makeRoom(group: ConnectionGroup): boolean {
-    if (group.open <= group.limit) return true;
-    const isAnyAddress = group === this.#port && group.keyless.size === 0;
-    const first = (isAnyAddress ? this.#largestAddress() : group)?.first();
+  /** Drops a connection of a group that is full. @returns false if none may be dropped. */
+  #makeRoom(group: Group): boolean {
+    if (group.size < group.limit) return true;
+    const isOfAny = group === this.#port && group.keyless.size === 0;
+    const { first } = isOfAny ? this.#largestGroup() : group;
     if (first === undefined) return false;
-    this.#drop(first.socket);
+    this.#onDrop();
+    this.#forget(first);
+    first.socket.destroy();
     return true;
   }
 
-  /** The address with the most connections of publishable keys; undefined if there are none. */
-  #largestAddress(): ConnectionGroup | undefined {
-    let largest: ConnectionGroup | undefined;
-    for (const group of this.#addresses.values()) {
-      if (group.publishable > (largest?.publishable ?? 0)) largest = group;
+  /** The address or site with the most connections of publishable keys. */
+  #largestGroup(): Group {
+    let largest = NO_GROUP;
+    for (const group of this.#groups.values()) {
+      if (group !== this.#port && group.publishable > largest.publishable) largest = group;
     }
     return largest;
   }
 
+  /** Puts a connection behind the others of its rank. */
   #place(connection: Connection): void {
-    for (const group of connection.groups) group.place(connection);
-  }
-
-  #drop(socket: Duplex): void {
-    this.#onDrop();
-    this.#forget(socket);
-    socket.destroy();
-  }
-
-  #forget(socket: Duplex): void {
-    const connection = this.#open.get(socket);
-    if (connection === undefined) return;
-    this.#open.delete(socket);
+    const rank = rankOf(connection);
     for (const group of connection.groups) {
-      group.open--;
       group.remove(connection);
-      if (group.open > 0) continue;
-      for (const groups of [this.#addresses, this.#sites]) {
-        if (groups.get(group.name) === group) groups.delete(group.name);
-      }
+      group[rank].add(connection);
     }
   }
-}
 
-function groupIn(groups: Map<string, ConnectionGroup>, name: string, limit: number): ConnectionGroup {
-  const known = groups.get(name);
-  if (known) return known;
-  const group = new ConnectionGroup(name, limit);
-  groups.set(name, group);
-  return group;
+  #forget(connection: Connection): void {
+    if (!this.#open.delete(connection.socket)) return;
+    for (const group of connection.groups) {
+      group.remove(connection);
+      if (group.size === 0) this.#groups.delete(group.name);
+    }
+  }
 }

@@ -11,14 +11,8 @@ import { LoopQueue } from "../../util/loopQueue.js";
 import { createBaseApp } from "../base.js";
 import { connectionAddress } from "../clientAddress.js";
 import { answerMalformedRequest } from "../errors.js";
-import {
-  type ConnectionLimits,
-  countConnections,
-  limitConnections,
-  type OpenConnections,
-} from "../limits/connections.js";
+import { type ConnectionLimits, limitConnections, type OpenConnections } from "../limits/connections.js";
 import { type RequestParty, RequestTurns } from "../limits/requestTurns.js";
-import { closeUnusedConnections } from "../limits/unusedConnections.js";
 import type { RoutePattern } from "../paths.js";
 import { headFault, useTargetHost } from "../requestHost.js";
 import { declineUpgrade } from "../socket/declineUpgrade.js";
@@ -129,10 +123,9 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
   // Before the turns, which go by the path.
   server.prependListener("request", useTargetHost);
   ignoreExpectations(server);
-  closeUnusedConnections(app);
   const connections = limitConnections(app, limits, metrics);
   if (options.isCounted) {
-    countConnections(app, metrics);
+    metrics.countConnections(() => connections.size);
     metrics.countWaitingRequests(() => loop.waiting);
   }
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {

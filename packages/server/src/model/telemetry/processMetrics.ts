@@ -37,7 +37,7 @@ export function createProcessMetrics(registry: Registry) {
     /** Sets the end of the certificate that clients see. */
     certificateEnds: (at: Date) => certificateEnd.set(at.getTime() / 1_000),
     /** Registers the function that counts the open connections at each scrape. */
-    countConnections(count: () => Promise<number>) {
+    countConnections(count: () => number) {
       const help = "Open connections of clients, WebSockets included.";
       addCount(registry, "gas_waiver_open_connections", help, count);
     },
