@@ -42,4 +42,52 @@ describe("the wrapper that carried an InnerTx", () => {
     expect(await findCarriers([executed], chain, true)).toEqual(["not shown"]);
     expect(await findCarriers([signedTwice], chain, false)).toEqual(["not shown"]);
   });
+
+  describe("where it may be another", () => {
+    const own = { hash: bytesOf(9), from: bytesOf(6, 20), nonce: 9n, to: MARKER_ADDRESS, input: inner };
+    const other = { ...own, hash: bytesOf(20), to: bytesOf(2, 20) };
+    const [wrapper, run] = block.transactions as [typeof own, typeof own];
+    const queued: Executed = {
+      ...executed,
+      candidate: { id: "b", sender: bytesOf(1, 20), senderNonce: 0n, innerHash, signings: 0 },
+    };
+    const carrierIn = async (shown: BlockWithTransactions, one: Executed = { ...executed, foreign: true }) =>
+      (await findCarriers([one], { blocks: async () => [shown] }, false))[0];
+
+    it("is the stored one where the block has that among its transactions", async () => {
+      expect(await carrierIn({ ...block, transactions: [other, own, run] })).toBe("own");
+    });
+
+    it("is the one directly before the InnerTx, for a submission without a wrapper too", async () => {
+      expect(await carrierIn(block)).toEqual(earlier);
+      expect(await carrierIn(block, { ...queued, foreign: true })).toEqual(earlier);
+    });
+
+    it.each<[string, readonly (typeof own)[]]>([
+      ["the block does not have the InnerTx", [wrapper]],
+      ["nothing stands before the InnerTx", [run, wrapper]],
+      ["what stands before it is no wrapper", [wrapper, other, run]],
+      ["the wrapper before it carries another", [{ ...wrapper, input: hexToBytes(innerOf(2)) }, run]],
+      ["the wrapper before it carries no transaction", [{ ...wrapper, input: bytesOf(1) }, run]],
+    ])("is unknown where %s", async (_, transactions) => {
+      expect(await carrierIn({ ...block, transactions })).toBe("unknown");
+    });
+
+    it("is not shown where the node has another block at that height, or fails", async () => {
+      expect(await carrierIn({ ...block, hash: bytesOf(55) })).toBe("not shown");
+      const chain = { blocks: () => Promise.reject(new Error("no answer")) };
+      expect(await findCarriers([executed], chain, true)).toEqual(["not shown"]);
+    });
+
+    it("is looked for in each block once", async () => {
+      const asked: bigint[][] = [];
+      const blocks = async (heights: readonly bigint[]) => {
+        asked.push([...heights]);
+        return heights.map(() => block);
+      };
+      const later = { ...executed, receipt: { ...executed.receipt, blockNumber: 6n } };
+      await findCarriers([executed, later, executed], { blocks }, true);
+      expect(asked).toEqual([[5n, 6n]]);
+    });
+  });
 });

@@ -79,6 +79,13 @@ describe("the outcome of a candidate", () => {
     expect(sizes).toEqual([6, 9]);
   });
 
+  it("is by the nonces where there is one candidate alone", async () => {
+    const { chain } = nodeWith({ nonces: { 1: 5n } });
+    expect(await chainOutcomes(WAIVER, [candidateOf(1)], { chain })).toEqual([
+      { kind: "nonceUsed", next: 5n },
+    ]);
+  });
+
   it("is that of a receipt which comes between the two questions", async () => {
     const { chain } = nodeWith({}, { receipts: { 1: RECEIPT }, nonces: { 1: 5n } });
     expect(await chainOutcomes(WAIVER, [candidateOf(1)], { chain })).toMatchObject([{ kind: "included" }]);

@@ -85,8 +85,7 @@ function outcomeByNonces(
   next: bigint | undefined,
 ): ChainOutcome {
   if (next !== undefined && senderNonce < next) return { kind: "nonceUsed", next };
-  const isUsed = waiverNonce !== undefined && waiverNext !== undefined && waiverNonce < waiverNext;
-  return { kind: isUsed ? "replaced" : "open" };
+  return { kind: isUsed(waiverNonce, waiverNext) ? "replaced" : "open" };
 }
 
 function outcomeBy(
@@ -96,8 +95,11 @@ function outcomeBy(
 ): ChainOutcome | undefined {
   if (receipt === undefined) return undefined;
   if (receipt === "unclear") return { kind: "open" };
-  const isOwn = waiverNonce !== undefined && nonceAfter !== undefined && waiverNonce < nonceAfter;
-  return { kind: "included", receipt, foreign: !isOwn };
+  return { kind: "included", receipt, foreign: !isUsed(waiverNonce, nonceAfter) };
+}
+
+function isUsed(nonce: bigint | undefined, next: bigint | undefined): boolean {
+  return nonce !== undefined && next !== undefined && nonce < next;
 }
 
 /** A submission with the receipt of its InnerTx. */
