@@ -24,8 +24,8 @@ import type { Violations } from "./violations.js";
  * told  The line comes within the same time after the block.
  *
  * Excused from L1 is, besides what `honesty.ts` names, a world in which pools keep wrappers that no block includes while the
- * service has no lane to turn to: one key, and pools that refuse a second transaction under a nonce they hold. There the
- * service has to say so: L4 holds.
+ * service has no lane to turn to: as many senders of such wrappers as keys, and pools that refuse a second transaction under a
+ * nonce they hold. There the service has to say so: L4 holds.
  */
 
 export interface LivenessOptions {
@@ -39,7 +39,7 @@ export interface LivenessOptions {
   readonly blockers: number;
   /** The times that all submissions together fill the lanes' places in flight; 1 if there is room for all. */
   readonly rounds: number;
-  /** Nothing at a price of 0 can free a nonce, and the service has no other key. */
+  /** Nothing at a price of 0 can free a nonce, and each key of the service may have such a nonce. */
   readonly isWithoutRemedy: boolean;
 }
 
