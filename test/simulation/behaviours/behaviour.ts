@@ -67,6 +67,7 @@ export type ChainDeed =
   | { readonly deed: "halt" }
   | { readonly deed: "chain times"; readonly seconds: number }
   | { readonly deed: "pays itself"; readonly afterMs: number }
+  | { readonly deed: "delegates"; readonly afterMs: number }
   | { readonly deed: "foreign use"; readonly waiver: number };
 
 /** The misfortune of a replica, or of the database. */

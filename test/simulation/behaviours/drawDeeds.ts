@@ -116,6 +116,7 @@ export function drawSendersDeed(random: SeededRandom): ChainDeed {
     () => ({ deed: "never include" }),
     () => ({ deed: "evict", everyMs: random.pick([100, 1_000, 5_000]) }),
     () => ({ deed: "pays itself", afterMs: random.pick([0, 50, 300, 1_000]) }),
+    () => ({ deed: "delegates", afterMs: random.pick([0, 50, 300, 1_000]) }),
   ])(random);
 }
 

@@ -1,4 +1,5 @@
 import type { Hex } from "@gas-waiver/protocol";
+import { authorizationOf } from "../chain/authorization.js";
 import type { Wrapper } from "../chain/wrapper.js";
 import type { SimulatedChain } from "../nodes/simulatedChain.js";
 import type { WorldClock } from "../worldClock.js";
@@ -36,6 +37,9 @@ export interface Stage {
   readonly waivers: readonly Hex[];
   note(line: string): void;
 }
+
+/** The account that sends other users' authorizations (EIP-7702). */
+const STRANGER: Hex = `0x${"57".repeat(20)}`;
 
 /** A waiver's key that others use takes a nonce at intervals of up to this, in ms. */
 const FOREIGN_USE_MS = 2_500;
@@ -181,8 +185,8 @@ function useForeign(running: Running, stage: Stage, waiver: Hex): void {
   clock.after(running.random.between(200, FOREIGN_USE_MS), () => useForeign(running, stage, waiver));
 }
 
-/** Users who pay for a transaction of their own with the nonce of an InnerTx that they have just submitted. */
-export function payThemselves(
+/** Users whose nonce of an InnerTx that they have just submitted goes to a paid transaction of theirs, or to an authorization. */
+export function useNonces(
   running: readonly Running[],
   stage: Pick<Stage, "clock" | "chain">,
   { user, nonce, sender }: { readonly user: number; readonly nonce: number; readonly sender: Hex },
@@ -190,7 +194,11 @@ export function payThemselves(
   const { clock, chain } = stage;
   for (const one of running) {
     const { does, subject } = one.behaviour;
-    if (does.deed !== "pays itself" || subject.sender !== user || !strikes(one, clock.now())) continue;
-    clock.after(does.afterMs, () => chain.sendPaid(sender, BigInt(nonce)));
+    if (does.deed !== "pays itself" && does.deed !== "delegates") continue;
+    if (subject.sender !== user || !strikes(one, clock.now())) continue;
+    clock.after(does.afterMs, () => {
+      if (does.deed === "pays itself") chain.sendPaid(sender, { nonce: BigInt(nonce) });
+      else chain.sendPaid(STRANGER, { authorization: authorizationOf(user, nonce) });
+    });
   }
 }

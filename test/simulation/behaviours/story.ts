@@ -94,6 +94,8 @@ function deedOf(does: Deed): string {
       return `new blocks have times ${does.seconds} s ahead`;
     case "pays itself":
       return `a paid transaction with the same nonce follows each submission after ${does.afterMs} ms`;
+    case "delegates":
+      return `somebody's transaction with an authorization of the same nonce follows each submission after ${does.afterMs} ms`;
     case "foreign use":
       return `other software uses the nonces of waiver ${does.waiver}`;
     case "kill":

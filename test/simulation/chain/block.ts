@@ -1,4 +1,5 @@
 import { bytesToHex, type Hex, MARKER_ADDRESS } from "@gas-waiver/protocol";
+import type { SignedAuthorization } from "./authorization.js";
 import { hashOfText, type Wrapper } from "./wrapper.js";
 
 /** A transaction of a block, as nodes show it. */
@@ -8,6 +9,14 @@ export interface BlockTransaction {
   readonly nonce: bigint;
   readonly to: Hex;
   readonly input: Hex;
+  readonly authorizationList?: readonly SignedAuthorization["shown"][];
+}
+
+/** A transaction of a block's content that uses up a nonce. */
+export interface Other {
+  readonly from: Hex;
+  readonly hash: Hex;
+  readonly authorization?: SignedAuthorization | undefined;
 }
 
 /** A block with the state after it. Blocks never change, so each node and each fork may hold its own. */
@@ -26,7 +35,7 @@ export interface Block {
 
 /** The content of a new block: transactions that use up a nonce each, and then wrappers. */
 export interface BlockContent {
-  readonly others: readonly { readonly from: Hex; readonly hash: Hex }[];
+  readonly others: readonly Other[];
   readonly wrappers: readonly Wrapper[];
   /** In seconds. */
   readonly timestamp: number;
@@ -53,8 +62,13 @@ export function extend(parent: Block, { others, wrappers, timestamp, salt }: Blo
     nonces.set(from, nonce + 1n);
     return nonce;
   };
-  for (const { from, hash } of others)
-    transactions.push({ hash, from, nonce: use(from), to: from, input: "0x" });
+  for (const { from, hash, authorization } of others) {
+    const shown = authorization && { authorizationList: [authorization.shown] };
+    transactions.push({ hash, from, nonce: use(from), to: from, input: "0x", ...shown });
+    // A list may have authorizations without any effect.
+    if (authorization && authorization.nonce === (nonces.get(authorization.authority) ?? 0n))
+      use(authorization.authority);
+  }
   const ran = wrappers.filter(({ waiver, nonce, sender, senderNonce, hash, innerHash, innerRaw }) => {
     if (nonce !== (nonces.get(waiver) ?? 0n) || senderNonce !== (nonces.get(sender) ?? 0n)) return false;
     transactions.push({ hash, from: waiver, nonce: use(waiver), to: MARKER, input: innerRaw });

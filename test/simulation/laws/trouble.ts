@@ -35,6 +35,7 @@ export function troubleOf({ subject, does }: Behaviour): Trouble {
     case "halt":
     case "foreign use":
     case "pays itself":
+    case "delegates":
     case "kill":
     case "freeze":
     case "clock step":

@@ -1,7 +1,15 @@
 import type { Hex } from "@gas-waiver/protocol";
 import type { Personality } from "../../nodeZoo/personality.js";
 import { SeededRandom } from "../../support/seededRandom.js";
-import { ancestorAt, type Block, blockOf, extend, genesisBlock, nonceIn } from "../chain/block.js";
+import {
+  ancestorAt,
+  type Block,
+  blockOf,
+  extend,
+  genesisBlock,
+  nonceIn,
+  type Other,
+} from "../chain/block.js";
 import { hashOfText, type Wrapper } from "../chain/wrapper.js";
 import type { WorldClock } from "../worldClock.js";
 import { SimulatedNode } from "./node.js";
@@ -17,10 +25,8 @@ export interface ChainOptions {
 }
 
 /** A transaction that pays for itself. Without a nonce it takes the account's next one. */
-interface PaidTransaction {
-  readonly from: Hex;
-  readonly hash: Hex;
-  readonly nonce: bigint | undefined;
+interface PaidTransaction extends Other {
+  readonly nonce?: bigint | undefined;
 }
 
 /** A node hears of a block or a transaction of another one within this time, in ms. */
@@ -104,8 +110,8 @@ export class SimulatedChain {
    * Sends a transaction of other software, which pays for itself and so goes before all wrappers: under this nonce, for which it
    * waits, or under the account's next one.
    */
-  sendPaid(from: Hex, nonce?: bigint): void {
-    this.#paid.push({ from, nonce, hash: hashOfText(`paid ${++this.#foreign} of ${from}`) });
+  sendPaid(from: Hex, about: Pick<PaidTransaction, "nonce" | "authorization"> = {}): void {
+    this.#paid.push({ from, ...about, hash: hashOfText(`paid ${++this.#foreign} of ${from}`) });
   }
 
   /** No blocks come for this time. */

@@ -3,7 +3,7 @@ import { CHAIN_ID } from "../../../packages/server/test/support/modelChain.js";
 import { accountsOf } from "../../../packages/server/test/support/user.js";
 import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import { Endpoint } from "../behaviours/endpoint.js";
-import { payThemselves, stageEvents } from "../behaviours/events.js";
+import { stageEvents, useNonces } from "../behaviours/events.js";
 import { type Running, startBehaviours } from "../behaviours/running.js";
 import { ChainLoss } from "../laws/chainLoss.js";
 import { EvidenceLedger } from "../laws/evidenceLedger.js";
@@ -209,7 +209,7 @@ function createUsers(
   return new Users({
     ...{ seed, clock, users: senders, submissions, spreadMs: busyMs, note: world.note },
     services: world.replicas.map(serviceOf),
-    onSubmitted: (submission) => payThemselves(running, { clock, chain }, submission),
+    onSubmitted: (submission) => useNonces(running, { clock, chain }, submission),
     onLine: laws.onLine,
   });
 }
