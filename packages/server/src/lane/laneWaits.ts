@@ -46,7 +46,7 @@ export function createLaneWaits(
   };
   return {
     async note(held, wait) {
-      current = wait && { ...wait, since: current?.cause === wait.cause ? current.since : now() };
+      current = wait && { ...wait, since: current?.since ?? now() };
       if (current === undefined) return await clear(held);
       if (current.cause === "jam" || now() - current.since >= TELL_MS) await tell(held, current);
     },
