@@ -19,6 +19,7 @@ const lane: LaneStatus = {
   hasUnfinalized: false,
   hasWithdrawn: false,
   hasOpenWrapper: false,
+  knownBelow: 0n,
   wait: undefined,
 };
 const laneAsJson = {

@@ -11,7 +11,7 @@ import { StartError } from "../model/errors.js";
 import type { Actor } from "../model/keys/auditRecord.js";
 import { recordEvent } from "../store/audit/audit.js";
 import { inTransaction } from "../store/database/transaction.js";
-import { rememberOwnTransaction } from "../store/lanes/nonces/withdrawnWrappers.js";
+import { rememberTransaction } from "../store/lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../store/store.js";
 
 export interface CancelTerms {
@@ -61,7 +61,7 @@ export async function cancelNonce(
   const signed = await signTransferToSelf(account, { nonce: next, gasPrice, chainId });
   const hash = hashTransaction(signed);
   await inTransaction(store, async (db) => {
-    await rememberOwnTransaction(
+    await rememberTransaction(
       { pool: db },
       { chain: chainRef, waiver },
       { waiverNonce: next, wrapperHash: hash },

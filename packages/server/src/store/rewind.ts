@@ -126,7 +126,7 @@ async function resetLanes(db: Queryable, all: readonly unknown[]): Promise<void>
   );
   const [chain] = all;
   await db.query(
-    "update lanes set nonce_floor = 0, foreign_uses = 0, broken_until = '-infinity' where chain = $1",
+    "update lanes set nonce_floor = 0, known_below = null, foreign_uses = 0, broken_until = '-infinity' where chain = $1",
     [chain],
   );
   await db.query("delete from withdrawn where chain = $1", [chain]);

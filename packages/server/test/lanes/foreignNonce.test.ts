@@ -140,6 +140,7 @@ describe("two services with the same key and different stores", () => {
     node.automine = true;
     expect((await first.submit([innerOf(3)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
     expect(new Set(node.chain.executed).size).toBe(node.chain.executed.length);
-    expect(await first.query("select from lanes where state = 'open' and foreign_uses = 0")).toHaveLength(1);
+    // It has lost no nonce, and knows of the other's wrapper that has landed.
+    await first.until("select from lanes where state = 'open' and foreign_uses = 1");
   });
 });

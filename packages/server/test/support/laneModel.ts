@@ -23,8 +23,12 @@ import { HeadOfLine } from "../../src/lane/send/head.js";
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
 import { assign } from "../../src/lane/sign/assign.js";
 import { createLaneParties } from "../../src/lane/sign/plan.js";
-import { createSweep } from "../../src/lane/watch/doubts.js";
-import { createLostBlocksCheck, type LostBlocksCheck } from "../../src/lane/watch/lost.js";
+import { createSweep, type Question } from "../../src/lane/watch/doubts.js";
+import {
+  createLostBlocksCheck,
+  createNonceAccount,
+  type LostBlocksCheck,
+} from "../../src/lane/watch/lost.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch/watch.js";
 import type { ResolvedOptions } from "../../src/model/options/options.js";
 import { resolveOptions } from "../../src/model/options/resolveOptions.js";
@@ -122,6 +126,7 @@ interface OwnedLane {
   readonly broadcaster: Broadcaster;
   readonly watcher: Watcher;
   readonly lostBlocks: LostBlocksCheck;
+  readonly accountForNonces: Question;
   /** Batches that are signed and stored, and not sent yet. */
   outbox: (readonly InFlightSubmission[])[];
   mustResend: boolean;
@@ -395,6 +400,7 @@ export class LaneModel {
       broadcaster,
       watcher: createWatcher(context, broadcaster),
       lostBlocks: createLostBlocksCheck(context, () => this.#nowMs),
+      accountForNonces: createNonceAccount(context),
       outbox: [],
       mustResend: true,
     };
@@ -530,6 +536,7 @@ export class LaneModel {
         await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");
         while ((await context.nonceProofs.search()) === "more");
         for (const question of watcher.doubts.questions) await question(held);
+        if (!isStopped) await worker.accountForNonces(held);
       } else if (event.kind === "sweep") {
         const sweep = createSweep(context);
         while ((await sweep(held)) === 0);

@@ -25,6 +25,9 @@ create table lanes (
   reserved_until   timestamptz not null default '-infinity',
   -- The time of the last foreign use. Uses that lie far apart do not add up.
   foreign_use_at   timestamptz not null default '-infinity',
+  -- Each nonce of the waiver below is accounted for: the chain has used it for a wrapper of the lane, or for a transaction that was
+  -- counted as a foreign use. Null until the lane has first looked: what the waiver sent before it was in this store is no such use.
+  known_below      bigint,
   -- The highest waiver nonce of the lane among the summarized days of outcomes, and its block.
   old_nonce        bigint,
   old_block_number bigint,
@@ -46,7 +49,8 @@ create table replicas (
 );
 
 -- The withdrawn wrappers: their submissions were queued again or failed. If such a wrapper lands after all, this service has
--- used the waiver's nonce, and nothing else that has the key.
+-- used the waiver's nonce, and nothing else that has the key. Also here, so that each is taken for what it is once: an operator's
+-- transactions that pay for a nonce, and the foreign uses that were counted.
 create table withdrawn (
   chain        integer not null references chains,
   waiver       bytea   not null,

@@ -13,7 +13,7 @@ import type { BlockTransaction } from "../../chain/client/nodeClient.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { adoptWrappers, type LostWrapper } from "../../store/lanes/nonces/lostWrappers.js";
+import { adoptWrappers, findKnownInnerTxs, type LostWrapper } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import { countForeignUse, stopWorkingLane } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
@@ -45,7 +45,7 @@ export async function requeueReplaced(
   context: ReplacedContext,
 ): Promise<void> {
   if (replaced.length === 0) return;
-  const { store, log } = context;
+  const { store, log, onLaneStopped } = context;
   const nonces = replaced.map(({ waiverNonce }) => waiverNonce);
   const withdrawn = await findWithdrawnWrappers(store, held, nonces);
   const isOurs = ({ usedBy }: Replaced) =>
@@ -56,39 +56,51 @@ export async function requeueReplaced(
   if (landed.length > 0)
     log.warn({ nonces: landed }, "withdrawn wrappers landed after all, under their nonces");
   const unknown = replaced.filter((one) => !isOurs(one));
-  const lost = await adoptIfLost(
+  const foreign = await countForeign(
     held,
     unknown.map(({ usedBy }) => usedBy),
     context,
   );
-  const foreign = unknown
-    .filter(({ usedBy }) => !lost.includes(usedBy.transaction))
-    .map(({ waiverNonce }) => waiverNonce);
-  if (foreign.length > 0) await countForeign(held, foreign, context);
-}
-
-/** Counts and reports the nonces that something else has used, and stops the lane at the limit. */
-async function countForeign(
-  held: HeldLane,
-  used: readonly bigint[],
-  { store, log, onLaneStopped }: ReplacedContext,
-): Promise<void> {
-  const nonces = used.map(String);
-  const foreignUses = await countForeignUse(store, held);
-  log.error({ nonces, foreignUses }, "the chain used the waiver's nonces for transactions that are not ours");
-  if (foreignUses < MAX_FOREIGN_USES) return;
-  const reason = `something else sends with this waiver's key: its nonces ${nonces.join(", ")} were used by other transactions`;
+  if (foreign.nonces.length === 0 || foreign.uses < MAX_FOREIGN_USES) return;
+  const reason = `something else sends with this waiver's key: its nonces ${foreign.nonces.join(", ")} were used by other transactions`;
   if (!(await stopWorkingLane(store, held, reason))) return;
   onLaneStopped();
   log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
 }
 
 /**
+ * Counts and reports the nonces that something else has used: with transactions that are not the lane's own wrappers, and were not
+ * lost by the store.
+ * @param unknown the uses of nonces under which the store knows no such wrapper.
+ * @returns `uses`: how often something else has used the key lately.
+ */
+export async function countForeign(
+  held: HeldLane,
+  unknown: readonly NonceUse[],
+  context: Pick<WatchContext, "store" | "log">,
+): Promise<{ readonly nonces: readonly bigint[]; readonly uses: number }> {
+  const own = await adoptIfLost(held, unknown, context);
+  const foreign = unknown
+    .filter(({ transaction }) => !own.includes(transaction))
+    .map(({ nonce, transaction }) => ({ waiverNonce: nonce, wrapperHash: transaction.hash }));
+  const nonces = foreign.map(({ waiverNonce }) => waiverNonce);
+  if (foreign.length === 0) return { nonces, uses: 0 };
+  const { foreignUses: uses, isNew } = await countForeignUse(context.store, held, foreign);
+  const transactions = foreign.map(
+    ({ waiverNonce, wrapperHash }) => `${waiverNonce} ${bytesToHex(wrapperHash)}`,
+  );
+  if (isNew) context.log.error({ transactions, foreignUses: uses }, NOT_OURS);
+  return { nonces, uses };
+}
+
+const NOT_OURS = "the chain used the waiver's nonces for transactions that are not ours";
+
+/**
  * After a failover, the store may have lost its last commits, and the chain may show wrappers of this lane that the store
  * does not know. For an hour after the store has moved to another server, a transaction of the waiver to the marker that
  * decodes counts as a lost wrapper, not as a foreign use of the key. Storing it again gives the same InnerTx the same
- * answer when it is sent again (D18).
- * @returns the transactions that count as lost wrappers.
+ * answer when it is sent again (D18). A wrapper of an InnerTx that the store has is the lane's own at any time.
+ * @returns the transactions that count as the lane's own.
  */
 export async function adoptIfLost(
   held: HeldLane,
@@ -99,8 +111,12 @@ export async function adoptIfLost(
     const lost = by === "sender" ? lostWrapperOf(transaction, store.newId()) : undefined;
     return lost ? [{ transaction, lost }] : [];
   });
-  if (wrappers.length === 0 || !(await store.moves.hasMoved())) return [];
+  if (wrappers.length === 0) return [];
   const lost = wrappers.map((wrapper) => wrapper.lost);
+  if (!(await store.moves.hasMoved())) {
+    const known = await findKnownInnerTxs(store, held, lost);
+    return wrappers.filter((wrapper) => known.includes(wrapper.lost)).map(({ transaction }) => transaction);
+  }
   const ids = await adoptWrappers(store, held, lost);
   const nonces = lost.map(({ waiverNonce }) => String(waiverNonce));
   if (ids.length > 0)

@@ -218,10 +218,7 @@ export async function examine(
 export function createSweep(context: WatchContext): Question {
   let after = LOWEST_ID;
   return async (held) => {
-    if (after === LOWEST_ID) {
-      const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
-      await forgetWithdrawnWrappers(context.store, held, chainNonce);
-    }
+    if (after === LOWEST_ID) await forgetWithdrawnWrappers(context.store, held);
     const page = await findUnfinished(context.store, held, after, RECEIPT_BATCH);
     await reconcile(held, page, context);
     const last = page.length < RECEIPT_BATCH ? undefined : page.at(-1);

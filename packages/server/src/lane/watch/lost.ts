@@ -9,12 +9,13 @@ import {
   stopForLostBlocks,
 } from "../../store/lanes/blocks/inclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
+import { findKnownBelow, raiseKnownBelow } from "../../store/lanes/nonces/knownNonces.js";
 import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
 import { MOVE_CHECK_MS } from "../law/reconcile.js";
-import { adoptIfLost } from "../law/usedNonces.js";
+import { adoptIfLost, countForeign } from "../law/usedNonces.js";
 import type { Question } from "./doubts.js";
 
 /*
@@ -168,10 +169,12 @@ export async function findLostInclusion(
 const AGAIN_MS = 1_000;
 
 /**
- * Searches the chain for lost wrappers under nonces that the store does not know as used. Begin it now and then for an hour
- * after the store has moved to another server; it goes on until it has come to its end for now.
+ * Accounts for the nonces that the chain has used while the store does not know by which wrapper: each was used by a withdrawn
+ * wrapper, by one that the store has lost, or by something else that has the key. For an hour after the store has moved to another
+ * server, it looks below what is accounted for too. At a lane's first look, all that the chain has used was before this store.
+ * It goes on until it has come to its end for now.
  */
-export function createLostWrapperSearch(context: WatchContext): Question {
+export function createNonceAccount(context: WatchContext): Question {
   const { store, chain, nonceProofs } = context;
   const examined = new Set<bigint>();
   let examinedAfter: string | undefined;
@@ -180,8 +183,9 @@ export function createLostWrapperSearch(context: WatchContext): Question {
     const move = await store.moves.lastMove(MOVE_CHECK_MS);
     if (move !== examinedAfter) examined.clear();
     examinedAfter = move;
+    return move !== undefined;
   };
-  /** Leaves out the uses by withdrawn wrappers: the store knows these. */
+  /** Leaves out the uses by transactions that the store knows. */
   const withoutKnown = async (held: HeldLane, uses: readonly NonceUse[]) => {
     const withdrawn = await findWithdrawnWrappers(
       store,
@@ -192,20 +196,32 @@ export function createLostWrapperSearch(context: WatchContext): Question {
       ({ transaction }) => !withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, transaction.hash)),
     );
   };
-  return async (held) => {
-    await followMoves();
-    const [chainNonce = 0n] = await chain.nonces([held.waiver]);
-    const found: NonceUse[] = [];
-    const unknown = await findUnknownNonces(store, held, chainNonce, [...examined]);
-    const last = await findLastFinalInclusion(store, held);
+  const findUses = async (held: HeldLane, unknown: readonly bigint[]) => {
+    const last = unknown.length === 0 ? undefined : await findLastFinalInclusion(store, held);
+    const uses: NonceUse[] = [];
     for (const nonce of unknown) {
       const sinceBlock = last && last.waiverNonce < nonce ? last.blockNumber : undefined;
-      const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock });
-      if (use) found.push(use);
+      const use = await nonceProofs.find({ account: held.waiver, nonce, sinceBlock, isUrgent: true });
+      if (use) uses.push(use);
     }
-    await adoptIfLost(held, await withoutKnown(held, found), context);
-    for (const { nonce } of found) examined.add(nonce);
-    const isOver = found.length === unknown.length || !(await store.moves.hasMoved(MOVE_CHECK_MS));
-    return isOver ? undefined : AGAIN_MS;
+    return uses;
+  };
+  return async (held) => {
+    const hasMoved = await followMoves();
+    const [below = 0n] = await chain.nonces([held.waiver]);
+    const knownBelow = (await findKnownBelow(store, held)) ?? below;
+    const from = hasMoved ? 0n : knownBelow;
+    const unknown = await findUnknownNonces(store, held, { from, below, except: examined });
+    const uses = await findUses(held, unknown);
+    const unknownUses = await withoutKnown(held, uses);
+    const isAccounted = ({ nonce }: NonceUse) => nonce < knownBelow;
+    await adoptIfLost(held, unknownUses.filter(isAccounted), context);
+    const others = unknownUses.filter((use) => !isAccounted(use));
+    await countForeign(held, others, context);
+    for (const { nonce } of uses) examined.add(nonce);
+    if (unknown.length > 0) return AGAIN_MS;
+    await raiseKnownBelow(store, held, below);
+    if (!hasMoved) examined.clear();
+    return undefined;
   };
 }

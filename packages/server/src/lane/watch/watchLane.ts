@@ -16,7 +16,7 @@ import type { LaneLease } from "../own/lease.js";
 import type { Broadcaster } from "../send/broadcaster.js";
 import { HeadOfLine } from "../send/head.js";
 import { createSweep, type Question } from "./doubts.js";
-import { createLostBlocksCheck, createLostWrapperSearch } from "./lost.js";
+import { createLostBlocksCheck, createNonceAccount } from "./lost.js";
 import { createWatcher, type Watcher, type WatchMode } from "./watch.js";
 
 export interface LaneWatchContext extends WatchContext {
@@ -29,8 +29,8 @@ export interface LaneWatchContext extends WatchContext {
 
 type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
-/** The final blocks of a lane are compared with the chain once in so many intervals, whether the lane has work or not. */
-const INTERVALS_PER_FINALITY = 15;
+/** A lane is compared with the chain once in so many intervals, whether it has work or not. */
+export const INTERVALS_PER_FINALITY = 15;
 
 /** The failures of a loop that does several things. */
 interface FailureLog {
@@ -84,7 +84,7 @@ export class LaneWatch {
   readonly #blocks: Look;
   readonly #doubts: readonly Look[];
   readonly #sweeps: Look;
-  readonly #searches: Look;
+  readonly #accounts: Look;
   readonly #finality: Look;
   /** The lane has something in flight, or in a block that is not final. */
   isFollowing = false;
@@ -93,6 +93,7 @@ export class LaneWatch {
   /** Something may have come into a block since the last look at final blocks. */
   #hasFollowed = true;
   #mustSweep = false;
+  #knownBelow: bigint | undefined;
 
   constructor(lease: WatchedLease, broadcaster: Broadcaster, context: LaneWatchContext) {
     const { schedule } = context;
@@ -107,7 +108,7 @@ export class LaneWatch {
     this.#doubts = this.#watcher.doubts.questions.map((question) => this.#ask(question));
     const sweep = createSweep(context);
     this.#sweeps = this.#ask(async (lane) => (this.#mustSweep ? await sweep(lane) : undefined));
-    this.#searches = this.#ask(createLostWrapperSearch(context));
+    this.#accounts = this.#ask(createNonceAccount(context));
     this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
     this.#finality = this.#turns.look(this.#withLease((held) => this.#compareFinality(held)));
   }
@@ -131,9 +132,17 @@ export class LaneWatch {
     if (this.isFollowing) this.#blocks.wake();
   };
 
+  /** Accounts for the nonces that the chain has used. @param next the waiver's next nonce. */
+  onNextNonce = (next: bigint): void => {
+    const lease = this.#lease.current();
+    if (lease && lease.state !== "stopped" && next !== this.#knownBelow) this.#accounts.start();
+  };
+
   /** Follows what the lane has sent, and asks what is due and concerns something that the lane has. */
-  onStatus = ({ queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper }: LaneStatus): void => {
+  onStatus = (status: LaneStatus): void => {
     if (this.#lease.current() === undefined) return;
+    const { queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper } = status;
+    this.#knownBelow = status.knownBelow;
     if (inFlight > 0 || hasUnfinalized) this.follow();
     if (hasOpenWrapper || this.#context.nonceProofs.isSearching) this.#startDoubts();
     this.#mustSweep = queued + inFlight > 0 || hasWithdrawn;
@@ -154,13 +163,13 @@ export class LaneWatch {
     return this.isFollowing ? this.#idleMs : undefined;
   }
 
-  /** Compares the lane's last final block with the chain, and searches for lost wrappers after the store has moved. */
+  /** Compares the lane's last final block with the chain, and accounts for nonces anew after the store has moved. */
   async #compareFinality({ lane, state }: Lease): Promise<number> {
     if (state === "stopped") return this.#finalityMs;
     const isIdle = !this.#hasFollowed;
     this.#hasFollowed = this.isFollowing;
     await this.#lostBlocks.run(lane, isIdle);
-    if (await this.#context.store.moves.hasMoved(MOVE_CHECK_MS)) this.#searches.start();
+    if (await this.#context.store.moves.hasMoved(MOVE_CHECK_MS)) this.#accounts.start();
     return this.#finalityMs;
   }
 

@@ -21,7 +21,8 @@ beforeEach(async () => {
 const CHANGES: Record<string, (by: HeldLane) => Promise<unknown>> = {
   "stop for lost blocks": (by) => stopForLostBlocks(store, by, 0n, "lost"),
   "stop for another reason": (by) => stopWorkingLane(store, by, "no"),
-  "count of a foreign use": (by) => countForeignUse(store, by),
+  "count of a foreign use": (by) =>
+    countForeignUse(store, by, [{ waiverNonce: 1n, wrapperHash: new Uint8Array(32) }]),
   "breaker that opens": (by) => setBreaker(store, by, 60_000, "no"),
   retirement: (by) => retireDrained(store, by),
 };

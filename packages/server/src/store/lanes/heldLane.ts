@@ -78,7 +78,7 @@ export async function writeAsOwner<M extends ChangedSubmission>(
  * @throws {@link LeaseLostError} if another replica owns the lane.
  */
 export async function updateLaneAsOwner<Row extends object>(
-  { pool }: Store,
+  { pool }: { readonly pool: Queryable },
   lane: HeldLane,
   changes: string,
   parameters: readonly unknown[],

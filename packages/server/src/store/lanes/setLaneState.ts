@@ -1,8 +1,10 @@
 import type { LaneWait } from "../../model/submission/waitCauses.js";
+import { inTransaction } from "../database/transaction.js";
 import type { Queryable, Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
 import { FOREIGN_USE_MEMORY, type LaneState } from "./laneStatus.js";
+import { rememberTransaction, type WithdrawnWrapper } from "./nonces/withdrawnWrappers.js";
 
 /** The lane takes work. */
 export const TAKES_WORK = "state in ('open', 'draining')";
@@ -31,7 +33,8 @@ export async function stopWorkingLane(store: Store, lane: HeldLane, reason: stri
 }
 
 /**
- * Sets the state of a lane for an operator, whoever owns it, and closes its breaker. Opening a lane resets its count of foreign uses.
+ * Sets the state of a lane for an operator, whoever owns it, and closes its breaker. Opening a lane resets its count of foreign
+ * uses; what the waiver sent while its lane took no work is none.
  * @returns false if the store has no such lane.
  */
 export async function setLaneState(
@@ -43,7 +46,8 @@ export async function setLaneState(
 ): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update lanes set state = $3::lane_state, reason = $4, broken_until = '-infinity',
-       foreign_uses = case when $3::lane_state = 'open' then 0 else foreign_uses end
+       foreign_uses = case when $3::lane_state = 'open' then 0 else foreign_uses end,
+       known_below = case when $3::lane_state <> 'open' or ${TAKES_WORK} then known_below end
      where chain = $1 and waiver = $2`,
     [chain, toBuffer(waiver), state, reason ?? null],
   );
@@ -70,13 +74,22 @@ const COUNTED = `foreign_use_at = now(),
   foreign_uses = 1 + case when foreign_use_at > now() - interval '${FOREIGN_USE_MEMORY}' then foreign_uses else 0 end`;
 
 /**
- * Counts a use of the waiver's nonces by something else.
- * @returns the number of such uses, each at most a day after the one before.
+ * Counts a use of the waiver's nonces by something else, and remembers the transactions, so that none is counted again.
+ * @returns `foreignUses`: the number of such uses, each at most a day after the one before. `isNew`: these were not counted before.
  * @throws {@link LeaseLostError}
  */
-export async function countForeignUse(store: Store, lane: HeldLane): Promise<number> {
-  const changed = await updateLaneAsOwner<{ foreign_uses: number }>(store, lane, COUNTED, []);
-  return changed?.foreign_uses ?? 0;
+export async function countForeignUse(
+  store: Store,
+  lane: HeldLane,
+  uses: readonly WithdrawnWrapper[],
+): Promise<{ readonly foreignUses: number; readonly isNew: boolean }> {
+  return await inTransaction(store, async (db) => {
+    let isNew = false;
+    for (const use of uses) isNew = (await rememberTransaction({ pool: db }, lane, use)) || isNew;
+    const changes = isNew ? COUNTED : "foreign_uses = foreign_uses";
+    const changed = await updateLaneAsOwner<{ foreign_uses: number }>({ pool: db }, lane, changes, []);
+    return { foreignUses: changed?.foreign_uses ?? 0, isNew };
+  });
 }
 
 /**

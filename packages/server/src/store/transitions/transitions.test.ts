@@ -12,6 +12,7 @@ import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/subm
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { registerLanes, releaseLease, takeLease } from "../lanes/lease.js";
 import { findInFlight } from "../lanes/nonces/inFlight.js";
+import { raiseKnownBelow } from "../lanes/nonces/knownNonces.js";
 import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "../lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../store.js";
 import { findSubmissions } from "../submissions/findSubmissions.js";
@@ -168,7 +169,8 @@ describe("a submission that a foreign wrapper carried", () => {
       true,
     );
     const withdrawnNoncesAfter = async (chainNonce: bigint) => {
-      await forgetWithdrawnWrappers(store, lane, chainNonce);
+      await raiseKnownBelow(store, lane, chainNonce);
+      await forgetWithdrawnWrappers(store, lane);
       return (await findWithdrawnWrappers(store, lane, [4n, 5n])).map(({ waiverNonce }) => waiverNonce);
     };
     expect([

@@ -14,31 +14,53 @@ export interface LostWrapper extends StoredInnerTx {
 }
 
 /** A search covers this many nonces below the chain's next nonce. */
-const SEARCHED_NONCES = 5_000;
+const SEARCHED_NONCES = 5_000n;
 /** The maximum number of nonces that one search returns. */
 const FOUND_NONCES = 50;
 
 /**
  * Finds nonces of the waiver that the chain has used while the store does not know by which wrapper, the highest first. A
  * withdrawn wrapper tells nothing: another one may have landed under its nonce.
+ * @param range `below`: the chain's next nonce. `except`: nonces that are left out.
  */
 export async function findUnknownNonces(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
-  chainNonce: bigint,
-  except: readonly bigint[],
+  { from, below, except }: { from: bigint; below: bigint; except: Iterable<bigint> },
 ): Promise<bigint[]> {
+  const lowest = below - SEARCHED_NONCES > from ? below - SEARCHED_NONCES : from;
   const { rows } = await pool.query<{ nonce: string }>(
-    `select nonce from generate_series(greatest(0, $3::bigint - ${SEARCHED_NONCES}), $3::bigint - 1) as nonce
-     where nonce <> all($4::bigint[])
+    `select nonce from generate_series($3::bigint, $4::bigint - 1) as nonce
+     where nonce <> all($5::bigint[])
        and nonce not in (
          select waiver_nonce from finished
-         where chain = $1 and waiver = $2 and waiver_nonce >= $3::bigint - ${SEARCHED_NONCES} and waiver_nonce < $3::bigint)
+         where chain = $1 and waiver = $2 and waiver_nonce >= $3::bigint and waiver_nonce < $4::bigint)
        and not exists (select from unfinished where chain = $1 and waiver = $2 and waiver_nonce = nonce)
      order by nonce desc limit ${FOUND_NONCES}`,
-    [lane.chain, toBuffer(lane.waiver), chainNonce.toString(), except.map(String)],
+    [lane.chain, toBuffer(lane.waiver), lowest.toString(), below.toString(), [...except].map(String)],
   );
   return rows.map(({ nonce }) => BigInt(nonce));
+}
+
+/** Finds those whose InnerTx the store has, unfinished or included. */
+export async function findKnownInnerTxs<T extends StoredInnerTx>(
+  { pool }: Store,
+  { chain }: Pick<HeldLane, "chain">,
+  transactions: readonly T[],
+): Promise<T[]> {
+  const { rows } = await pool.query<{ place: number }>(
+    `select t.place::int from unnest($2::bytea[], $3::numeric[], $4::bytea[]) with ordinality as t (sender, nonce, hash, place)
+     where exists (select from unfinished u
+                   where u.sender = t.sender and u.sender_nonce = t.nonce and u.chain + 0 = $1 and u.inner_hash = t.hash)
+        or exists (select from find_included($1, $2, $3) f where f.inner_hash = t.hash)`,
+    [
+      chain,
+      byteaArray(transactions.map(({ sender }) => sender)),
+      transactions.map(({ senderNonce }) => senderNonce.toString()),
+      byteaArray(transactions.map(({ innerHash }) => innerHash)),
+    ],
+  );
+  return transactions.filter((_, i) => rows.some(({ place }) => place === i + 1));
 }
 
 /**

@@ -36,17 +36,21 @@ export async function findWithdrawnWrappers(
   }));
 }
 
-/** Remembers a transaction of the waiver's own that an operator sends, so that its lane knows it. */
-export async function rememberOwnTransaction(
+/**
+ * Remembers a transaction of the waiver that is no wrapper of its lane, so that the lane knows it.
+ * @returns false if it was known.
+ */
+export async function rememberTransaction(
   { pool }: { readonly pool: Queryable },
   lane: Pick<HeldLane, "chain" | "waiver">,
   { waiverNonce, wrapperHash }: WithdrawnWrapper,
-): Promise<void> {
-  await pool.query(
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
     `insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash) values ($1, $2, $3, $4)
      on conflict do nothing`,
     [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), toBuffer(wrapperHash)],
   );
+  return rowCount === 1;
 }
 
 /** Counts the withdrawn wrappers of these submissions that may still land, by the id of the submission. */
@@ -77,21 +81,21 @@ export async function closeWithdrawnWrappers(
 }
 
 /**
- * Deletes withdrawn wrappers that are not open, and whose nonces are below the waiver's nonce and below those of all
- * signed and broadcast submissions of the lane.
- * @param chainNonce the waiver's next nonce.
+ * Deletes withdrawn wrappers that are not open, and whose nonces are accounted for and below those of all signed and broadcast
+ * submissions of the lane.
  */
 export async function forgetWithdrawnWrappers(
   { pool }: Store,
   lane: Pick<HeldLane, "chain" | "waiver">,
-  chainNonce: bigint,
 ): Promise<void> {
   await pool.query(
-    `delete from withdrawn where chain = $1 and waiver = $2 and waiver_nonce < least($3, (
+    `delete from withdrawn w using lanes l where l.chain = $1 and l.waiver = $2 and w.chain = $1 and w.waiver = $2
+     and w.waiver_nonce < least(l.known_below, (
        select min(waiver_nonce) from unfinished
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state in ('signed', 'broadcast')))
+     and l.known_below is not null
      and not exists (select from unfinished u where u.id = open_for)`,
-    [lane.chain, toBuffer(lane.waiver), chainNonce.toString()],
+    [lane.chain, toBuffer(lane.waiver)],
   );
 }
 

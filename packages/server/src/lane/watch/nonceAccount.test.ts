@@ -6,7 +6,7 @@ import type { NonceUse } from "../../chain/nonceUse.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
-import { createLostWrapperSearch } from "./lost.js";
+import { createNonceAccount } from "./lost.js";
 
 let store: Store;
 useTestStore("emptied", async (opened) => {
@@ -35,7 +35,7 @@ function searchOver(lane: HeldLane) {
     nonceProofs: { find },
     log: silent,
   };
-  const search = createLostWrapperSearch(context as unknown as WatchContext);
+  const search = createNonceAccount(context as unknown as WatchContext);
   return {
     asked,
     move,
