@@ -44,9 +44,9 @@ export class Gateway {
     this.#dependencies = dependencies;
   }
 
-  /** Begins an exchange with a client. */
-  beginExchange(): Exchange {
-    return this.#told.begin();
+  /** Begins an exchange with a client. @param mayHaveLeft as of {@link ToldAnswers.begin}. */
+  beginExchange(mayHaveLeft: () => boolean): Exchange {
+    return this.#told.begin(mayHaveLeft);
   }
 
   /**

@@ -18,3 +18,10 @@ it("tells again what an exchange lost, or had lost before it told", () => {
   expect([next.tell("a"), next.tell("b")]).toEqual([true, true]);
   expect(told.begin().tell("b")).toBe(false);
 });
+
+it("tells again at once what it told a client that may have left", () => {
+  const told = new ToldAnswers();
+  expect(told.begin(() => true).tell("a")).toBe(true);
+  expect(told.begin().tell("a")).toBe(true);
+  expect(told.begin(() => true).tell("a")).toBe(false);
+});

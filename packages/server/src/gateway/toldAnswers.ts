@@ -18,13 +18,14 @@ const MAX_REMEMBERED = 100_000;
 export class ToldAnswers {
   readonly #told = new Set<string>();
 
-  begin(): Exchange {
+  /** @param mayHaveLeft tells whether the client may have left already. Then no answer to it counts as told. */
+  begin(mayHaveLeft = (): boolean => false): Exchange {
     const own = new Set<string>();
     let isLost = false;
     return {
       tell: (submission) => {
         if (this.#told.has(submission)) return false;
-        if (isLost) return true;
+        if (isLost || mayHaveLeft()) return true;
         own.add(submission);
         this.#told.add(submission);
         forgetOldest(this.#told, MAX_REMEMBERED);

@@ -1,4 +1,5 @@
 // The gateway in front of a scripted node: JSON-RPC, the allow-list, submissions, and what wallets ask in between.
+import { connect } from "node:net";
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { GATEWAY_KEY, GatewayClient, GatewaySocket } from "../support/gatewayClient.js";
@@ -356,6 +357,24 @@ describe("eth_sendRawTransaction after a lost answer", () => {
     } finally {
       clearInterval(mining);
     }
+  });
+});
+
+describe("eth_sendRawTransaction of a client that closes its sending half", () => {
+  it("is answered, and gives the hash once more: nobody knows whether the client had left", async () => {
+    const service = await services.start({ publicApiKeys });
+    const client = new GatewayClient(service.url);
+    const { port, hostname, pathname } = new URL(client.url);
+    const raw = innerOf(1);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_sendRawTransaction", params: [raw] });
+    const head = ["POST", pathname, "HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"].join(" ");
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    socket.end(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+    let answer = "";
+    for await (const part of socket.setEncoding("utf8")) answer += part;
+    expect(answer).toContain(`"result":"${hashOf(raw)}"`);
+    expect(await client.call("eth_sendRawTransaction", raw)).toBe(hashOf(raw));
+    expect((await client.refusal("eth_sendRawTransaction", raw)).message).toMatch(/^already known: /);
   });
 });
 

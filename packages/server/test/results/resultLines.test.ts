@@ -1,4 +1,5 @@
 // The result lines of a submit (D13, D14, D16, D18).
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { deferred } from "../support/deferred.js";
 import { GOOD_HEADERS, outcomeOf, testServices, txHashOf } from "../support/testService.js";
@@ -70,6 +71,24 @@ describe("the stream of lines", () => {
     }
     const lines = text.trimEnd().split("\n");
     expect(lines.map((line) => JSON.parse(line).index).sort((a, b) => a - b)).toEqual([...Array(100).keys()]);
+  });
+});
+
+describe("a client that closes its sending half behind its request", () => {
+  it("gets its lines, and then the end of the connection", async () => {
+    const service = await services.start({}, { automine: false });
+    const { port, hostname } = new URL(service.url);
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    const body = JSON.stringify({ transactions: [innerOf(1)], wait: "included" });
+    const head = Object.entries({ host: "x", ...GOOD_HEADERS, "content-length": body.length });
+    const fields = head.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    socket.end(`POST /v1/submit HTTP/1.1\r\n${fields}\r\n${body}`);
+    await service.node.until(({ chain }) => chain.pending.length === 1);
+    service.node.mine();
+    let answer = "";
+    for await (const chunk of socket.setEncoding("utf8")) answer += chunk;
+    expect(answer).toContain(`"success":true,"txHash":"${hashOf(innerOf(1))}"`);
+    expect(answer).toMatch(/\r\n0+\r\n\r\n$/);
   });
 });
 

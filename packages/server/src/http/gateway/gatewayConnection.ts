@@ -59,7 +59,7 @@ export class GatewayConnection extends SocketConnection {
 
   protected override async respond(data: Buffer, _isBinary: boolean, onStored: () => void): Promise<void> {
     this.#inFlight++;
-    const exchange = this.#dependencies.gateway.beginExchange();
+    const exchange = this.#dependencies.gateway.beginExchange(() => !this.isOpen);
     try {
       const answer = await this.#answer(data, exchange);
       if (!this.isOpen) exchange.lost();

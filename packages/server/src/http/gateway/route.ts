@@ -64,9 +64,11 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
         config: { completeBody: restoreExactIds },
         handler: async (request, reply) => {
           const { caller, body, raw } = request as AuthenticatedRequest;
-          const exchange = gateway.beginExchange();
+          // A client that has left and one that has closed its sending half alone look alike.
+          const mayHaveLeft = () => raw.socket.readableEnded;
+          const exchange = gateway.beginExchange(mayHaveLeft);
           onResponseClosed(raw, reply.raw, () => {
-            if (!reply.raw.writableFinished) exchange.lost();
+            if (!reply.raw.writableFinished || mayHaveLeft()) exchange.lost();
           });
           return send(reply, await gateway.answer(body, caller, exchange));
         },

@@ -16,6 +16,7 @@ import { type RequestParty, RequestTurns } from "../limits/requestTurns.js";
 import type { RoutePattern } from "../paths.js";
 import { headFault, useTargetHost } from "../requestHost.js";
 import { declineUpgrade } from "../socket/declineUpgrade.js";
+import { answerHalfClosed } from "./halfClosed.js";
 import { cutPrefix } from "./networkPrefix.js";
 import { followTlsConnections, serverOptions } from "./tls.js";
 
@@ -116,6 +117,7 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
   });
   const { server } = app;
   passOnRequests(server, findApp);
+  answerHalfClosed(server);
   const partyOf = (request: IncomingMessage) =>
     findApp(request)?.partyOf?.(request) ?? partyByAddress(request);
   const turns = new RequestTurns(server, loop, partyOf);
