@@ -1,6 +1,7 @@
 import {
   assertInnerTx,
   type InnerTx,
+  maxWrapperLength,
   ProtocolError,
   parseInnerTx,
   type ValidInnerTx,
@@ -24,12 +25,28 @@ export type Validation =
 export function validateTransaction(text: string, rules: ServiceRules): Validation {
   let tx: InnerTx | undefined;
   try {
+    assertReadable(text, rules);
     tx = parseInnerTx(text);
     return { valid: assertInnerTx(tx, rules) };
   } catch (error) {
     if (error instanceof ProtocolError) return { error: withRemedy(error, rules), tx };
     throw error;
   }
+}
+
+/** A text that would make a wrapper this many times too large is not read: to decode it takes as long as some hundred transactions. */
+const TIMES_TOO_LARGE = 4;
+
+/** @throws {@link ProtocolError} `TRANSACTION_TOO_LARGE` */
+function assertReadable(
+  { length }: string,
+  { maxWrapperBytes = Number.POSITIVE_INFINITY }: ServiceRules,
+): void {
+  const bytes = Math.floor(length / 2) - 1;
+  if (bytes <= TIMES_TOO_LARGE * maxWrapperBytes) return;
+  const wrapperBytes = maxWrapperLength(bytes);
+  const message = `the transaction has ${bytes} bytes, far above the limit of ${maxWrapperBytes} for its wrapper`;
+  throw new ProtocolError("TRANSACTION_TOO_LARGE", message, { bytes, wrapperBytes, maxWrapperBytes });
 }
 
 const POLICY_REASONS: ReadonlySet<string> = new Set(["TARGET_NOT_ALLOWED", "SELECTOR_NOT_ALLOWED"]);

@@ -83,6 +83,7 @@ describe("JSON that is parsed in slices", () => {
     const long = "b".repeat(2_000_000);
     for (const text of [
       `["${long}"]`,
+      `[${`"${long.slice(0, 60_000)}",`.repeat(35)}1]`,
       `[${"{},".repeat(100_000)}1]`,
       `${"[".repeat(99_999)}${"]".repeat(99_999)}`,
     ]) {

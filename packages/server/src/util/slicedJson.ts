@@ -120,6 +120,7 @@ class SlicedParser {
       const byte = bytes[at] ?? QUOTE;
       if (byte === QUOTE) {
         this.#at = at + 1;
+        this.#work += at - from;
         return text + this.#decode(from, at);
       }
       if (at - from >= PART_BYTES && isPartEnd(byte, at - from)) {
