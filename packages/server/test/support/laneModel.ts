@@ -74,6 +74,7 @@ const ROUTING: LaneContext["routing"] = {
   whyUnusable: () => undefined,
   policiesDiffer: () => false,
   carrierOf: () => "here",
+  passOn: async () => {},
   hasOtherCarrier: () => false,
   hasOtherLane: () => false,
   announceWork() {},

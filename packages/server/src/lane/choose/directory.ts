@@ -3,12 +3,7 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { PolicySet } from "../../policy/policySet.js";
 import { findLaneStatuses, type LaneReading, type LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Store } from "../../store/store.js";
-import {
-  findQueuedCalls,
-  type MoveOptions,
-  moveQueuedWork,
-  type QueuedCall,
-} from "../../store/transitions/moveQueuedWork.js";
+import { findQueuedCalls, moveQueuedWork, type QueuedCall } from "../../store/transitions/moveQueuedWork.js";
 import type { Schedule } from "../../util/schedule.js";
 
 /** The lanes of all replicas as the store had them at the last refresh. */
@@ -93,6 +88,11 @@ export interface LaneDirectory {
   choose(permitted?: readonly Uint8Array[]): Uint8Array;
   /** Chooses the usable lane of these waivers with the least to do, and returns its waiver. */
   chooseUsable(permitted: readonly Uint8Array[]): Uint8Array | undefined;
+  /**
+   * Moves what is queued in this lane, and what only another waiver may carry, to that waiver's lane if it takes work. The sender's
+   * nonces stay in order: there, a submission is ahead of its turn until the chain has the nonce before.
+   */
+  passOn(waiver: Uint8Array): Promise<void>;
   /** Returns the name of the replica that owns the lane, if one does. */
   ownerOf(waiver: Uint8Array): string | undefined;
   /** Reads the store now. */
@@ -145,9 +145,10 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
   const willBeUsable = (lane: LaneStatus) =>
     isOpen(lane) && ownWaivers.current().some((own) => bytesEqual(own, lane.waiver));
   const chooseUsable = (permitted?: readonly Uint8Array[]) => leastLoaded(isUsable, permitted);
+  const laneOf = (waiver: Uint8Array) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver));
   const moveWork = async () => {
     for (const lane of statuses.lanes)
-      if (!isUsable(lane) && lane.queued > 0) await moveFrom(lane, chooseUsable, options);
+      if (!isUsable(lane) && lane.queued > 0) await moveFrom(lane, false, chooseUsable, options);
   };
   const rounds = options.schedule.look(() => refreshRound(refresh, moveWork, log), 0);
   return {
@@ -165,7 +166,11 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
       return waiver;
     },
     chooseUsable,
-    ownerOf: (waiver) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver))?.owner,
+    async passOn(waiver) {
+      const lane = laneOf(waiver);
+      if (lane) await moveFrom(lane, true, chooseUsable, options);
+    },
+    ownerOf: (waiver) => laneOf(waiver)?.owner,
     refresh,
     close: rounds.end,
   };
@@ -189,33 +194,42 @@ async function refreshRound(
   }
 }
 
-/** Moves the queue of a lane that takes no work to lanes that work, as far as their waivers may carry it. */
+/**
+ * Moves queued work of a lane to lanes that take work, as far as their waivers may carry it: all of a lane that takes none, and of
+ * a lane that works what only another waiver may carry.
+ */
 async function moveFrom(
   lane: LaneStatus,
+  works: boolean,
   chooseUsable: (permitted?: readonly Uint8Array[]) => Uint8Array | undefined,
   { store, chainRef, log, policies, whyUnusable, announceWork }: LaneDirectoryOptions,
 ): Promise<void> {
+  const { state, reason, owner, waiver } = lane;
   // A lane whose breaker is open will take work again, and keeps what blocks have left out.
-  const isResting =
-    lane.state === "open" && lane.owner !== undefined && whyUnusable(lane.waiver) === undefined;
-  const move = async (to: Uint8Array | undefined, calls?: readonly QueuedCall[]) => {
-    if (to === undefined) return;
-    const options: MoveOptions = { limit: MOVE_BATCH, withStruck: !isResting, calls };
-    const moved = await moveQueuedWork(store, chainRef, lane.waiver, to, options);
-    if (moved === 0) return;
-    const { state, reason } = lane;
-    const places = { from: bytesToHex(lane.waiver), to: bytesToHex(to) };
-    log.warn({ ...places, moved, state, reason }, "queued submissions went to another lane");
-    announceWork([to]);
-  };
-  const { waiversDiffer, waiversFor } = policies();
-  if (!waiversDiffer) return await move(chooseUsable());
+  const isResting = !works && state === "open" && owner !== undefined && whyUnusable(waiver) === undefined;
   const byTarget = new Map<Uint8Array, QueuedCall[]>();
-  for (const call of await findQueuedCalls(store, chainRef, lane.waiver)) {
-    const permitted = waiversFor(call.target, call.selector);
+  const { waiversDiffer, waiversFor } = policies();
+  const calls = waiversDiffer ? await findQueuedCalls(store, chainRef, waiver) : [undefined];
+  for (const call of calls) {
+    const permitted = call && waiversFor(call.target, call.selector);
     // The chain refuses what no waiver may carry, whichever lane has it.
-    const to = chooseUsable(permitted?.length === 0 ? undefined : permitted);
-    if (to) byTarget.set(to, [...(byTarget.get(to) ?? []), call]);
+    const isForAny = permitted === undefined || permitted.length === 0;
+    if (works && (isForAny || permitted.some((one) => bytesEqual(one, waiver)))) continue;
+    const to = chooseUsable(isForAny ? undefined : permitted);
+    if (to) byTarget.set(to, [...(byTarget.get(to) ?? []), ...(call ? [call] : [])]);
   }
-  for (const [to, calls] of byTarget) await move(to, calls);
+  for (const [to, found] of byTarget) {
+    const options = { limit: MOVE_BATCH, withStruck: !isResting, ofBusySenders: works };
+    const moved = await moveQueuedWork(store, chainRef, waiver, to, {
+      ...options,
+      calls: waiversDiffer ? found : undefined,
+    });
+    if (moved === 0) continue;
+    const places = { from: bytesToHex(waiver), to: bytesToHex(to) };
+    log[works ? "debug" : "warn"](
+      { ...places, moved, state, reason },
+      "queued submissions went to another lane",
+    );
+    announceWork([to]);
+  }
 }

@@ -98,7 +98,7 @@ async function assignBy(
   const { chosen, left, ...capped } = await reserveChosen(held, all, context);
   const heldBack = [
     ...left,
-    ...evidence.silent.flatMap(({ queued }) => queued),
+    ...evidence.unplanned,
     ...plans.flatMap(({ ready }, i) => ready.slice(signable[i]?.ready.length)),
     ...(options.onlyUnder === undefined ? struckLeft : []),
   ];

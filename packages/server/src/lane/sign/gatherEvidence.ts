@@ -6,7 +6,6 @@ import {
   type QueuedSubmission,
   readLaneSnapshot,
 } from "../../store/lanes/queue/laneSnapshot.js";
-import { reroute } from "../choose/routing.js";
 import type { LaneContext } from "../context.js";
 import type { Retries } from "../inbox/retries.js";
 import {
@@ -43,8 +42,8 @@ export interface Evidence {
   /** The senders whose submissions stay in this lane, and their plans in the same order. */
   readonly senders: readonly QueuedSender[];
   readonly plans: readonly SenderPlan[];
-  /** The senders whose nonces no node tells. Nothing of these can be planned. */
-  readonly silent: readonly QueuedSender[];
+  /** What cannot be planned now: no node tells the senders' nonces, or no lane of a waiver that may carry it takes work. */
+  readonly unplanned: readonly QueuedSubmission[];
   /** The chain's next nonce of the waiver. */
   readonly waiverNonce: bigint;
   readonly room: Room;
@@ -80,7 +79,7 @@ export async function gatherEvidence(
 }
 
 /** The part of a snapshot that a step may take, before the nonces of the senders are known. */
-type Work = Pick<Evidence, "snapshot" | "senders" | "room">;
+type Work = Pick<Evidence, "snapshot" | "senders" | "unplanned" | "room">;
 
 /** @returns undefined if there is nothing to do. */
 async function workOf(
@@ -95,9 +94,9 @@ async function workOf(
     retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));
   const isOthers = options.isAvoided === true ? othersMayCarry(held, context) : () => false;
   const mayGo = (one: QueuedSender) => mayRetry(one) && !isOthers(one);
-  const senders = await reroute(held, snapshot.senders.filter(mayGo), context);
+  const { senders, unplanned } = await passOn(held, snapshot.senders.filter(mayGo), context);
   const { maxInFlight } = context.options;
-  if (senders.length === 0 && snapshot.assigned.count === 0) return undefined;
+  if (senders.length + unplanned.length === 0 && snapshot.assigned.count === 0) return undefined;
   // A nonce that stands still must have another wrapper, whoever's, and however full the lane is.
   const places = onlyUnder === undefined ? maxInFlight : Number.MAX_SAFE_INTEGER;
   const free = Math.max(0, Math.min(limit, places - snapshot.inFlight));
@@ -112,7 +111,29 @@ async function workOf(
     maxInFlight: places,
   };
   // A full lane signs nothing, but looks for a gap below its nonces: with a gap, the lane would wait for ever.
-  return { snapshot, senders: free > 0 ? senders : [], room };
+  return { snapshot, senders: free > 0 ? senders : [], unplanned, room };
+}
+
+/**
+ * Has what only another waiver may carry moved to the other's lane. A queue has such submissions when their sender had unfinished
+ * ones here, when this lane took over from another, or when the policy was narrowed.
+ */
+async function passOn(
+  { waiver }: HeldLane,
+  senders: readonly QueuedSender[],
+  { routing }: Pick<LaneContext, "routing">,
+): Promise<Pick<Work, "senders" | "unplanned">> {
+  if (!routing.policiesDiffer()) return { senders, unplanned: [] };
+  const queued = senders.flatMap((one) => one.queued);
+  const carriers = new Map(queued.map((one) => [one, routing.carrierOf(waiver, one.innerRaw)]));
+  if ([...carriers.values()].includes("another")) await routing.passOn(waiver);
+  const staying = senders.map((one) => {
+    return { ...one, queued: one.queued.filter((submission) => carriers.get(submission) === "here") };
+  });
+  return {
+    senders: staying.filter((one) => one.queued.length > 0),
+    unplanned: queued.filter((one) => carriers.get(one) === "later"),
+  };
 }
 
 /**
@@ -138,6 +159,6 @@ function planAll(
     planSender(queued, next, inFlightNonces, nonceGapTimeoutMs),
   );
   const silent = work.senders.filter(({ sender }) => nonces.of(sender) === undefined);
-  const senders = told.map(({ one }) => one);
-  return { ...work, senders, plans, silent, waiverNonce: nonces.waiver };
+  const unplanned = [...work.unplanned, ...silent.flatMap(({ queued }) => queued)];
+  return { ...work, senders: told.map(({ one }) => one), plans, unplanned, waiverNonce: nonces.waiver };
 }

@@ -57,8 +57,8 @@ export async function postponeWaiting(
 
 /**
  * Postpones the lowest of each sender, and parks the rest, where submissions cannot be signed for now for another reason than want of
- * room: no node tells the sender's nonce, the custody does not sign, or blocks have left such wrappers out. At the head of the
- * queue, they would be all that steps read.
+ * room: no node tells the sender's nonce, no lane that may carry them takes work, the custody does not sign, or blocks have left
+ * such wrappers out. At the head of the queue, they would be all that steps read.
  * @returns the number of submissions that the lane does not see for a while.
  */
 export async function postponeHeldBack(

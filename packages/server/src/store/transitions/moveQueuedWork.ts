@@ -1,7 +1,6 @@
 import { byteaArray } from "../database/statements.js";
 import type { Store } from "../store.js";
 import { toBuffer } from "../submissionRow.js";
-import { placeAfterMove } from "./placeAfterMove.js";
 
 /** A call as policies see it. */
 export interface QueuedCall {
@@ -15,6 +14,8 @@ export interface MoveOptions {
   readonly limit: number;
   /** Also those whose wrappers blocks have left out. These would do to the other lane what they did to this one. */
   readonly withStruck: boolean;
+  /** Also those of senders with a submission that is signed or broadcast in the old lane. */
+  readonly ofBusySenders: boolean;
   /** Only submissions with these calls; undefined: with any. */
   readonly calls?: readonly QueuedCall[] | undefined;
 }
@@ -34,8 +35,8 @@ export async function findQueuedCalls(
 }
 
 /**
- * Moves queued submissions from one lane to another, the oldest first, at most `limit`. A sender with a submission that
- * is signed or broadcast in the old lane stays there, so that its nonces stay in order.
+ * Moves queued submissions from one lane to another, the oldest first, at most `limit`. They get the first places there, in the
+ * order and with the distances that they had, so that a flood that moves does not stand before a single transaction.
  * @returns how many submissions moved.
  */
 export async function moveQueuedWork(
@@ -43,7 +44,7 @@ export async function moveQueuedWork(
   chain: number,
   from: Uint8Array,
   to: Uint8Array,
-  { limit, withStruck, calls }: MoveOptions,
+  { limit, withStruck, ofBusySenders, calls }: MoveOptions,
 ): Promise<number> {
   const { rowCount } = await pool.query(
     `with moving as materialized (
@@ -51,18 +52,19 @@ export async function moveQueuedWork(
        where q.chain = $1 and q.waiver = $2 and q.waiver_nonce is null and q.state = 'queued'
          and ($5 or q.strikes = 0)
          and ($6::bytea[] is null or (q.target, coalesce(q.selector, '')) in (select * from unnest($6, $7::bytea[])))
-         and not exists (select from unfinished u where u.chain = $1 and u.waiver = $2 and u.sender = q.sender
-                           and u.state in ('signed', 'broadcast'))
+         and ($9 or not exists (select from unfinished u where u.chain = $1 and u.waiver = $2 and u.sender = q.sender
+                           and u.state in ('signed', 'broadcast')))
        order by q.id limit $4 for update skip locked
      )
-     update unfinished u set waiver = $3, is_waiting = false, look_at = ${placeAfterMove(8)}
+     update unfinished u set waiver = $3, is_waiting = false,
+       look_at = coalesce($8, now()) + least(u.look_at - moved.first, interval '1 minute')
      from (select min(look_at) as first from moving) moved
      where u.state = 'queued' and u.id in (select id from moving)`,
     [
       ...[chain, toBuffer(from), toBuffer(to), limit, withStruck],
       calls && byteaArray(calls.map(({ target }) => target)),
       calls && byteaArray(calls.map(({ selector }) => selector)),
-      laneFloors.headOf(to),
+      ...[laneFloors.headOf(to), ofBusySenders],
     ],
   );
   return rowCount ?? 0;

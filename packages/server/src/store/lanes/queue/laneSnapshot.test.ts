@@ -125,7 +125,11 @@ describe("the snapshot of a lane", () => {
         await store.pool.query("update unfinished set look_at = look_at - interval '1 minute'");
       else {
         await store.pool.query("update unfinished set waiver = $1", [OTHER]);
-        await moveQueuedWork(store, lane.chain, OTHER, lane.waiver, { limit: 1_000, withStruck: true });
+        await moveQueuedWork(store, lane.chain, OTHER, lane.waiver, {
+          limit: 1_000,
+          withStruck: true,
+          ofBusySenders: false,
+        });
       }
       await readHeads();
       const [single = ""] = await queue("single", [[900, 0]]);
