@@ -37,7 +37,6 @@ export const IDLE_MS = 250;
  * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
  *   permit something.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
- * - Did no node take anything in the last exchanges? The step takes only what no other lane may carry.
  * - Do blocks leave out the head of the line (`send/head.ts`)? Nothing goes out behind the head. If the head was withdrawn, the step
  *   gives its nonce to another submission, and sends that wrapper to each node.
  * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and
@@ -152,8 +151,7 @@ async function assignNext(held: HeldLane, isDue: boolean, context: StepContext):
   try {
     const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
     const { retries } = broadcaster;
-    const { isAvoided } = breaker;
-    const options = { limit, due, retries, parties, isAvoided };
+    const options = { limit, due, retries, parties };
     return await assign(held, options, context);
   } catch (error) {
     if (error instanceof WrongSignatureError) await stopForWrongSignature(held, error, context);
@@ -181,7 +179,7 @@ async function assignAndBroadcast(
   const { breaker } = context;
   const now = performance.now();
   const isDue = now - state.dueAt >= DUE_MS;
-  const mayTakeOffers = () => laneState === "open" && breaker.state === "closed" && !breaker.isAvoided;
+  const mayTakeOffers = () => laneState === "open" && breaker.state === "closed";
   const hasOffers = () => mayTakeOffers() && context.laneOffers.has(held.waiver);
   const offered =
     !state.owesStep && mayTakeOffers() ? await acceptOffered(held, context.parties, context) : undefined;

@@ -6,13 +6,12 @@ import type { LaneLease } from "../own/lease.js";
  * Keeps new work away from a lane that fails, so that a broken key does not attract the work of other lanes. Every replica
  * sees in the store that the lane rests, and why.
  *
- * - `closed`: the lane works. While it is also *avoided*, it signs only what no other lane may carry.
+ * - `closed`: the lane works.
  * - `open`: the lane takes nothing for a second, twice as long with each opening, up to half a minute.
  * - `probing`: the lane takes one submission at a time. A success closes the breaker, any failure opens it again.
  */
 export interface LaneBreaker {
   readonly state: "closed" | "open" | "probing";
-  readonly isAvoided: boolean;
   /** A node has taken a wrapper of the lane. */
   succeed(): Promise<void>;
   /**
@@ -21,7 +20,7 @@ export interface LaneBreaker {
    */
   open(why: string): Promise<void>;
   /**
-   * An exchange has brought no wrapper of the lane to a node. After some of these in a row, the lane is avoided if any other
+   * An exchange has brought no wrapper of the lane to a node. After some of these in a row, the breaker opens if any other lane
    * takes work: a node that is away may be away for every lane, and some lane must take new work.
    */
   avoid(why: string): Promise<void>;
@@ -42,9 +41,8 @@ export interface LaneBreakerContext extends Pick<LaneDependencies, "store" | "lo
 
 const OPEN_MS = 1_000;
 const MAX_OPEN_MS = 30_000;
-/** After this many failing exchanges in a row, the lane is avoided for `AVOIDED_MS`. */
+/** After this many failing exchanges in a row, other lanes get the work. */
 const MAX_FAILURES = 3;
-const AVOIDED_MS = 3_000;
 
 /** @param now a monotonic clock in ms. */
 export function createLaneBreaker(
@@ -55,23 +53,22 @@ export function createLaneBreaker(
   let isOpenedByPolicy = false;
   let failures = 0;
   let openings = 0;
-  /** The end of the present rest, or of the last one; undefined while the lane works. */
-  let restsUntil: number | undefined;
-  const isResting = () => restsUntil !== undefined && now() < restsUntil;
-  const state = () => (openings === 0 ? "closed" : isResting() ? "open" : "probing");
+  /** The end of the present rest, or of the last one. */
+  let restsUntil = Number.NEGATIVE_INFINITY;
+  const state = () => (openings === 0 ? "closed" : now() < restsUntil ? "open" : "probing");
   const write = async (forMs: number, why?: string) => {
-    restsUntil = forMs > 0 ? now() + forMs : undefined;
+    restsUntil = now() + forMs;
     const held = lease.current();
     if (held) await setBreaker(store, held.lane, forMs, why);
   };
   const succeed = async () => {
     failures = 0;
+    if (openings === 0) return;
     openings = 0;
-    if (restsUntil === undefined) return;
     await write(0);
     log.info("the lane's breaker is closed: its waiver can be used again");
   };
-  const openAt = async (level: "error" | "info", why: string) => {
+  const openAt = async (level: "error" | "warn" | "info", why: string) => {
     // An open lane only resends old bytes. Their failure tells nothing new: no probe has failed.
     if (state() === "open") return;
     const forMs = Math.min(MAX_OPEN_MS, OPEN_MS * 2 ** openings);
@@ -79,23 +76,16 @@ export function createLaneBreaker(
     await write(forMs, why);
     log[level]({ why, forMs }, "the lane's breaker is open");
   };
-  const open = (why: string) => openAt("error", why);
   return {
     get state() {
       return state();
     },
-    get isAvoided() {
-      return openings === 0 && isResting();
-    },
     succeed,
-    open,
+    open: (why) => openAt("error", why),
     async avoid(why) {
-      if (openings > 0) return await open(why);
       failures++;
-      if (failures < MAX_FAILURES || !routing.hasOtherLane(waiver)) return;
-      if (restsUntil === undefined)
-        log.warn({ why }, "no node takes what this lane sends, and others get its new work");
-      await write(AVOIDED_MS, why);
+      if (openings > 0 || (failures >= MAX_FAILURES && routing.hasOtherLane(waiver)))
+        await openAt("warn", why);
     },
     async followPolicy(reason) {
       if (isOpenedByPolicy && reason === undefined) await succeed();

@@ -72,7 +72,7 @@ export async function applyAnswers(
   context: ExchangeContext,
   earlier: readonly SendVerdictKind[] = [],
 ): Promise<void> {
-  const { lane, memory, breaker } = context;
+  const { lane, memory } = context;
   for (const one of answered) lane.metrics.sent(kindOf(one));
   const isAccepted = ({ submission: { state }, answer }: Answered) =>
     decide({ state, openWrappers: 0, answer }).move === "broadcast";
@@ -95,7 +95,7 @@ export async function applyAnswers(
   const accepted = answered.filter(isAccepted).map(idOf);
   if (accepted.length > 0) await wakeQueued(lane.store, held, memory.retries.onTaken(accepted));
   const remaining = answered.filter((one) => resend.has(idOf(one)));
-  await moveBreaker(answered, remaining, breaker, lane);
+  await moveBreaker(answered, remaining, isTaken, context);
   const [one] = remaining;
   if (one) throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${whyOf(one)}`);
 }
@@ -220,15 +220,15 @@ function behindUndecided(answered: readonly Answered[], isTaken: (one: Answered)
 async function moveBreaker(
   answered: readonly Answered[],
   remaining: readonly Answered[],
-  breaker: AnswerBreaker,
-  { headOfLine }: Pick<WatchContext, "headOfLine">,
+  isTaken: (one: Answered) => boolean,
+  { breaker, lane: { headOfLine } }: ExchangeContext,
 ): Promise<void> {
   const find = (kind: SendVerdictKind) => answered.find((one) => kindOf(one) === kind);
   const unusable = find("waiver unusable");
   if (unusable)
     return await breaker.open(`the node takes no wrapper of this waiver: ${messageOf(unusable.answer)}`);
   // Bytes that go out again behind a jam show nothing of it.
-  if (find("accepted")) return headOfLine.jam ? undefined : await breaker.succeed();
+  if (answered.some(isTaken)) return headOfLine.jam ? undefined : await breaker.succeed();
   const [silent] = answered.some(({ answer }) => answer.isAnswered) ? [] : answered;
   if (silent) return await breaker.avoid(`no node answers: ${whyOf(silent)}`);
   const occupied = remaining.find((one) => kindOf(one) === "occupied");

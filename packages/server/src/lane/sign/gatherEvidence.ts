@@ -32,8 +32,6 @@ export interface AssignOptions {
   readonly onlyUnder?: bigint;
   /** That one may be what blocks have left out before. Default: no. */
   readonly mayBeLeftOut?: boolean;
-  /** The lane leaves to others what they may carry. Default: no. */
-  readonly isAvoided?: boolean;
 }
 
 /** The knowledge of store and chain on which the decision rests. */
@@ -92,9 +90,7 @@ async function workOf(
   parties.note(snapshot.senders.flatMap(({ queued }) => queued));
   const mayRetry = ({ queued }: QueuedSender) =>
     retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));
-  const isOthers = options.isAvoided === true ? othersMayCarry(held, context) : () => false;
-  const mayGo = (one: QueuedSender) => mayRetry(one) && !isOthers(one);
-  const { senders, unplanned } = await passOn(held, snapshot.senders.filter(mayGo), context);
+  const { senders, unplanned } = await passOn(held, snapshot.senders.filter(mayRetry), context);
   const { maxInFlight } = context.options;
   if (senders.length + unplanned.length === 0 && snapshot.assigned.count === 0) return undefined;
   // A nonce that stands still must have another wrapper, whoever's, and however full the lane is.
@@ -134,15 +130,6 @@ async function passOn(
     senders: staying.filter((one) => one.queued.length > 0),
     unplanned: queued.filter((one) => carriers.get(one) === "later"),
   };
-}
-
-/**
- * Tells the senders whose work the lane directory moves to other lanes. A sender with something in flight stays, so that its
- * nonces stay in order.
- */
-function othersMayCarry({ waiver }: HeldLane, { routing }: Pick<LaneContext, "routing">) {
-  return ({ queued, inFlightNonces }: QueuedSender) =>
-    inFlightNonces.size === 0 && queued.every(({ innerRaw }) => routing.hasOtherCarrier(waiver, innerRaw));
 }
 
 function planAll(
