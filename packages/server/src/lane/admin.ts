@@ -192,7 +192,7 @@ async function repairLane(
   findings: readonly Finding[],
   { store, chain }: { readonly store: Store; readonly chain: NodeClient },
 ): Promise<void> {
-  const lease = await takeLease(store, { ...key, owner: randomUUID() }, LEASE_MS);
+  const lease = await takeLease(store, { ...key, owner: randomUUID() }, LEASE_MS, { watchOnly: true });
   if (lease === undefined)
     throw new StartError("a service has taken over the lane, and repairs it by itself");
   const context = {

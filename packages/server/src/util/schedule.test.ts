@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createSchedule, createTurns, createVisits, type Schedule } from "./schedule.js";
+import { createSchedule, createTurns, type Schedule } from "./schedule.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -129,26 +129,6 @@ describe("looks that take turns", () => {
     await pass(0);
     expect(looks).toEqual(["empty", "full"]);
     await turns.end();
-  });
-});
-
-describe("a schedule without a timer", () => {
-  it("has each thing looked at once a visit that is due, or becomes due meanwhile", async () => {
-    const { look, visit } = createVisits(fail);
-    const looks: string[] = [];
-    const later = look(async () => {
-      looks.push("later");
-      return undefined;
-    });
-    look(async () => {
-      looks.push("now");
-      later.start();
-      return 0;
-    }, 0);
-    await pass(1_000);
-    expect(looks).toEqual([]);
-    await visit();
-    expect(looks).toEqual(["now", "later"]);
   });
 });
 

@@ -61,23 +61,6 @@ export function createTurns(schedule: Schedule, now: () => number = monotonicMs)
   return { look: looks.look, end: turn.end };
 }
 
-/** A schedule without a timer: somebody comes by, and looks once at each thing that is due or becomes due meanwhile. */
-export function createVisits(onError: OnError, now: () => number = monotonicMs) {
-  const looks = new Looks(now, onError, () => {});
-  return {
-    onError,
-    look: looks.look,
-    async visit(): Promise<void> {
-      const seen = new Set<Entry>();
-      const next = () => looks.due().find((entry) => !seen.has(entry));
-      for (let entry = next(); entry !== undefined; entry = next()) {
-        seen.add(entry);
-        await looks.lookAt(entry);
-      }
-    },
-  };
-}
-
 interface Entry {
   readonly lookAgain: LookAgain;
   dueAt: number;

@@ -16,6 +16,8 @@ export interface LeaseDependencies {
   readonly chain: number;
   /** The name of this process among the replicas. */
   readonly owner: string;
+  /** The owner signs nothing. Default: it does. */
+  readonly watchOnly?: boolean;
 }
 
 /** Keeps the leases of all lanes of this replica: one statement takes and renews those that are due. */
@@ -114,7 +116,7 @@ export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper 
 /** Takes and renews these leases in one statement, and notes what became of each. */
 async function takeDue(
   due: readonly KeptLane[],
-  { store, options, chain, owner }: LeaseDependencies,
+  { store, options, chain, owner, watchOnly }: LeaseDependencies,
 ): Promise<void> {
   // A lease runs from here on, however late the answer is seen.
   const askedAt = performance.now();
@@ -122,7 +124,7 @@ async function takeDue(
   const waivers = due.map(({ waiver }) => waiver);
   const { leases, locked } = await reconnecting(
     store,
-    takeLeases(store, { chain, owner }, waivers, options.leaseMs),
+    takeLeases(store, { chain, owner }, waivers, options.leaseMs, { watchOnly }),
   );
   const taken = new Map(leases.map((lease) => [bytesToHex(lease.lane.waiver), lease]));
   const lockedWaivers = new Set(locked.map(bytesToHex));

@@ -43,6 +43,15 @@ describe("the lease of a lane", () => {
     expect(leases.filter((held) => held !== undefined)).toHaveLength(1);
   });
 
+  it("goes from a replica that only watches to one that signs at once, and not to one that watches too", async () => {
+    await leaseEndsIn("-1 minute");
+    const watching = await takeLease(store, other(), 60_000, { watchOnly: true });
+    expect(await takeLease(store, other(), 60_000, { watchOnly: true })).toBeUndefined();
+    const signing = await takeLease(store, other(), 60_000);
+    expect(signing?.lane.epoch).toBe((watching?.lane.epoch ?? 0n) + 1n);
+    expect(await takeLease(store, other(), 60_000, { watchOnly: true })).toBeUndefined();
+  });
+
   it("cannot be released by a replica that has lost it", async () => {
     await leaseEndsIn("-1 minute");
     await takeLease(store, other(), 60_000);

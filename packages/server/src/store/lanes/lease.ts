@@ -29,9 +29,9 @@ const LONGEST_LEASE_MS = 4_000;
 export interface LeaseOptions {
   /**
    * The owner signs nothing: it follows what the lane has sent. A retired lane has only such owners, and to everybody else
-   * the lane has none.
+   * the lane has none: one that signs takes it over at once.
    */
-  readonly watchOnly?: boolean;
+  readonly watchOnly?: boolean | undefined;
 }
 
 /** The leases that one statement took. */
@@ -84,7 +84,8 @@ export async function takeLease(
 /** The condition on the lanes $2 whose leases the owner $3 may take or renew. */
 const IS_WANTED = `chain = $1 and waiver = any(array(select unnest($2::bytea[]))) and (state <> 'retired' or $6)
   -- A lease that ends later than any lease can was taken before the database's clock was set back.
-  and (owner = $3 or lease_until < now() or lease_until > now() + $5 * interval '1 millisecond')
+  and (owner = $3 or (watch_only and not $6) or lease_until < now()
+       or lease_until > now() + $5 * interval '1 millisecond')
   and (reserved_for is null or reserved_for = $3 or reserved_until < now()
        or reserved_until > now() + $5 * interval '1 millisecond')`;
 
