@@ -40,7 +40,7 @@ export interface Evidence {
   /** The senders whose submissions stay in this lane, and their plans in the same order. */
   readonly senders: readonly QueuedSender[];
   readonly plans: readonly SenderPlan[];
-  /** What cannot be planned now: no node tells the senders' nonces, or no lane of a waiver that may carry it takes work. */
+  /** Submissions that cannot be planned now: no node tells the senders' nonces, or no lane of a waiver that may carry it takes work. */
   readonly unplanned: readonly QueuedSubmission[];
   /** The chain's next nonce of the waiver. */
   readonly waiverNonce: bigint;
