@@ -187,7 +187,7 @@ async function payFor({ node, databaseUrl }: TestService): Promise<void> {
 }
 
 describe("a waiver that is revoked", () => {
-  it("has what it has in flight carried by another one, without an operator", async () => {
+  it("has its wrappers in flight released by the registry's proof: without a command, another lane carries each, and each runs once", async () => {
     const service = await services.start(
       {
         ...REGISTRY,
@@ -218,5 +218,6 @@ describe("a waiver that is revoked", () => {
     void mineOn(service);
     expect((await lines).map(outcomeOf)).toEqual(Array(10).fill("success"));
     expect(chain.nonceOf(revoked)).toBe(0n);
+    expect([...chain.executed].sort()).toEqual(OTHERS.map((user) => hashOf(innerOf(user))).sort());
   });
 });
