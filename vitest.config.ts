@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SOURCES } from "./scripts/sources.mjs";
 
 /** Tests that change nothing of their process that they do not restore, and replace no module. */
 const SHARED = ["packages/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"];
@@ -10,10 +11,9 @@ const OWN = [
 const NEVER = ["**/node_modules/**"];
 
 export default defineConfig({
-  // Tests run against the sources: every package exports them under the "source" condition.
-  resolve: { conditions: ["source"] },
+  resolve: { alias: SOURCES },
   // No more conditions than these: they reach Node as well, where "import" would turn a require into an ES module.
-  ssr: { resolve: { conditions: ["source", "node"] } },
+  ssr: { resolve: { conditions: ["node"] } },
   test: {
     projects: [
       // A process of its own for each file costs a third of a second, for loading the same modules again.

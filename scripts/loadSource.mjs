@@ -1,4 +1,5 @@
 import { root } from "./setup.mjs";
+import { SOURCES } from "./sources.mjs";
 
 /**
  * Loads a TypeScript module through Vite, from the sources, as vitest loads the tests.
@@ -15,7 +16,8 @@ export async function loadSource(path) {
     appType: "custom",
     optimizeDeps: { noDiscovery: true },
     server: { middlewareMode: true, watch: null, ws: false },
-    ssr: { resolve: { conditions: ["source", "node", "import", "module", "default"] } },
+    resolve: { alias: SOURCES },
+    ssr: { resolve: { conditions: ["node", "import", "module", "default"] } },
   });
   return { module: await server.ssrLoadModule(path), close: () => server.close() };
 }

@@ -3,6 +3,7 @@
 import { relative } from "node:path";
 import { createVitest } from "vitest/node";
 import { root } from "./setup.mjs";
+import { SOURCES } from "./sources.mjs";
 
 const [file, ...tests] = process.argv.slice(2);
 let text = "";
@@ -12,8 +13,8 @@ const vitest = await createVitest(
   { config: false, root, watch: false, bail: 1, maxWorkers: 1, pool: "threads", reporters: [{}] },
   {
     logLevel: "silent",
-    resolve: { conditions: ["source"] },
-    ssr: { resolve: { conditions: ["source", "node"] } },
+    resolve: { alias: SOURCES },
+    ssr: { resolve: { conditions: ["node"] } },
     plugins: [{ name: "mutant", enforce: "pre", load: (id) => (id === file ? text : undefined) }],
     test: {
       include: ["**/*.test.ts"],

@@ -182,6 +182,35 @@ async function typeErrors(folder: string): Promise<string[]> {
   return [await check("nodenext", "nodenext"), await check("esnext", "bundler")];
 }
 
+/** All files that a value of `exports` names. `*` stands for any name. */
+const filesOf = (exported: unknown): string[] =>
+  typeof exported === "string" ? [exported] : Object.values(exported as object).flatMap(filesOf);
+
+describe("a package as it is packed", () => {
+  it.each(readdirSync(join(root, "packages")))("has each file that its manifest names: %s", async (name) => {
+    const folder = freshFolder();
+    const { name: full } = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
+    await run("tar", ["-xzf", registry.tarballOf(full), "-C", folder]);
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const {
+      exports,
+      main,
+      types,
+      typesVersions = {},
+      bin = {},
+      imports = {},
+    } = JSON.parse(readFileSync(join(folder, "package", "package.json"), "utf8"));
+    const named = filesOf([exports, main, types, typesVersions, bin, imports]);
+    expect(named.length).toBeGreaterThan(5);
+    const isThere = (path: string) => {
+      const [head = "", tail] = join("package", path).split("*");
+      if (tail === undefined) return files.includes(head);
+      return files.some((file) => file.startsWith(head) && file.endsWith(tail));
+    };
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
+  });
+});
+
 describe("gas-waiver", () => {
   it("installs without a warning but npm's own of install scripts, keeps to releases for this Node, and runs", async () => {
     const folder = freshFolder();

@@ -46,6 +46,11 @@ export class PackageRegistry {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** The path of the tarball of a package of this repository. */
+  tarballOf(name: string): string {
+    return this.#packages.get(name)?.[0]?.tarball ?? "";
+  }
+
   close(): void {
     this.#server.closeAllConnections();
     this.#server.close();

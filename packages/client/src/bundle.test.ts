@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { EXAMPLES, REASON_NOTES, ROUTE_DEFINITIONS, SCHEMAS } from "@gas-waiver/protocol/description";
 import { build, type Rollup } from "vite";
 import { describe, expect, it } from "vitest";
+import { SOURCES } from "../../../scripts/sources.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** The name of the bundle's entry. The test gives its text; there is no such file. */
@@ -23,7 +24,7 @@ async function bundleOf(text: string): Promise<Bundle> {
     root: ROOT,
     configFile: false,
     logLevel: "error",
-    resolve: { conditions: ["source", "browser"] },
+    resolve: { alias: SOURCES, conditions: ["browser"] },
     build: {
       write: false,
       minify: true,

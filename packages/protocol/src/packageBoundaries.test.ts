@@ -3,6 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Rolldown } from "vite";
 import { describe, expect, it } from "vitest";
+import { SOURCES } from "../../../scripts/sources.mjs";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 
@@ -23,7 +24,7 @@ async function bundleForBrowsers(entry: string, minify = false): Promise<Rolldow
   const result = await build({
     configFile: false,
     logLevel: "error",
-    resolve: { conditions: ["source", "module", "browser"] },
+    resolve: { alias: SOURCES, conditions: ["module", "browser"] },
     build: { write: false, minify, lib: { entry: join(root, entry), formats: ["es"] } },
   });
   const output = [result].flat().flatMap((item) => ("output" in item ? item.output : []));

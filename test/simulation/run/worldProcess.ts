@@ -59,7 +59,7 @@ export class WorldProcess {
     if (this.#child !== undefined) return this.#child;
     const { program, server, database } = this.#place;
     const args = [program, JSON.stringify(server), database];
-    // Without the options of this process, which may be a test's: its conditions lead to the sources.
+    // Without the options of this process, which may be a test's.
     this.#child = fork(join(import.meta.dirname, "workerProgram.mjs"), args, { execArgv: [] });
     const ready = await answerOf(this.#child);
     if ("failure" in ready) throw new Error(ready.failure);
