@@ -1,15 +1,17 @@
 // npm run bench:prices: measures the prices that the service charges, on this machine. See --help.
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import WebSocket from "ws";
 import { PRICES } from "../../packages/server/dist/model/prices.js";
 import { readArguments } from "../../scripts/readArguments.mjs";
 import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { median } from "../median.mjs";
 import { runToEnd, withPrograms } from "../programs.mjs";
-import { API_KEY } from "../service/shape.mjs";
+import { API_KEY, BLOCK_MS } from "../service/shape.mjs";
 import { signed } from "../signed.mjs";
 
 const USAGE = `Usage: npm run bench:prices [-- --rounds N] [--json FILE]
@@ -33,6 +35,11 @@ const REQUESTS = 2_000;
 const BATCHES = 20;
 const IN_BATCH = 100;
 const AT_ONCE = 8;
+const LONG_ANSWERS = 300;
+const SUBSCRIBERS = 10;
+const SUBSCRIPTIONS = 100;
+/** The blocks of a round of notifications. */
+const BLOCKS = 10;
 
 const run = ({ rounds, json }) =>
   inFolder("gas-waiver-prices-", async ({ folder, signal }) => {
@@ -40,9 +47,10 @@ const run = ({ rounds, json }) =>
     const served = await withPrograms({ signal }, async (start) => {
       const node = await start(new URL("../rate/node.mjs", import.meta.url), []);
       const service = await start(new URL("service.mjs", import.meta.url), [node.url, join(folder, "store")]);
-      return await measureServed(service, rounds);
+      return { ...(await measureServed(service, rounds)), ...(await measureSent(service, rounds)) };
     });
-    const measured = { ...pure, ...pricesOfServed(served, pure) };
+    const { sentByte, notification } = served;
+    const measured = { ...pure, ...pricesOfServed(served, pure), sentByte, notification };
     const rows = Object.entries(PRICES).map(([name, price]) => {
       return {
         price: name,
@@ -93,6 +101,59 @@ async function measureServed(service, rounds) {
   return { request: median(figures.request), batch: median(figures.batch) };
 }
 
+/** The service's processor time in µs for a byte of a long answer, and for a notification. */
+async function measureSent(service, rounds) {
+  const agent = new Agent({ keepAlive: true });
+  const cpuOf = async (work) => {
+    const before = await service.ask("usage");
+    const count = await work();
+    const after = await service.ask("usage");
+    return { us: (after.cpuMs - before.cpuMs) * 1_000, count };
+  };
+  const read = async (path) => {
+    let bytes = 0;
+    for (let i = 0; i < LONG_ANSWERS; i++) bytes += await send(`${service.url}${path}`, undefined, agent);
+    return bytes;
+  };
+  const subscribers = await Promise.all(Array.from({ length: SUBSCRIBERS }, () => subscribe(service.url)));
+  const idle = (count) => new Promise((resolve) => setTimeout(() => resolve(count()), BLOCKS * BLOCK_MS));
+  const figures = { sentByte: [], notification: [] };
+  for (let round = 0; round <= rounds; round++) {
+    const [short, long] = [
+      await cpuOf(() => read("/v1/policy")),
+      await cpuOf(() => read("/v1/openapi.json")),
+    ];
+    const received = () => subscribers.reduce((sum, subscriber) => sum + subscriber.received, 0);
+    const before = received();
+    const told = await cpuOf(() => idle(() => received() - before));
+    if (round === 0) continue;
+    figures.sentByte.push((long.us - short.us) / (long.count - short.count));
+    figures.notification.push(told.us / told.count);
+  }
+  agent.destroy();
+  for (const { socket } of subscribers) socket.terminate();
+  return { sentByte: median(figures.sentByte), notification: median(figures.notification) };
+}
+
+/** Opens a WebSocket with as many subscriptions as it may have, and counts its notifications. */
+async function subscribe(url) {
+  const headers = { authorization: `Bearer ${API_KEY}` };
+  const socket = new WebSocket(`${url.replace("http", "ws")}/rpc/prices`, { headers });
+  const subscriber = { socket, received: 0 };
+  await once(socket, "open");
+  let answered = 0;
+  await new Promise((resolve, reject) => {
+    socket.on("close", () => reject(new Error("the service has closed a subscriber")));
+    socket.on("message", (data) => {
+      if (data.includes("eth_subscription")) subscriber.received++;
+      else if (++answered === SUBSCRIPTIONS) resolve();
+    });
+    for (let id = 0; id < SUBSCRIPTIONS; id++)
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, method: "eth_subscribe", params: ["newHeads"] }));
+  });
+  return subscriber;
+}
+
 function pricesOfServed({ request: ofRequest, batch }, { check, parsedByte }) {
   const ofBody = JSON.stringify({ transactions: [signed(0)] }).length * IN_BATCH * parsedByte;
   return { request: ofRequest, accept: (batch - ofRequest - ofBody) / IN_BATCH - check };
@@ -103,7 +164,11 @@ function send(url, body, agent) {
     const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
     const sent = request(url, { method: body ? "POST" : "GET", headers, agent }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`the service answers ${response.statusCode}`));
-      response.resume().on("end", resolve).on("error", reject);
+      let bytes = 0;
+      response.on("data", (part) => {
+        bytes += part.length;
+      });
+      response.on("end", () => resolve(bytes)).on("error", reject);
     });
     sent.on("error", reject).end(body);
   });

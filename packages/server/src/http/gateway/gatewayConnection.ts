@@ -10,6 +10,7 @@ import type { Exchange } from "../../gateway/toldAnswers.js";
 import { refusalFor } from "../../gateway/words.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
+import { PRICES } from "../../model/prices.js";
 import { parseJson, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
 import { RateRefusal } from "../limits/rates.js";
@@ -128,7 +129,9 @@ export class GatewayConnection extends SocketConnection {
         for (const result of next.results) {
           await this.#mayNotify(result.length + BYTES_OF_NOTIFICATION);
           if (!this.isOpen) return;
-          await this.send(notificationOf(next.subscription, result));
+          await this.#dependencies.loop.run(partyOf(this.caller), PRICES.notification, () =>
+            this.send(notificationOf(next.subscription, result)),
+          );
         }
         this.#waitingCharacters -= charactersOf(next);
       }

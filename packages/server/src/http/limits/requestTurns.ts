@@ -91,12 +91,15 @@ export class RequestTurns {
     turns.current = exchange;
     const { request, response } = exchange;
     const party = this.#partyOf(request);
+    const { socket } = request;
+    const sentBefore = socket.bytesWritten;
     let leave = () => {};
     response.once("close", () => {
       leave();
+      this.#loop.charge(party.name, (socket.bytesWritten - sentBefore) * PRICES.sentByte);
       if (response.statusCode >= 400) this.#loop.refuse(party.name);
       else if (party.grant === undefined) this.#loop.refuse(party.name, KEYLESS_SHARE);
-      this.#next(turns, request.socket);
+      this.#next(turns, socket);
     });
     leave = this.#loop.enter(party.name, PRICES.request, () => this.#serve(exchange));
   }

@@ -192,6 +192,7 @@ export abstract class SocketConnection {
 
   /** Resolves when there is room for the next bytes. Rejects if the connection is gone. */
   protected send(text: string): Promise<void> {
+    this.#dependencies.loop.charge(partyOf(this.caller), text.length * PRICES.sentByte);
     return new Promise((resolve, reject) => {
       this.#corkForTurn();
       this.#socket.send(text, (error) => {

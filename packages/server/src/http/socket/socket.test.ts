@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { authenticatorOf } from "../../../test/support/callers.js";
 import { deferred } from "../../../test/support/deferred.js";
+import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
 import type { Intake } from "../../intake/intake.js";
 import { createLog } from "../../model/telemetry/log.js";
 import { createMetrics } from "../../model/telemetry/metrics.js";
@@ -24,7 +25,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-async function appWith(submit: Intake["submit"]) {
+async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
   const log = createLog("silent");
   const metrics = createMetrics(new Registry(), () => []);
   const app = fastify();
@@ -33,6 +34,7 @@ async function appWith(submit: Intake["submit"]) {
     submit,
     watch: async () => none(),
   };
+  const listeners: Parameters<BlockFeed["onHead"]>[0][] = [];
   const revocation = new AbortController();
   const authenticator = authenticatorOf(KEYS);
   /** Grants of the first key end with {@link revocation}. */
@@ -56,9 +58,19 @@ async function appWith(submit: Intake["submit"]) {
       read: (_caller, _records, work) => work(),
       readOn: (_caller, work) => work(),
     },
-    loop: new LoopQueue(),
-    gateway: { answer: async () => undefined, beginExchange: () => ({ tell: () => true, lost: () => {} }) },
-    blockFeed: { onHead: () => () => {}, onLogs: () => () => {} },
+    loop,
+    gateway: {
+      answer: async (_message, _caller, _exchange, subscriptions) =>
+        JSON.stringify(subscriptions?.subscribe(["newHeads"])),
+      beginExchange: () => ({ tell: () => true, lost: () => {} }),
+    },
+    blockFeed: {
+      onHead: (listener) => {
+        listeners.push(listener);
+        return () => {};
+      },
+      onLogs: () => () => {},
+    },
     subscriptionLimits: { enter: () => () => {} },
     countNotified() {},
     connections: { keep: () => {} },
@@ -78,14 +90,17 @@ async function appWith(submit: Intake["submit"]) {
   closers.push(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  const open = async (key: string = KEYS[0]) => {
+  const open = async (key: string = KEYS[0], path = "/v1/submit") => {
     const headers = { authorization: `Bearer ${key}` };
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/submit`, { headers });
+    const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
     await once(socket, "open");
     return socket;
   };
   const revoke = () => revocation.abort(new ProtocolError("KEY_REVOKED", "the API key was revoked"));
-  return { open, revoke };
+  const announce = (value: string) => {
+    for (const listener of listeners) listener({ value, text: JSON.stringify(value) });
+  };
+  return { open, revoke, announce };
 }
 
 async function* none(): AsyncGenerator<LineGroup> {}
@@ -138,6 +153,35 @@ describe("a client that does not read", () => {
     expect(pulled).toBeGreaterThan(stopped);
     slow.terminate();
     other.terminate();
+  });
+});
+
+describe("a subscriber", () => {
+  it("is notified when it is the turn of its key, which has to pay for its refusals first", async () => {
+    const clock = { ms: 0 };
+    const loop = new LoopQueue({ now: () => clock.ms });
+    const { open, announce } = await appWith(async () => none(), loop);
+    const subscribe = async (key: string) => {
+      const socket = await open(key, "/rpc/path");
+      socket.send("{}");
+      await once(socket, "message");
+      return { socket, told: once(socket, "message") };
+    };
+    const [refused, other] = [await subscribe(KEYS[0]), await subscribe(KEYS[1])];
+    for (let i = 0; i < 500; i++) loop.refuse("key 0");
+    const isTold = vi.fn();
+    void refused.told.then(isTold);
+    announce("a block");
+    await other.told;
+    // Whatever was sent at the same time has arrived then.
+    for (let i = 0; i < 10; i++) {
+      other.socket.send("{}");
+      await once(other.socket, "message");
+    }
+    expect(isTold).not.toHaveBeenCalled();
+    clock.ms += 10_000;
+    await refused.told;
+    for (const { socket } of [refused, other]) socket.terminate();
   });
 });
 
