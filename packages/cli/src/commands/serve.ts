@@ -10,7 +10,7 @@ import { CloseStack } from "../closeStack.js";
 import type { Command, Context } from "../command.js";
 import { aborted } from "../interruption.js";
 import { networkName } from "../serve/changedSettings.js";
-import { ConfigReload } from "../serve/configReload.js";
+import { CERTIFICATE_LOOK_MS, ConfigReload } from "../serve/configReload.js";
 import {
   type NetworkConfig,
   readServeConfig,
@@ -74,6 +74,8 @@ async function serveUntilAborted(
     output.ready({ url, metricsUrl, adminUrl, ...served }, `ready: service at ${url} for ${what}`);
     server.onReloadRequested(reload.waivers);
     reload.begin(server, new Map(opened.map(({ name, open }) => [name, open])));
+    const looks = setInterval(reload.certificate, CERTIFICATE_LOOK_MS).unref();
+    closeStack.add({ close: async () => clearInterval(looks) });
     await aborted(signal);
     output.shutdown("begun");
   } finally {

@@ -12,7 +12,7 @@ import { UsageError } from "../settings/readSettings.js";
 import { splitCustody } from "../waivers/custodies.js";
 import type { OpenWaivers } from "../waivers/openWaivers.js";
 import { changedSettings, networkName, reloadedValues } from "./changedSettings.js";
-import { certificateOf } from "./portSettings.js";
+import { certificateOf, reread } from "./portSettings.js";
 import { type NetworkConfig, resolveServeConfig, type ServeConfig } from "./serveConfig.js";
 import { SERVE_OUTPUT_SETTINGS } from "./serveOutput.js";
 import { serverOptions } from "./serverOptions.js";
@@ -35,8 +35,12 @@ export interface ConfigReloadOptions {
   readonly context: Pick<Context, "env" | "print">;
 }
 
-/** Stands for all settings among the requests. No network has this name. */
+/** Stand among the requests for all settings, and for the certificate. No network has such a name. */
 const EVERYTHING = "*";
+const CERTIFICATE = "*tls";
+
+/** The files of the certificate are looked at once in so many ms. */
+export const CERTIFICATE_LOOK_MS = 10_000;
 
 /** A network whose custody is open with the settings of now. */
 interface OpenedNetwork {
@@ -46,7 +50,7 @@ interface OpenedNetwork {
 
 /**
  * Reads the settings of a running service again, from the flags and variables of its start and from the file: all of them at
- * SIGHUP, or the waivers' keys of one network when an operator asks for that. All of what changed at a SIGHUP is taken over,
+ * SIGHUP, the certificate when its files have changed, or the waivers' keys of one network when an operator asks for that. All of what changed at a SIGHUP is taken over,
  * or nothing. Reloads never overlap: a long one that began earlier would bring a key back that was taken away meanwhile, and
  * each keystore takes 256 MiB for a moment. Any number of requests during a reload lead to one more.
  */
@@ -58,10 +62,14 @@ export class ConfigReload {
   #isReloading = false;
   /** The reasons why the present reload is refused. */
   #problems: string[] = [];
+  /** The files of the certificate as they were last taken over or refused, and as they were at the last look. */
+  #judgedFiles: string;
+  #seenFiles: string | undefined;
 
   constructor(options: ConfigReloadOptions) {
     this.#options = options;
     this.#inForce = options.config;
+    this.#judgedFiles = filesOf(options.config);
   }
 
   /** Takes over from now on what was asked for, and first what was asked for during the start. */
@@ -72,6 +80,17 @@ export class ConfigReload {
 
   /** Reads all settings again. */
   readonly all = (): void => this.#request(EVERYTHING);
+
+  /**
+   * Looks at the files of the certificate. Other files are taken over at the second look that finds them: a renewal may write one
+   * after the other.
+   */
+  readonly certificate = (): void => {
+    const found = foundFiles(this.#inForce);
+    const isNew = found === this.#seenFiles && found !== this.#judgedFiles;
+    this.#seenFiles = found;
+    if (isNew) this.#request(CERTIFICATE);
+  };
 
   /** Reads the waivers' keys of a network again. */
   readonly waivers = (network: string): void => this.#request(network);
@@ -99,14 +118,21 @@ export class ConfigReload {
 
   async #reload(requests: ReadonlySet<string>): Promise<void> {
     const { argv, context } = this.#options;
+    if (requests.has(CERTIFICATE) && !requests.has(EVERYTHING)) {
+      this.#judgedFiles = foundFiles(this.#inForce);
+      await this.#reloadAll({ ...this.#inForce, shared: reread(this.#inForce.shared) });
+      if (requests.size === 1) return;
+    }
     const { config: fresh, problems } = resolveServeConfig(argv, context.env, SERVE_OUTPUT_SETTINGS);
     if (problems.length > 0) {
       context.print("the settings have mistakes, and those in force stay:");
       for (const problem of problems) this.#refuse(`  - ${problem}`);
       return;
     }
-    if (requests.has(EVERYTHING)) await this.#reloadAll(fresh, requests);
-    else {
+    if (requests.has(EVERYTHING)) {
+      this.#judgedFiles = filesOf(fresh);
+      await this.#reloadAll(fresh, requests);
+    } else {
       const asked = fresh.networks.filter((network) => requests.has(networkName(network)));
       for (const network of asked) {
         const opened = await this.#open(network);
@@ -116,7 +142,7 @@ export class ConfigReload {
   }
 
   /** Takes over all settings that have changed. Whatever can fail comes first. */
-  async #reloadAll(fresh: ServeConfig, requests: ReadonlySet<string>): Promise<void> {
+  async #reloadAll(fresh: ServeConfig, requests: ReadonlySet<string> = new Set()): Promise<void> {
     const { print } = this.#options.context;
     const changed = changedSettings(this.#inForce, fresh);
     const restart = changed.filter(({ needsRestart }) => needsRestart).map(({ key }) => key);
@@ -237,6 +263,20 @@ function withValues(network: NetworkConfig, values: NetworkConfig["values"]): Ne
 function reloadable(options: ServerOptions): ReloadableOptions {
   const entries = RELOADABLE_OPTIONS.map((name) => [name, options[name]] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as ReloadableOptions;
+}
+
+/** The certificate of these settings as one text. */
+function filesOf({ shared }: ServeConfig): string {
+  return JSON.stringify(certificateOf(shared) ?? "none");
+}
+
+/** The certificate as its files have it now; the reason where they cannot be read. */
+function foundFiles(config: ServeConfig): string {
+  try {
+    return filesOf({ ...config, shared: reread(config.shared) });
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 function messageOf(error: unknown): string {

@@ -70,6 +70,14 @@ export function certificateOf({ tlsCert, tlsKey }: Pick<ListenValues, "tlsCert" 
   return tlsCert && tlsKey && { cert: tlsCert.pem, key: tlsKey.pem };
 }
 
+/** Reads the files of the certificate again. @throws if one of them cannot be read. */
+export function reread<V extends Pick<ListenValues, "tlsCert" | "tlsKey">>(values: V): V {
+  const { tlsCert, tlsKey } = values;
+  if (!tlsCert || !tlsKey) return values;
+  const { tlsCert: cert, tlsKey: key } = LISTEN_SETTINGS;
+  return { ...values, tlsCert: cert.parse(tlsCert.path), tlsKey: key.parse(tlsKey.path) };
+}
+
 /** Separates the settings of ports and certificate from the options of the service. */
 export function withoutPorts<V extends ListenValues & OperatorsValues>(values: V) {
   const [, others] = splitValues({ ...LISTEN_SETTINGS, ...OPERATORS_SETTINGS }, values);

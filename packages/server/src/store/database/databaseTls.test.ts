@@ -4,7 +4,7 @@ import { createServer, connect as openSocket, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { makeCertificate } from "../../../test/support/certificate.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
@@ -48,7 +48,7 @@ describe("a database URL", () => {
 
 describe("a database off loopback", () => {
   const databases = useTestPostgres("tcp");
-  const { cert, key } = makeCertificate({ names: [OFF_LOOPBACK] });
+  const own = makeCertificate({ names: [OFF_LOOPBACK] });
   const foreign = makeCertificate({ names: ["db.example"] });
   const opened: Socket[] = [];
   let folder = "";
@@ -57,19 +57,21 @@ describe("a database off loopback", () => {
   const front = createServer((client) => {
     client.once("data", () => {
       client.write("S");
-      const { cert: shown, key: ownKey } = isForeign ? foreign : { cert, key };
-      const plain = new TLSSocket(client, { isServer: true, cert: shown, key: ownKey });
+      const plain = new TLSSocket(client, { isServer: true, ...shown });
       const server = openSocket(Number(new URL(database).port), "127.0.0.1");
       opened.push(client, server);
       for (const socket of [client, plain, server]) socket.on("error", () => {});
       plain.pipe(server).pipe(plain);
     });
   });
-  let isForeign = false;
+  let shown = own;
+  afterEach(() => {
+    shown = own;
+  });
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "gas-waiver-tls-"));
     database = await databases.createEmptyDatabase();
-    await writeFile(join(folder, "ca.pem"), cert);
+    await writeFile(join(folder, "ca.pem"), own.cert);
     await writeFile(join(folder, "foreign.pem"), foreign.cert);
     await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
   });
@@ -101,8 +103,23 @@ describe("a database off loopback", () => {
     await open(offLoopback(frontPort(), "?sslmode=no-verify"));
   });
 
+  it("is used with a renewed certificate, of an authority in the same file, by connections that are made then", async () => {
+    const file = join(folder, "renewed.pem");
+    await writeFile(file, own.cert);
+    const store = await openStore(
+      { databaseUrl: offLoopback(frontPort(), `?sslmode=verify-full&sslrootcert=${file}`) },
+      silent,
+    );
+    onTestFinished(() => store.close());
+    const renewed = makeCertificate({ names: [OFF_LOOPBACK] });
+    shown = renewed;
+    await writeFile(file, renewed.cert);
+    for (const socket of opened.splice(0)) socket.destroy();
+    await expect.poll(() => store.pool.query("select 1").then(({ rowCount }) => rowCount)).toBe(1);
+  });
+
   it("is refused with a certificate for another name", async () => {
-    isForeign = true;
+    shown = foreign;
     await expect(open(offLoopback(frontPort(), `?sslrootcert=${folder}/foreign.pem`))).rejects.toThrow(
       /does not match certificate's altnames/,
     );
