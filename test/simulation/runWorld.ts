@@ -124,7 +124,9 @@ function optionsOf({ keys, endpoints, settings }: WorldPlan, databaseUrl: string
     rpcUrl: Array.from({ length: endpoints }, (_, i) => `http://node${i}:8545`),
     waivers: accountsOf(...waiverKeys(keys)),
     apiKeys: ["gw_test_first_secret-of-the-first"],
-    allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],
+    ...(settings?.policySource !== "registry" && {
+      allowedTargets: [{ address: TOKEN, selectors: [TRANSFER, APPROVE] }],
+    }),
     ...settings,
   });
 }

@@ -68,7 +68,9 @@ export type ChainDeed =
   | { readonly deed: "chain times"; readonly seconds: number }
   | { readonly deed: "pays itself"; readonly afterMs: number }
   | { readonly deed: "delegates"; readonly afterMs: number }
-  | { readonly deed: "foreign use"; readonly waiver: number };
+  | { readonly deed: "foreign use"; readonly waiver: number }
+  /** The waiver is registered again at the end. Only where the service follows the registry. */
+  | { readonly deed: "revoke"; readonly waiver: number };
 
 /** The misfortune of a replica, or of the database. */
 export type HostDeed =

@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes, MARKER_ADDRESS, signTransaction } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { innerOf, WAIVER_KEY } from "../../../packages/server/test/support/user.js";
+import { innerOf, WAIVER, WAIVER_KEY } from "../../../packages/server/test/support/user.js";
 import { geth } from "../../nodeZoo/gethNodes.js";
 import { genesisBlock } from "../chain/block.js";
 import { EvidenceLedger } from "../laws/evidenceLedger.js";
@@ -43,7 +43,13 @@ function endpointWith(changes: Pick<Behaviour, "subject" | "does">) {
   const directory = createDirectory(2);
   const ledger = new EvidenceLedger(CLOCK, directory.read);
   const node = new SimulatedNode({
-    ...{ name: "node", pool: "keeps", personality: geth, chainId: 2201, genesis: genesisBlock(0) },
+    ...{
+      name: "node",
+      pool: "keeps",
+      personality: geth,
+      chainId: 2201,
+      genesis: genesisBlock(0, [WAIVER]),
+    },
     onTaken: (wrapper) => ledger.onTaken(wrapper),
   });
   const behaviour: Behaviour = { name: "a behaviour", from: 0, to: null, share: 1, ...changes };

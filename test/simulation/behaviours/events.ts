@@ -64,6 +64,8 @@ type Beginning = () => (() => void) | undefined;
 /** Returns the start of a behaviour, whose result is its end; undefined for a behaviour that strikes requests. */
 function beginnings(running: Running, stage: Stage, does: Deed): Beginning | undefined {
   const { chain, database, machines } = stage;
+  const waiverOf = ({ waiver }: { readonly waiver: number }) =>
+    stage.waivers[waiver % stage.waivers.length] as Hex;
   const once =
     (run: () => void): Beginning =>
     () => {
@@ -92,7 +94,12 @@ function beginnings(running: Running, stage: Stage, does: Deed): Beginning | und
         () => chain.shiftTimes(0),
       );
     case "foreign use":
-      return once(() => useForeign(running, stage, stage.waivers[does.waiver % stage.waivers.length] as Hex));
+      return once(() => useForeign(running, stage, waiverOf(does)));
+    case "revoke":
+      return between(
+        () => chain.revoke(waiverOf(does)),
+        () => chain.register(waiverOf(does)),
+      );
     case "kill":
       return between(
         () => machines[does.replica]?.kill(),

@@ -98,6 +98,8 @@ function deedOf(does: Deed): string {
       return `somebody's transaction with an authorization of the same nonce follows each submission after ${does.afterMs} ms`;
     case "foreign use":
       return `other software uses the nonces of waiver ${does.waiver}`;
+    case "revoke":
+      return `waiver ${does.waiver} is revoked`;
     case "kill":
       return `replica ${does.replica} is killed`;
     case "freeze":

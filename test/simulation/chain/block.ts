@@ -31,6 +31,8 @@ export interface Block {
   readonly wrappers: readonly Wrapper[];
   /** The next nonce of each account that ever sent a transaction. */
   readonly nonces: ReadonlyMap<Hex, bigint>;
+  /** The registered waivers, with the version of their policy. */
+  readonly policies: ReadonlyMap<Hex, number>;
 }
 
 /** The content of a new block: transactions that use up a nonce each, and then wrappers. */
@@ -39,21 +41,32 @@ export interface BlockContent {
   readonly wrappers: readonly Wrapper[];
   /** In seconds. */
   readonly timestamp: number;
+  /** The waivers that are registered after it; by default those before. */
+  readonly waivers?: ReadonlySet<Hex>;
   /** Tells blocks of different forks at one height apart. */
   readonly salt: string;
 }
 
 const MARKER = bytesToHex(MARKER_ADDRESS);
 
-export function genesisBlock(timestamp: number): Block {
+/** Makes the first block, in which these waivers are registered. */
+export function genesisBlock(timestamp: number, waivers: readonly Hex[]): Block {
   return {
     ...{ number: 0, hash: hashOfText("genesis"), parent: undefined, timestamp },
     ...{ transactions: [], wrappers: [], nonces: new Map() },
+    policies: new Map(waivers.map((waiver) => [waiver, 1])),
   };
 }
 
-/** Appends a block. It leaves out each wrapper that cannot run where it stands (D8). */
-export function extend(parent: Block, { others, wrappers, timestamp, salt }: BlockContent): Block {
+/** The policies after a block in which these waivers are registered. Each change gives a version of its own. */
+function policiesAfter({ policies, number }: Block, waivers: ReadonlySet<Hex>): ReadonlyMap<Hex, number> {
+  const isSame = policies.size === waivers.size && [...waivers].every((waiver) => policies.has(waiver));
+  if (isSame) return policies;
+  return new Map([...waivers].map((waiver) => [waiver, policies.get(waiver) ?? number + 1]));
+}
+
+/** Appends a block. It leaves out each wrapper that cannot run where it stands (D8), or whose waiver is not registered. */
+export function extend(parent: Block, { others, wrappers, timestamp, waivers, salt }: BlockContent): Block {
   const number = parent.number + 1;
   const nonces = new Map(parent.nonces);
   const transactions: BlockTransaction[] = [];
@@ -70,13 +83,15 @@ export function extend(parent: Block, { others, wrappers, timestamp, salt }: Blo
       use(authorization.authority);
   }
   const ran = wrappers.filter(({ waiver, nonce, sender, senderNonce, hash, innerHash, innerRaw }) => {
+    if (!parent.policies.has(waiver)) return false;
     if (nonce !== (nonces.get(waiver) ?? 0n) || senderNonce !== (nonces.get(sender) ?? 0n)) return false;
     transactions.push({ hash, from: waiver, nonce: use(waiver), to: MARKER, input: innerRaw });
     transactions.push({ hash: innerHash, from: sender, nonce: use(sender), to: MARKER, input: "0x" });
     return true;
   });
   const hash = hashOfText(`block ${number} on ${parent.hash} ${salt}`);
-  return { number, hash, parent, timestamp, transactions, wrappers: ran, nonces };
+  const policies = waivers ? policiesAfter(parent, waivers) : parent.policies;
+  return { number, hash, parent, timestamp, transactions, wrappers: ran, nonces, policies };
 }
 
 export function nonceIn(block: Block, account: Hex): bigint {

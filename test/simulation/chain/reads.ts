@@ -1,5 +1,6 @@
 import type { Hex } from "@gas-waiver/protocol";
 import { ancestorAt, type Block, type BlockTransaction, blockOf, nonceIn } from "./block.js";
+import { callRegistry, registryLogs } from "./registry.js";
 import { hashOfText } from "./wrapper.js";
 
 /** The error of a call, as a node words it. */
@@ -54,8 +55,13 @@ export function readChain(view: NodeView, method: string, params: readonly unkno
     case "eth_getBalance":
       return quantity(0);
     case "eth_getCode":
-    case "eth_call":
       return "0x";
+    case "eth_call":
+      return callRegistry(stateAt(view, second), first as object);
+    case "eth_getLogs": {
+      const { fromBlock, toBlock } = first as Record<"fromBlock" | "toBlock", unknown>;
+      return registryLogs(view.head, heightOf(view, fromBlock), heightOf(view, toBlock));
+    }
     case "eth_estimateGas":
       return quantity(100_000);
     case "eth_getTransactionReceipt":

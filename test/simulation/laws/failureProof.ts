@@ -1,4 +1,5 @@
 import { classifySendError } from "@gas-waiver/protocol";
+import type { Block } from "../chain/block.js";
 import type { Wrapper } from "../chain/wrapper.js";
 import type { SimulatedChain } from "../nodes/simulatedChain.js";
 import type { UserSubmission } from "../users/submission.js";
@@ -23,6 +24,8 @@ export interface ToldFailure {
 
 /** The times of lines and records are some ms later than the decision. */
 const SLACK_MS = 1_500;
+/** The service may know the registry by a state that is older by so much. */
+const REGISTRY_SECONDS = 30;
 
 /** Returns what is wrong with a failure: undefined if there was proof for it (S1, S3). */
 export function unproven(
@@ -48,6 +51,7 @@ export function unproven(
       why: `failed (${reason}: ${message}) although ${delivered.length} wrapper(s) were sent, ${open} of them under unused nonces`,
     };
   if (reason === "NOT_BROADCAST") return undefined;
+  if (reason === "WAIVER_NOT_REGISTERED" && wasWithoutWaiver(chain)) return undefined;
   if (reason === "NONCE_GAP") return unprovenGap(submission, age, sources);
   return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it may still land` };
 }
@@ -55,6 +59,15 @@ export function unproven(
 /** The sender's nonce belongs to another transaction. */
 function isUsedByAnother({ sender, nonce, innerHash }: UserSubmission, chain: SimulatedChain): boolean {
   return chain.nonceOf(sender) > BigInt(nonce) && chain.blockOf(innerHash) === undefined;
+}
+
+/** No waiver of the service was registered in one of the newest blocks. */
+function wasWithoutWaiver({ head }: SimulatedChain): boolean {
+  for (let block: Block | undefined = head; block; block = block.parent) {
+    if (head.timestamp - block.timestamp > REGISTRY_SECONDS) return false;
+    if (block.policies.size === 0) return true;
+  }
+  return false;
 }
 
 /** A rule of the closed list was the answer to the only request that ever carried a wrapper of it. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Behaviour } from "../behaviours/behaviour.js";
 import { Honesty } from "./honesty.js";
 
-const SHAPE = { endpoints: 2, replicas: 2, reorgDepth: 0 };
+const SHAPE = { endpoints: 2, replicas: 2, keys: 1, reorgDepth: 0 };
 const at = (changes: Partial<Behaviour>): Behaviour => ({
   ...{
     name: "a behaviour",

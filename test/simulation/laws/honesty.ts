@@ -1,15 +1,9 @@
 import type { Behaviour } from "../behaviours/behaviour.js";
-import { endOfTrouble, troubleOf } from "./trouble.js";
+import { endOfTrouble, troubleOf, type WorldShape } from "./trouble.js";
 
 interface Span {
   readonly from: number;
   readonly to: number;
-}
-
-export interface WorldShape {
-  readonly endpoints: number;
-  readonly replicas: number;
-  readonly reorgDepth: number;
 }
 
 /**

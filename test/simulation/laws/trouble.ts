@@ -1,5 +1,13 @@
 import type { Behaviour } from "../behaviours/behaviour.js";
 
+/** The world that troubles come to, as far as others stand in for what they strike. */
+export interface WorldShape {
+  readonly endpoints: number;
+  readonly replicas: number;
+  readonly keys: number;
+  readonly reorgDepth: number;
+}
+
 /** Whose own part of the world a behaviour takes. Everybody else has the right to be served as if it were not there. */
 export type Trouble =
   /** It costs nobody anything: an answer that a client must be able to live with. */
@@ -34,6 +42,7 @@ export function troubleOf({ subject, does }: Behaviour): Trouble {
     case "reorg":
     case "halt":
     case "foreign use":
+    case "revoke":
     case "pays itself":
     case "delegates":
     case "kill":
@@ -66,12 +75,14 @@ function isTolerable({ moreThan, block }: Behaviour["subject"]): boolean {
 /** The moment from which a behaviour is no excuse any more, although it may last. */
 export function endOfTrouble(
   { does, from, to }: Behaviour,
-  { replicas, reorgDepth }: { readonly replicas: number; readonly reorgDepth: number },
+  { replicas, keys, reorgDepth }: Pick<WorldShape, "replicas" | "keys" | "reorgDepth">,
 ): number {
   switch (does.deed) {
     // Lanes stop with right, for as long as others may use the key.
     case "foreign use":
       return Number.POSITIVE_INFINITY;
+    case "revoke":
+      return keys > 1 ? from : (to ?? Number.POSITIVE_INFINITY);
     case "reorg":
       return does.depth > reorgDepth ? from + RESTORED_MS : from;
     case "end sessions":

@@ -26,7 +26,7 @@ const first = wrapperOf("first", 0n);
 const rival = wrapperOf("rival", 0n);
 const second = wrapperOf("second", 1n);
 const third = wrapperOf("third", 2n);
-const genesis = genesisBlock(0);
+const genesis = genesisBlock(0, [WAIVER]);
 const withBlock = (...wrappers: Wrapper[]): Block =>
   extend(genesis, { others: [], wrappers, timestamp: 1, salt: "" });
 

@@ -43,6 +43,8 @@ export class Pool {
   add(wrapper: Wrapper, state: Block): void {
     const { hash, waiver, nonce, sender, senderNonce } = wrapper;
     if (this.#held.has(hash) || this.#seen.has(hash)) this.#refuse("ALREADY_KNOWN", wrapper, "");
+    if (!state.policies.has(waiver))
+      refuseByRule("WAIVER_NOT_REGISTERED", `waiver ${waiver} is not registered`);
     const next = nonceIn(state, waiver);
     if (nonce < next) this.#refuse("WRAPPER_NONCE_TOO_LOW", wrapper, String(next));
     const isFree = this.#clear(wrapper);
@@ -93,6 +95,7 @@ export class Pool {
       const { waiver, nonce, sender, senderNonce } = entry.wrapper;
       const next = nonceIn(block, waiver);
       if (nonce < next || senderNonce < nonceIn(block, sender)) this.#held.delete(hash);
+      else if (this.kind === "strict" && !block.policies.has(waiver)) this.#held.delete(hash);
       else if (nonce === next && senderNonce > nonceIn(block, sender) && ++entry.skipped > MAX_SKIPPED_BLOCKS)
         this.#held.delete(hash);
       // A strict pool checks the rest in order: behind a nonce that has gone, all are invalid.
@@ -112,10 +115,14 @@ export class Pool {
   }
 }
 
-/** The validators name the rules of the InnerTx in `data` (D13). */
 function refuseInner(reason: "NONCE_TOO_LOW" | "NONCE_GAP", nonce: bigint, expected: bigint): never {
-  const data = { reason, check: "inner nonce", nonce: String(nonce), expected: String(expected) };
-  throw new CallFailure(SERVER_ERROR, `inner nonce ${nonce}, expected ${expected}`, data);
+  const values = { check: "inner nonce", nonce: String(nonce), expected: String(expected) };
+  refuseByRule(reason, `inner nonce ${nonce}, expected ${expected}`, values);
+}
+
+/** The validators name their rules in `data` (D13). */
+function refuseByRule(reason: string, message: string, values: Readonly<Record<string, string>> = {}): never {
+  throw new CallFailure(SERVER_ERROR, message, { reason, ...values });
 }
 
 /** The wrappers of a pool in an order in which they can run: by nonce for each waiver. */

@@ -21,6 +21,7 @@ export interface ChainOptions {
   readonly clock: WorldClock;
   readonly chainId: number;
   readonly blockMs: number;
+  readonly waivers: readonly Hex[];
   readonly nodes: readonly { readonly pool: PoolKind; readonly personality: Personality }[];
 }
 
@@ -52,10 +53,13 @@ export class SimulatedChain {
   #haltedUntil = 0;
   #timeShiftMs = 0;
   #foreign = 0;
+  /** Those that governance has registered. What a reorg takes away comes again with the next block. */
+  readonly #waivers: Set<Hex>;
 
   constructor(options: ChainOptions) {
     const { seed, chainId, nodes } = options;
     this.#options = options;
+    this.#waivers = new Set(options.waivers);
     this.#random = new SeededRandom(seed, "chain");
     this.#head = premined(options);
     const genesis = this.#head;
@@ -114,6 +118,16 @@ export class SimulatedChain {
     this.#paid.push({ from, ...about, hash: hashOfText(`paid ${++this.#foreign} of ${from}`) });
   }
 
+  /** Governance revokes a waiver with the next block. */
+  revoke(waiver: Hex): void {
+    this.#waivers.delete(waiver);
+  }
+
+  /** Governance registers a waiver with the next block. */
+  register(waiver: Hex): void {
+    this.#waivers.add(waiver);
+  }
+
   /** No blocks come for this time. */
   halt(ms: number): void {
     this.#haltedUntil = Math.max(this.#haltedUntil, this.#options.clock.now() + ms);
@@ -156,6 +170,7 @@ export class SimulatedChain {
       others: this.#takePaid(),
       wrappers: runnable(wrappers),
       timestamp: Math.max(this.#head.timestamp, time),
+      waivers: this.#waivers,
       salt: `fork ${this.#forks}`,
     });
     this.#head = block;
@@ -185,9 +200,9 @@ export class SimulatedChain {
 }
 
 /** The blocks before the world began, without transactions: nodes that lag by many blocks have some to show. */
-function premined({ clock, blockMs }: ChainOptions): Block {
+function premined({ clock, blockMs, waivers }: ChainOptions): Block {
   const at = (height: number) => Math.floor((clock.wallMs() - (PREMINED_BLOCKS - height) * blockMs) / 1_000);
-  let block = genesisBlock(at(0));
+  let block = genesisBlock(at(0), waivers);
   while (block.number < PREMINED_BLOCKS)
     block = extend(block, { others: [], wrappers: [], timestamp: at(block.number + 1), salt: "before" });
   return block;

@@ -1,8 +1,9 @@
 import type { ServerOptions } from "../../../packages/server/src/index.js";
 import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import { SeededRandom } from "../../support/seededRandom.js";
+import type { Behaviour } from "../behaviours/behaviour.js";
 import { drawBehaviours } from "../behaviours/draw.js";
-import type { Frame, HonestPart } from "../behaviours/frame.js";
+import { calmAfter, type Frame, type HonestPart } from "../behaviours/frame.js";
 import { RESTORED_MS } from "../laws/trouble.js";
 import { POOL_KINDS } from "../nodes/pool.js";
 import { isRestored, type WorldPlan } from "../world.js";
@@ -28,8 +29,12 @@ export function drawWorld(seed: number): WorldPlan {
     ...{ replicas, endpoints, keys, senders, submissions, busyMs, reorgDepth, honest, honestEndpoint },
   };
   const shape = { pool: random.pick(POOL_KINDS), blockMs: random.pick([500, 500, 700, 1_000]) };
-  const settings = { ...drawSettings(random), reorgDepth };
-  const behaviours = drawBehaviours(seed, frame);
+  const isGoverned = new SeededRandom(seed, "registry").chance(0.25);
+  const settings: Partial<ServerOptions> = {
+    ...{ ...drawSettings(random), reorgDepth },
+    ...(isGoverned && { policySource: "registry" }),
+  };
+  const behaviours = [...drawBehaviours(seed, frame), ...(isGoverned ? drawRevocation(seed, frame) : [])];
   // After a restore come as many senders more, of whose nonces the chain has lost none.
   const isLong = isRestored({ behaviours, settings });
   const spreadMs = isLong ? busyMs + RESTORED_MS : busyMs;
@@ -42,6 +47,17 @@ export function drawWorld(seed: number): WorldPlan {
     },
     behaviours,
   };
+}
+
+/** Governance revokes one waiver, and may register it again. */
+function drawRevocation(seed: number, frame: Frame): Behaviour[] {
+  const random = new SeededRandom(seed, "revocation");
+  if (random.chance(0.3)) return [];
+  const from = random.between(0, frame.busyMs / 2);
+  const end = Math.min(calmAfter(frame), from + random.between(500, frame.busyMs));
+  const to = frame.honest === "the end" || random.chance(0.5) ? end : null;
+  const does = { deed: "revoke", waiver: random.between(0, frame.keys - 1) } as const;
+  return [{ name: "revocation", from, to, share: 1, subject: {}, does }];
 }
 
 function drawHonestPart(random: SeededRandom, endpoints: number): HonestPart {

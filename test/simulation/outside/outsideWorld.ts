@@ -65,7 +65,7 @@ export function setUpOutside(world: World): Scenario {
 }
 
 function createChain(
-  { seed, chain: { pool, blockMs, personalities } }: WorldPlan,
+  { seed, keys, chain: { pool, blockMs, personalities } }: WorldPlan,
   clock: WorldClock,
 ): SimulatedChain {
   const nodes = personalities.map((name) => {
@@ -73,7 +73,11 @@ function createChain(
     if (personality === undefined) throw new Error(`no personality ${name}`);
     return { pool, personality };
   });
-  return new SimulatedChain({ seed, clock, chainId: CHAIN_ID, blockMs, nodes });
+  return new SimulatedChain({ seed, clock, chainId: CHAIN_ID, blockMs, nodes, waivers: waiversOf(keys) });
+}
+
+function waiversOf(keys: number): Hex[] {
+  return accountsOf(...waiverKeys(keys)).map(({ address }) => bytesToHex(address));
 }
 
 interface Parts {
@@ -96,7 +100,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
   } = plan.settings ?? {};
   const loss = new ChainLoss(reorgDepth);
   chain.onRemoved((removed) => loss.onRemoved(removed));
-  const honesty = new Honesty(behaviours, { endpoints, replicas, reorgDepth });
+  const honesty = new Honesty(behaviours, { endpoints, replicas, keys, reorgDepth });
   const isHonest = ({ user, sender }: UserSubmission) => honesty.isHonest(user) && !loss.hasSender(sender);
   const liveness = new Liveness({
     ...{ clock, chain, ledger, honesty, violations, blockMs: plan.chain.blockMs },
@@ -236,7 +240,7 @@ interface Begun extends Pick<Parts, "clock" | "chain"> {
 }
 
 function beginAll(world: World, { clock, chain, directory, running, users, judged }: Begun): void {
-  const waivers = accountsOf(...waiverKeys(world.plan.keys)).map(({ address }) => bytesToHex(address));
+  const waivers = waiversOf(world.plan.keys);
   const { database, note } = world;
   const machines = world.replicas.map((replica) => ({
     kill: () => replica.kill(),
