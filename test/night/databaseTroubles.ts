@@ -142,7 +142,7 @@ export const DATABASE_TROUBLES = {
     signal: BLOCKER,
     alarms: ["GasWaiverDatabaseBlocked", "GasWaiverLaneUnusable"],
     remedy: "`select pg_terminate_backend(PID)`",
-    begin: holdTransaction("select from lanes for update"),
+    begin: holdTransaction("select from lanes order by waiver limit 1 for update"),
     end: terminateNamed,
   },
   transactionOpen: {

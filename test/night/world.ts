@@ -143,8 +143,10 @@ async function startStore(file: WriteFile, closers: Closers) {
   closers.push(() => postgres.end());
   const url = new URL(await postgres.createEmptyDatabase());
   const database = url.pathname.slice(1);
-  // A superuser's connections have no limit.
+  // A superuser's connections have no limit. A server of the tests is set up for speed, of which an alarm tells.
   await postgres.primary.query(
+    "alter system set full_page_writes = on",
+    "select pg_reload_conf()",
     `create role ${ROLE} login in role pg_monitor`,
     `alter database ${database} owner to ${ROLE}`,
   );

@@ -32,6 +32,19 @@ it("names the session of another program whose lock the service waits for, and i
   expect(records.at(-1)?.msg).toBe("the store waits for no other program's lock any more");
 });
 
+it("names a session that has locked a lane's row, for which no statement waits, because leases pass over it", async () => {
+  const databaseUrl = await databases.createDatabase();
+  const store = await openStore({ databaseUrl }, pino({ level: "silent" }));
+  closers.push(() => store.close());
+  const colleague = createConnection({ connectionString: databaseUrl });
+  closers.push(() => colleague.end());
+  await colleague.connect();
+  await colleague.query("begin; select from lanes for update");
+  while (store.monitor.blockedMs === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  await colleague.query("rollback");
+  while (store.monitor.blockedMs > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+});
+
 it("is the name of the trouble where a statement gets no answer for it", async () => {
   const databaseUrl = await databases.createDatabase();
   const store = await openStore({ databaseUrl }, pino({ level: "silent" }));

@@ -1,6 +1,6 @@
 import type { Queryable } from "../database/database.js";
 
-/** A session of another program, which holds a lock that sessions of the service wait for. */
+/** A session of another program, which holds a lock that sessions of the service wait for, or that they pass over. */
 export interface Blocker {
   readonly pid: number;
   readonly user: string | null;
@@ -9,7 +9,7 @@ export interface Blocker {
   readonly state: string | null;
   /** The beginning of its last statement. */
   readonly statement: string | null;
-  /** The time in ms that a session of the service has waited for it. */
+  /** The time in ms that a session of the service has waited for it, or since the transaction with the lock began. */
   readonly forMs: number;
 }
 
@@ -19,6 +19,9 @@ const MIN_WAIT = "interval '1 second'";
 /**
  * PostgreSQL looks through all locks for each session that it is asked about, so it is asked about those alone that wait. All
  * sessions of this service, and of others like it, have names that begin alike, unless the URL names them.
+ *
+ * Leases wait for no locked row of a lane. But nobody else has to write or lock these rows, and who does so holds a lock of the table
+ * until the transaction ends.
  */
 const BLOCKER = `
   with own as materialized (
@@ -29,12 +32,20 @@ const BLOCKER = `
     select pid, clock_timestamp() - query_start as waits from own
     where wait_event_type = 'Lock' and clock_timestamp() - query_start > ${MIN_WAIT}
   )
+, blocking as (
+    select of.pid, w.waits from waiting w cross join lateral unnest(pg_blocking_pids(w.pid)) as of (pid)
+    union all
+    select l.pid, coalesce(clock_timestamp() - a.xact_start, ${MIN_WAIT})
+    from pg_locks l join pg_stat_activity a on a.pid = l.pid
+    where l.relation = 'lanes'::regclass and l.database = (select oid from pg_database where datname = current_database())
+      and l.granted and l.mode in ('RowShareLock', 'RowExclusiveLock') and a.backend_type = 'client backend'
+  )
   select b.pid, b.usename as user, b.application_name as application, b.state, left(b.query, 100) as statement,
          (extract(epoch from w.waits) * 1000)::float8 as "forMs"
-  from waiting w cross join lateral unnest(pg_blocking_pids(w.pid)) as of (pid) join pg_stat_activity b on b.pid = of.pid
-  where b.pid not in (select pid from own) order by w.waits desc limit 1`;
+  from blocking w join pg_stat_activity b on b.pid = w.pid
+  where b.pid not in (select pid from own) and w.waits >= ${MIN_WAIT} order by w.waits desc limit 1`;
 
-/** Finds the session of another program for which the service has waited longest; undefined without one. */
+/** Finds the session of another program that has kept the service from its locks longest; undefined without one. */
 export async function findBlocker(db: Queryable): Promise<Blocker | undefined> {
   return (await db.query<Blocker>(BLOCKER)).rows[0];
 }
