@@ -1,3 +1,6 @@
+/** A limit that something counts against. The owner tells in a refusal whose limit it is. */
+export type Share = readonly [name: string, most: number, owner: string];
+
 /** Numbers by name, and in all. A name of nothing takes no memory. */
 export class Tally {
   readonly #byName = new Map<string, number>();
@@ -16,5 +19,15 @@ export class Tally {
     const sum = this.of(name) + count;
     if (sum === 0) this.#byName.delete(name);
     else this.#byName.set(name, sum);
+  }
+
+  /** Finds the first share that has no room for so many more. */
+  full(shares: readonly Share[], count: number): Share | undefined {
+    return shares.find(([name, most]) => this.of(name) + count > most);
+  }
+
+  /** Counts against all shares. @param count negative where it is given back. */
+  addTo(shares: readonly Share[], count: number): void {
+    for (const [name] of shares) this.add(name, count);
   }
 }

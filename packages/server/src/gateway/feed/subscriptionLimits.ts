@@ -1,5 +1,5 @@
 import { type LimitedCaller, partyOf } from "../../model/keys/caller.js";
-import { Tally } from "../../util/tally.js";
+import { type Share, Tally } from "../../util/tally.js";
 import { GatewayRefusal, RPC_CODES } from "../jsonRpc.js";
 
 /** The subscriptions that one connection may have. */
@@ -10,8 +10,7 @@ export const MAX_KEY_SUBSCRIPTIONS = 10_000;
 
 /** Bounds the subscriptions of each connection, address and key: each new block is compared with all of them. */
 export class SubscriptionLimits {
-  readonly #ofKeys = new Tally();
-  readonly #ofAddresses = new Tally();
+  readonly #open = new Tally();
 
   /**
    * Counts a further subscription.
@@ -20,22 +19,22 @@ export class SubscriptionLimits {
    * @throws {@link GatewayRefusal}
    */
   enter(caller: LimitedCaller, open: number): () => void {
-    const { keyId, address } = caller;
-    if (open >= MAX_SUBSCRIPTIONS) throw full("connection", MAX_SUBSCRIPTIONS);
-    if (address !== undefined && this.#ofAddresses.of(partyOf(caller)) >= MAX_ADDRESS_SUBSCRIPTIONS) {
-      throw full("address", MAX_ADDRESS_SUBSCRIPTIONS);
-    }
-    if (this.#ofKeys.of(keyId) >= MAX_KEY_SUBSCRIPTIONS) throw full("key", MAX_KEY_SUBSCRIPTIONS);
-    const add = (count: 1 | -1) => {
-      this.#ofKeys.add(keyId, count);
-      this.#ofAddresses.add(partyOf(caller), count);
-    };
-    add(1);
-    return () => add(-1);
+    if (open >= MAX_SUBSCRIPTIONS) throw refusalOf(["", MAX_SUBSCRIPTIONS, "connection"]);
+    const shares = sharesOf(caller);
+    const full = this.#open.full(shares, 1);
+    if (full !== undefined) throw refusalOf(full);
+    this.#open.addTo(shares, 1);
+    return () => this.#open.addTo(shares, -1);
   }
 }
 
-function full(owner: string, limit: number): GatewayRefusal {
+function sharesOf(caller: LimitedCaller): Share[] {
+  const ofKey: Share = [caller.keyId, MAX_KEY_SUBSCRIPTIONS, "key"];
+  if (caller.address === undefined) return [ofKey];
+  return [[partyOf(caller), MAX_ADDRESS_SUBSCRIPTIONS, "address"], ofKey];
+}
+
+function refusalOf([, limit, owner]: Share): GatewayRefusal {
   return new GatewayRefusal(
     RPC_CODES.limitExceeded,
     `this ${owner} has ${limit} subscriptions, as many as it may`,

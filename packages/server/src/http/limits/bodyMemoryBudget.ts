@@ -1,6 +1,6 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { type Caller, type LimitedCaller, partyOf } from "../../model/keys/caller.js";
-import { Tally } from "../../util/tally.js";
+import { type Share, Tally } from "../../util/tally.js";
 
 /** The memory of one body or WebSocket message. */
 export interface MemoryReservation {
@@ -12,8 +12,8 @@ export interface MemoryReservation {
 
 /** The share of the memory, and of the WebSockets, that publishable keys may hold together: anybody can use them, from many addresses. */
 export const PUBLISHABLE_SHARE = 0.5;
-/** Names all publishable keys together. No key has this id. */
-const PUBLISHABLE = "publishable keys";
+/** Names all bodies together. No key has this id. */
+const ALL = "all keys";
 
 /** The memory of all bodies and messages of one address under a publishable key, beside one of the largest size. */
 export const ADDRESS_BYTES = 8_388_608;
@@ -30,9 +30,7 @@ export type BudgetOwner = LimitedCaller & {
 export class BodyMemoryBudget {
   readonly #capacity: number;
   readonly #maxBodyBytes: number;
-  /** The bytes of each key, and of each address under a publishable one. */
-  readonly #bytesByOwner = new Tally();
-  #bytes = 0;
+  readonly #held = new Tally();
 
   /**
    * @param capacity in bytes, for all keys together.
@@ -44,7 +42,7 @@ export class BodyMemoryBudget {
   }
 
   get reservedBytes(): number {
-    return this.#bytes;
+    return this.#held.of(ALL);
   }
 
   /** Opens a reservation of no bytes, which grows as the body arrives. */
@@ -52,47 +50,37 @@ export class BodyMemoryBudget {
     let reserved = 0;
     return {
       grow: (bytes) => {
-        this.#reserve(owner, bytes);
+        const shares = this.#sharesOf(owner);
+        const full = this.#held.full(shares, bytes);
+        if (full !== undefined) throw atCapacity(full);
+        this.#held.addTo(shares, bytes);
         reserved += bytes;
       },
       release: () => {
-        this.#add(owner, -reserved);
+        this.#held.addTo(this.#sharesOf(owner), -reserved);
         reserved = 0;
       },
     };
   }
 
-  #reserve(owner: BudgetOwner, bytes: number): void {
-    const share = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * owner.limits.queueShare));
-    if (this.#bytes + bytes > this.#capacity) throw atCapacity("the service holds", this.#capacity);
-    if (this.#bytesByOwner.of(owner.keyId) + bytes > share) throw atCapacity("this key holds", share);
-    const ofPublishable = Math.max(this.#maxBodyBytes, Math.floor(this.#capacity * PUBLISHABLE_SHARE));
-    if (owner.address !== undefined && this.#bytesByOwner.of(PUBLISHABLE) + bytes > ofPublishable) {
-      throw atCapacity("publishable keys hold", ofPublishable);
-    }
-    const ofAddress = Math.min(
-      share,
-      Math.max(owner.limits.maxBodyBytes ?? this.#maxBodyBytes, ADDRESS_BYTES),
-    );
-    if (owner.address !== undefined && this.#bytesByOwner.of(partyOf(owner)) + bytes > ofAddress) {
-      throw atCapacity("this address holds", ofAddress);
-    }
-    this.#add(owner, bytes);
-  }
-
-  #add(owner: LimitedCaller, bytes: number): void {
-    this.#bytes += bytes;
-    for (const name of ownersOf(owner)) this.#bytesByOwner.add(name, bytes);
+  #sharesOf(owner: BudgetOwner): Share[] {
+    const [capacity, largest] = [this.#capacity, this.#maxBodyBytes];
+    const { queueShare, maxBodyBytes = largest } = owner.limits;
+    const ofKey = Math.max(largest, Math.floor(capacity * queueShare));
+    const shares: Share[] = [
+      [ALL, capacity, "the service holds"],
+      [owner.keyId, ofKey, "this key holds"],
+    ];
+    if (owner.address === undefined) return shares;
+    const ofPublishable = Math.max(largest, Math.floor(capacity * PUBLISHABLE_SHARE));
+    const ofAddress = Math.min(ofKey, Math.max(maxBodyBytes, ADDRESS_BYTES));
+    shares.push(["publishable keys", ofPublishable, "publishable keys hold"]);
+    shares.push([partyOf(owner), ofAddress, "this address holds"]);
+    return shares;
   }
 }
 
-/** The names that a body counts for. */
-function ownersOf(owner: LimitedCaller): string[] {
-  const isPublishable = owner.address !== undefined;
-  return isPublishable ? [owner.keyId, partyOf(owner), PUBLISHABLE] : [owner.keyId];
-}
-
-function atCapacity(holder: string, capacity: number): ProtocolError {
+function atCapacity([, capacity, holder]: Share): ProtocolError {
   const message = `${holder} nearly ${capacity} bytes of bodies and frames, as many as it may at once`;
   return new ProtocolError("BODIES_AT_CAPACITY", message, { capacity });
 }

@@ -2,7 +2,7 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
-import { Tally } from "../../util/tally.js";
+import { type Share, Tally } from "../../util/tally.js";
 import { PUBLISHABLE_SHARE } from "../limits/bodyMemoryBudget.js";
 
 export type SocketLimitOptions = Pick<
@@ -24,16 +24,13 @@ export interface SocketOwner {
 /** The most open WebSockets of one address under a publishable key. */
 export const MAX_ADDRESS_SOCKETS = 100;
 
+const ALL = "all";
+
 /** Bounds the open WebSockets, in all, for each key and for each client's address. */
 export class SocketLimits {
   readonly #options: SocketLimitOptions;
   readonly #metrics: Pick<Metrics, "sockets">;
-  readonly #ofKeys = new Tally();
-  readonly #ofAddresses = new Tally();
-  /** The WebSockets of each address under each publishable key. */
-  readonly #ofKeyAddresses = new Tally();
-  #open = 0;
-  #publishable = 0;
+  readonly #open = new Tally();
 
   constructor(options: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
     this.#options = options;
@@ -41,57 +38,41 @@ export class SocketLimits {
   }
 
   hasRoom(owner: SocketOwner): boolean {
-    return this.#fullLimit(owner) === undefined;
+    return this.#open.full(this.#sharesOf(owner), 1) === undefined;
   }
 
   /** @throws {@link ProtocolError} `SOCKETS_AT_CAPACITY`. */
   assertRoom(owner: SocketOwner): void {
-    const full = this.#fullLimit(owner);
+    const full = this.#open.full(this.#sharesOf(owner), 1);
     if (full === undefined) return;
-    const message = `${full.owner} has ${full.limit} WebSockets open, as many as it may`;
-    throw new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity: full.limit });
+    const [, capacity, name] = full;
+    const message = `${name} has ${capacity} WebSockets open, as many as it may`;
+    throw new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity });
   }
 
   /** Counts a new connection. @returns a function to call when the connection is closed. */
   enter(owner: SocketOwner): () => void {
-    this.#add(owner, 1);
-    return () => this.#add(owner, -1);
+    const shares = this.#sharesOf(owner);
+    const add = (change: 1 | -1) => {
+      this.#open.addTo(shares, change);
+      this.#metrics.sockets(this.#open.of(ALL));
+    };
+    add(1);
+    return () => add(-1);
   }
 
-  #fullLimit({
-    keyId,
-    address,
-    site,
-    isPublishable,
-  }: SocketOwner): { readonly owner: string; readonly limit: number } | undefined {
+  #sharesOf({ keyId, address, site, isPublishable }: SocketOwner): Share[] {
     const { maxSockets, maxKeySockets, maxAddressConnections } = this.#options;
-    if (this.#ofKeys.of(keyId) >= maxKeySockets) return { owner: "this key", limit: maxKeySockets };
-    if (isPublishable && this.#ofKeyAddresses.of(`${keyId} ${address}`) >= MAX_ADDRESS_SOCKETS) {
-      return { owner: "this address under this key", limit: MAX_ADDRESS_SOCKETS };
-    }
-    if (this.#ofAddresses.of(address) >= maxAddressConnections) {
-      return { owner: "this address", limit: maxAddressConnections };
-    }
     const ofSite = SHARES_OF_SITE * maxAddressConnections;
-    if (site !== undefined && this.#ofAddresses.of(site) >= ofSite) {
-      return { owner: "this network of addresses", limit: ofSite };
-    }
     const ofPublishable = Math.ceil(maxSockets * PUBLISHABLE_SHARE);
-    if (isPublishable && this.#publishable >= ofPublishable) {
-      return { owner: "the service for publishable keys", limit: ofPublishable };
-    }
-    if (this.#open >= maxSockets) return { owner: "the service", limit: maxSockets };
-    return undefined;
-  }
-
-  #add({ keyId, address, site, isPublishable }: SocketOwner, count: 1 | -1): void {
-    this.#open += count;
-    this.#metrics.sockets(this.#open);
-    this.#ofKeys.add(keyId, count);
-    this.#ofAddresses.add(address, count);
-    if (site !== undefined) this.#ofAddresses.add(site, count);
-    if (!isPublishable) return;
-    this.#publishable += count;
-    this.#ofKeyAddresses.add(`${keyId} ${address}`, count);
+    const publishable = (...share: Share): Share[] => (isPublishable ? [share] : []);
+    return [
+      [`key ${keyId}`, maxKeySockets, "this key"],
+      ...publishable(`key ${keyId} ${address}`, MAX_ADDRESS_SOCKETS, "this address under this key"),
+      [`address ${address}`, maxAddressConnections, "this address"],
+      ...(site === undefined ? [] : [[`site ${site}`, ofSite, "this network of addresses"] as const]),
+      ...publishable("publishable", ofPublishable, "the service for publishable keys"),
+      [ALL, maxSockets, "the service"],
+    ];
   }
 }
