@@ -1,7 +1,9 @@
-// The node of a load at a fixed rate: it accepts everything, and notes when it received each wrapper of the last minutes.
+// The node of a load at a fixed rate: it accepts everything, and notes when it received each wrapper of the last minutes. "public"
+// limits its requests as the chain's public endpoints do.
 //
-//   node node.mjs
-import { bytesToHex, crypto, hexToBytes } from "../../packages/protocol/dist/index.js";
+//   node node.mjs ["public"]
+import { RequestLimit } from "../../packages/devnet/dist/faults/requestLimit.js";
+import { bytesToHex, crypto, hexToBytes, STABLE } from "../../packages/protocol/dist/index.js";
 import { serveNode } from "../service/acceptingNode.mjs";
 import { answerBenchmark } from "../service/contestant.mjs";
 
@@ -9,9 +11,21 @@ import { answerBenchmark } from "../service/contestant.mjs";
 const KEPT_BLOCKS = 600;
 const KEPT_TIMES = 500_000;
 const receivedAt = new Map();
+const { requests: most, windowMs } = STABLE.publicRpcLimit;
+const requestLimit = new RequestLimit(
+  process.argv[2] === "public" ? most : Number.POSITIVE_INFINITY,
+  windowMs,
+);
+const counts = { requests: 0, refused: 0 };
 
 const { url } = await serveNode({
   keptBlocks: KEPT_BLOCKS,
+  limit() {
+    const seconds = requestLimit.take("", performance.now());
+    counts.requests++;
+    if (seconds !== undefined) counts.refused++;
+    return seconds;
+  },
   refuse(raw) {
     const hash = bytesToHex(crypto.keccak256(hexToBytes(raw)));
     if (!receivedAt.has(hash)) receivedAt.set(hash, Date.now());
@@ -22,5 +36,8 @@ const { url } = await serveNode({
 answerBenchmark({
   url,
   close: async () => process.exit(0),
-  answers: { received: ({ wrappers }) => wrappers.map((wrapper) => receivedAt.get(`0x${wrapper}`) ?? null) },
+  answers: {
+    received: ({ wrappers }) => wrappers.map((wrapper) => receivedAt.get(`0x${wrapper}`) ?? null),
+    counts: () => counts,
+  },
 });

@@ -18,7 +18,8 @@ export function printMinute(minute) {
   console.log(`${cells.join("")}${minute.failure ? `   ${minute.failure}` : ""}`);
 }
 
-export function printEnd({ node, cores, cpu, loadBefore, quantiles, flatness, causes, traces }) {
+export function printEnd(record) {
+  const { node, cores, cpu, loadBefore, quantiles, requestsToNode, flatness, causes, traces } = record;
   console.log(`\nnode ${node}, ${cores} cores, ${cpu}; load before: ${loadBefore.toFixed(1)}`);
   for (const { name, first, last, growth, most, isFlat } of flatness) {
     const verdict = isFlat ? "flat" : `not flat: ${most} is the most`;
@@ -29,6 +30,8 @@ export function printEnd({ node, cores, cpu, loadBefore, quantiles, flatness, ca
   for (const [name, ms] of Object.entries(quantiles)) {
     console.log(`${name.padEnd(8)}${ms.toFixed(1).padStart(9)} ms`);
   }
+  const { requests, refused } = requestsToNode;
+  console.log(`\nrequests to the node: ${requests}, of which ${refused} were answered with 429`);
   console.log(`\nthe slowest ${traces.length}, by their longest station:`);
   for (const { cause, requests, meanMs, withGc, withBusyLoop } of causes) {
     const beside = `beside garbage collection ${withGc}, busy event loop ${withBusyLoop}`;

@@ -18,30 +18,30 @@ const FEWEST_MINUTES = 3;
 
 const programOf = (name) => new URL(`${name}.mjs`, import.meta.url);
 
-export const run = ({ json, rate, seconds, slowest }) =>
+export const run = ({ json, rate, "rpc-rate": rpcRate, seconds, slowest }) =>
   inFolder("gas-waiver-rate-", async (workspace) => {
     const machine = { node: process.version, cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length };
     const loadBefore = loadavg()[0];
-    const { minutes, traces, quantiles } = await withService(workspace, (programs) =>
+    const { minutes, traces, quantiles, node } = await withService(workspace, rpcRate, (programs) =>
       measure(programs, { rate, seconds, slowest }),
     );
     const flatness =
       minutes.length < FEWEST_MINUTES ? [] : flatnessOf(minutes, Math.min(5, Math.ceil(minutes.length / 10)));
     const failed = minutes.reduce((sum, minute) => sum + minute.failed, 0);
     const record = {
-      ...{ when: new Date().toISOString(), ...machine, loadBefore, rate, seconds, failed, flatness },
-      ...{ quantiles, causes: causesOf(traces), minutes, traces },
+      ...{ when: new Date().toISOString(), ...machine, loadBefore, rate, rpcRate, seconds, failed, flatness },
+      ...{ quantiles, requestsToNode: node, causes: causesOf(traces), minutes, traces },
     };
     printEnd(record);
     if (json !== undefined) await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
-    return failed === 0 && flatness.every(({ isFlat }) => isFlat) ? 0 : 1;
+    return failed + node.refused === 0 && flatness.every(({ isFlat }) => isFlat) ? 0 : 1;
   });
 
 /** Starts node, service and load, lets `use` work with them, and ends them. The service has had a warm-up. */
-function withService({ folder, signal }, use) {
+function withService({ folder, signal }, rpcRate, use) {
   return withPrograms({ signal }, async (start) => {
-    const node = await start(programOf("node"), []);
-    const service = await start(programOf("service"), [node.url, join(folder, "store")]);
+    const node = await start(programOf("node"), rpcRate > 0 ? ["public"] : []);
+    const service = await start(programOf("service"), [node.url, join(folder, "store"), String(rpcRate)]);
     const load = await start(programOf("load"), [service.url]);
     await load.ask("offer", WARM_UP);
     await service.ask("pauses");
@@ -72,5 +72,5 @@ async function measure({ node, service, load }, { rate, seconds, slowest }) {
     traces.push(...(await traceSlowest(offered.slowest, { service, node })));
     traces = traces.sort((a, b) => b.ms - a.ms).slice(0, slowest);
   }
-  return { minutes, traces, quantiles: await load.ask("quantiles") };
+  return { minutes, traces, quantiles: await load.ask("quantiles"), node: await node.ask("counts") };
 }

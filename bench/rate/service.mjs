@@ -1,19 +1,19 @@
 // The service of a load at a fixed rate, on its embedded PostgreSQL. It notes garbage collections and stalls of its event
 // loop, and reads the times of submissions from the store.
 //
-//   node service.mjs <the node's address> <data folder>
+//   node service.mjs <the node's address> <data folder> <requests a second to the node, or 0>
 import { PerformanceObserver } from "node:perf_hooks";
 import { createConnection } from "../../packages/server/dist/store/database/database.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { startService } from "../startService.mjs";
 
-const [rpcUrl, dataDir] = process.argv.slice(2);
+const [rpcUrl, dataDir, rpcRate] = process.argv.slice(2);
 /** Shorter pauses explain no slow request. */
 const PAUSE_MS = 4;
 const SAMPLE_MS = 2;
 
-const { server, url } = await startService({ rpcUrl, dataDir });
+const { server, url } = await startService({ rpcUrl, dataDir, rpcRatePerSecond: Number(rpcRate) });
 const database = createConnection(await embeddedConnection(dataDir));
 await database.connect();
 

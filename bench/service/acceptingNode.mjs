@@ -71,6 +71,7 @@ function receiptOf(hash, number, head) {
  * users are always 0: each sends once.
  * @param {(raw: string) => { error: object } | { status: number } | undefined} [options.refuse] Returns the answer to a
  * wrapper that the node does not take. A status answers the whole request, of which nothing is carried out.
+ * @param {() => number | undefined} [options.limit] Asked for each request: the seconds of a `Retry-After` where it is one too many.
  * @param {(raw: Uint8Array) => string} [options.waiverOf] Returns the address that signed a wrapper, where there are
  * several waivers.
  * @param {{ sender: string, nonce: number }[]} [options.usedNonces] The nonces that users have used before.
@@ -80,6 +81,7 @@ export async function serveNode({
   firstNonce = 0,
   readInner,
   refuse = () => undefined,
+  limit = () => undefined,
   usedNonces = [],
   keptBlocks = Number.POSITIVE_INFINITY,
   waiverOf = () => ONLY_WAIVER,
@@ -124,7 +126,7 @@ export async function serveNode({
     eth_getTransactionByHash: (hash) => (blocks.has(hash) ? { hash } : null),
     eth_sendRawTransaction: accept,
   };
-  return { url: await listen(methods, refuse), accepted: () => blocks.size / 2 };
+  return { url: await listen(methods, refuse, limit), accepted: () => blocks.size / 2 };
 }
 
 function answerCall({ id, method, params = [] }, methods, refusal) {
@@ -149,13 +151,15 @@ function answerRequest(text, methods, refuse) {
   return { status: 200, answerText: JSON.stringify(Array.isArray(body) ? answers : answers[0]) };
 }
 
-async function listen(methods, refuse) {
+async function listen(methods, refuse, limit) {
   const server = createServer((request, response) => {
     let text = "";
     request.setEncoding("utf8").on("data", (part) => {
       text += part;
     });
     request.on("end", () => {
+      const seconds = limit();
+      if (seconds !== undefined) return response.writeHead(429, { "retry-after": seconds }).end();
       const { status, answerText } = answerRequest(text, methods, refuse);
       response.writeHead(status, {
         "content-type": "application/json",
