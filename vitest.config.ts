@@ -8,6 +8,12 @@ const OWN = [
   "packages/server/test/lanes/{halt,operationalFaults}.test.ts",
   "packages/server/test/custody/*.test.ts",
 ];
+/** Tests of the lane, the gateway and the check of nodes that run once more on a chain like the public one. CONTRIBUTING.md has a command for the others. */
+const PUBLIC_CHAIN = [
+  "packages/server/src/preflight/preflight.test.ts",
+  "packages/server/test/lanes/evidence.test.ts",
+  "test/gatewayConformance.test.ts",
+];
 const NEVER = ["**/node_modules/**"];
 
 export default defineConfig({
@@ -22,6 +28,13 @@ export default defineConfig({
         test: { name: "shared process", include: SHARED, exclude: [...OWN, ...NEVER], isolate: false },
       },
       { extends: true, test: { name: "own process", include: OWN, exclude: NEVER } },
+      {
+        extends: true,
+        test: {
+          ...{ name: "public chain", include: PUBLIC_CHAIN, exclude: NEVER, isolate: false },
+          env: { CHAIN_PROFILE: "stable" },
+        },
+      },
     ],
     environment: "node",
     // Amazon's SDK otherwise leaves a name of its own in the process.

@@ -93,7 +93,7 @@ describe("a simulated check", () => {
 
   it("simulates no transaction that it refuses, and none unless the request asks for it", async () => {
     const { client } = started();
-    const poor = await sign(7, callOf(TEXT, { value: 1n }));
+    const poor = await sign(7, callOf(TEXT, { value: 10n ** 40n }));
     const good = await sign(8, callOf(TEXT));
     const [first] = await client.check([poor], { simulate: true });
     expect(first).toMatchObject({ success: false, error: { reason: "INSUFFICIENT_BALANCE" } });

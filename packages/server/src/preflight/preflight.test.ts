@@ -38,7 +38,7 @@ function check(checked: readonly ScriptedNode[], changes: Partial<PreflightOptio
     waivers: [],
     readsRegistry: false,
     maxWrapperBytes: 131_072,
-    rpcTimeoutMs: 5_000,
+    rpcTimeoutMs: 60_000,
     ...changes,
   });
 }
@@ -197,7 +197,7 @@ describe("a node", () => {
       waivers: [],
       readsRegistry: false,
       maxWrapperBytes: 131_072,
-      rpcTimeoutMs: 5_000,
+      rpcTimeoutMs: 60_000,
     });
     expect(findings[0]?.node).toBe(`1 ${url}`);
     expect(JSON.stringify(findings)).not.toContain("secret");
