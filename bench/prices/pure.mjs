@@ -1,4 +1,5 @@
 // Measures the work of the event loop that needs no service: checks of transactions, and JSON in slices. Prints JSON: µs by price.
+import { createHash } from "node:crypto";
 import { TEST_TOKEN } from "../../packages/devnet/dist/presets/index.js";
 import { compilePolicy, hexToBytes } from "../../packages/protocol/dist/index.js";
 import { validateTransaction } from "../../packages/server/dist/policy/validateTransaction.js";
@@ -8,6 +9,7 @@ import { CHAIN_ID } from "../service/shape.mjs";
 import { signed } from "../signed.mjs";
 
 const ROUNDS = 9;
+const HASHED_TIMES = 10;
 const RULES = {
   chainId: BigInt(CHAIN_ID),
   maxGasLimit: 30_000_000n,
@@ -44,8 +46,15 @@ async function parsedByteOf(text) {
   return (microseconds() - startedAt) / asked;
 }
 
+function hashedByteOf(texts) {
+  const hash = createHash("sha256");
+  const startedAt = microseconds();
+  for (let i = 0; i < HASHED_TIMES; i++) for (const text of texts) hash.update(text);
+  return (microseconds() - startedAt) / (HASHED_TIMES * texts.length * texts[0].length);
+}
+
 const large = { length: 100_000, gasLimit: 29_000_000n };
-const rounds = { check: [], checkedByte: [], parsedByte: [], parsedText: [] };
+const rounds = { check: [], checkedByte: [], parsedByte: [], parsedText: [], hashedByte: [] };
 const manyValues = JSON.stringify(Array.from({ length: 80_000 }, (_, i) => ({ id: i, ok: true })));
 for (let round = 0; round < ROUNDS; round++) {
   const small = Array.from({ length: 400 }, (_, i) => signed(round * 1_000 + i));
@@ -53,6 +62,7 @@ for (let round = 0; round < ROUNDS; round++) {
   const check = checkOf(small);
   rounds.check.push(check);
   rounds.checkedByte.push((checkOf(big) - check) / (big[0].length - small[0].length));
+  rounds.hashedByte.push(hashedByteOf(big));
   rounds.parsedByte.push(await parsedByteOf(manyValues));
   rounds.parsedText.push(await parsedByteOf(JSON.stringify(big)));
 }

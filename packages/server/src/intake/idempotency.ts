@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
-import { type LimitedCaller, ownerOf } from "../model/keys/caller.js";
+import { type LimitedCaller, ownerOf, partyOf } from "../model/keys/caller.js";
+import { PRICES } from "../model/prices.js";
 import type { LineSource } from "../results/resultLine.js";
 import { acceptOfKey } from "../store/accept/acceptAll.js";
 import { CompetitorGoneError } from "../store/accept/competitors.js";
@@ -16,7 +17,9 @@ import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { inTransaction, isTransactionConflict } from "../store/database/transaction.js";
 import type { Queryable, Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
+import type { LoopQueue } from "../util/loopQueue.js";
 import { WorkQueue } from "../util/workQueue.js";
+import { slicesOf } from "./slices.js";
 
 /**
  * Makes requests with an idempotency key safe to repeat (D18). Each transaction is decided once, in the same database
@@ -143,14 +146,21 @@ function decideOnce(
  * Hashes the idempotency key and the transactions. The query parameter `wait` may differ between repetitions. Everybody may have a
  * publishable key, so under it an idempotency key belongs to the client's address too.
  */
-export function keyedRequestOf(
-  { keyId, address }: LimitedCaller,
+export async function keyedRequestOf(
+  caller: LimitedCaller,
   idempotencyKey: string,
   transactions: readonly string[],
-  chain: number,
-): IdempotentRequest {
+  { chain, loop }: { readonly chain: number; readonly loop: Pick<LoopQueue, "run"> },
+): Promise<IdempotentRequest> {
+  const { keyId, address } = caller;
   const body = createHash("sha256");
-  for (const text of transactions) body.update(`${text.length}:`).update(text);
+  // A large batch is hashed in turns: at once, it takes as long as hundreds of requests.
+  for (const { texts } of slicesOf(transactions)) {
+    const price = texts.reduce((sum, { length }) => sum + length * PRICES.hashedByte, 0);
+    await loop.run(partyOf(caller), price, () => {
+      for (const text of texts) body.update(`${text.length}:`).update(text);
+    });
+  }
   const name = address === undefined ? idempotencyKey : `${address} ${idempotencyKey}`;
   const idempotencyKeyHash = createHash("sha256").update(name).digest();
   return { chain, keyId, idempotencyKeyHash, bodyHash: body.digest() };

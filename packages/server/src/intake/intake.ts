@@ -116,11 +116,11 @@ export class Intake {
     wait: Wait,
     { idempotencyKey, refund = () => {}, timeoutMs }: SubmitTerms = {},
   ): Promise<AsyncIterable<LineGroup>> {
-    const { options, policies, chainRef } = this.#dependencies;
+    const { options, policies, chainRef: chain, loop } = this.#dependencies;
     const keyed =
       idempotencyKey === undefined
         ? undefined
-        : keyedRequestOf(caller, idempotencyKey, transactions, chainRef);
+        : await keyedRequestOf(caller, idempotencyKey, transactions, { chain, loop });
     const entered = await this.#enter(caller, transactions.length, keyed).catch((error: unknown) => {
       // No refund here: each attempt to probe an idempotency key costs the store a query.
       if (!(error instanceof ProtocolError && error.reason === "IDEMPOTENCY_KEY_REUSED")) refund();

@@ -10,6 +10,8 @@ export const PRICES = {
   accept: 400,
   /** A byte of JSON is parsed in slices. */
   parsedByte: 0.008,
+  /** A character of a transaction is hashed, for an idempotency key. */
+  hashedByte: 0.001,
   /** A byte of an answer is written. */
   sentByte: 0.01,
   /** A notification of a subscription is sent. */
