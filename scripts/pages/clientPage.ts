@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseSync } from "vite";
+import { SOURCES } from "../sources.mjs";
 import { code, codeBlock, heading, page, table } from "./markdown.js";
-
-const PACKAGE = join(import.meta.dirname, "../../packages/client");
 
 /** The entry points of the package, and what each needs. */
 const ENTRY_POINTS = [
@@ -23,8 +22,9 @@ const ENTRY_POINTS = [
 
 /** The source file of an entry point. */
 function sourceOf(module: string): string {
-  const { exports } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
-  return join(PACKAGE, exports[module.replace("@gas-waiver/client", ".")].source);
+  const found = SOURCES.find(({ find }) => find.test(module));
+  if (found === undefined) throw new Error(`${module} is no entry point`);
+  return found.replacement;
 }
 
 interface Declaration {
