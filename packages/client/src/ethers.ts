@@ -20,6 +20,7 @@ import {
 import { UnusableAccountError } from "./errors.js";
 import { assertReadable, callOf, PAYMENT } from "./ethersSigner/gaslessCall.js";
 import { responseOf } from "./ethersSigner/transactionResponse.js";
+import { explainEstimate } from "./gasless/estimate.js";
 import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
 import type { GaslessCall, GaslessSender, SentTransaction } from "./gasless/gaslessCall.js";
 import { type RevertReason, revertReasonOf } from "./revertReason.js";
@@ -90,7 +91,7 @@ export class GasWaiverSigner extends AbstractSigner {
     assertReadable(transaction, PAYMENT);
     const { from, to, data, value } = await this.populateCall(transaction);
     const call = { from: from ?? null, to: to ?? null, data: data ?? null, value: value ?? null };
-    return await this.#providerFor("estimateGas").estimateGas({ ...call, gasPrice: 0 });
+    return await explainEstimate(this.#providerFor("estimateGas").estimateGas({ ...call, gasPrice: 0 }));
   }
 
   /** Fills in a transaction for {@link signTransaction}: legacy, at gas price 0. */

@@ -52,6 +52,7 @@ describe.each(Object.entries(libraries))("the reason of a revert, with %s", (_, 
   });
 
   it.each<[string, unknown]>([
+    ["a wallet", { code: -32_603, message: "Internal", data: { code: 3, data: DATA } }],
     ["a node", { code: 3, message: "execution reverted", data: DATA }],
     ["viem", new BaseError("estimate", { cause: Object.assign(new Error("rpc"), { code: 3, data: DATA }) })],
     [
@@ -68,7 +69,11 @@ describe.each(Object.entries(libraries))("the reason of a revert, with %s", (_, 
   });
 
   it("is not seen in errors of other kinds", () => {
-    for (const error of [undefined, "no", new Error("away"), { data: "0x" }, new BaseError("timeout")])
-      expect(revertOf(error)).toBeUndefined();
+    const error = { code: -32_000, message: "request timed out" };
+    const ofEthers = makeError("missing revert data", "CALL_EXCEPTION", { info: { error } } as never);
+    const data = { reason: "NONCE_OUT_OF_RANGE" };
+    const ofGateway = { code: -32_000, message: "the nonce is out of range", data };
+    const others = [undefined, "no", new Error("away"), { data: "0x" }, new BaseError("timeout")];
+    for (const one of [...others, ofEthers, ofGateway]) expect(revertOf(one)).toBeUndefined();
   });
 });

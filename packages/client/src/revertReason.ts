@@ -1,10 +1,16 @@
+import { callFailureOf } from "@gas-waiver/protocol";
 import { type DetailsOf, detailsOf } from "@gas-waiver/protocol/wire";
+import { allowanceIn } from "./gasless/estimate.js";
+import { readInnermost, textOf } from "./gasless/innerErrors.js";
 
-/** Why a transaction reverted, as far as the service found out. */
+/** Why a transaction or its estimate reverted, as far as the service or a node found out. */
 export interface RevertReason {
-  /** `error`, `panic`, `custom`, `empty`, `out_of_gas` or `halted`; undefined where no node could run it again. */
+  /**
+   * `error`, `panic`, `custom`, `empty`, `out_of_gas` or `halted`; undefined where no node could run it again, and in the error of
+   * a receipt, which tells no cause.
+   */
   readonly cause: string | undefined;
-  /** The reason for people: the contract's text, or the decoded error with its arguments. */
+  /** The reason for people: the contract's text, the panic in words, or the decoded error with its arguments. */
   readonly message: string;
   /** The name of the contract's own error, if the ABI has it. */
   readonly name?: string;
@@ -18,9 +24,6 @@ export interface DecodedError {
   readonly args: readonly unknown[];
 }
 
-/** The members in which viem, ethers and nodes keep the error of another one. */
-const INNER = ["cause", "error", "info", "data", "originalError"] as const;
-
 /**
  * Returns why a transaction or its estimate reverted; undefined if the error is of another kind.
  * @param error of the SDK, a result line, a record, viem, ethers or a node, or what any of them wraps.
@@ -30,7 +33,7 @@ export function revertReasonOf(
   error: unknown,
   decode: (data: `0x${string}`) => DecodedError | undefined,
 ): RevertReason | undefined {
-  const details = revertDetailsIn(error);
+  const details = readInnermost(error, detailsIn);
   if (details === undefined) return undefined;
   const { cause, causeMessage, revertData } = details;
   const decoded = revertData === undefined ? undefined : decode(revertData as `0x${string}`);
@@ -39,17 +42,23 @@ export function revertReasonOf(
   return { cause, ...decoded, message: `${decoded.name}(${decoded.args.map(String).join(", ")})` };
 }
 
-/** Looks inside first: the innermost error is the node's or the service's own. */
-function revertDetailsIn(error: unknown, depth = 0): DetailsOf<"REVERTED"> | undefined {
-  if (typeof error !== "object" || error === null || depth > 8) return undefined;
-  const members = error as Readonly<Record<string, unknown>>;
-  for (const name of INNER) {
-    const found = revertDetailsIn(members[name], depth + 1);
-    if (found) return found;
-  }
-  const { data, message } = members;
-  // A node gives the data of a call that its estimate has run and that reverted.
-  if (typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data))
-    return { revertData: data, causeMessage: String(message) };
-  return detailsOf(members, "REVERTED");
+/** Reads the service's own error, that of a node that has run a call, or the one that ethers makes of it or of a receipt. */
+function detailsIn(members: Readonly<Record<string, unknown>>): DetailsOf<"REVERTED"> | undefined {
+  const ofService = detailsOf(members, "REVERTED");
+  if (ofService) return ofService;
+  const { code, data, info, receipt } = members;
+  // ethers says so of every error to an estimate; the node's, if it is there, has been read before.
+  const isOfEthers = code === "CALL_EXCEPTION" && !Object(info).error;
+  if (isOfEthers && receipt)
+    return { causeMessage: "it reverted in its block: `wait` of the client tells why" };
+  // An error with a reason of its own, such as the gateway's, is none of a call that a node has run.
+  const isOfNode = typeof code === "number" && Object(data).reason === undefined;
+  const hasData = typeof data === "string" && /^0x([0-9a-f]{2})+$/i.test(data);
+  if (!isOfEthers && !isOfNode && !hasData) return undefined;
+  const message = textOf(members);
+  if (allowanceIn(members) !== undefined) return { cause: "out_of_gas", causeMessage: message };
+  const failure = callFailureOf({ message, data });
+  if (failure === undefined) return undefined;
+  const revertData = failure.kind === "custom" ? failure.data : undefined;
+  return { cause: failure.kind, causeMessage: failure.message, ...(revertData && { revertData }) };
 }

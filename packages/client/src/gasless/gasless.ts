@@ -1,6 +1,7 @@
 import { InvalidArgumentError, SubmissionFailedError, WaiverClientError } from "../errors.js";
 import { type Connection, type ConnectionOptions, createConnection } from "../http/connection.js";
 import type { RetryOptions } from "../http/retry.js";
+import { explainEstimate } from "./estimate.js";
 import type { GaslessCall, GaslessSender, GaslessTransaction, SentTransaction } from "./gaslessCall.js";
 import { type NonceReservation, NonceSequence } from "./nonceSequence.js";
 import { assertNotFailed, receiptOrFailure } from "./receiptOrFailure.js";
@@ -193,7 +194,7 @@ interface Signed {
 }
 
 function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepared> {
-  const gas = call.gas ?? sender.estimateGas(call).then(withMargin);
+  const gas = call.gas ?? explainEstimate(sender.estimateGas(call)).then(withMargin);
   const prepared = Promise.all([sender.chainId(), gas]).then(([chainId, gas]) => {
     if (call.chainId === undefined || call.chainId === chainId) return { chainId, gas };
     throw new InvalidArgumentError(

@@ -9,6 +9,7 @@ import {
   type Transport,
 } from "viem";
 import { UnusableAccountError, WaiverClientError } from "../errors.js";
+import { explainEstimate } from "../gasless/estimate.js";
 import { Gasless, type GaslessOptions, withMargin } from "../gasless/gasless.js";
 import type { SentTransaction } from "../gasless/gaslessCall.js";
 import { assertHonoured } from "../gasless/honoured.js";
@@ -115,7 +116,8 @@ function handlersOf(parts: TransportParts): Handlers {
       withoutBaseFee(await node({ method: "eth_getBlockByNumber", params })),
     eth_estimateGas: async ([call, ...others]) => {
       const params = [{ ...withoutPrices(call), gasPrice: "0x0" }, ...others];
-      return numberToHex(withMargin(BigInt((await node({ method: "eth_estimateGas", params })) as Hex)));
+      const estimate = await explainEstimate(node({ method: "eth_estimateGas", params }));
+      return numberToHex(withMargin(BigInt(estimate as Hex)));
     },
     // The node would fill in its prices. Without the method viem asks for each value alone.
     eth_fillTransaction: notFound("eth_fillTransaction"),
