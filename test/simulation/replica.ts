@@ -80,6 +80,7 @@ export class Replica {
     const opening = this.run(async () => {
       const store = await openStore(options, log);
       return await openNetwork({
+        isAlone: true,
         ...{ options, store, log, metricsRegistry: new Registry(), patience: PATIENCE },
         loop: new LoopQueue(),
         leaving: new AbortController().signal,

@@ -45,6 +45,8 @@ const MAX_REPLAY_BYTES = 1_048_576;
 /** The store, options and log that a network is built on. */
 export interface NetworkFoundations {
   readonly options: ResolvedOptions;
+  /** The service has no other network. */
+  readonly isAlone: boolean;
   /** The network closes it. */
   readonly store: OpenStore;
   readonly log: Logger;
@@ -194,7 +196,7 @@ async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> 
   const replayRpc = createRpc({ ...options, signal, heads, paces, maxResponseBytes: MAX_REPLAY_BYTES });
   const registry = options.policySource === "config" ? undefined : createRegistry(rpc);
   const earlierSubmissions = await countSubmissions(store);
-  const served = await findServedChain({ chain, store, options });
+  const served = await findServedChain({ chain, store, options }, foundations.isAlone);
   if (served.confirmed) await assertNodesUsable(options, log, signal);
   if (served.confirmed && registry) {
     await assertRegistryReadable(
@@ -225,7 +227,7 @@ function beginLanes({ options, store, log, chain, served, relay, ending }: Netwo
   let waivers = options.waivers;
   const confirmed = served.confirmed
     ? Promise.resolve(true)
-    : confirmServedChain({ chain, store, options }, log, signal).then(async (isOurs) => {
+    : confirmServedChain({ chain, store, options, served }, log, signal).then(async (isOurs) => {
         const isUsable = isOurs && (await confirmNodes(options, log, signal));
         if (isUsable) await relay.policies.start();
         return isUsable;

@@ -214,7 +214,7 @@ export class NetworkSlot {
     const options = this.#changed ? withReloaded(ofStart, this.#changed) : ofStart;
     const store = await connectStore(database.address, options, log);
     const opened = await openNetwork({
-      ...{ options, store, log, metricsRegistry, loop, leaving, patience },
+      ...{ options, store, log, metricsRegistry, loop, leaving, patience, isAlone: network.isAlone },
       onReloadRequested,
     });
     const apps = createHttpApps(opened.parts, version, ports);

@@ -1,8 +1,15 @@
-import { bytesToHex } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
-import { adoptChain, type ChainIdentity, lastChain } from "../store/chains.js";
+import {
+  adoptChain,
+  type ChainIdentity,
+  type KnownChain,
+  lastChain,
+  saveGenesis,
+  UNKNOWN_GENESIS,
+} from "../store/chains.js";
 import type { Store } from "../store/store.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 import type { NodeClient } from "./client/nodeClient.js";
@@ -14,8 +21,9 @@ import { RpcUnavailableError } from "./rpc/rpc.js";
 export interface ServedChain {
   /** The chain's number in the store. */
   readonly chainRef: number;
-  readonly identity: ChainIdentity;
-  /** False if no node answered. Then the chain is the one that the store served last. */
+  /** Its first block is not known before a node has answered, if the store was new then. */
+  identity: ChainIdentity;
+  /** False if no node answered. Then the chain is the one that the store served last, or the one of the options. */
   readonly confirmed: boolean;
 }
 
@@ -27,10 +35,11 @@ interface Dependencies {
 
 /**
  * Finds the chain to serve. Another genesis than the store's means a wrong node, or a devnet that began anew. Without an
- * answer of a node, only a new store keeps the service from starting: a known one accepts work meanwhile.
+ * answer of a node, the service accepts work meanwhile.
+ * @param isAlone false for a network among several: with a new store, it is left out until a node answers.
  * @throws {@link StartError} if the node is on another chain, or does not answer and the store is new.
  */
-export async function findServedChain(dependencies: Dependencies): Promise<ServedChain> {
+export async function findServedChain(dependencies: Dependencies, isAlone: boolean): Promise<ServedChain> {
   const { chain, store, options } = dependencies;
   const last = await lastChain(store);
   let identity: ChainIdentity;
@@ -40,8 +49,12 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
     identity = difference?.identity ?? last?.identity ?? (await chain.identity());
   } catch (error) {
     const message = `the chain's node at ${originOf(options.rpcUrls)} cannot be used: ${(error as Error).message}`;
-    if (last === undefined || !(error instanceof RpcUnavailableError))
+    if ((last === undefined && !isAlone) || !(error instanceof RpcUnavailableError))
       throw new StartError(message, { cause: error });
+    if (last === undefined) {
+      identity = { chainId: options.chainId, genesisHash: UNKNOWN_GENESIS };
+      return { chainRef: await adoptChain(store, identity), identity, confirmed: false };
+    }
     assertChainId(last.identity, options, "the store");
     return { ...last, confirmed: false };
   }
@@ -49,7 +62,7 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
   if (last === undefined) return { chainRef: await adoptChain(store, identity), identity, confirmed: true };
   if (difference === undefined) {
     if (options.newChain === "adopt") await rewindToChain({ ...dependencies, ...last, onlyIfLost: true });
-    return { ...last, confirmed: true };
+    return { ...last, identity: await completed(last, dependencies), confirmed: true };
   }
   if (options.newChain === "refuse" || difference.block !== undefined)
     throw new StartError(otherChainMessage(last.identity, difference));
@@ -58,9 +71,20 @@ export async function findServedChain(dependencies: Dependencies): Promise<Serve
 
 const RETRY_MS = 1_000;
 
+/** The identity with the first block, which the store may have got without an answer of a node. */
+async function completed(
+  { chainRef, identity }: KnownChain,
+  { chain, store }: Pick<Dependencies, "chain" | "store">,
+): Promise<ChainIdentity> {
+  if (!bytesEqual(identity.genesisHash, UNKNOWN_GENESIS)) return identity;
+  const found = await chain.identity();
+  await saveGenesis(store, chainRef, found.genesisHash);
+  return found;
+}
+
 /** Asks until a node answers. Resolves to true if it is on the store's chain, to false if not, or if `signal` aborts. */
 export async function confirmServedChain(
-  { chain, store }: Dependencies,
+  { chain, store, served }: Dependencies & { readonly served: ServedChain },
   log: Logger,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -69,7 +93,10 @@ export async function confirmServedChain(
     try {
       const last = await lastChain(store);
       const difference = last && (await findChainDifference(chain, last, store));
-      if (last && difference === undefined) return true;
+      if (last && difference === undefined) {
+        served.identity = await completed(last, { chain, store });
+        return true;
+      }
       const err = last && difference && otherChainMessage(last.identity, difference);
       log.fatal({ err }, "no lane starts: the node is on another chain");
       return false;

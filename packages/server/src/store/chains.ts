@@ -55,6 +55,19 @@ export async function adoptChain({ pool }: Pick<Store, "pool">, identity: ChainI
   });
 }
 
+/** Stores the first block of a chain that the store has without it. */
+export async function saveGenesis(
+  { pool }: Pick<Store, "pool">,
+  chainRef: number,
+  genesisHash: Uint8Array,
+): Promise<void> {
+  await pool.query("update chains set genesis_hash = $2 where id = $1 and genesis_hash = $3", [
+    chainRef,
+    toBuffer(genesisHash),
+    toBuffer(UNKNOWN_GENESIS),
+  ]);
+}
+
 /** Compares two chains, by their ids alone where a first block is not known. */
 export function isSameChain(a: ChainIdentity, b: ChainIdentity): boolean {
   if (a.chainId !== b.chainId) return false;

@@ -1,9 +1,10 @@
 // The check of the nodes at the start of the service: it does not start on a node that would break its guarantees.
 import { afterEach, describe, expect, it } from "vitest";
 import { createServer } from "../../src/createServer.js";
+import { REGISTRY, withRegistry } from "../support/policies.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
-import { optionsFor, outcomeOf, testServices } from "../support/testService.js";
-import { innerOf } from "../support/user.js";
+import { GOOD_HEADERS, optionsFor, outcomeOf, TestService, testServices } from "../support/testService.js";
+import { hashOf, innerOf } from "../support/user.js";
 
 const services = testServices();
 const nodes: ScriptedNode[] = [];
@@ -47,6 +48,40 @@ describe("the start", () => {
     await expect(createServer(options)).rejects.toThrow(/chain 1:.*another chain/);
     await other.close();
     await (await createServer(options)).close();
+  });
+
+  it("of a new store succeeds without the node, says so, and the service works when the node comes; another chain is refused from then on", async () => {
+    const node = await ScriptedNode.start();
+    nodes.push(node);
+    withRegistry()(node);
+    await node.close();
+    const databaseUrl = await services.databases.createDatabase();
+    const service = services.closeAfterTest(
+      await TestService.start({ node, databaseUrl, changes: REGISTRY }),
+    );
+    const health = await service.call("GET", "/v1/health");
+    const ready = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+    const refused = await service.post(JSON.stringify({ transactions: [innerOf(1)] }));
+    expect([health.status, ready.status, refused.status]).toEqual([200, 503, 503]);
+    expect(JSON.parse(ready.text).parts.chain).toMatchObject({
+      ok: false,
+      message: "the node cannot be used",
+    });
+    expect(refused.headers["retry-after"]).toBeDefined();
+    await node.open();
+    const submitted = async () => {
+      const { status, text } = await service.post(JSON.stringify({ transactions: [innerOf(1)] }), {
+        query: "?wait=included",
+      });
+      return status === 200 && text.includes('"success":true');
+    };
+    await expect.poll(submitted, { timeout: 100_000 }).toBe(true);
+    expect(
+      await service.query("select from chains where genesis_hash <> $1", [Buffer.alloc(32)]),
+    ).toHaveLength(1);
+    await service.end();
+    node.chain.genesisHash = hashOf(innerOf(1));
+    await expect(createServer(optionsFor(databaseUrl, node.url, REGISTRY))).rejects.toThrow(/is not the one/);
   });
 
   it("succeeds without the node; a node that comes back syncing gets no transaction until it has synced", async () => {
