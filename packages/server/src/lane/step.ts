@@ -8,7 +8,6 @@ import { hasUnfinished } from "../store/lanes/queue/unfinished.js";
 import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
-import { releaseToOthers } from "./law/requeue.js";
 import { type Broadcaster, fillHead } from "./send/broadcaster.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
 import { type Assigned, assign } from "./sign/assign.js";
@@ -119,11 +118,7 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   await breaker.followPolicy(reason);
   const resent = state.mustResend ? { ...state, mustResend: isBraked } : state;
   const waiting = { state: resent, ...rest, isEmpty: false, wait: head.wait };
-  if (reason !== undefined) {
-    // No block takes what was sent before.
-    if (isBraked) await releaseToOthers(lease.lane, "no policy", context);
-    return { ...waiting, wait: { cause: "policy", sentence: reason } };
-  }
+  if (reason !== undefined) return { ...waiting, wait: { cause: "policy", sentence: reason } };
   if (breaker.state === "open") return waiting;
   if (isBraked) {
     context.laneOffers.setReady(account.address, false);

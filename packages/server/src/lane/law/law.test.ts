@@ -46,7 +46,7 @@ const EXPIRIES: (Expiry | undefined)[] = [
 ];
 
 /** A queued submission may be over its time, and one in flight misplaced. */
-const MISPLACEMENTS = [undefined, "sender gap", "no signer"] as const;
+const MISPLACEMENTS = [undefined, "sender gap", "stranded"] as const;
 const EXPIRIES_AND_MISPLACEMENTS = EXPIRIES.flatMap((expiry) =>
   MISPLACEMENTS.map((misplaced) => [expiry, misplaced] as const),
 );

@@ -56,12 +56,11 @@ export type Misplacement =
   | "passed over"
   /** Its sender's nonce is used, and its own nonce is next: it can land no more. */
   | "dead"
-  /** No node gives up a wrapper in front that blocks leave out, and another lane may carry the submission. */
-  | "jammed"
-  /** The policies permit the waiver nothing, blocks came without the wrapper, and another lane may carry the submission. */
-  | "no policy"
-  /** Nobody signs in the lane, blocks came without the wrapper, and another lane may carry the submission. */
-  | "no signer";
+  /**
+   * Blocks leave out a wrapper in front, and this lane cannot give its nonce to another: nobody signs, no node gives it up, or the
+   * policies permit the waiver nothing. Another lane may carry the submission.
+   */
+  | "stranded";
 
 /** The evidence about a submission at one moment. An undefined member is not known. */
 export interface Evidence {

@@ -1,4 +1,4 @@
-import { bytesToHex, decodeTransaction } from "@gas-waiver/protocol";
+import { decodeTransaction } from "@gas-waiver/protocol";
 import type { ChangedSubmission, HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
@@ -15,7 +15,7 @@ export interface RequeueContext {
 /** The pause of a misplaced submission, in ms: what was missing comes meanwhile, or the chain tells who has used its nonce. */
 const MISPLACED_MS = 250;
 /** Nothing is wrong with these submissions: they go on under another nonce, or in another lane. */
-const AT_ONCE: ReadonlySet<Misplacement> = new Set(["nonces unfilled", "jammed", "no policy", "no signer"]);
+const AT_ONCE: ReadonlySet<Misplacement> = new Set(["nonces unfilled", "stranded"]);
 
 /**
  * Queues again submissions that cannot land or run where they stand (L10).
@@ -53,33 +53,24 @@ export async function requeue(
   return requeued;
 }
 
-/** Submissions that are released at a time. */
-const BATCH = 200;
-
 /**
  * Queues again what is in flight in a lane whose line does not move (L10), as far as another lane may carry it. The lane directory
  * moves it there. The InnerTx's own nonce lets it run once, however many wrappers carry it.
  */
 export async function releaseToOthers(
   held: HeldLane,
-  why: Extract<Misplacement, "no signer" | "no policy" | "jammed">,
-  { store, routing, log, onNoncesFreed }: Pick<WatchContext, "store" | "routing" | "log" | "onNoncesFreed">,
+  context: Pick<WatchContext, "store" | "routing" | "log" | "options" | "onNoncesFreed">,
 ): Promise<void> {
-  const waiver = bytesToHex(held.waiver);
-  for (let from: bigint | undefined = 0n; from !== undefined; ) {
-    const inFlight: InFlightSubmission[] = await findInFlight(store, held, { from, limit: BATCH });
-    const released = await requeueMisplaced(
-      held,
-      inFlight.filter(({ wrapperRaw }) =>
-        routing.hasOtherCarrier(held.waiver, decodeTransaction(wrapperRaw).data),
-      ),
-      why,
-      { store, onNoncesFreed },
-    );
-    const ids = released.map(({ id }) => id);
-    if (ids.length > 0)
-      log.warn({ ids, why, waiver }, "blocks leave out the lane's wrappers; other lanes carry them");
-    const last = inFlight.length < BATCH ? undefined : inFlight.at(-1);
-    from = last && last.waiverNonce + 1n;
-  }
+  const { store, routing, log, options } = context;
+  const inFlight = await findInFlight(store, held, { limit: options.maxInFlight });
+  const released = await requeueMisplaced(
+    held,
+    inFlight.filter(({ wrapperRaw }) =>
+      routing.hasOtherCarrier(held.waiver, decodeTransaction(wrapperRaw).data),
+    ),
+    "stranded",
+    context,
+  );
+  const ids = released.map(({ id }) => id);
+  if (ids.length > 0) log.warn({ ids }, "blocks leave out the lane's wrappers; other lanes carry them");
 }

@@ -228,7 +228,7 @@ async function moveBreaker(
   if (unusable)
     return await breaker.open(`the node takes no wrapper of this waiver: ${messageOf(unusable.answer)}`);
   // Bytes that go out again behind a jam show nothing of it.
-  if (answered.some(isTaken)) return headOfLine.jam ? undefined : await breaker.succeed();
+  if (answered.some(isTaken)) return headOfLine.isJammed ? undefined : await breaker.succeed();
   const [silent] = answered.some(({ answer }) => answer.isAnswered) ? [] : answered;
   if (silent) return await breaker.avoid(`no node answers: ${whyOf(silent)}`);
   const occupied = remaining.find((one) => kindOf(one) === "occupied");

@@ -93,13 +93,13 @@ describe("the head of a line", () => {
     const { head, poll } = headAt();
     for (const block of [10, 11, 12, 13, 14]) poll(block, 7, 1);
     head.onWithdrawn();
-    head.onHeld(7n);
+    head.onHeld();
     expect(head.wait).toEqual({
       cause: "jam",
       sentence: "nonce 7 is held by a wrapper that 4 blocks left out",
     });
     poll(15, 8);
-    expect([head.jam, head.isBraked]).toEqual([undefined, false]);
+    expect([head.isJammed, head.isBraked]).toEqual([false, false]);
   });
 
   it("is passed over by no block without room", () => {

@@ -11,11 +11,6 @@ export interface HeadMoment {
   readonly wrapperHash: Uint8Array | undefined;
 }
 
-/** A jam: every node that answers holds a wrapper that blocks leave out, and takes no other under its nonce. */
-export interface Jam {
-  readonly nonce: bigint;
-}
-
 /** Blocks beyond the usual ones that pass the head over before nothing new goes out behind it. */
 const BRAKE_BLOCKS = 2n;
 /** Blocks beyond the usual ones that pass the head over before its nonce goes to another wrapper. */
@@ -55,7 +50,7 @@ export class HeadOfLine {
   #isFollowed = false;
   #waits: bigint[] = [];
   #resentAfter = 0n;
-  #jam: Jam | undefined;
+  #isJammed = false;
 
   /** @param now a monotonic clock in ms. */
   constructor(now: () => number = () => performance.now()) {
@@ -80,7 +75,7 @@ export class HeadOfLine {
   forget(): void {
     this.#nonce = undefined;
     this.#wrapper = undefined;
-    this.#jam = undefined;
+    this.#isJammed = false;
   }
 
   /** The newest block had no room for the wrapper: it has passed nobody over. */
@@ -140,17 +135,18 @@ export class HeadOfLine {
 
   /** A node has taken another wrapper under the nonce. */
   onFilled(wrapperHash: Uint8Array): void {
-    this.#jam = undefined;
+    this.#isJammed = false;
     if (this.#nonce) this.#follow(wrapperHash, { block: this.#block.block, at: this.#now() });
   }
 
   /** No node takes another wrapper under the nonce. */
-  onHeld(nonce: bigint): void {
-    this.#jam = { nonce };
+  onHeld(): void {
+    this.#isJammed = true;
   }
 
-  get jam(): Jam | undefined {
-    return this.#jam;
+  /** Every node that answers holds a wrapper that blocks leave out, and takes no other under its nonce. */
+  get isJammed(): boolean {
+    return this.#isJammed;
   }
 
   /** The name of the wait while nothing new goes out; undefined if it does not wait for its head. */
@@ -158,7 +154,7 @@ export class HeadOfLine {
     const { still } = this;
     if (still === undefined || !this.isBraked) return undefined;
     const { nonce, blocks } = still;
-    if (this.#jam)
+    if (this.#isJammed)
       return { cause: "jam", sentence: `nonce ${nonce} is held by a wrapper that ${blocks} blocks left out` };
     if (blocks === 0n) return { cause: "block", sentence: `no block has come since nonce ${nonce} was sent` };
     return { cause: "head", sentence: `${blocks} blocks left out nonce ${nonce}` };

@@ -25,6 +25,7 @@ async function pollsUntilQueued(senderNonce: bigint) {
     chain: { nonces: async () => [senderNonce], head: async () => ({ room: undefined }) },
     ...{ strikes, struckTurn: createStruckTurn(), headOfLine: new HeadOfLine(() => 0), log: silent },
     broadcastBuffer: { unstored: () => new Set() },
+    routing: { whyUnusable: () => undefined },
   };
   const headWatch = createHeadWatch(context as unknown as WatchContext);
   for (let polls = 1; polls < 9; polls++) {

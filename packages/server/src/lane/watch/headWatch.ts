@@ -2,7 +2,7 @@ import { bytesEqual, decodeTransaction } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
-import { requeueMisplaced } from "../law/requeue.js";
+import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { missingPredecessors, readSenderTurns } from "../send/senderNonces.js";
 
 /** Follows the head of the lane's line (`send/head.ts`), and withdraws heads that blocks leave out. */
@@ -34,6 +34,7 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
       // Where nobody signs, whatever is first waits for the nonce.
       const wrapperHash = isHead || !signs ? first?.wrapperHash : undefined;
       head.observe({ block, waiverNonce, wrapperHash });
+      if (isStranded(held, signs, context)) return await releaseToOthers(held, context);
       if (first === undefined || !isHead || head.passed < 1n) return;
       await pardonAtFullBlock(first, context);
       if (!signs || head.passed < 1n) return;
@@ -42,6 +43,16 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
       if (head.isOver) await withdrawPassed(held, first, context);
     },
   };
+}
+
+/** Whether the line does not move, and this lane cannot give the nonce to another wrapper. */
+function isStranded(
+  { waiver }: HeldLane,
+  signs: boolean,
+  { headOfLine: head, routing }: Pick<WatchContext, "headOfLine" | "routing">,
+): boolean {
+  if (!signs) return head.isOver;
+  return head.isBraked && (head.isJammed || routing.whyUnusable(waiver) !== undefined);
 }
 
 /** Wrappers at the front of the line that stand in the way of all others. */

@@ -8,7 +8,6 @@ import { saveReorged } from "../../store/transitions/saveReorged.js";
 import type { WatchContext } from "../context.js";
 import { CANDIDATES_PER_BATCH } from "../law/chainOutcomes.js";
 import { reconcile } from "../law/reconcile.js";
-import { releaseToOthers } from "../law/requeue.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
 import type { Broadcaster } from "../send/broadcaster.js";
 import { readSenderTurns } from "../send/senderNonces.js";
@@ -37,8 +36,6 @@ export interface Watcher {
  */
 export type WatchMode = "signs" | "sends" | "silent";
 
-/** After so many blocks without the lane's next nonce, its wrappers count as forsaken if nobody signs. */
-const MAX_BLOCKS_WITHOUT = 5n;
 /** The store's floor of the waiver's nonces is raised after so many. */
 const NONCES_PER_RAISE = 500n;
 
@@ -70,15 +67,9 @@ export function createWatcher(
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await headWatch.run(held, { block, waiverNonce, signs: mode === "signs" });
     await settleOverdue(held, { waiverNonce, mayResend: mode !== "silent" }, context, broadcaster);
-    if (mode !== "signs" && isForsaken(context)) await releaseToOthers(held, "no signer", context);
     return true;
   };
   return { poll, doubts };
-}
-
-/** Whether the waiver's next nonce has stood still for long: perhaps the pool has lost its wrapper, and holds up all above. */
-function isForsaken({ headOfLine: { still }, options }: WatchContext): boolean {
-  return still !== undefined && still.blocks >= MAX_BLOCKS_WITHOUT && still.ms >= options.resendAfterMs;
 }
 
 /** Has the store pass over the nonces that the chain has used, after some hundreds of them. */
