@@ -79,10 +79,9 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const { onFollowing, schedule } = dependencies;
   const watch = new LaneWatch(lease, broadcaster, { ...context, onFollowing, schedule, mode: "signs" });
   const stopping = new AbortController();
-  const handover = createHandover(lease, context);
-  const activity = createActivity();
+  const handover: Handover = { to: undefined };
   const stepContext = { ...context, breaker, broadcaster, parties: createLaneParties(), wake };
-  const parts = { lease, handover, watch, activity, timer: stepTimer };
+  const parts = { lease, handover, watch, timer: stepTimer };
   const steps = runSteps(stepContext, parts, stopping.signal);
   return {
     account,
@@ -97,13 +96,12 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     onNextNonce: watch.onNextNonce,
     onStatus(status) {
       watch.onStatus(status);
-      if (status.queued + status.inFlight > 0) activity.note();
       const held = lease.current();
       if (held && held.state !== status.state) recheck();
-      else if (activity.isNew()) wake();
+      else if (status.queued + status.inFlight > 0) stepTimer.wake();
     },
     handOver(to) {
-      handover.request(to);
+      handover.to = to;
       wake();
     },
     async stop() {
@@ -127,85 +125,51 @@ function createWaking() {
   return { stepTimer, laneMemory, wake };
 }
 
-/** When the lane last had work: a lane that had none for a while rests until it is woken. */
-interface Activity {
-  /** Takes note of work. */
-  note(): void;
-  /** True once after the first work since the lane began its long rest. */
-  isNew(): boolean;
-  /** Returns the time of the rest after a step. */
-  restAfter(restMs: number, isEmpty: boolean): number;
-}
-
-function createActivity(): Activity {
-  let lastWorkAt = performance.now();
-  let isResting = false;
-  return {
-    note() {
-      lastWorkAt = performance.now();
-    },
-    isNew() {
-      const isNew = isResting && performance.now() - lastWorkAt < LINGER_MS;
-      if (isNew) isResting = false;
-      return isNew;
-    },
-    restAfter(restMs, isEmpty) {
-      if (!isEmpty) lastWorkAt = performance.now();
-      isResting = performance.now() - lastWorkAt >= LINGER_MS;
-      return isResting ? LONG_REST_MS : restMs;
-    },
-  };
-}
-
-/** Gives the lane to another replica between two steps. */
+/** The replica that is to get the lane after the present step. */
 interface Handover {
-  request(to: string): void;
-  /** Carries out the request, if there is one, once the last batch has been sent. */
-  carryOut(broadcasting: Promise<void>): Promise<void>;
+  to: string | undefined;
 }
 
-function createHandover(lease: LaneLease, { broadcastBuffer, account }: LaneContext): Handover {
-  let successor: string | undefined;
-  return {
-    request(to) {
-      successor = to;
-    },
-    async carryOut(broadcasting) {
-      const to = successor;
-      successor = undefined;
-      if (to === undefined || lease.current() === undefined) return;
-      // The next owner sends again what this one could not.
-      await broadcasting.catch(() => {});
-      await broadcastBuffer.flush(account.address);
-      await lease.handOver(to);
-    },
-  };
+/** Gives the lane to another replica if that is wanted, once the last batch has been sent. */
+async function carryOut(
+  handover: Handover,
+  lease: LaneLease,
+  broadcasting: Promise<void>,
+  { broadcastBuffer, account }: LaneContext,
+): Promise<void> {
+  const { to } = handover;
+  handover.to = undefined;
+  if (to === undefined || lease.current() === undefined) return;
+  // The next owner sends again what this one could not.
+  await broadcasting.catch(() => {});
+  await broadcastBuffer.flush(account.address);
+  await lease.handOver(to);
 }
 
 interface StepParts {
   readonly lease: LaneLease;
   readonly handover: Handover;
   readonly watch: LaneWatch;
-  readonly activity: Activity;
   readonly timer: WakeableTimer;
 }
 
 /** Takes steps until the lane stops, with growing rests while they fail, and a long one while there is no work. */
 async function runSteps(
   context: StepContext,
-  { lease, handover, watch, activity, timer }: StepParts,
+  { lease, handover, watch, timer }: StepParts,
   stopping: AbortSignal,
 ): Promise<void> {
   const waits = createLaneWaits(context);
   let state = initialState();
   let failures = 0;
+  let lastWorkAt = performance.now();
   while (!stopping.aborted) {
     // Whatever came before is for this step. Otherwise a step that follows at once, and has taken it, is followed by a look at nothing.
     timer.clear();
     let restMs = IDLE_MS;
     let isEmpty = true;
     try {
-      await handover.carryOut(state.broadcasting);
+      await carryOut(handover, lease, state.broadcasting, context);
       const held = await lease.acquire();
       if (held?.lane.epoch !== state.epoch) context.headOfLine.forget();
       state = withLease(state, held);
@@ -225,7 +189,8 @@ async function runSteps(
       logFailure(context.log, error, "lane");
       await noteFailure(lease, waits, error).catch((cause) => logFailure(context.log, cause, "lane"));
     }
-    const rest = activity.restAfter(restMs, isEmpty);
+    if (!isEmpty) lastWorkAt = performance.now();
+    const rest = performance.now() - lastWorkAt < LINGER_MS ? restMs : LONG_REST_MS;
     if (rest > 0) await timer.rest(rest, failures === 0);
   }
   await state.broadcasting.catch(() => {});

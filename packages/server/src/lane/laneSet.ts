@@ -10,7 +10,7 @@ import type { LaneStatusCache, OwnWaivers } from "./choose/directory.js";
 import type { LaneDependencies } from "./context.js";
 import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
-import { type Spreading, startSpreading } from "./own/spreadLanes.js";
+import { type Spreading, startSpreading } from "./own/spread.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
 import { INTERVALS_PER_FINALITY } from "./watch/watchLane.js";
 

@@ -1,8 +1,8 @@
-import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { SendAnswer } from "../../chain/evidence.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
-import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { countOpenWrappers, findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { FailedSubmission } from "../../store/transitions/saveFailed.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
@@ -11,7 +11,7 @@ import { type RetryMemory, setAsidePauseMs } from "../inbox/retries.js";
 import { type Decision, decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { requeue, requeueMisplaced } from "../law/requeue.js";
-import { requeueOccupied } from "./occupiedNonces.js";
+import { findLowestFreeNonce } from "../sign/placeAndSign.js";
 import type { SenderGaps } from "./senderNonces.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
@@ -170,6 +170,39 @@ async function moveNotTaken(
   // A pool that refused a sender's transaction may take the sender's next.
   for (const one of decided) if (NOT_TAKEN.has(kindOf(one))) senderGaps.note(one.submission);
   return new Set(decided.filter(({ decision }) => decision.move === "resend").map(idOf));
+}
+
+/**
+ * Queues again submissions whose nonce is occupied in the pool, where both wrappers could wait for ever: the pool's wrapper
+ * waits for nonces below, and the lane signs nothing below while this submission is not broadcast. The pool's wrapper is a
+ * withdrawn one of the lane, or stands above a free nonce, such as a wrapper that the store has lost in a failover. Other
+ * submissions stay: the chain will show whose wrapper holds the nonce.
+ * @returns those that were queued.
+ */
+async function requeueOccupied(
+  held: HeldLane,
+  occupied: readonly InFlightSubmission[],
+  context: Pick<WatchContext, "store" | "chain" | "onNoncesFreed">,
+): Promise<readonly InFlightSubmission[]> {
+  if (occupied.length === 0) return [];
+  const { store, chain } = context;
+  const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
+  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
+  const presences = await chain.lookUp(withdrawn.map(({ wrapperHash }) => wrapperHash));
+  const inPool = new Map(
+    withdrawn
+      .filter((_, i) => presences[i]?.is === "shown")
+      .map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
+  );
+  const isByWithdrawn = ({ waiverNonce, wrapperHash }: InFlightSubmission) => {
+    const other = inPool.get(waiverNonce);
+    return other !== undefined && !bytesEqual(other, wrapperHash);
+  };
+  const [chainNonce = 0n] = await chain.nonces([held.waiver]);
+  const free = await findLowestFreeNonce(store, held, chainNonce);
+  const blocked = occupied.filter((one) => isByWithdrawn(one) || one.waiverNonce > free);
+  await requeueMisplaced(held, blocked, "nonce occupied", context);
+  return blocked;
 }
 
 interface Decided extends Answered {
