@@ -4,7 +4,7 @@ import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/
 import type { AnswerBreaker, LaneBreaker } from "../choose/laneBreaker.js";
 import type { LaneContext, WatchContext } from "../context.js";
 import { createRetries, type Retries } from "../inbox/retries.js";
-import { requeueMisplaced } from "../law/requeue.js";
+import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { assign } from "../sign/assign.js";
 import { type Answered, applyAnswers, kindOf } from "./applyAnswers.js";
 import { createSenderGaps } from "./senderNonces.js";
@@ -115,7 +115,7 @@ const MAX_READ = 16;
 
 /**
  * Gives the nonce of a withdrawn head to another submission, the filler. Where no node takes the filler, the lane is jammed: its
- * breaker opens. Each time that the breaker probes the lane, another filler goes out.
+ * breaker opens, and other lanes get what these may carry. Each time that the breaker probes the lane, another filler goes out.
  */
 export async function fillHead(held: HeldLane, context: FillContext): Promise<void> {
   const { headOfLine: head, breaker, broadcaster } = context;
@@ -134,4 +134,5 @@ export async function fillHead(held: HeldLane, context: FillContext): Promise<vo
   head.onHeld();
   await requeueMisplaced(held, [filler], "nonce occupied", context);
   await breaker.open(head.wait?.sentence ?? "");
+  await releaseToOthers(held, context);
 }

@@ -45,14 +45,14 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
   };
 }
 
-/** Whether the line does not move, and this lane cannot give the nonce to another wrapper. */
+/** Whether the line does not move, and this lane can give the nonce to no other wrapper: nobody signs, or no block would take one. */
 function isStranded(
   { waiver }: HeldLane,
   signs: boolean,
   { headOfLine: head, routing }: Pick<WatchContext, "headOfLine" | "routing">,
 ): boolean {
   if (!signs) return head.isOver;
-  return head.isBraked && (head.isJammed || routing.whyUnusable(waiver) !== undefined);
+  return head.isBraked && routing.whyUnusable(waiver) !== undefined;
 }
 
 /** Wrappers at the front of the line that stand in the way of all others. */
