@@ -2,7 +2,7 @@ import type { Failure } from "../../model/submission/submission.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findFailedPredecessors } from "../../store/lanes/nonces/missingNonces.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import type { LaneSnapshot, QueuedSender } from "../../store/lanes/queue/laneSnapshot.js";
+import type { LaneSnapshot } from "../../store/lanes/queue/laneSnapshot.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
 import { decide } from "../law/law.js";
@@ -12,7 +12,7 @@ import { placeReady, type SignedInFlight, signPlaced, toInFlight } from "./place
 import type { Placed } from "./placement.js";
 import { chooseReady, type GapFailure, type SenderPlan } from "./plan.js";
 import { reserveChosen } from "./reserveChosen.js";
-import { excuseNonceGaps, postponeHeldBack, postponeWaiting, unparkNextOfSenders } from "./waiting.js";
+import { EARLY_MS, excuseNonceGaps, HELD_BACK_MS, putOff, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
@@ -87,7 +87,7 @@ async function assignBy(
   const { senders } = evidence;
   const waiverNonce = nextWaiverNonce(held, evidence.waiverNonce, context);
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
-  const { failed, ...waiting } = await handleNotReady(held, senders, plans, context);
+  const { failed, ...waiting } = await handleNotReady(held, plans, context);
   const signable = plans.map((plan) => beforeRefused(plan, context));
   const mostStruck = context.struckTurn.isFree(waiverNonce) ? evidence.room.mostStruck : 0;
   const {
@@ -102,7 +102,7 @@ async function assignBy(
     ...plans.flatMap(({ ready }, i) => ready.slice(signable[i]?.ready.length)),
     ...(options.onlyUnder === undefined ? struckLeft : []),
   ];
-  const hidden = waiting.hidden + (await postponeHeldBack(held, heldBack, context));
+  const hidden = waiting.hidden + (await putOff(held, heldBack, { afterMs: HELD_BACK_MS }, context));
   const placed = await placeReady(held, snapshot, waiverNonce, chosen, context);
   if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
   const { onlyUnder } = options;
@@ -126,14 +126,17 @@ async function assignBy(
 /** Reconciles late submissions with the chain, fails those that waited too long, and puts the others aside. */
 async function handleNotReady(
   held: HeldLane,
-  senders: readonly QueuedSender[],
   plans: readonly SenderPlan[],
   context: LaneContext,
 ): Promise<{ failed: readonly string[]; hidden: number }> {
   const late = plans.flatMap((plan) => plan.late);
   await reconcile(held, late, context);
   const failed = await failUnsent(held, plans, context);
-  return { failed, hidden: await postponeWaiting(held, senders, plans, new Set(failed), context) };
+  // A late one whose outcome is not confirmed yet stays queued, and so does a failed one with an open wrapper.
+  const alone = [...late, ...plans.flatMap((plan) => plan.failed)].filter(({ id }) => !failed.includes(id));
+  const early = plans.flatMap((plan) => plan.early);
+  const hidden = await putOff(held, early, { afterMs: EARLY_MS, isAhead: true, alone }, context);
+  return { failed, hidden };
 }
 
 /**
