@@ -39,8 +39,6 @@ const MOST_AFTER_REFUSALS = 16;
 /** A submission that was woken for nothing is woken again after this time, then after twice as long. */
 const MIN_WAKE_MS = 2_000;
 const MAX_WAKE_MS = 30_000;
-/** The most submissions that are remembered. The oldest are forgotten, and come without a pace once more. */
-const MAX_REMEMBERED = 10_000;
 
 interface Retry {
   readonly isSuspect: boolean;
@@ -65,7 +63,7 @@ export function createRetries(now: () => number = () => performance.now()): Retr
         const { wakings, wokenAt } = retries.get(id) ?? { wakings: 0, wokenAt: Number.NEGATIVE_INFINITY };
         retries.delete(id);
         retries.set(id, { isSuspect: !isNodeAtWork, wakings, wokenAt });
-        forgetOldest(retries, MAX_REMEMBERED);
+        forgetOldest(retries);
       }
     },
     onTaken(ids) {

@@ -8,9 +8,6 @@ export interface FirstSeen {
   forget(name: string): void;
 }
 
-/** The most names that are remembered. The oldest is forgotten. */
-const MAX_NAMES = 20_000;
-
 /** @param now a monotonic clock in ms. */
 export function createFirstSeen(now: () => number = () => performance.now()): FirstSeen {
   const seenAt = new Map<string, number>();
@@ -19,7 +16,7 @@ export function createFirstSeen(now: () => number = () => performance.now()): Fi
       const at = seenAt.get(name);
       if (at !== undefined) return now() - at;
       seenAt.set(name, now());
-      forgetOldest(seenAt, MAX_NAMES);
+      forgetOldest(seenAt);
       return undefined;
     },
     forget(name) {

@@ -26,9 +26,8 @@ const HALF_LIFE_MS = 600_000;
 const MAX_STRIKES = 8;
 /** The struck senders of an API key after which its unproven ones count as struck. */
 const STRUCK_OF_KEY = 3;
-/** The most struck and proven senders that are remembered. A step looks through all that are struck. */
+/** The most struck senders that are remembered: a step looks through all. */
 const MAX_STRUCK = 1_000;
-const MAX_PROVEN = 10_000;
 
 interface Struck {
   readonly keyId: string;
@@ -68,7 +67,7 @@ export function createStrikes(now: () => number = () => performance.now()): Stri
       if (struck.has(name)) set(name, { keyId, strikes: Math.floor(strikesOf(name) / 2), at: now() });
       proven.delete(name);
       proven.add(name);
-      forgetOldest(proven, MAX_PROVEN);
+      forgetOldest(proven);
     },
     isStruck({ sender, keyId }) {
       if (struck.size === 0) return false;

@@ -69,16 +69,13 @@ export interface SenderGaps {
   findBlocked(taken: readonly InFlightSubmission[]): Promise<ReadonlySet<string>>;
 }
 
-/** More senders than a lane usually has in flight; beyond it the oldest gap is forgotten. */
-const MAX_GAPS = 10_000;
-
 export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {
   /** The lowest nonce that was sent and not taken, by sender. */
   const gaps = new Map<string, bigint>();
   const add = (sender: string, nonce: bigint) => {
     const known = gaps.get(sender);
     if (known === undefined || nonce < known) gaps.set(sender, nonce);
-    forgetOldest(gaps, MAX_GAPS);
+    forgetOldest(gaps);
   };
   const gapBefore = ({ sender, senderNonce, state }: InFlightSubmission) => {
     const gap = gaps.get(bytesToHex(sender));

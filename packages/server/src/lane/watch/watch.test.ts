@@ -27,7 +27,7 @@ it("what blocks leave out goes to the other nodes as well: the first may lose wh
   } as unknown as WatchContext;
   const send = to("first");
   const broadcaster = { send: (_, some) => send(some) } as Pick<Broadcaster, "send"> as Broadcaster;
-  const settle = () => settleOverdue(lane, { waiverNonce: 0n, mayResend: true }, context, broadcaster);
+  const settle = () => settleOverdue(lane, 0n, "signs", context, broadcaster);
   await settle();
   expect(sent).toEqual([]);
   isLate = true;

@@ -66,7 +66,7 @@ export function createWatcher(
     await nonceFloor.follow(held, waiverNonce);
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await headWatch.run(held, { block, waiverNonce, signs: mode === "signs" });
-    await settleOverdue(held, { waiverNonce, mayResend: mode !== "silent" }, context, broadcaster);
+    await settleOverdue(held, waiverNonce, mode, context, broadcaster);
     return true;
   };
   return { poll, doubts };
@@ -114,20 +114,14 @@ async function checkBlocks(
   await saveReorged(store, held, ids);
 }
 
-export interface OverdueOptions {
-  /** The waiver's next nonce. */
-  readonly waiverNonce: bigint;
-  /** False for a stopped lane: then submissions are reconciled, and nothing is sent. */
-  readonly mayResend: boolean;
-}
-
 /**
  * Sends the lane's wrappers that wait too long for a block again, the same bytes. A submission whose sender's nonce the chain
  * has used is reconciled instead: another wrapper carried the InnerTx, or another transaction has the nonce.
  */
 export async function settleOverdue(
   held: HeldLane,
-  { waiverNonce, mayResend }: OverdueOptions,
+  waiverNonce: bigint,
+  mode: WatchMode,
   context: WatchContext,
   broadcaster: Broadcaster,
 ): Promise<void> {
@@ -143,7 +137,7 @@ export async function settleOverdue(
   const hasPassed = ({ sender, senderNonce }: InFlightSubmission) => senderNonce < turns.of(sender);
   await reconcile(held, stale.filter(hasPassed), context);
   const waiting = stale.filter((submission) => !hasPassed(submission));
-  if (!mayResend) return;
+  if (mode === "silent") return;
   // The node that takes the lane's wrappers may be the one that loses them.
   if (areAllStale) void chain.sendToOthers(waiting);
   await untilLater(broadcaster.send(held, waiting));
