@@ -18,7 +18,6 @@ import {
   type LaneStatusCache,
   openLaneDirectory,
 } from "./lane/choose/directory.js";
-import { createRouting } from "./lane/choose/routing.js";
 import { logFailure } from "./lane/context.js";
 import { createLaneOffers } from "./lane/inbox/laneOffers.js";
 import { createLaneSet, createWorkSignal } from "./lane/laneSet.js";
@@ -294,14 +293,13 @@ function createLanes(
 ) {
   const { options, log, signal, replica, schedule } = base;
   const store = base.store.forRole("lanes");
-  const { work, ownWaivers, policies, directory, announceWork, metrics, statuses } = coordination;
+  const { work, ownWaivers, directory, metrics, statuses } = coordination;
   const laneOffers = createLaneOffers((waiver) => lanes.takeOffers(waiver));
   const signer = createSigner({ options, log, signal, metrics });
   const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica, schedule });
-  const routing = createRouting({ policies, directory, announceWork });
   const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {
-    ...{ results, metrics, routing, laneOffers },
+    ...{ results, metrics, routing: directory, laneOffers },
     ...{ signer, broadcastBuffer, revertCauses, head, strikes: createStrikes() },
   };
   const leaseStore = base.store.forRole("leases");

@@ -12,7 +12,7 @@ import type { Signer } from "../signing/signer.js";
 import { isStoreUnavailable } from "../store/database/storeTrouble.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
-import type { Routing } from "./choose/routing.js";
+import type { Routing } from "./choose/directory.js";
 import type { LaneMemory } from "./inbox/laneMemory.js";
 import type { LaneOffers } from "./inbox/laneOffers.js";
 import type { BroadcastBuffer } from "./law/broadcastBuffer.js";

@@ -1,4 +1,4 @@
-import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex, decodeInnerTx } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { PolicySet } from "../../policy/policySet.js";
 import { findLaneStatuses, type LaneReading, type LaneStatus } from "../../store/lanes/laneStatus.js";
@@ -69,8 +69,34 @@ export function createOwnWaivers(configured: readonly Uint8Array[]): OwnWaivers 
   };
 }
 
+/** The other lanes as one lane sees them. */
+export interface Routing {
+  /** Returns why the waiver's lane can take no work, for an operator; undefined if it can. */
+  whyUnusable(waiver: Uint8Array): string | undefined;
+  /** Whether two waivers may carry different calls. Only then does {@link carrierOf} matter. */
+  policiesDiffer(): boolean;
+  /**
+   * Finds the lane for an InnerTx that this waiver's lane has queued: `here` if the waiver permits it, and if none does,
+   * because then the chain refuses it (D8). Otherwise another that takes work, or `later` if none does now.
+   */
+  carrierOf(waiver: Uint8Array, innerRaw: Uint8Array): "here" | "another" | "later";
+  /**
+   * Moves what is queued in this lane, and what only another waiver may carry, to that waiver's lane if it takes work. The sender's
+   * nonces stay in order: there, a submission is ahead of its turn until the chain has the nonce before.
+   */
+  passOn(waiver: Uint8Array): Promise<void>;
+  /** Whether another lane than this waiver's takes work now and may carry the InnerTx. */
+  hasOtherCarrier(waiver: Uint8Array, innerRaw: Uint8Array): boolean;
+  /** Whether another lane than this waiver's takes work now. */
+  hasOtherLane(waiver: Uint8Array): boolean;
+  /** Wakes the lanes of these waivers, on whichever replica. */
+  announceWork(waivers: readonly Uint8Array[]): void;
+  /** Reads the lanes now. From then on, this replica sends no new work to those that are draining. */
+  refresh(): Promise<void>;
+}
+
 /** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
-export interface LaneDirectory {
+export interface LaneDirectory extends Routing {
   readonly lanes: readonly LaneStatus[];
   /**
    * Whether the lane takes work: the lane is open and owned by a replica, its breaker is closed, and its waiver can be
@@ -88,15 +114,8 @@ export interface LaneDirectory {
   choose(permitted?: readonly Uint8Array[]): Uint8Array;
   /** Chooses the usable lane of these waivers with the least to do, and returns its waiver. */
   chooseUsable(permitted: readonly Uint8Array[]): Uint8Array | undefined;
-  /**
-   * Moves what is queued in this lane, and what only another waiver may carry, to that waiver's lane if it takes work. The sender's
-   * nonces stay in order: there, a submission is ahead of its turn until the chain has the nonce before.
-   */
-  passOn(waiver: Uint8Array): Promise<void>;
   /** Returns the name of the replica that owns the lane, if one does. */
   ownerOf(waiver: Uint8Array): string | undefined;
-  /** Reads the store now. */
-  refresh(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -111,7 +130,7 @@ export interface LaneDirectoryOptions {
   whyUnusable(waiver: Uint8Array): string | undefined;
   /** Returns the policies as they are now. */
   policies(): Pick<PolicySet, "waiversDiffer" | "waiversFor">;
-  /** Called with the waivers to whose lanes queued work was moved. */
+  /** Wakes the lanes of these waivers, on whichever replica. */
   announceWork(waivers: readonly Uint8Array[]): void;
 }
 
@@ -166,6 +185,7 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
       return waiver;
     },
     chooseUsable,
+    ...carriersOf(chooseUsable, () => statuses.lanes, options),
     async passOn(waiver) {
       const lane = laneOf(waiver);
       if (lane) await moveFrom(lane, true, chooseUsable, options);
@@ -174,6 +194,37 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     refresh,
     close: rounds.end,
   };
+}
+
+type ChooseUsable = (permitted?: readonly Uint8Array[]) => Uint8Array | undefined;
+
+/** The lanes that may carry a call, by the policies of their waivers. */
+function carriersOf(
+  chooseUsable: ChooseUsable,
+  lanes: () => readonly LaneStatus[],
+  { policies, whyUnusable, announceWork }: LaneDirectoryOptions,
+) {
+  const permittedFor = (innerRaw: Uint8Array) => {
+    const { to, data } = decodeInnerTx(innerRaw);
+    return to && policies().waiversFor(to, data);
+  };
+  const hasOther = (waiver: Uint8Array, permitted?: readonly Uint8Array[]) => {
+    const waivers = permitted ?? lanes().map((lane) => lane.waiver);
+    return chooseUsable(waivers.filter((one) => !bytesEqual(one, waiver))) !== undefined;
+  };
+  return {
+    whyUnusable,
+    announceWork,
+    policiesDiffer: () => policies().waiversDiffer,
+    carrierOf(waiver, innerRaw) {
+      const permitted = permittedFor(innerRaw) ?? [];
+      const isHere = permitted.length === 0 || permitted.some((one) => bytesEqual(one, waiver));
+      if (isHere) return "here";
+      return chooseUsable(permitted) ? "another" : "later";
+    },
+    hasOtherCarrier: (waiver, innerRaw) => hasOther(waiver, permittedFor(innerRaw)),
+    hasOtherLane: (waiver) => hasOther(waiver),
+  } satisfies Partial<Routing>;
 }
 
 /** @returns the time until the next round, in ms. */
@@ -201,7 +252,7 @@ async function refreshRound(
 async function moveFrom(
   lane: LaneStatus,
   works: boolean,
-  chooseUsable: (permitted?: readonly Uint8Array[]) => Uint8Array | undefined,
+  chooseUsable: ChooseUsable,
   { store, chainRef, log, policies, whyUnusable, announceWork }: LaneDirectoryOptions,
 ): Promise<void> {
   const { state, reason, owner, waiver } = lane;
