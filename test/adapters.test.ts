@@ -318,15 +318,18 @@ describe("ethers", () => {
       ...{ to: TOKEN, data: transferData(recipient, 1n) },
       customData: { idempotencyKey: "order-17" },
     };
-    await (await signerOf(2).sendTransaction(call)).wait();
-    const refusal = { reason: "IDEMPOTENCY_KEY_REUSED", inDoubt: [] };
-    await expect(signerOf(2).sendTransaction(call)).rejects.toMatchObject(refusal);
+    const { hash } = await signerOf(2).sendTransaction(call);
+    expect(await (await signerOf(2).sendTransaction(call)).wait()).toMatchObject({ hash, status: 1 });
     const client = createWalletClient({
       account: privateKeyToAccount(account(2).privateKey as Hex),
       transport: http(rpcUrl),
     }).extend(gasWaiverActions({ url, apiKey: DEV_API_KEY }));
     const again = { ...transferCall(recipient as Hex), idempotencyKey: "order-17" };
-    await expect(client.sendGaslessTransaction(again)).rejects.toMatchObject(refusal);
+    expect(await client.sendGaslessTransaction(again)).toBe(hash);
+    const refusal = { reason: "IDEMPOTENCY_KEY_REUSED", inDoubt: [], details: { txHash: hash } };
+    const other = { ...again, data: transferData(recipient, 2n) as Hex };
+    await expect(client.sendGaslessTransaction(other)).rejects.toMatchObject(refusal);
+    await expect(signerOf(4).sendTransaction(call)).rejects.toMatchObject(refusal);
     expect(await tokensOf(chain, recipient)).toBe(1n);
   });
 

@@ -102,7 +102,8 @@ export class GasWaiverSigner extends AbstractSigner {
 
   /**
    * Signs and sends through the service: the same bytes again, until it is known whether the service has them. With
-   * `customData: { idempotencyKey }` a call that is repeated never pays twice.
+   * `customData: { idempotencyKey }` a call that is repeated never pays twice: it returns the first payment, and another call
+   * with the key is refused.
    * @returns the transaction, when a node of the chain has it. Its `wait` also ends when the service says that it failed.
    * @throws WaiverClientError; while `inDoubt` has the signed bytes, go on with {@link sendSignedTransaction}. The error of ethers
    * where the node refuses the estimate.
@@ -202,8 +203,11 @@ export class GasWaiverSigner extends AbstractSigner {
   }
 
   async #respond(provider: Provider, send: () => Promise<SentTransaction>): Promise<TransactionResponse> {
-    const { signed } = await send();
-    const sent = responseOf(Transaction.from(signed), provider);
+    const { signed, txHash } = await send();
+    const sent =
+      signed === undefined
+        ? await this.#gasless.receiptOf(txHash, () => provider.getTransaction(txHash))
+        : responseOf(Transaction.from(signed), provider);
     const ofEthers = sent.wait.bind(sent);
     const wait: typeof ofEthers = async (confirms = 1, timeoutMs) => {
       if (confirms > 0) await this.waitForTransaction(sent.hash, confirms, timeoutMs);
@@ -221,6 +225,7 @@ export class GasWaiverSigner extends AbstractSigner {
       transactionCount: () => provider.getTransactionCount(address, "pending"),
       estimateGas: ({ to, data, value }) =>
         provider.estimateGas({ from: address, to, data, value, gasPrice: 0 }),
+      transactionOf: (hash) => provider.getTransaction(hash),
       sign: ({ gas, ...transaction }) =>
         this.#signer.signTransaction({ ...transaction, type: 0, gasPrice: 0, gasLimit: gas }),
     };

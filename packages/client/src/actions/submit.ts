@@ -34,7 +34,7 @@ export interface SubmitOptions {
   /**
    * Names the request: 1 to 255 visible ASCII characters, such as a UUID. Sent again with the same transactions within
    * the service's retention (a day by default), it gives the same ids and the same outcomes, refusals and failures
-   * included. With other transactions it is refused (`IDEMPOTENCY_KEY_REUSED`).
+   * included. With other transactions it is refused (`IDEMPOTENCY_KEY_REUSED`); `details.txHash` is the first one's.
    */
   readonly idempotencyKey?: string;
   /**

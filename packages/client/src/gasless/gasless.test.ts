@@ -9,7 +9,7 @@ import {
 } from "@gas-waiver/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Gasless } from "./gasless.js";
-import type { GaslessCall, GaslessSender } from "./gaslessCall.js";
+import type { GaslessCall, GaslessSender, PaidCall } from "./gaslessCall.js";
 
 const TX_HASH = `0x${"ab".repeat(32)}`;
 const ID = "01890000-0000-7000-8000-000000000000";
@@ -33,6 +33,8 @@ let signed: { nonce: number; gas: bigint; chainId: number }[];
 let counted: number;
 /** The estimates of calls, by their data; 100,000 by default. */
 let estimates: Map<string, Promise<bigint>>;
+/** The transactions that the node has, by their hashes. */
+let onChain: Map<string, PaidCall>;
 /** The idempotency keys that were sent. */
 let keys: string[];
 let gasless: Gasless;
@@ -42,6 +44,7 @@ beforeEach(() => {
   submitted = [];
   signed = [];
   keys = [];
+  onChain = new Map();
   counted = 0;
   estimates = new Map();
   gasless = new Gasless({ url: "http://service", fetch }, (bytes) => `hash of ${bytes}`);
@@ -62,6 +65,7 @@ const senderOf = (address = "0xAA"): GaslessSender => ({
   chainId: async () => 2201,
   transactionCount: async () => counted,
   estimateGas: ({ data }) => estimates.get(data) ?? Promise.resolve(100_000n),
+  transactionOf: async (hash) => onChain.get(hash) ?? null,
   sign: async ({ nonce, gas, chainId }) => {
     signed.push({ nonce, gas, chainId });
     return String(nonce);
@@ -259,6 +263,48 @@ describe("a call whose answer is lost", () => {
 });
 
 describe("an idempotency key", () => {
+  const reused = () => {
+    const error = new ProtocolError("IDEMPOTENCY_KEY_REUSED", "reused", { txHash: TX_HASH });
+    return Response.json(requestErrorBody(error), { status: 422 });
+  };
+
+  it("that another program has used gives that program's payment, if it is the same", async () => {
+    onChain.set(TX_HASH, { from: "0xaa", to: "0xbb", data: "0x", value: 0n });
+    for (const lost of [[], [new Error("reset")]]) {
+      answers.set(0, [...lost, reused()]);
+      gasless = new Gasless({ url: "http://service", fetch, retry: AT_ONCE }, String);
+      expect(await send({ idempotencyKey: "order-1" })).toEqual({ id: TX_HASH, txHash: TX_HASH });
+    }
+    for (const other of [{ value: 1n }, { data: "0x01" }, { to: "0xCC" }]) {
+      answers.set(0, [reused()]);
+      const sent = send({ idempotencyKey: "order-1", ...other });
+      const refusal = { reason: "IDEMPOTENCY_KEY_REUSED", inDoubt: [], details: { txHash: TX_HASH } };
+      await expect(sent).rejects.toMatchObject(refusal);
+    }
+    // The nonce was free each time.
+    expect(new Set(submitted)).toEqual(new Set([0]));
+  });
+
+  it("leaves the outcome to the record where no node has the other program's payment", async () => {
+    answers.set(0, [reused()]);
+    gasless = new Gasless({ url: "http://service", fetch, timeoutMs: 0 }, String);
+    const unknown = { code: "TIMEOUT", id: TX_HASH, inDoubt: [] };
+    await expect(send({ idempotencyKey: "order-1" })).rejects.toMatchObject(unknown);
+  });
+
+  it("of a call that is under way, or in doubt, is no key of another call", async () => {
+    answers.set(0, [new Error("reset")]);
+    gasless = new Gasless({ url: "http://service", fetch, timeoutMs: 0 }, String);
+    const first = settled(send({ idempotencyKey: "order-1" }));
+    const other = { name: "InvalidArgumentError", message: expect.stringContaining("0; nothing was sent") };
+    for (const attempt of ["under way", "in doubt"]) {
+      const sent = send({ idempotencyKey: "order-1", value: 1n });
+      await expect(sent, attempt).rejects.toMatchObject(other);
+      await first;
+    }
+    expect(submitted).toEqual([0]);
+  });
+
   it("goes out with each request, and is signed for once as long as the outcome is open", async () => {
     answers.set(0, [new Error("reset")]);
     gasless = new Gasless({ url: "http://service", fetch, timeoutMs: 0 }, String);

@@ -1,8 +1,21 @@
-import { InvalidArgumentError, SubmissionFailedError, WaiverClientError } from "../errors.js";
+import { detailsOf } from "@gas-waiver/protocol/wire";
+import {
+  InvalidArgumentError,
+  RequestRefusedError,
+  SubmissionFailedError,
+  WaiverClientError,
+} from "../errors.js";
 import { type Connection, type ConnectionOptions, createConnection } from "../http/connection.js";
 import type { RetryOptions } from "../http/retry.js";
 import { explainEstimate } from "./estimate.js";
-import type { GaslessCall, GaslessSender, GaslessTransaction, SentTransaction } from "./gaslessCall.js";
+import {
+  type GaslessCall,
+  type GaslessSender,
+  type GaslessTransaction,
+  isSamePayment,
+  type PaidCall,
+  type SentTransaction,
+} from "./gaslessCall.js";
 import { type NonceReservation, NonceSequence } from "./nonceSequence.js";
 import { assertNotFailed, receiptOrFailure } from "./receiptOrFailure.js";
 import { submitUntilKnown } from "./submitUntilKnown.js";
@@ -51,7 +64,8 @@ export class Gasless {
 
   /**
    * Estimates, signs and submits, and waits until a node of the chain has the transaction. A call whose bytes can never execute,
-   * because another program took their nonce, is signed again with another one.
+   * because another program took their nonce, is signed again with another one. A call whose name has paid before ends like
+   * that payment.
    * @throws SubmissionFailedError if it failed, another {@link WaiverClientError}, or an error of viem or ethers. While `inDoubt` has
    * the bytes, only {@link submitSigned} with them pays once.
    */
@@ -64,6 +78,8 @@ export class Gasless {
       try {
         return await this.#submit(signed, endsAt);
       } catch (error) {
+        if (error instanceof RequestRefusedError && error.reason === "IDEMPOTENCY_KEY_REUSED")
+          return await this.#earlier(sender, call, error);
         const isChosen = call.nonce !== undefined || call.idempotencyKey !== undefined;
         const isOver = error instanceof SubmissionFailedError && error.inDoubt.length === 0;
         const isRepeatable = !isChosen && isOver && isNonceMismatch(error.reason);
@@ -112,15 +128,37 @@ export class Gasless {
     return assertNotFailed(this.#connection, txHash);
   }
 
-  /** Signs, unless a call with this idempotency key has. */
+  /**
+   * Signs, unless a call with this idempotency key has.
+   * @throws InvalidArgumentError if that is another call.
+   */
   async #signOnce(sender: GaslessSender, call: GaslessCall, prepared: Promise<Prepared>): Promise<Signed> {
     const { idempotencyKey: key } = call;
     const sign = () => this.#sign(sender, call, prepared);
     if (key === undefined) return await sign();
-    const signed = this.#signedByKey.get(key) ?? sign();
-    this.#signedByKey.set(key, signed);
-    signed.catch(() => this.#signedByKey.delete(key));
-    return await signed;
+    const signing = this.#signedByKey.get(key) ?? sign();
+    this.#signedByKey.set(key, signing);
+    signing.catch(() => this.#signedByKey.delete(key));
+    const signed = await signing;
+    if (signed.paid === undefined || isSamePayment(signed.paid, paidBy(sender, call))) return signed;
+    const other = `another call, ${this.#hashOf(signed.bytes)}`;
+    throw new InvalidArgumentError(`the idempotencyKey ${key} belongs to ${other}; nothing was sent`);
+  }
+
+  /**
+   * Finds the payment that was made under the name of a call.
+   * @throws the refusal if that is another call, or SubmissionFailedError if it failed, or with the code `TIMEOUT`.
+   */
+  async #earlier(
+    sender: GaslessSender,
+    call: GaslessCall,
+    refusal: RequestRefusedError,
+  ): Promise<SentTransaction> {
+    const { txHash } = detailsOf(refusal, "IDEMPOTENCY_KEY_REUSED") ?? {};
+    if (txHash === undefined) throw refusal;
+    const paid = await this.receiptOf(txHash, () => sender.transactionOf(txHash), this.#timeoutMs);
+    if (!isSamePayment(paid, paidBy(sender, call))) throw refusal;
+    return { id: txHash, txHash };
   }
 
   async #reserve(
@@ -138,7 +176,7 @@ export class Gasless {
     const { idempotencyKey, ...rest } = call;
     try {
       const bytes = await sender.sign({ ...rest, ...(await prepared), nonce: reservation.nonce });
-      return { bytes, reservation, idempotencyKey };
+      return { bytes, reservation, idempotencyKey, paid: paidBy(sender, call) };
     } catch (error) {
       reservation.release();
       throw error;
@@ -191,6 +229,11 @@ interface Signed {
   readonly bytes: string;
   readonly reservation?: NonceReservation;
   readonly idempotencyKey?: string | undefined;
+  readonly paid?: PaidCall;
+}
+
+function paidBy({ address: from }: GaslessSender, { to, data, value }: GaslessCall): PaidCall {
+  return { from, to, data, value };
 }
 
 function prepare(sender: GaslessSender, call: GaslessCall): Promise<Prepared> {

@@ -15,6 +15,17 @@ export interface GaslessCall {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** The content of a payment. Two calls of one name must have the same. */
+export interface PaidCall extends Pick<GaslessCall, "data" | "value"> {
+  readonly from: string;
+  readonly to: string | null;
+}
+
+export function isSamePayment(one: PaidCall, other: PaidCall): boolean {
+  const textOf = ({ from, to, data }: PaidCall) => `${from} ${to} ${data}`.toLowerCase();
+  return textOf(one) === textOf(other) && one.value === other.value;
+}
+
 /** A legacy transaction of gas price 0, to be signed with its chain id (EIP-155). */
 export interface GaslessTransaction extends GaslessCall {
   readonly chainId: number;
@@ -30,6 +41,8 @@ export interface GaslessSender {
   transactionCount(): Promise<number>;
   /** Estimates the gas of a call from the sender at gas price 0. */
   estimateGas(call: GaslessCall): Promise<bigint>;
+  /** Reads a transaction from the node, if that has it. */
+  transactionOf(txHash: string): Promise<PaidCall | null>;
   /** Signs, and returns the signed bytes as 0x hex. */
   sign(transaction: GaslessTransaction): Promise<string>;
 }
@@ -39,6 +52,6 @@ export interface SentTransaction {
   /** The submission's id, for `status` and `wait`. */
   readonly id: string;
   readonly txHash: string;
-  /** The signed bytes as 0x hex. */
-  readonly signed: string;
+  /** The signed bytes as 0x hex; absent where another call of the same name has paid. */
+  readonly signed?: string;
 }

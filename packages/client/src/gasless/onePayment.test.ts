@@ -191,6 +191,7 @@ async function run(seed: number): Promise<string[]> {
     chainId: async () => 2201,
     transactionCount: async () => world.count,
     estimateGas: async () => 1n,
+    transactionOf: async () => null,
     sign: async ({ nonce, data }) => `${nonce}:${data}:${world.salt++}`,
   };
   const isTogether = random.chance(0.5);

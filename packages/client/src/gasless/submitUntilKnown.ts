@@ -3,6 +3,7 @@ import { isSurelyNotAccepted, leavingInDoubt, mayPassLater } from "../actions/ac
 import { submit } from "../actions/submit.js";
 import {
   MalformedAnswerError,
+  RequestRefusedError,
   StreamEndedError,
   SubmissionFailedError,
   WaiverClientError,
@@ -96,6 +97,8 @@ async function submitOnce(
  */
 function leavesInDoubt(error: unknown, before: boolean): boolean {
   if (!(error instanceof WaiverClientError)) return before;
+  // The name has gone to other bytes, so no request with these under it was taken or will be.
+  if (error instanceof RequestRefusedError && error.reason === "IDEMPOTENCY_KEY_REUSED") return false;
   if (!(error instanceof SubmissionFailedError)) return before || !isSurelyNotAccepted(error);
   // D17: only the waiting has ended.
   if (error.code === "TIMEOUT") return true;

@@ -29,6 +29,11 @@ export function viemSender(
     // viem's estimateGas fills in fees for a local account, so the node is asked directly.
     estimateGas: ({ to, data, value }) =>
       read("eth_estimateGas", { from: address, to, data, value: numberToHex(value), gasPrice: "0x0" }),
+    transactionOf: async (hash) => {
+      const known = Object(await request({ method: "eth_getTransactionByHash", params: [hash] }));
+      const { from, to, input, value } = known;
+      return from === undefined ? null : { from, to, data: input, value: BigInt(value) };
+    },
     sign: ({ nonce, gas, to, data, value, ...transaction }) =>
       account.signTransaction({
         ...{ type: "legacy", gasPrice: 0n, chainId: transaction.chainId, nonce, gas, value },

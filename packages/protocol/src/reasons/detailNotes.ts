@@ -62,7 +62,8 @@ const MEANINGS: Readonly<Record<DetailName, string>> = /* @__PURE__ */ define(()
   submission:
     "The id of the submission that has the nonce; with `NONCE_GAP`, of the last one that failed with the missing nonce.",
   target: "The contract that the transaction calls.",
-  txHash: "The hash of the transaction that reverted.",
+  txHash:
+    "The hash of the transaction that the error is about: the one that reverted, or the one that was sent under the `Idempotency-Key` before.",
   unit: "The things that the rate counts: `transactions` or `reads`.",
   used: "The part of the cap that is used.",
   usedBy: "The transaction that used the nonce.",

@@ -17,7 +17,7 @@ export const REQUEST = {
     DUPLICATE_REQUEST_ID: {},
     INVALID_IDEMPOTENCY_KEY: {},
     // The specification of the header asks for it (draft-ietf-httpapi-idempotency-key-header).
-    IDEMPOTENCY_KEY_REUSED: { status: 422 },
+    IDEMPOTENCY_KEY_REUSED: { status: 422, details: ["txHash"] },
   },
   BATCH_SIZE_EXCEEDED: {
     BATCH_TOO_LARGE: { details: ["maxBatchSize"] },
@@ -120,7 +120,7 @@ export default /* @__PURE__ */ define(
       IDEMPOTENCY_KEY_REUSED: {
         cause: "This API key has sent other transactions under this `Idempotency-Key` before.",
         remedy:
-          "Give each request an `Idempotency-Key` of its own, and repeat it only with the same transactions.",
+          "`details.txHash` is the first of those that was accepted: wait for it, and do not send again what it has done. Give each request an `Idempotency-Key` of its own, and repeat it only with the same transactions.",
       },
       BATCH_TOO_LARGE: {
         where: ["http", "frame"],

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { bytesEqual, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex, IDEMPOTENCY_KEY, ProtocolError } from "@gas-waiver/protocol";
 import { type LimitedCaller, ownerOf, partyOf } from "../model/keys/caller.js";
 import { PRICES } from "../model/prices.js";
 import type { LineSource } from "../results/resultLine.js";
@@ -100,7 +100,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
     async replay(request) {
       const known = await findIdempotentRequest(store.pool, request, store.clock.longBefore(retentionMs));
       if (known === undefined) return undefined;
-      assertSameBody(request, known);
+      await assertSameBody(store.pool, request, known);
       if (known.decided < known.ids.length) return "open";
       return await decidedSources(store.pool, known, 0, known.decided);
     },
@@ -128,7 +128,7 @@ function decideOnce(
 ): Promise<DecidedSlice> {
   return inTransaction(store, async (db) => {
     const stored = await lockIdempotentRequest(db, request, ids, store.clock.longBefore(retentionMs));
-    assertSameBody(request, stored);
+    await assertSameBody(db, request, stored);
     const known = stored.decided === 0 ? withDecided(stored, refused, refused.length) : stored;
     // Decisions may end inside the slice: another version of the service may have cut the request into other slices.
     const start = Math.min(Math.max(known.decided, from), to);
@@ -166,10 +166,19 @@ export async function keyedRequestOf(
   return { chain, keyId, idempotencyKeyHash, bodyHash: body.digest() };
 }
 
-function assertSameBody({ bodyHash }: IdempotentRequest, known: Decisions): void {
+/** The refusal names the first submission, so that a client whose signatures differ finds its payment (D18). */
+async function assertSameBody(
+  db: Queryable,
+  { bodyHash }: IdempotentRequest,
+  { ids, decided, refusals, ...known }: Decisions,
+): Promise<void> {
   if (bytesEqual(bodyHash, known.bodyHash)) return;
   const message = `other transactions were sent under this ${IDEMPOTENCY_KEY} before`;
-  throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", message);
+  const accepted = ids.slice(0, decided).find((_, i) => refusals[i] === undefined);
+  const [first] = accepted === undefined ? [] : await findSubmissions({ pool: db }, [accepted]);
+  if (first === undefined) throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", message);
+  const txHash = bytesToHex(first.innerHash);
+  throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", `${message}: the first is ${txHash}`, { txHash });
 }
 
 /** Makes lines of earlier decisions, the same as the first time. */

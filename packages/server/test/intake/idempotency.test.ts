@@ -112,6 +112,9 @@ describe("an idempotency key", () => {
       expect(reply.status).toBe(422);
       const { error } = JSON.parse(reply.text);
       expect(error).toMatchObject({ code: "INVALID_REQUEST", reason: "IDEMPOTENCY_KEY_REUSED" });
+      // The first of those that were accepted, so that the caller finds what was paid under the key.
+      expect(error.details).toEqual({ retry: "corrected", txHash: hashOf(innerOf(1)) });
+      expect(error.message).toContain(error.details.txHash);
     }
     const headers = { ...named("a").headers, ...OTHER };
     const [theirs] = await service.submit(["0x12", innerOf(2)], { headers });
