@@ -107,6 +107,35 @@ describe("a relay of one's own waiver", () => {
     await relay.close();
   });
 
+  it("refuses another call, or another user, under the name of a payment, which itself goes on", async () => {
+    const file = fileJournal(join(freshFolder(), "journal"));
+    const both = payments(2);
+    const [call, other] = both as never as [RelayCall, RelayCall];
+    const again = { ...call, to: TOKEN.toLowerCase() as Hex, gas: 200_000n };
+    const refused = { success: false, error: { reason: "IDEMPOTENCY_KEY_REUSED" } };
+    const paid: unknown[] = [];
+    // With and without the first call still under way, and from the journal.
+    for (const _ of ["new", "opened again"]) {
+      const relay = await open({ journal: file });
+      const first = relay.send(keyOf(2), call);
+      const batch = [
+        again,
+        { ...call, data: other.data },
+        { ...call, value: 1n },
+        { ...call, to: DEAD } as const,
+      ];
+      const results = await relay.sendBatch(keyOf(2), batch);
+      expect(results).toMatchObject([{ success: true, ...(await first) }, refused, refused, refused]);
+      const { txHash } = await first;
+      const strange = relay.send(keyOf(3), call);
+      await expect(strange).rejects.toMatchObject({ inDoubt: [], message: expect.stringContaining(txHash) });
+      paid.push(txHash, await relay.send(keyOf(2), call).then((sent) => sent.txHash));
+      await relay.close();
+    }
+    expect(new Set(paid).size).toBe(1);
+    expect(await balances(both)).toEqual([1n, 0n]);
+  });
+
   it("names each fault of signed bytes by the code of the public library", async () => {
     const relay = await open();
     const sign = (changes: object) => account(2).signTransaction({ ...transferOf(DEAD, 1n, 0), ...changes });

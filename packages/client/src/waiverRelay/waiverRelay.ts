@@ -26,6 +26,7 @@ import {
 import type { Journal } from "../bulk/journal.js";
 import { InvalidArgumentError } from "../errors.js";
 import { isNonceMismatch, settleNonce } from "../gasless/gasless.js";
+import { isSamePayment } from "../gasless/gaslessCall.js";
 import { type NonceReservation, NonceSequence } from "../gasless/nonceSequence.js";
 import { accountOf, type KeyHolder } from "./accounts.js";
 import { Entry, type Failure } from "./entry.js";
@@ -78,7 +79,10 @@ export interface RelayCall {
   readonly gas?: bigint | undefined;
   /** The user's nonce; the next one by default. */
   readonly nonce?: number | undefined;
-  /** The payment's name. The journal keeps it, and one that is there is not signed a second time. */
+  /**
+   * The payment's name. The journal keeps it, and one that is there is not signed a second time: the same call of the same user
+   * goes on with that payment, and another one fails (`IDEMPOTENCY_KEY_REUSED`).
+   */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -196,7 +200,7 @@ export class WaiverRelay {
    * @returns one result for each call, in their order.
    * @example
    * ```ts
-   * const calls = [{ to: tokenAddress, data: calldata, idempotencyKey: "invoice 17" }];
+   * const calls = [{ to: tokenAddress, data: calldata, idempotencyKey: "invoice-17" }];
    * for (const result of await relay.sendBatch({ privateKey }, calls)) console.log(result.success);
    * ```
    */
@@ -251,8 +255,10 @@ export class WaiverRelay {
     const { idempotencyKey: key, nonce } = call;
     for (let counting = count; ; counting = this.#counting(user)) {
       const signing = this.#signOnce(user, call, counting);
+      const entry = await signing;
+      assertSamePayment(entry, user, call);
       try {
-        return await this.#carry(await signing, endsAt);
+        return await this.#carry(entry, endsAt);
       } catch (error) {
         // Nothing of it can run any more, so the payment's name is free again.
         const isOver = error instanceof WaiverRelayError && error.inDoubt.length === 0;
@@ -359,6 +365,20 @@ export class WaiverRelay {
     this.#sequences.set(sender, sequence);
     return sequence;
   }
+}
+
+/** @throws WaiverRelayError for a call that is not the one of its name. */
+function assertSamePayment({ inner, sender: from, hash, key }: Entry, user: WaiverAccount, call: RelayCall) {
+  const { to, data = "0x", value = 0n } = call;
+  const paid = {
+    from,
+    to: inner.to ? bytesToHex(inner.to) : null,
+    data: bytesToHex(inner.data),
+    value: inner.value,
+  };
+  if (isSamePayment(paid, { from: bytesToHex(user.address), to, data, value })) return;
+  const message = `the idempotencyKey ${key} belongs to another call, ${hash}; nothing was sent`;
+  throw new WaiverRelayError({ reason: "IDEMPOTENCY_KEY_REUSED", message, values: { txHash: hash } });
 }
 
 /** Reads the user's count. */
