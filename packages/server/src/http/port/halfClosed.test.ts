@@ -71,6 +71,19 @@ describe("a client that closes its sending half behind its request", () => {
   });
 });
 
+describe("a connection whose client closes its sending half", () => {
+  it.each([
+    ["before a request", ""],
+    ["in a head", "GET / HT"],
+    ["in a body", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n12"],
+  ])("%s ends at once: there is nothing to answer", async (_, bytes) => {
+    const { port } = await start(() => {});
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.resume().end(bytes);
+    await once(socket, "close");
+  });
+});
+
 describe("the response to a client that has left", () => {
   const PROGRAM = "require('net').connect(+process.argv[1], '127.0.0.1').write(process.argv[2])";
   const destroyed = async (port: number) => {
