@@ -1,7 +1,7 @@
 import type { ResultLine, Wait } from "@gas-waiver/protocol";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { Submission } from "../model/submission/submission.js";
-import type { Metrics } from "../model/telemetry/metrics.js";
+import type { LineOutcome, Metrics } from "../model/telemetry/metrics.js";
 import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import { chunk } from "../util/chunk.js";
@@ -163,8 +163,7 @@ export class ResultLines {
   *#groupsOf(lines: readonly ResultLine[]): Generator<LineGroup> {
     for (const group of chunk(lines, LINES_OF_GROUP)) {
       const seconds = (performance.now() - this.#startedAt) / 1_000;
-      for (const line of group)
-        this.#request.metrics.answered(line.success ? "OK" : line.error.code, seconds);
+      for (const line of group) this.#request.metrics.answered(countedAs(line), seconds);
       yield group;
     }
   }
@@ -225,4 +224,10 @@ export class ResultLines {
       ? { ...record, state: "broadcast" }
       : record;
   }
+}
+
+/** A user's own contract makes a transaction revert, and nothing of the service fails with it. */
+function countedAs(line: ResultLine): LineOutcome {
+  if (line.success) return "OK";
+  return line.error.reason === "REVERTED" ? "REVERTED" : line.error.code;
 }

@@ -39,18 +39,19 @@ describe("the metrics", () => {
     service.node.chain.refused.set(hashOf(innerOf(3)), "WRAPPER_GAS_LIMIT_TOO_LOW");
     await service.submit([innerOf(1), innerOf(2), innerOf(3), "0x", innerOf(4, 0, { gasPrice: 1n })]);
     await service.submit([innerOf(1)]);
+    service.node.chain.reverting.add(hashOf(innerOf(5)));
+    await service.submit([innerOf(5)], { query: "?wait=included" });
     await service.post("{}");
     await service.post(JSON.stringify({ transactions: Array(11).fill("0x") }));
     const metrics = await read();
-    expect(metrics.get("gas_waiver_accepted_total")).toBe(3);
+    expect(metrics.get("gas_waiver_accepted_total")).toBe(4);
     const answered = (code: string) => metrics.get(`gas_waiver_line_seconds_count{code="${code}"}`);
-    expect(["OK", "BROADCAST_FAILED", "PARSE_ERROR", "VALIDATION_FAILED"].map(answered)).toEqual([
-      3, 1, 1, 1,
-    ]);
+    const codes = ["OK", "REVERTED", "BROADCAST_FAILED", "PARSE_ERROR", "VALIDATION_FAILED"];
+    expect(codes.map(answered)).toEqual([3, 1, 1, 1, 1]);
     expect(metrics.get('gas_waiver_line_seconds_bucket{le="+Inf",code="OK"}')).toBe(3);
     const refused = [...metrics].filter(([name]) => name.startsWith("gas_waiver_refused_requests_total{"));
     expect(refused.reduce((sum, [, count]) => sum + count, 0)).toBe(2);
-    expect(metrics.get('gas_waiver_node_answers_total{meaning="accepted"}')).toBe(2);
+    expect(metrics.get('gas_waiver_node_answers_total{meaning="accepted"}')).toBe(3);
     expect(metrics.get('gas_waiver_node_answers_total{meaning="refused"}')).toBe(1);
     const backends = [...metrics].filter(([name]) => name.startsWith("gas_waiver_crypto_backend"));
     expect(backends).toEqual([[`gas_waiver_crypto_backend{backend="${crypto.name}"}`, 1]]);

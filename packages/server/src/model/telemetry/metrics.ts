@@ -32,13 +32,16 @@ const MEANINGS: Readonly<Record<SendVerdict["kind"], true>> = {
   ambiguous: true,
 };
 
+/** The end of a result line, as the metrics count it. */
+export type LineOutcome = LineCode | "OK" | "REVERTED";
+
 /** The Prometheus metrics of a network on this replica. The gauges of lanes come from the store, so every replica has the same. */
 export interface Metrics {
   readonly registry: Registry;
   /** Counts accepted submissions, and those among them that were signed in the same write. */
   accepted(all: number, signed: number): void;
   /** Observes a result line: `OK` or the code of its error, and the seconds since its request. */
-  answered(code: LineCode | "OK", seconds: number): void;
+  answered(code: LineOutcome, seconds: number): void;
   /** Counts a request that was refused as a whole, by reason; and by its API key, if that has sent too much. */
   refused(refusal: Pick<ProtocolError, "reason" | "code">, keyId?: string): void;
   /** Counts an answer of the node to a sent wrapper, by its meaning. */
@@ -137,7 +140,7 @@ function requestMetrics(registry: Registry): Pick<Metrics, "answered" | "refused
   const counter = counters(registers);
   const lineSeconds = new Histogram({
     name: "gas_waiver_line_seconds",
-    help: "Time from the request to its result line, by the line's code (OK for success).",
+    help: "Time from the request to its result line, by the line's code (OK for success, REVERTED for what ran and reverted).",
     labelNames: ["code"],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
@@ -152,7 +155,7 @@ function requestMetrics(registry: Registry): Pick<Metrics, "answered" | "refused
     "Requests with a key or token that is not valid, by interface (api or admin) and reason.",
     ...["interface", "reason"],
   );
-  for (const code of ["OK", ...LINE_CODES]) lineSeconds.zero({ code });
+  for (const code of ["OK", "REVERTED", ...LINE_CODES]) lineSeconds.zero({ code });
   for (const reason of Object.keys(REASONS)) refusedTotal.inc({ reason }, 0);
   return {
     answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
