@@ -4,11 +4,11 @@ import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
 import { nameOf, RELOADABLE, type Setting } from "../../packages/cli/src/settings/setting.js";
 import { code, codeBlock, heading, page, table } from "./markdown.js";
 
-/** The settings on the page of the settings. Another command may have one of the same name with another meaning. */
+/** The settings on the page of the settings. Another command may have one of the same name with another meaning or default. */
 const SERVICE_SETTINGS = new Set(Object.values(SERVE_SETTINGS).map(identityOf));
 
 function identityOf(setting: Setting<unknown>): string {
-  return `${nameOf(setting)} ${setting.help}`;
+  return `${nameOf(setting)} ${setting.defaultText} ${setting.help}`;
 }
 
 /** A command under all the words that call it. */
@@ -44,7 +44,7 @@ export async function commandsPage(): Promise<string> {
   return page(
     "the commands and settings in packages/cli/src",
     "Commands",
-    "`gas-waiver --help` lists the commands, and `gas-waiver COMMAND --help` shows what this page has. [Exit statuses](exit-statuses.md) are the same for all. In a checkout it is `npx gas-waiver`. Where a variable stands below a flag, either sets the value, and the flag wins.",
+    "`gas-waiver --help` lists the commands, and `gas-waiver COMMAND --help` shows what this page has. [Exit statuses](exit-statuses.md) are the same for all. In a project or a checkout that has the package it is `npx gas-waiver`. Where a variable stands below a flag, either sets the value, and the flag wins.",
     table(
       ["command", "for"],
       commands.map(({ name, summary }) => [`[${code(name)}](#${anchorOf(name)})`, summary]),

@@ -1,6 +1,7 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_JSON_VALUES } from "@gas-waiver/protocol";
 import { TERM_SETTINGS } from "../../packages/cli/src/keys/keySettings.js";
 import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
+import { DEV_NONCE_GAP_MS } from "../../packages/cli/src/startup/devService.js";
 import { MAX_REQUEST_BYTES } from "../../packages/server/src/chain/rpc/endpointLimits.js";
 import { MAX_RESPONSE_BYTES } from "../../packages/server/src/chain/rpc/httpPoster.js";
 import { MAX_BATCH_CALLS } from "../../packages/server/src/chain/rpc/rpcOutcome.js";
@@ -432,7 +433,7 @@ const TIMES: readonly Row[] = [
   ["a WebSocket without a sign of life", `two pings, ${time(DEFAULTS.socketPingMs)} apart`, "", "cut off"],
   [
     "a transaction before its predecessor",
-    time(DEFAULTS.nonceGapTimeoutMs),
+    `${time(DEFAULTS.nonceGapTimeoutMs)}; ${time(DEV_NONCE_GAP_MS)} in \`gas-waiver dev\``,
     flag("nonceGapTimeoutMs"),
     "line `NONCE_GAP`",
   ],

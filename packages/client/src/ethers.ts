@@ -33,8 +33,8 @@ export type GasWaiverSignerOptions = GaslessOptions;
 
 /**
  * Signs with another signer, such as a `Wallet`, and sends through the service: as a legacy transaction of gas
- * price 0 with the sender's next nonce, whatever fees the request names. Transactions sent at the same time get
- * consecutive nonces, and are waited for as usual. Make one for a sender and keep it: it remembers the nonces.
+ * price 0 with the sender's next nonce. Fees that the request names are upper bounds, which price 0 keeps. Transactions sent at
+ * the same time get consecutive nonces, and are waited for as usual. Make one for a sender and keep it: it remembers the nonces.
  * @example
  * ```ts
  * import { GasWaiverSigner } from "@gas-waiver/client/ethers";

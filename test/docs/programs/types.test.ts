@@ -10,19 +10,19 @@ import { allBlocks, programsOf } from "../codeBlocks.js";
 
 const run = promisify(execFile);
 
-it("the programs of the documents type-check", async () => {
+it("the programs of the documents type-check as strict TypeScript", async () => {
   const folder = freshFolder();
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   for (const [i, { language, file, line, text }] of programsOf(allBlocks()).entries()) {
     if (language !== "js") continue;
-    writeFileSync(join(folder, `program${i}.mjs`), `// ${file}:${line}\n${text}`);
+    writeFileSync(join(folder, `program${i}.mts`), `// ${file}:${line}\n${text}`);
   }
   const compilerOptions = {
     ...{ module: "nodenext", target: "es2022", lib: ["ES2023", "DOM", "DOM.AsyncIterable"] },
-    ...{ strict: true, allowJs: true, checkJs: true, noEmit: true, skipLibCheck: true },
+    ...{ strict: true, noEmit: true, skipLibCheck: true },
     ...{ types: ["node"], typeRoots: [join(root, "node_modules", "@types")] },
   };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.mjs"] }));
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.mts"] }));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   const { stdout } = await run(process.execPath, [tsc, "-p", folder]).catch((error) => error);
   expect(stdout).toBe("");

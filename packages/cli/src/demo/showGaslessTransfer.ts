@@ -3,6 +3,7 @@ import { accountsOf, DEV_API_KEY, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-wa
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
 import type { Receipt } from "../jsonRpcClient.js";
 import { inUnits } from "./accounts.js";
+import { balanceTable, type Change } from "./balanceTable.js";
 import { ChainReader, DemoFailedError } from "./chainReader.js";
 
 export interface DemoOptions {
@@ -57,10 +58,12 @@ export async function showGaslessTransfer({
   print(`             waiver ${waiver} wrapped it, block ${Number(inner.blockNumber)} has both:`);
   printReceipt("wrapper", wrapper, print);
   printReceipt("inner", inner, print);
-  print("                          before                after");
-  printChange("user's native", `${before.native} wei`, `${after.native} wei`, print);
-  printChange("user's USDT0", inTokens(before.user), inTokens(after.user), print);
-  printChange("recipient's USDT0", inTokens(before.friend), inTokens(after.friend), print);
+  const changes: Change[] = [
+    ["user's native", `${before.native} wei`, `${after.native} wei`],
+    ["user's USDT0", inTokens(before.user), inTokens(after.user)],
+    ["recipient's USDT0", inTokens(before.friend), inTokens(after.friend)],
+  ];
+  for (const row of balanceTable(changes)) print(row);
   print("");
   assertGasless(inner, wrapper);
 }
@@ -115,10 +118,6 @@ function printReceipt(name: string, receipt: Receipt, print: (line: string) => v
   const price = BigInt(receipt.effectiveGasPrice);
   print(`  ${name.padEnd(11)}${receipt.transactionHash}`);
   print(`             from ${receipt.from}, gas used ${Number(receipt.gasUsed)}, gas price paid ${price}`);
-}
-
-function printChange(name: string, before: string, after: string, print: (line: string) => void): void {
-  print(`  ${name.padEnd(18)}${before.padStart(15)}${after.padStart(21)}`);
 }
 
 function assertGasless(inner: Receipt, wrapper: Receipt): void {

@@ -62,7 +62,7 @@ function registerSecretRoute(scope: FastifyInstance, name: RouteName, services: 
   scope.addHook("onRequest", async (request) => {
     if ((request as AuthenticatedRequest).caller.publishable === undefined) return;
     const message =
-      "a publishable key submits, checks, and reads the records that it names by hash; this takes a secret key";
+      "a publishable key submits, checks, reads its policy and the records that it names by hash; this takes a secret key";
     throw new ProtocolError("KEY_IS_PUBLISHABLE", message);
   });
   registerRoute(scope, name, services);
