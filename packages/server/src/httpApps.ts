@@ -28,7 +28,7 @@ export type PortsOfApps = { readonly [Name in keyof HttpApps]: Port };
 export function createHttpApps(parts: NetworkParts, version: string, ports: PortsOfApps): HttpApps {
   const { options, store, adminTokens, chain, served, relay, loop } = parts;
   const { intake, metrics, policies } = relay;
-  const { chainRef } = served;
+  const { chainRef, identity } = served;
   const reading = store.forRole("reading");
   const ofNetwork = { ...parts, ...relay, chainRef, store: reading };
   const health = { status: "ok", version, chainId: options.chainId } as const;
@@ -37,7 +37,11 @@ export function createHttpApps(parts: NetworkParts, version: string, ports: Port
       ...ofNetwork,
       health,
       tokenStore: createTokenStore(store.forRole("accepting")),
-      policy: { store: reading, options, policies: () => policies.current(), waivers: relay.waivers },
+      policy: {
+        ...{ store: reading, options, genesisHash: identity.genesisHash },
+        policies: () => policies.current(),
+        waivers: relay.waivers,
+      },
       checker: createChecker({
         ...{ store: reading, chain, options, policies, chainRef, loop },
         isShuttingDown: () => intake.isStopping,

@@ -14,9 +14,15 @@ export interface Journal {
   append(lines: string): Promise<void>;
 }
 
-/** The content of a journal. */
-export interface JournalContent {
+/** The chain of a journal. */
+export interface JournalChain {
   readonly chainId: number;
+  /** The hash of the first block, which tells chains of one id apart; undefined if the service does not tell it. */
+  readonly genesisHash?: string | undefined;
+}
+
+/** The content of a journal. */
+export interface JournalContent extends JournalChain {
   readonly transactions: readonly string[];
   /** The final outcomes, by the position of the transaction. */
   readonly outcomes: ReadonlyMap<number, ResultLine>;
@@ -28,9 +34,19 @@ const NAME = "gas-waiver submit";
 const VERSION = 1;
 
 /** Writes the beginning of a journal: a line about it, then each transaction as a JSON string. */
-export async function encodeJournal(chainId: number, transactions: readonly string[]): Promise<string> {
+export async function encodeJournal(
+  { chainId, genesisHash }: JournalChain,
+  transactions: readonly string[],
+): Promise<string> {
   const sha256 = await digestOf(transactions);
-  const head = { journal: NAME, version: VERSION, chainId, transactions: transactions.length, sha256 };
+  const head = {
+    journal: NAME,
+    version: VERSION,
+    chainId,
+    genesisHash,
+    transactions: transactions.length,
+    sha256,
+  };
   return [head, ...transactions].map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
@@ -49,7 +65,7 @@ export function encodeOutcome(line: ResultLine): string {
 export async function decodeJournal(text: string): Promise<JournalContent> {
   const lines = text.split("\n");
   const isTorn = lines.pop() !== "";
-  const { chainId, count, sha256 } = headOf(lines[0] ?? "");
+  const { chain, count, sha256 } = headOf(lines[0] ?? "");
   const transactions = lines.slice(1, count + 1).map((line) => parsed(line));
   const isWhole = transactions.length === count && transactions.every((one) => typeof one === "string");
   if (!isWhole || (await digestOf(transactions as string[])) !== sha256) {
@@ -62,18 +78,18 @@ export async function decodeJournal(text: string): Promise<JournalContent> {
       outcomes.set(outcome.index, outcome);
     }
   }
-  return { chainId, transactions: transactions as string[], outcomes, isTorn };
+  return { ...chain, transactions: transactions as string[], outcomes, isTorn };
 }
 
-function headOf(line: string): { chainId: number; count: number; sha256: string } {
+function headOf(line: string): { chain: JournalChain; count: number; sha256: string } {
   const head = parsed(line);
-  const { journal, version, chainId, transactions: count, sha256 } = Object(head);
+  const { journal, version, chainId, genesisHash, transactions: count, sha256 } = Object(head);
   if (journal !== NAME)
     throw new JournalError("this is not a journal of submitAll, or its first line is damaged");
   if (version !== VERSION) {
     throw new JournalError(`the journal has version ${String(version)}, and this program reads ${VERSION}`);
   }
-  return { chainId, count, sha256 };
+  return { chain: { chainId, genesisHash }, count, sha256 };
 }
 
 function parsed(line: string): unknown {

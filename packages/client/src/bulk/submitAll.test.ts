@@ -19,6 +19,7 @@ type Answer = { readonly reason: string; readonly retry: string } | undefined;
 /** A service that takes transactions, and counts how often it got each. */
 class FakeService {
   chainId = 2201;
+  genesisHash: string | undefined;
   limits: Partial<PolicyLimits> = {};
   /** Requests, by the number of transactions in each. */
   readonly requests: number[] = [];
@@ -73,6 +74,7 @@ class FakeService {
     const most = { ratePerSecond: 1e6, rateBurst: 1e6, maxQueued: 5_000, maxBatchSize: 100 };
     const limits = { ...most, maxBodyBytes: 2 ** 25, maxGasLimit: "10000000", maxDataLength: 130_786 };
     return {
+      ...(this.genesisHash && { genesisHash: this.genesisHash }),
       ...{ chainId: this.chainId, marker: "0x", waits: [], allowedTargets: [], waivers: [] },
       limits: { ...limits, ...this.limits },
     };
@@ -313,6 +315,21 @@ describe("a journal", () => {
       await refused(transactions(3), message);
       expect(readFileSync(path, "utf8")).toBe(text);
     }
+  });
+
+  it("of a chain that has the same id and another first block is refused, where the service told both", async () => {
+    const path = freshPath();
+    const [first, other] = ["11", "22"].map((byte) => `0x${byte.repeat(32)}`);
+    const again = () => submitAll(() => transactions(3), { journal: fileJournal(path) });
+    service.genesisHash = first;
+    await again();
+    service.genesisHash = other;
+    const error = await again().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(JournalError);
+    expect((error as Error).message).toContain(`first block is ${first}, and not ${other}`);
+    // Nodes may prune their first block.
+    service.genesisHash = undefined;
+    expect(await again()).toMatchObject({ succeeded: 3 });
   });
 
   it("that cannot be written ends the call with its error", async () => {

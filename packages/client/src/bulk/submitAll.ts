@@ -7,7 +7,13 @@ import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";
 import type { RetryOptions } from "../http/retry.js";
 import { type BatchBounds, batchesOf } from "./batches.js";
-import { decodeJournal, encodeJournal, type Journal, type JournalContent } from "./journal.js";
+import {
+  decodeJournal,
+  encodeJournal,
+  type Journal,
+  type JournalChain,
+  type JournalContent,
+} from "./journal.js";
 import { OutcomeLog } from "./outcomeLog.js";
 import { pacedConnection } from "./pacedConnection.js";
 import { Pacer } from "./pacer.js";
@@ -59,7 +65,7 @@ export async function submitAll(
   if (onJournaled && journal === undefined)
     throw new InvalidArgumentError("onJournaled is there and journal is not: nothing would become durable");
   const key = await policy(connection, { retry, ...(signal && { signal }) });
-  const content = await openJournal(journal, transactions, key.chainId);
+  const content = await openJournal(journal, transactions, key);
   await onJournaled?.({ transactions: content.transactions });
   const run = new Run(connection, content, new OutcomeLog(journal, content.isTorn), key, options);
   return await run.complete();
@@ -69,22 +75,33 @@ export async function submitAll(
 async function openJournal(
   journal: Journal | undefined,
   transactions: SubmitAllTransactions,
-  chainId: number,
+  { chainId, genesisHash }: JournalChain,
 ): Promise<JournalContent> {
+  const chain = { chainId, genesisHash };
   const text = await journal?.read();
   if (text !== undefined) {
     const content = await decodeJournal(text);
-    assertSame(content, transactions, chainId);
+    assertSame(content, transactions, chain);
     return content;
   }
   const signed = typeof transactions === "function" ? await transactions() : transactions;
-  await journal?.begin(await encodeJournal(chainId, signed));
-  return { chainId, transactions: signed, outcomes: new Map(), isTorn: false };
+  await journal?.begin(await encodeJournal(chain, signed));
+  return { ...chain, transactions: signed, outcomes: new Map(), isTorn: false };
 }
 
-function assertSame(content: JournalContent, transactions: SubmitAllTransactions, chainId: number): void {
+function assertSame(
+  content: JournalContent,
+  transactions: SubmitAllTransactions,
+  { chainId, genesisHash = content.genesisHash }: JournalChain,
+): void {
   if (content.chainId !== chainId) {
     throw new JournalError(`the journal is of chain ${content.chainId}, and the service of chain ${chainId}`);
+  }
+  if (content.genesisHash !== undefined && content.genesisHash !== genesisHash) {
+    throw new JournalError(
+      `the journal is of another chain ${chainId}, whose first block is ${content.genesisHash}, and not ${genesisHash}: give each ` +
+        "chain a journal of its own",
+    );
   }
   if (typeof transactions === "function") return;
   const { length } = content.transactions;

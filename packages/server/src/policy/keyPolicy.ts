@@ -1,6 +1,7 @@
 import {
   type AllowedTarget,
   allowedTargetsToJson,
+  bytesEqual,
   bytesToHex,
   intersectTargets,
   type KeyPolicy,
@@ -13,6 +14,7 @@ import {
 } from "@gas-waiver/protocol";
 import type { Caller, KeyCaps } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import { UNKNOWN_GENESIS } from "../store/chains.js";
 import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import type { Store } from "../store/store.js";
@@ -21,6 +23,7 @@ import type { PolicySet } from "./policySet.js";
 export interface KeyPolicyDependencies {
   readonly store: Store;
   readonly options: Pick<ResolvedOptions, "chainId" | "maxBodyBytes" | "queueCapacity">;
+  readonly genesisHash: Uint8Array;
   /** @throws ProtocolError `CHAIN_UNAVAILABLE` while no policy is known. */
   policies(): PolicySet;
   /** @returns the waivers whose lanes may take work, and whether they take it now. */
@@ -34,7 +37,7 @@ export interface KeyPolicyDependencies {
  */
 export async function keyPolicyOf(
   caller: Caller,
-  { store, options, policies, waivers }: KeyPolicyDependencies,
+  { store, options, genesisHash, policies, waivers }: KeyPolicyDependencies,
 ): Promise<KeyPolicy> {
   const policySet = policies();
   const { allowedTargets: scope } = caller;
@@ -45,6 +48,7 @@ export async function keyPolicyOf(
   });
   return {
     chainId: options.chainId,
+    ...(!bytesEqual(genesisHash, UNKNOWN_GENESIS) && { genesisHash: bytesToHex(genesisHash) }),
     marker: bytesToHex(MARKER_ADDRESS),
     waits: WAITS,
     allowedTargets: allowedTargetsToJson(uniteTargets(...permitted.map(({ targets }) => targets))),

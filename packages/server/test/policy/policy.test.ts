@@ -154,6 +154,7 @@ describe("GET /v1/policy", () => {
     await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
     expect(await policyOf(service)).toEqual({
       chainId: 2201,
+      genesisHash: service.node.chain.genesisHash,
       marker: "0x000000000000000000000000000000000000f333",
       waits: ["broadcast", "included"],
       allowedTargets: [token],

@@ -68,6 +68,8 @@ export interface PolicyCaps extends TypeOf<typeof CAPS> {}
 
 const KEY_POLICY = {
   chainId: "chainId",
+  /** The hash of the chain's first block, which tells chains of one id apart. Absent if no node has that block. */
+  genesisHash: "hash?",
   /** The address that marks wrappers (D5). No InnerTx may call it. */
   marker: "address",
   waits: ["list", ["enum", WAITS]],
@@ -111,6 +113,8 @@ const KEY_POLICY_SCHEMA = /* @__PURE__ */ define(() => {
   } as const;
   return objectSchema(KEY_POLICY, "The transactions that this key may send.", {
     chainId: "The chain id to sign with (D27).",
+    genesisHash:
+      "The hash of the chain's first block, which tells chains of one id apart. Absent if no node has that block.",
     marker: "The address that marks wrappers (D5). No InnerTx may call it.",
     waits: "The values of `wait` (D16).",
     allowedTargets: {
@@ -174,6 +178,7 @@ export default /* @__PURE__ */ defineRoute(() => ({
       examples: [
         {
           chainId: 2201,
+          genesisHash: "0x5d2c1f0a9be84763a1c05e7f3d48b6920c7e1a5f8b3d6492e0f7a1c4d95b2e68",
           marker: "0x000000000000000000000000000000000000f333",
           waits: ["broadcast", "included"],
           allowedTargets: [TOKEN_SAMPLE],
