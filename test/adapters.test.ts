@@ -103,6 +103,19 @@ describe("viem", () => {
 });
 
 describe("viem's own actions over the gasless transport", () => {
+  it("say that it may have been sent where every answer was lost", async () => {
+    const cut: typeof fetch = async (...request) => {
+      await fetch(...request);
+      throw new TypeError("fetch failed");
+    };
+    const service = { url, apiKey: DEV_API_KEY, fetch: cut, timeoutMs: 50 };
+    const client = clientOf(local(7), gasWaiverTransport(http(rpcUrl, { retryCount: 0 }), service));
+    const sent = client.sendTransaction(transferCall(account(26).address as Hex));
+    const error: unknown = await sent.catch((thrown) => thrown);
+    expect(String(error)).toContain("may have sent");
+    expect(String(error)).not.toContain("has not sent");
+  });
+
   const local = (i: number) => privateKeyToAccount(account(i).privateKey as Hex, { nonceManager });
   const transfer = (amount: bigint) =>
     ({ address: TOKEN, abi: parseAbi(ABI), functionName: "transfer", args: [RECIPIENT, amount] }) as const;

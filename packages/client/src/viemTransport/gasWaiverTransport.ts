@@ -8,7 +8,7 @@ import {
   type TransactionSerializableLegacy,
   type Transport,
 } from "viem";
-import { UnusableAccountError, WaiverClientError } from "../errors.js";
+import { SubmissionFailedError, UnusableAccountError, WaiverClientError } from "../errors.js";
 import { explainEstimate } from "../gasless/estimate.js";
 import { Gasless, type GaslessOptions, withMargin } from "../gasless/gasless.js";
 import type { SentTransaction } from "../gasless/gaslessCall.js";
@@ -79,7 +79,15 @@ export function gasWaiverTransport<transport extends Transport>(
 
 /** viem reads the members of errors as those of its own. */
 function viemErrorOf(cause: WaiverClientError): BaseError {
-  return new BaseError("The gas-waiver service has not sent the transaction.", { cause });
+  return new BaseError(headlineOf(cause), { cause });
+}
+
+function headlineOf(cause: WaiverClientError): string {
+  const failed = cause instanceof SubmissionFailedError ? cause : undefined;
+  if (cause.inDoubt.length > 0 || failed?.code === "TIMEOUT")
+    return "The gas-waiver service may have sent the transaction.";
+  if (failed?.record) return "The gas-waiver service says that the transaction has failed.";
+  return "The gas-waiver service has not sent the transaction.";
 }
 
 interface TransportParts {
