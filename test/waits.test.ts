@@ -76,6 +76,35 @@ describe("a wait for a transaction whose nonce another one has used", () => {
   });
 });
 
+describe("viem's own wait over the transport, which knows the transaction before another one uses its nonce,", () => {
+  it("ends with the service's record, and not with the other one's receipt", async () => {
+    let tell: () => void = () => undefined;
+    const hasRead = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    const node: typeof http =
+      (...parameters) =>
+      (config) => {
+        const inner = http(...parameters)(config);
+        const request = async (call: { method: string }) => {
+          const answer = await inner.request(call as never);
+          if (call.method === "eth_getTransactionByHash" && answer !== null) tell();
+          return answer;
+        };
+        return { ...inner, request: request as typeof inner.request };
+      };
+    const client = walletClient(gasWaiverTransport(node(started().rpcUrl), service));
+    const { waiting } = await loseNonce(async () => {
+      const hash = await client.sendTransaction({ ...CALL, chain: null });
+      const waiting = client.waitForTransactionReceipt({ hash }).catch((error: unknown) => String(error));
+      await hasRead;
+      return { waiting };
+    });
+    expect(await waiting).toContain("already used");
+    expect(await waiting).toContain("has failed");
+  });
+});
+
 describe("a wait for a receipt that has not come", () => {
   it("ends after the time of the caller's, and can be repeated", async () => {
     const { chain } = started();

@@ -1,4 +1,4 @@
-import { detailsOf } from "@gas-waiver/protocol/wire";
+import { type AnySubmissionRecord, detailsOf } from "@gas-waiver/protocol/wire";
 import {
   InvalidArgumentError,
   RequestRefusedError,
@@ -123,8 +123,8 @@ export class Gasless {
     return receiptOrFailure(this.#connection, txHash, read, timeoutMs);
   }
 
-  /** @throws SubmissionFailedError if the service's record says that the submission failed. */
-  assertNotFailed(txHash: string): Promise<void> {
+  /** See {@link assertNotFailed}. */
+  assertNotFailed(txHash: string): Promise<AnySubmissionRecord | undefined> {
     return assertNotFailed(this.#connection, txHash);
   }
 

@@ -1,5 +1,5 @@
 import { hasReached } from "../actions/hasReached.js";
-import { status } from "../actions/status.js";
+import { type AnySubmissionRecord, status } from "../actions/status.js";
 import { SubmissionFailedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";
@@ -37,9 +37,13 @@ export async function receiptOrFailure<Receipt>(
  * Reads the service's record once. One that cannot be read, such as that of another key, says nothing.
  * @throws SubmissionFailedError if it says that the submission failed.
  */
-export async function assertNotFailed(connection: Connection, txHash: string): Promise<void> {
+export async function assertNotFailed(
+  connection: Connection,
+  txHash: string,
+): Promise<AnySubmissionRecord | undefined> {
   const record = await status(connection, txHash, { retry: { attempts: 1 } }).catch(() => undefined);
   if (record) hasReached(record, "broadcast");
+  return record;
 }
 
 function tooLate(txHash: string, timeoutMs: number): SubmissionFailedError {

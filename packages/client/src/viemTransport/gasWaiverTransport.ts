@@ -106,11 +106,15 @@ function handlersOf(parts: TransportParts): Handlers {
   const { node, gasless, accounts, sent } = parts;
   const price = async () => "0x0";
   const unlessFailed = async (method: string, params: readonly unknown[]) => {
-    const answer = await node({ method, params });
     const hash = String(params[0]);
-    if (answer === null && sent.has(hash)) await gasless.assertNotFailed(hash);
-    if (answer !== null && method === "eth_getTransactionReceipt") sent.delete(hash);
-    return answer;
+    const read = () => node({ method, params });
+    const answer = await read();
+    if (answer !== null || !sent.has(hash)) return answer;
+    const { sender, nonce } = (await gasless.assertNotFailed(hash)) ?? {};
+    if (nonce === undefined || method !== "eth_getTransactionReceipt") return answer;
+    const count = await node({ method: "eth_getTransactionCount", params: [sender, "latest"] });
+    // A block has the nonce. viem would return the receipt of whatever else used it, before the record can tell.
+    return BigInt(count as Hex) > BigInt(nonce) ? await gasless.receiptOf(hash, read) : answer;
   };
   const noted = ({ txHash }: SentTransaction) => {
     sent.add(txHash);
@@ -135,7 +139,11 @@ function handlersOf(parts: TransportParts): Handlers {
     eth_sendRawTransaction: async ([signed]) => noted(await gasless.submitSigned(String(signed))),
     eth_sendTransaction: async ([call]) => noted(await sendAs(parts, Object(call))),
     // A failed transaction never has a receipt, so viem would wait for it in vain.
-    eth_getTransactionReceipt: (params) => unlessFailed("eth_getTransactionReceipt", params),
+    eth_getTransactionReceipt: async (params) => {
+      const receipt = await unlessFailed("eth_getTransactionReceipt", params);
+      if (receipt !== null) sent.delete(String(params[0]));
+      return receipt;
+    },
     eth_getTransactionByHash: (params) => unlessFailed("eth_getTransactionByHash", params),
     ...(accounts.length > 0 && { eth_accounts: async () => accounts.map(({ address }) => address) }),
   };
