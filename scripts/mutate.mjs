@@ -11,7 +11,8 @@ import { root } from "./setup.mjs";
 const USAGE = `Usage: npm run mutate -- [--tests FILE,…] [--line N] [FILE…]
 
 Changes one operator, condition, constant or call of a source file at a time, and runs the
-tests beside the file: those in its folder that have its name or import it. A change that no
+tests beside the file: those in its folder that have its name or import it, without those that
+use a database. A change that no
 test notices is a survivor, and is printed. The file on the disk stays as it is.
 
   FILE           source files                  (default: those of scripts/pureFiles.json)
@@ -38,7 +39,10 @@ function readOptions(argv) {
   return { ...values, files: files.map((file) => resolve(file)) };
 }
 
-/** The tests in a file's folder that have its name or import it. An import of types alone tests nothing. */
+/**
+ * The tests in a file's folder that have its name or import it. An import of types alone tests nothing, and one with a database
+ * takes too long for each change.
+ */
 function testsBeside(file) {
   const name = basename(file, ".ts");
   const folder = dirname(file);
@@ -46,7 +50,12 @@ function testsBeside(file) {
   return readdirSync(folder)
     .filter((test) => test.endsWith(".test.ts"))
     .map((test) => join(folder, test))
-    .filter((test) => basename(test).startsWith(`${name}.`) || isImport.test(readFileSync(test, "utf8")));
+    .filter((test) => {
+      const text = readFileSync(test, "utf8");
+      return (
+        !text.includes("/testStore.js") && (basename(test).startsWith(`${name}.`) || isImport.test(text))
+      );
+    });
 }
 
 /** The processor time of a run without a change, and of one that may take longer by a change, in ms. */
