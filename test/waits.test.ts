@@ -3,10 +3,10 @@ import { createWaiverClient } from "@gas-waiver/client";
 import { GasWaiverSigner } from "@gas-waiver/client/ethers";
 import { gasWaiverActions, gasWaiverTransport } from "@gas-waiver/client/viem";
 import { accountsOf } from "@gas-waiver/devnet";
-import { Wallet } from "ethers";
+import { Contract, Wallet } from "ethers";
 import { createWalletClient, type Hex, http, publicActions } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { useDevService } from "./support/devService.js";
 import { CHAIN_ID, DEV_API_KEY, TOKEN, token } from "./support/user.js";
 
@@ -61,6 +61,17 @@ describe("a wait for a transaction whose nonce another one has used", () => {
     const sent = await loseNonce(() => signer.sendTransaction(CALL));
     await expect(sent.wait()).rejects.toMatchObject(FAILURE);
     await expect(signer.waitForTransaction(sent.hash)).rejects.toMatchObject(FAILURE);
+  });
+
+  it("ends with the service's record by the response of an ethers contract", async () => {
+    const signer = new GasWaiverSigner(wallet, service);
+    const contract = new Contract(TOKEN, ["function approve(address spender, uint256 amount)"], signer);
+    const approve = () => contract.getFunction("approve").send(TOKEN, 1n);
+    const sent = await loseNonce(approve);
+    await expect(sent.wait()).rejects.toMatchObject(FAILURE);
+    await expect(sent.wait(1, 60_000)).rejects.toMatchObject(FAILURE);
+    expect(await (await approve()).wait()).toMatchObject({ status: 1 });
+    await vi.waitFor(async () => expect(await signer.provider?.listenerCount()).toBe(0));
   });
 
   it("ends with the service's record in viem's actions", async () => {

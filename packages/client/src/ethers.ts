@@ -18,6 +18,7 @@ import {
   type TypedDataField,
 } from "ethers";
 import { UnusableAccountError } from "./errors.js";
+import { failingProvider } from "./ethersSigner/failingProvider.js";
 import { assertReadable, callOf, PAYMENT } from "./ethersSigner/gaslessCall.js";
 import { responseOf } from "./ethersSigner/transactionResponse.js";
 import { explainEstimate } from "./gasless/estimate.js";
@@ -56,9 +57,19 @@ export class GasWaiverSigner extends AbstractSigner {
    * @throws InvalidArgumentError if the address or the key of the service cannot be used.
    */
   constructor(signer: Signer, options: GasWaiverSignerOptions | Gasless) {
-    super(signer.provider);
+    const gasless = options instanceof Gasless ? options : new Gasless(options, keccak256);
+    const { provider } = signer;
+    super(
+      provider &&
+        failingProvider(provider, async (hash, isOver) => {
+          // Without a record it is no transaction of the service, or nobody may tell how it ended.
+          if ((await gasless.assertNotFailed(hash)) === undefined) return;
+          const read = async () => (await isOver()) || (await provider.getTransactionReceipt(hash));
+          await gasless.receiptOf(hash, read);
+        }),
+    );
     this.#signer = signer;
-    this.#gasless = options instanceof Gasless ? options : new Gasless(options, keccak256);
+    this.#gasless = gasless;
   }
 
   /** Returns the same signer on another provider; they share their nonces. */
@@ -145,8 +156,8 @@ export class GasWaiverSigner extends AbstractSigner {
   }
 
   /**
-   * Waits for the receipt of a transaction that was sent through the service, or until the service says that it failed. The
-   * responses of a `Contract` wait for the receipt alone, so use this for them.
+   * Waits for the receipt of a transaction that was sent through the service, or until the service says that it failed, as the
+   * `wait` of responses does, those of a `Contract` included.
    * @param timeoutMs 180,000 by default.
    * @returns the receipt; `status` 0 says that the call reverted.
    * @throws SubmissionFailedError if it failed, or with the code `TIMEOUT` when the time is over.
