@@ -1,5 +1,4 @@
-import { callFailureOf } from "@gas-waiver/protocol";
-import { type DetailsOf, detailsOf } from "@gas-waiver/protocol/wire";
+import { callFailureOf, type DetailsOf, detailsOf } from "@gas-waiver/protocol/wire";
 import { allowanceIn } from "./gasless/estimate.js";
 import { readInnermost, textOf } from "./gasless/innerErrors.js";
 

@@ -16,6 +16,7 @@ export * from "./policy/AllowedTarget.js";
 export * from "./policy/abi.js";
 export * from "./policy/policySets.js";
 export * from "./policy/registry.js";
+export * from "./policy/resultReader.js";
 export * from "./protocolError.js";
 export * from "./publishableKey.js";
 export { type DetailedReason, type DetailName, type DetailsOf, detailNamesOf } from "./reasons/details.js";

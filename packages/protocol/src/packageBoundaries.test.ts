@@ -65,9 +65,9 @@ describe("the package in a browser", () => {
     );
   });
 
-  it("has a wire of less than 26 kB, minified", async () => {
+  it("has a wire of less than 32 kB, minified, with what reads reverts", async () => {
     const chunk = await bundleForBrowsers("wire/index.ts", true);
     expect(chunk.imports).toEqual([]);
-    expect(chunk.code.length).toBeLessThan(26_000);
+    expect(chunk.code.length).toBeLessThan(32_000);
   });
 });

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex } from "../encoding/hex.js";
-import { ResultReader, UnexpectedResultError } from "../policy/abi.js";
+import { ResultReader, UnexpectedResultError } from "../policy/resultReader.js";
 
 /** The reason of a revert, as far as its data tells. */
 export interface Revert {

@@ -1,6 +1,7 @@
 import type { Hex } from "../encoding/hex.js";
 import type { AllowedTarget } from "./AllowedTarget.js";
-import { encodeCall, ResultReader, topicOf } from "./abi.js";
+import { encodeCall, topicOf } from "./abi.js";
+import { ResultReader } from "./resultReader.js";
 
 // A submission service reads the WaiverRegistry (D12) by calls, and learns from its events when to read again.
 

@@ -1,3 +1,4 @@
+export { callFailureOf } from "../node/callFailure.js";
 export { wasNeverSent } from "../node/networkErrors.js";
 export type { DetailedReason, DetailName, DetailsOf } from "../reasons/details.js";
 export { isReason, type Retry, retryOf, statusOf } from "../reasons/index.js";

@@ -1,0 +1,108 @@
+// The reader of results that contracts return. It needs no cryptography, so pages can read reverts.
+
+import { bytesToBigInt } from "../encoding/hex.js";
+import type { AllowedTarget } from "./AllowedTarget.js";
+
+const WORD = 32;
+
+/**
+ * Thrown when what a contract returned does not fit its ABI: the called address holds another contract.
+ */
+export class UnexpectedResultError extends Error {
+  override readonly name = "UnexpectedResultError";
+}
+
+/**
+ * Reads a returned tuple word by word. Offsets in it count from its own start.
+ * @example
+ * ```ts
+ * const result = new ResultReader(hexToBytes(resultHex));
+ * const balance = result.uint();
+ * ```
+ */
+export class ResultReader {
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  #at: number;
+
+  constructor(bytes: Uint8Array, start = 0) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#at = start;
+  }
+
+  uint(): bigint {
+    return bytesToBigInt(this.#take());
+  }
+
+  bool(): boolean {
+    return this.uint() !== 0n;
+  }
+
+  address(): Uint8Array {
+    return this.#take().slice(12);
+  }
+
+  addresses(): Uint8Array[] {
+    return this.#array((items) => items.address());
+  }
+
+  uints(): bigint[] {
+    return this.#array((items) => items.uint());
+  }
+
+  targets(): AllowedTarget[] {
+    return this.#array((items) => items.#tuple().#target());
+  }
+
+  /** Reads a dynamic string as UTF-8. */
+  text(): string {
+    const text = this.#tuple();
+    const length = text.#readLength();
+    if (text.#at + length > this.#bytes.length) {
+      throw new UnexpectedResultError(`a text of ${length} bytes is past the end`);
+    }
+    return new TextDecoder().decode(this.#bytes.subarray(text.#at, text.#at + length));
+  }
+
+  /** Returns the bytes that have not been read. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#at);
+  }
+
+  #target(): AllowedTarget {
+    const target = this.address();
+    const [anyTarget, anySelector] = [this.bool(), this.bool()];
+    const selectors = this.#array((items) => items.#take().slice(0, 4));
+    return { address: anyTarget ? "*" : target, ...(anySelector ? {} : { selectors }) };
+  }
+
+  #array<T>(read: (items: ResultReader) => T): T[] {
+    const list = this.#tuple();
+    const length = list.#readLength();
+    const items = new ResultReader(this.#bytes, list.#at);
+    const all: T[] = [];
+    // A length that is too large fails at the end of the bytes, before memory is allocated for it.
+    while (all.length < length) all.push(read(items));
+    return all;
+  }
+
+  /** Follows the offset that is the next word. */
+  #tuple(): ResultReader {
+    return new ResultReader(this.#bytes, this.#start + this.#readLength());
+  }
+
+  #readLength(): number {
+    const value = this.uint();
+    if (value > BigInt(this.#bytes.length)) throw new UnexpectedResultError(`${value} is past the end`);
+    return Number(value);
+  }
+
+  #take(): Uint8Array {
+    const end = this.#at + WORD;
+    if (end > this.#bytes.length) throw new UnexpectedResultError(`${this.#bytes.length} bytes are too few`);
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
+  }
+}
