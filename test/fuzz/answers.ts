@@ -13,6 +13,9 @@ interface Answer {
  */
 const LIBRARY_CODES = [1000, 1001, 1002, 1003, 1005, 1006, 1007, 1010, 1011, 1014];
 
+/** The interim responses before the answer to a client that has closed its sending half (RFC 9110, 15.2). */
+const INTERIM = /^(?:HTTP\/1\.1 102 Processing\r\n\r\n)+/;
+
 /** The problems of the bytes that one connection received, one sentence each. */
 export function problemsOf(probe: Probe, received: Buffer, description: Description): string[] {
   const text = received.toString("latin1");
@@ -25,7 +28,7 @@ export function problemsOf(probe: Probe, received: Buffer, description: Descript
     return [`INTERNAL_ERROR: ${text.slice(0, 2_000)}`];
   }
   if (text.startsWith("HTTP/1.1 101")) return framesProblems(received, description);
-  const answer = onlyAnswerOf(text);
+  const answer = onlyAnswerOf(text.replace(INTERIM, ""));
   if (probe.request === undefined || answer === undefined) return [];
   const { method, url } = probe.request;
   return description.problemsOfCall(method, url, answer).map((problem) => `${method} ${url}: ${problem}`);

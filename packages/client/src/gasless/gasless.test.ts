@@ -80,7 +80,9 @@ const settled = (...sends: Promise<unknown>[]) =>
 describe("a gasless call", () => {
   it("is signed for the chain, with a fifth of gas above the estimate", async () => {
     expect(await send()).toEqual({ id: ID, txHash: TX_HASH, signed: "0" });
-    expect(signed).toEqual([{ nonce: 0, gas: 120_000n, chainId: 2201 }]);
+    expect(signed).toMatchObject([{ nonce: 0, chainId: 2201 }]);
+    expect(Number(signed[0]?.gas)).toBeGreaterThanOrEqual(120_000);
+    expect(Number(signed[0]?.gas)).toBeLessThan(124_096);
   });
 
   it("takes the gas and the nonce that it is given", async () => {
@@ -103,11 +105,20 @@ describe("calls at the same time", () => {
     const sends = [send({ data: "0x01", value: 1n }), send(), send()];
     estimated(200_000n);
     await Promise.all(sends);
-    expect(signed.map(({ nonce, gas }) => [nonce, gas])).toEqual([
-      [0, 240_000n],
-      [1, 120_000n],
-      [2, 120_000n],
+    expect(signed.map(({ nonce, gas }) => [nonce, Number(gas) >= 240_000])).toEqual([
+      [0, true],
+      [1, false],
+      [2, false],
     ]);
+  });
+
+  it("have bytes of their own, also where programs that know nothing of each other make the same call with the same nonce", async () => {
+    for (let program = 0; program < 8; program++) {
+      gasless = new Gasless({ url: "http://service", fetch }, String);
+      await send();
+    }
+    expect(new Set(signed.map(({ nonce }) => nonce))).toEqual(new Set([0]));
+    expect(new Set(signed.map(({ gas }) => gas)).size).toBeGreaterThan(1);
   });
 
   it("are numbered for each sender apart, however its address is written", async () => {

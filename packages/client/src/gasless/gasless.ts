@@ -33,10 +33,14 @@ export interface GaslessOptions extends ConnectionOptions {
 
 /** The gas limit in percent of the estimate. The cost of a call may change between the estimate and its block. */
 const GAS_MARGIN_PERCENT = 120n;
+const MOST_SALT = 4_096;
 
-/** Returns the gas limit for an estimate, both in gas. */
+/**
+ * Returns the gas limit for an estimate, both in gas. A random part sets the bytes of equal calls apart: two programs of one sender that
+ * signed the same bytes would share one transaction, and each would take it for its own.
+ */
 export function withMargin(estimate: bigint): bigint {
-  return (estimate * GAS_MARGIN_PERCENT) / 100n;
+  return (estimate * GAS_MARGIN_PERCENT) / 100n + BigInt(Math.floor(Math.random() * MOST_SALT));
 }
 
 /** Sends users' calls through one service, and keeps each sender's nonces in sequence. */

@@ -53,10 +53,12 @@ export function createSponsorship({ policies, options, readiness }: SponsorshipD
     async health(): Promise<boolean> {
       return (await readiness.probe()).ready;
     },
-    /** `wallet_getCapabilities` (EIP-5792), for clients that ask the node instead of the wallet. */
-    capabilities(): Record<string, unknown> {
+    /** `wallet_getCapabilities` (EIP-5792), for clients that ask the node instead of the wallet: of the chains that they name. */
+    capabilities([, chains]: readonly unknown[]): Record<string, unknown> {
+      const chainId = `0x${options.chainId.toString(16)}`;
+      if (Array.isArray(chains) && !chains.some((one) => String(one).toLowerCase() === chainId)) return {};
       return {
-        [`0x${options.chainId.toString(16)}`]: {
+        [chainId]: {
           atomic: { status: "unsupported" },
           paymasterService: { supported: true },
         },

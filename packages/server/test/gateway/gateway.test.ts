@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { GATEWAY_KEY, GatewayClient, GatewaySocket } from "../support/gatewayClient.js";
-import { RefusedByNode } from "../support/modelChain.js";
+import { CHAIN_ID, RefusedByNode } from "../support/modelChain.js";
 import { expectReadable } from "../support/requiredFields.js";
 import { API_KEY, testServices } from "../support/testService.js";
 import { innerOf, TOKEN, TRANSFER, userAddress } from "../support/user.js";
@@ -452,6 +452,17 @@ describe("the paymaster methods of BEP-414", () => {
   it("tell that the service works", async () => {
     await expect.poll(() => client().call("pm_health"), PATIENT).toBe(true);
   });
+});
+
+it("tells the capabilities of wallets (EIP-5792) for its own chain, and for no other", async () => {
+  const client = new GatewayClient((await services.start({ publicApiKeys })).url);
+  const chainId: Hex = `0x${CHAIN_ID.toString(16)}`;
+  const own = { [chainId]: { atomic: { status: "unsupported" }, paymasterService: { supported: true } } };
+  const capabilities = (...chains: Hex[][]) =>
+    client.call("wallet_getCapabilities", userAddress(1), ...chains);
+  expect(await capabilities()).toEqual(own);
+  expect(await capabilities([chainId, "0x1"])).toEqual(own);
+  expect(await capabilities(["0x1"])).toEqual({});
 });
 
 describe("a transaction that pays for itself", () => {
