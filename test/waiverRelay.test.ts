@@ -75,6 +75,19 @@ describe("a relay of one's own waiver", () => {
     await relay.close();
   });
 
+  it("names the missing nonce of a transaction that waits for it, where the call's time ends first", async () => {
+    const relay = await open({ timeoutMs: 3_000 });
+    const nonce = await chain.getTransactionCount(account(0).address);
+    const ahead = await account(0).signTransaction(transferOf(DEAD, 1n, nonce + 2));
+    const gap = {
+      reason: "NONCE_GAP",
+      inDoubt: [],
+      message: expect.stringContaining(`nonce ${nonce + 1} is`),
+    };
+    await expect(relay.relay(ahead)).rejects.toMatchObject(gap);
+    await relay.close();
+  });
+
   it("takes accounts of viem as waiver and as user", async () => {
     const relay = await open({ waiver: privateKeyToAccount(waiver?.privateKey ?? "0x") });
     const [call] = payments(1);

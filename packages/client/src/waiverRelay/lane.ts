@@ -164,8 +164,11 @@ export class Lane {
       const missing = entry.inner.nonce - 1n;
       const isMissing =
         missing >= (latest.senders.get(entry.sender) ?? 0n) && !nonces.has(nameOf(entry, missing));
+      if (!isMissing) continue;
+      // A call whose time ends before the gap's says what it waited for.
+      entry.trouble ??= nonceGap(missing);
       const isLate = performance.now() - entry.waitingSince > NONCE_GAP_MS;
-      if (!isMissing || !isLate || !entry.isUnsent(final)) continue;
+      if (!isLate || !entry.isUnsent(final)) continue;
       this.#end(entry, { kind: "failed", failure: nonceGap(missing) });
       nonces.delete(nameOf(entry));
     }
