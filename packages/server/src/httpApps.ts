@@ -28,7 +28,7 @@ export type PortsOfApps = { readonly [Name in keyof HttpApps]: Port };
 export function createHttpApps(parts: NetworkParts, version: string, ports: PortsOfApps): HttpApps {
   const { options, store, adminTokens, chain, served, relay, loop } = parts;
   const { intake, metrics, policies } = relay;
-  const { chainRef, identity } = served;
+  const { chainRef } = served;
   const reading = store.forRole("reading");
   const ofNetwork = { ...parts, ...relay, chainRef, store: reading };
   const health = { status: "ok", version, chainId: options.chainId } as const;
@@ -38,7 +38,7 @@ export function createHttpApps(parts: NetworkParts, version: string, ports: Port
       health,
       tokenStore: createTokenStore(store.forRole("accepting")),
       policy: {
-        ...{ store: reading, options, genesisHash: identity.genesisHash },
+        ...{ store: reading, options, served },
         policies: () => policies.current(),
         waivers: relay.waivers,
       },

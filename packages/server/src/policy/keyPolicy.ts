@@ -12,6 +12,7 @@ import {
   WAITS,
   type WaiverPolicy,
 } from "@gas-waiver/protocol";
+import type { ServedChain } from "../chain/servedChain.js";
 import type { Caller, KeyCaps } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { UNKNOWN_GENESIS } from "../store/chains.js";
@@ -23,7 +24,8 @@ import type { PolicySet } from "./policySet.js";
 export interface KeyPolicyDependencies {
   readonly store: Store;
   readonly options: Pick<ResolvedOptions, "chainId" | "maxBodyBytes" | "queueCapacity">;
-  readonly genesisHash: Uint8Array;
+  /** Its first block may become known later. */
+  readonly served: Pick<ServedChain, "identity">;
   /** @throws ProtocolError `CHAIN_UNAVAILABLE` while no policy is known. */
   policies(): PolicySet;
   /** @returns the waivers whose lanes may take work, and whether they take it now. */
@@ -37,9 +39,10 @@ export interface KeyPolicyDependencies {
  */
 export async function keyPolicyOf(
   caller: Caller,
-  { store, options, genesisHash, policies, waivers }: KeyPolicyDependencies,
+  { store, options, served, policies, waivers }: KeyPolicyDependencies,
 ): Promise<KeyPolicy> {
   const policySet = policies();
+  const { genesisHash } = served.identity;
   const { allowedTargets: scope } = caller;
   const permitted = waivers().map(({ waiver, usable }) => {
     const targets = policySet.targetsOf(waiver);

@@ -1,7 +1,7 @@
 // The check of the nodes at the start of the service: it does not start on a node that would break its guarantees.
 import { afterEach, describe, expect, it } from "vitest";
 import { createServer } from "../../src/createServer.js";
-import { REGISTRY, withRegistry } from "../support/policies.js";
+import { policyOf, REGISTRY, withRegistry } from "../support/policies.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { GOOD_HEADERS, optionsFor, outcomeOf, TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf } from "../support/user.js";
@@ -79,6 +79,7 @@ describe("the start", () => {
     expect(
       await service.query("select from chains where genesis_hash <> $1", [Buffer.alloc(32)]),
     ).toHaveLength(1);
+    expect(await policyOf(service)).toMatchObject({ genesisHash: node.chain.genesisHash });
     await service.end();
     node.chain.genesisHash = hashOf(innerOf(1));
     await expect(createServer(optionsFor(databaseUrl, node.url, REGISTRY))).rejects.toThrow(/is not the one/);
