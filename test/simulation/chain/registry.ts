@@ -1,13 +1,5 @@
-import {
-  bytesToHex,
-  encodeCall,
-  type Hex,
-  hexToBytes,
-  POLICY_EVENTS,
-  policyTargetsCall,
-  policyVersionCall,
-  REGISTRY_ADDRESS,
-} from "@gas-waiver/protocol";
+import { bytesToHex, type Hex, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
+import { answerRegistryCall, registryEvent } from "../../../packages/server/test/support/modelRegistry.js";
 import { APPROVE, TOKEN, TRANSFER } from "../../../packages/server/test/support/user.js";
 import { ancestorAt, type Block } from "./block.js";
 
@@ -22,12 +14,10 @@ export function callRegistry(
   { to, data }: { readonly to?: unknown; readonly data?: unknown },
 ): Hex {
   if (String(to).toLowerCase() !== REGISTRY) return "0x";
-  const waiver: Hex = `0x${String(data).slice(-40)}`;
-  const version = policies.get(waiver) ?? 0;
-  const address = hexToBytes(waiver);
-  if (data === bytesToHex(policyVersionCall(address))) return encoded(BigInt(version));
-  if (data === bytesToHex(policyTargetsCall(address))) return encoded(version === 0 ? [] : TARGETS);
-  return "0x";
+  return answerRegistryCall(String(data) as Hex, (waiver) => {
+    const version = policies.get(waiver);
+    return version === undefined ? undefined : { version, targets: TARGETS };
+  });
 }
 
 /** The events of the blocks from one height to another, on the chain that ends in `head`. */
@@ -35,14 +25,7 @@ export function registryLogs(head: Block, fromBlock: number, toBlock: number): o
   const logs: object[] = [];
   const last = ancestorAt(head, Math.min(toBlock, head.number));
   for (let block = last; block !== undefined && block.number >= fromBlock; block = block.parent)
-    for (const waiver of changesIn(block)) {
-      const event = POLICY_EVENTS[block.policies.has(waiver) ? 1 : 2];
-      logs.unshift({
-        address: REGISTRY,
-        topics: [event, `0x${waiver.slice(2).padStart(64, "0")}`],
-        data: "0x",
-      });
-    }
+    for (const waiver of changesIn(block)) logs.unshift(registryEvent(waiver, block.policies.has(waiver)));
   return logs;
 }
 
@@ -51,9 +34,4 @@ function changesIn({ policies, parent }: Block): Hex[] {
   if (policies === before) return [];
   const waivers = new Set([...before.keys(), ...policies.keys()]);
   return [...waivers].filter((waiver) => before.get(waiver) !== policies.get(waiver));
-}
-
-/** Encodes a result, which has the same encoding as the arguments of a call. */
-function encoded(value: bigint | typeof TARGETS): Hex {
-  return bytesToHex(encodeCall("result()", value).subarray(4));
 }

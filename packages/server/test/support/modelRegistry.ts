@@ -37,27 +37,45 @@ export class ModelRegistry {
 
   /** Answers a call of the registry. */
   call(data: Hex): Hex {
-    const waiver: Hex = `0x${data.slice(-40)}`;
-    const { version, targets } = this.#changes.findLast((change) => change.waiver === waiver) ?? NONE;
-    const address = hexToBytes(waiver);
-    if (data === bytesToHex(policyVersionCall(address))) return answer(targets ? BigInt(version) : 0n);
-    if (data === bytesToHex(policyTargetsCall(address))) return answer(targets ?? []);
-    return "0x";
+    return answerRegistryCall(data, (waiver) => {
+      const change = this.#changes.findLast((one) => one.waiver === waiver);
+      return change?.targets && { version: change.version, targets: change.targets };
+    });
   }
 
   logs({ fromBlock, toBlock }: { readonly fromBlock: Hex; readonly toBlock: Hex }): object[] {
     const isThere = ({ height }: Change) => height >= Number(fromBlock) && height <= Number(toBlock);
-    const topics = ({ waiver, targets }: Change) => [
-      POLICY_EVENTS[targets ? 1 : 2],
-      `0x${waiver.slice(2).padStart(64, "0")}`,
-    ];
     return this.#changes
       .filter(isThere)
-      .map((change) => ({ address: bytesToHex(REGISTRY_ADDRESS), topics: topics(change), data: "0x" }));
+      .map(({ waiver, targets }) => registryEvent(waiver, targets !== undefined));
   }
 }
 
-const NONE = { version: 0, targets: undefined };
+/** The policy of a registered waiver. */
+export interface RegisteredPolicy {
+  readonly version: number;
+  readonly targets: readonly AllowedTarget[];
+}
+
+/**
+ * Answers a call of a WaiverRegistry.
+ * @param policyOf returns undefined for a waiver that is not registered.
+ * @returns `0x` for any other call.
+ */
+export function answerRegistryCall(data: Hex, policyOf: (waiver: Hex) => RegisteredPolicy | undefined): Hex {
+  const waiver: Hex = `0x${data.slice(-40)}`;
+  const { version, targets } = policyOf(waiver) ?? { version: 0, targets: [] };
+  const address = hexToBytes(waiver);
+  if (data === bytesToHex(policyVersionCall(address))) return answer(BigInt(version));
+  if (data === bytesToHex(policyTargetsCall(address))) return answer(targets);
+  return "0x";
+}
+
+/** The log of a change of a waiver's policy. */
+export function registryEvent(waiver: Hex, isRegistered: boolean): object {
+  const topics = [POLICY_EVENTS[isRegistered ? 1 : 2], `0x${waiver.slice(2).padStart(64, "0")}`];
+  return { address: bytesToHex(REGISTRY_ADDRESS), topics, data: "0x" };
+}
 
 /** Encodes a result, which has the same encoding as the arguments of a call. */
 function answer(value: bigint | readonly AllowedTarget[]): Hex {
