@@ -50,8 +50,8 @@ interface OpenedNetwork {
 
 /**
  * Reads the settings of a running service again, from the flags and variables of its start and from the file: all of them at
- * SIGHUP, the certificate when its files have changed, or the waivers' keys of one network when an operator asks for that. All of what changed at a SIGHUP is taken over,
- * or nothing. Reloads never overlap: a long one that began earlier would bring a key back that was taken away meanwhile, and
+ * SIGHUP, the certificate when its files have changed, or the waivers' keys of one network when an operator asks for that. All
+ * of what changed at a SIGHUP is taken over, or nothing. Reloads never overlap: a long one that began earlier would bring a key back that was taken away meanwhile, and
  * each keystore takes 256 MiB for a moment. Any number of requests during a reload lead to one more.
  */
 export class ConfigReload {
