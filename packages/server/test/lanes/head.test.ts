@@ -187,6 +187,32 @@ async function payFor({ node, databaseUrl }: TestService): Promise<void> {
 }
 
 describe("a waiver that is revoked", () => {
+  it("keeps its wrappers where no other waiver may carry them, says so, and each of them lands when it is registered again", async () => {
+    const service = await services.start(
+      { ...REGISTRY, waivers: accountsOf(WAIVER_KEY), leaseMs: 1_000 },
+      { automine: false, prepare: withRegistry(targets(TRANSFER)) },
+    );
+    await untilOwned(service, [WAIVER]);
+    const lines = service.submit(
+      OTHERS.map((user) => innerOf(user)),
+      INCLUDED,
+    );
+    await service.until("select from submissions where state = 'broadcast' having count(*) = 10");
+    const { chain } = service.node;
+    chain.revoked.add(WAIVER);
+    chain.registry?.change(chain.height + 1, WAIVER, undefined);
+    void mineOn(service);
+    await service.until("select from lanes where waits_cause = 'policy'");
+    expect(await service.query("select from submissions where state in ('included', 'failed')")).toEqual([]);
+    const registeredAt = chain.height;
+    chain.revoked.delete(WAIVER);
+    chain.registry?.change(chain.height + 1, WAIVER, targets(TRANSFER));
+    expect((await lines).map(outcomeOf)).toEqual(Array(10).fill("success"));
+    expect([...chain.executed].sort()).toEqual(OTHERS.map((user) => hashOf(innerOf(user))).sort());
+    // Blocks left them out, and none of their senders is at fault.
+    expect(chain.height - registeredAt).toBeLessThanOrEqual(MOST_BLOCKS);
+  });
+
   it("has its wrappers in flight released by the registry's proof: without a command, another lane carries each, and each runs once", async () => {
     const service = await services.start(
       {

@@ -78,11 +78,12 @@ export class HeadOfLine {
     this.#isJammed = false;
   }
 
-  /** The newest block had no room for the wrapper: it has passed nobody over. */
+  /** The newest block could not have taken the wrapper: it has passed nobody over. */
   pardon(): void {
     const { block } = this.#block;
     if (this.#nonce) this.#nonce = { ...this.#nonce, block };
     if (this.#wrapper) this.#wrapper = { ...this.#wrapper, block };
+    this.#resentAfter = 0n;
   }
 
   /** The blocks that have left out the present wrapper. */

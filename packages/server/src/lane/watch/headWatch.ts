@@ -23,8 +23,9 @@ export interface ChainMoment {
 const FRONT = 16;
 
 export function createHeadWatch(context: WatchContext): HeadWatch {
-  const { store, headOfLine: head, broadcastBuffer } = context;
+  const { store, headOfLine: head, broadcastBuffer, routing } = context;
   const findStuck = createStuckSearch(context);
+  let wasUnusable = false;
   return {
     async run(held, { block, waiverNonce, signs }) {
       const unstored = broadcastBuffer.unstored();
@@ -34,7 +35,12 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
       // Where nobody signs, whatever is first waits for the nonce.
       const wrapperHash = isHead || !signs ? first?.wrapperHash : undefined;
       head.observe({ block, waiverNonce, wrapperHash });
-      if (isStranded(held, signs, context)) return await releaseToOthers(held, context);
+      const isUnusable = signs && routing.whyUnusable(held.waiver) !== undefined;
+      // The line does not move, and this lane can give the nonce to no other wrapper: nobody signs, or no block would take one.
+      if (signs ? isUnusable && head.isBraked : head.isOver) return await releaseToOthers(held, context);
+      // Blocks left out what a revoked waiver carries, whatever it was.
+      if (wasUnusable && !isUnusable) head.pardon();
+      wasUnusable = isUnusable;
       if (first === undefined || !isHead || head.passed < 1n) return;
       await pardonAtFullBlock(first, context);
       if (!signs || head.passed < 1n) return;
@@ -43,16 +49,6 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
       if (head.isOver) await withdrawPassed(held, first, context);
     },
   };
-}
-
-/** Whether the line does not move, and this lane can give the nonce to no other wrapper: nobody signs, or no block would take one. */
-function isStranded(
-  { waiver }: HeldLane,
-  signs: boolean,
-  { headOfLine: head, routing }: Pick<WatchContext, "headOfLine" | "routing">,
-): boolean {
-  if (!signs) return head.isOver;
-  return head.isBraked && routing.whyUnusable(waiver) !== undefined;
 }
 
 /** Wrappers at the front of the line that stand in the way of all others. */
