@@ -1,5 +1,5 @@
 import { type Environment, readSettings } from "./settings/readSettings.js";
-import type { Settings, SettingsRules, Values } from "./settings/setting.js";
+import { type Settings, type SettingsRules, type Values, withFlags } from "./settings/setting.js";
 
 /** The parts of the process that a command may use. */
 export interface Context {
@@ -47,8 +47,8 @@ export interface CommandHelp {
 
 export interface CommandDefinition<S extends Settings> extends CommandHelp {
   readonly settings: S;
-  /** Rules between the settings. */
-  readonly rules: SettingsRules<S>;
+  /** Rules between the settings; none by default. */
+  readonly rules?: SettingsRules<S>;
   run(values: Values<S>, context: Context): Promise<void>;
 }
 
@@ -77,9 +77,11 @@ export interface CommandGroup {
 }
 
 export function defineCommand<const S extends Settings>(definition: CommandDefinition<S>): Command {
-  const { rules, run, ...help } = definition;
+  const { rules = {}, run, ...help } = definition;
+  const settings = withFlags(definition.settings);
   return {
     ...help,
-    run: (argv, context) => run(readSettings(help.settings, rules, argv, context.env), context),
+    settings,
+    run: (argv, context) => run(readSettings(settings, rules, argv, context.env), context),
   };
 }

@@ -1,5 +1,14 @@
 import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
 import { CommandFailedError } from "./errorMessage.js";
+import { url } from "./settings/parsers.js";
+
+/** The setting of a command that asks a node of the chain, but for its sentence. */
+export const NODE_URL_SETTING = {
+  flag: "rpc-url",
+  env: "GAS_WAIVER_RPC_URL",
+  placeholder: "URL",
+  parse: url("http:", "https:"),
+} as const;
 
 /** A transaction's receipt, as far as commands use it. Numbers are hex quantities. */
 export interface Receipt {

@@ -9,15 +9,13 @@ export const accounts = defineCommand({
   examples: ["gas-waiver accounts --rpc-url http://127.0.0.1:8545"],
   settings: {
     rpcUrl: {
-      flag: "rpc-url",
       placeholder: "URL",
       help: "JSON-RPC URL of the devnet.",
       defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
       parse: url("http:", "https:"),
     },
-    json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
+    json: { help: "Print JSON, for programs.", parse: switchedOn },
   },
-  rules: {},
   async run({ rpcUrl, json }, { print, signal }) {
     const holdings = await readHoldings(rpcUrl, signal);
     if (json) print(JSON.stringify(accountsJson(holdings)));

@@ -15,15 +15,13 @@ export const audit = defineCommand({
   ],
   settings: {
     limit: {
-      flag: "limit",
       placeholder: "N",
       help: "Most entries to show, from 1 to 10000: the latest.",
       defaultValue: "100",
       parse: wholeNumber(1, 10_000),
     },
-    follow: { flag: "follow", help: "Show new entries as they come.", parse: switchedOn },
+    follow: { help: "Show new entries as they come.", parse: switchedOn },
     after: {
-      flag: "after",
       placeholder: "ID",
       help: "With --follow: begin after the entry with this id; 0 begins with the first.",
       defaultText: "the latest --limit entries",

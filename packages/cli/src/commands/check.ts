@@ -29,12 +29,10 @@ const SETTINGS = {
     defaultText: "none: the rules are checked here",
   },
   simulate: {
-    flag: "simulate",
     help: "Also run each call that would be taken on the latest block; without a service it needs --rpc-url.",
     parse: switchedOn,
   },
   rpcUrl: {
-    flag: "rpc-url",
     placeholder: "URL",
     help: "Without a service: JSON-RPC of a node, which tells the chain, nonces, balances and the waivers' policies.",
     parse: url("http:", "https:"),
@@ -48,14 +46,12 @@ const SETTINGS = {
     parse: (text: string) => BigInt(wholeNumber(1)(text)),
   },
   allowedTargets: {
-    flag: "allowed-targets",
     placeholder: "FILE",
     help: "Without a service: JSON file of the targets that may be called.",
     defaultText: "the registry's, or any without a node",
     parse: fileOf(allowedTargets),
   },
   json: {
-    flag: "json",
     help: "Print a line of JSON for each transaction, as POST /v1/check does.",
     parse: switchedOn,
   },

@@ -16,7 +16,6 @@ const SETTINGS = {
     parse: oneOf("bash", "zsh", "fish"),
   },
   json: {
-    flag: "json",
     help: "Print the commands with their flags as JSON, for another shell or an editor.",
     parse: switchedOn,
   },
@@ -34,7 +33,6 @@ export function completionOf(program: CommandGroup): Command {
       "gas-waiver completion fish >~/.config/fish/completions/gas-waiver.fish",
     ],
     settings: SETTINGS,
-    rules: {},
     async run({ shell, json }, { write }) {
       const commands = await commandTree(program);
       await write(json ? `${JSON.stringify(commands)}\n` : RENDERERS[shell](commands));

@@ -6,7 +6,6 @@ import {
   DEV_API_KEY,
   DEV_PUBLISHABLE_KEY,
   type DevnetAccount,
-  type DevnetOptions,
 } from "@gas-waiver/devnet";
 import type { ServerOptions } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
@@ -15,7 +14,7 @@ import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../interruption.js";
 import { problemsOfLimits, SERVE_SETTINGS, SERVE_SUBJECTS } from "../serve/serveSettings.js";
 import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
-import { flagsOf, type Values } from "../settings/setting.js";
+import { flagsOf, splitValues, type Values, withoutUndefined } from "../settings/setting.js";
 import { DEV_NONCE_GAP_MS, type DevChain, devServiceOptions, followDevnet } from "../startup/devService.js";
 import { devJson, devLines } from "../startup/devSummary.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
@@ -37,28 +36,24 @@ const LIMIT_SETTINGS = flagsOf({
 
 const SETTINGS = {
   port: {
-    flag: "port",
     placeholder: "PORT",
     help: "Port that the service listens on; 0 picks a free one.",
     defaultValue: String(DEFAULT_SERVICE_PORT),
     parse: port,
   },
   rpcPort: {
-    flag: "rpc-port",
     placeholder: "PORT",
     help: "Port for the chain's JSON-RPC; 0 picks a free one.",
     defaultValue: String(DEFAULT_RPC_PORT),
     parse: port,
   },
   host: {
-    flag: "host",
     placeholder: "ADDRESS",
     help: "Address that the service and the chain listen on. It must be a loopback address, because the keys of this service are public.",
     defaultValue: DEFAULT_HOST,
     parse: loopbackHost,
   },
   dataDir: {
-    flag: "data-dir",
     placeholder: "FOLDER",
     help: "Data folder of the service's PostgreSQL. It outlives the chain, which starts anew each time unless --state-dir keeps it.",
     defaultValue: ".gas-waiver",
@@ -68,17 +63,14 @@ const SETTINGS = {
   ...LIMIT_SETTINGS,
   nonceGapTimeoutMs: { ...LIMIT_SETTINGS.nonceGapTimeoutMs, defaultText: String(DEV_NONCE_GAP_MS) },
   noDemo: {
-    flag: "no-demo",
     help: "Skip the gasless transfer at the start.",
     parse: switchedOn,
   },
   json: {
-    flag: "json",
     help: "Print one line of JSON when all is ready, and nothing else: the URLs, the keys, the token, the accounts.",
     parse: switchedOn,
   },
   logLevel: {
-    flag: "log-level",
     placeholder: "LEVEL",
     help: `Lowest level of the service's log on standard error: ${LOG_LEVELS.join(", ")}.`,
     defaultValue: "warn",
@@ -126,7 +118,8 @@ async function startDevnetAndService(
   if (waiver === undefined) throw new Error("the devnet has no waiver");
   signal.throwIfAborted();
   const printLine = json ? () => {} : print;
-  const { devnet, url: rpcUrl } = await openDevnet(chainOptions(values), {
+  const [chain] = splitValues(CHAIN_SETTINGS, values);
+  const { devnet, url: rpcUrl } = await openDevnet(withoutUndefined(chain), {
     ...{ host, port: values.rpcPort, closeStack, print: printLine },
   });
   const chainId = Number(devnet.options.chainId);
@@ -150,35 +143,13 @@ async function startDevnetAndService(
 
 type DevValues = Values<typeof SETTINGS>;
 
-function chainOptions({
-  profile,
-  chainId,
-  blockTimeMs,
-  pool,
-  stateDir,
-  allowedHosts,
-  allowedOrigins,
-}: DevValues): DevnetOptions {
-  return {
-    profile,
-    pool,
-    ...(chainId !== undefined && { chainId }),
-    ...(blockTimeMs !== undefined && { blockTimeMs }),
-    ...(stateDir !== undefined && { stateDir }),
-    ...(allowedHosts !== undefined && { allowedHosts }),
-    ...(allowedOrigins !== undefined && { allowedOrigins }),
-  };
-}
-
 function serviceOptions(values: DevValues, chain: DevChain, waiver: DevnetAccount): ServerOptions {
   const { allowedHosts = [], allowedOrigins = [], dataDir, logLevel } = values;
   const options = devServiceOptions(chain, waiver);
-  const limits = Object.entries(values).filter(
-    ([name, value]) => Object.hasOwn(LIMIT_SETTINGS, name) && value !== undefined,
-  );
+  const [limits] = splitValues(LIMIT_SETTINGS, values);
   return {
     ...options,
-    ...Object.fromEntries(limits),
+    ...withoutUndefined(limits),
     corsOrigins: [...options.corsOrigins, ...allowedOrigins],
     allowedHosts: [...options.allowedHosts, ...allowedHosts],
     dataDir,

@@ -9,19 +9,17 @@ import { CloseStack } from "../closeStack.js";
 import { defineCommand } from "../command.js";
 import { aborted } from "../interruption.js";
 import { port, switchedOn, text, wholeNumber } from "../settings/parsers.js";
-import { InvalidValueError } from "../settings/setting.js";
+import { InvalidValueError, splitValues, withoutUndefined } from "../settings/setting.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 
 const SETTINGS = {
   port: {
-    flag: "port",
     placeholder: "PORT",
     help: "Port for JSON-RPC, over HTTP and WebSocket; 0 picks a free one.",
     defaultValue: String(DEFAULT_RPC_PORT),
     parse: port,
   },
   host: {
-    flag: "host",
     placeholder: "ADDRESS",
     help: "Address that JSON-RPC listens on.",
     defaultValue: DEFAULT_HOST,
@@ -29,22 +27,19 @@ const SETTINGS = {
   },
   ...CHAIN_SETTINGS,
   minGasPrice: {
-    flag: "min-gas-price",
     placeholder: "WEI",
     help: "Lowest gas price, in wei, of a transaction that no waiver carries.",
     defaultValue: "1000000000",
     parse: (value: string) => BigInt(wholeNumber(0)(value)),
   },
   seed: {
-    flag: "seed",
     placeholder: "N",
     help: "Seed of the faults: the same seed and the same requests meet the same faults.",
     defaultText: "1",
     parse: wholeNumber(0, 2 ** 32 - 1),
   },
-  json: { flag: "json", help: "Print the line `ready` as JSON, for programs.", parse: switchedOn },
+  json: { help: "Print the line `ready` as JSON, for programs.", parse: switchedOn },
   noMining: {
-    flag: "no-mining",
     help: "Start with mining stopped, until devnet_resumeMining.",
     parse: switchedOn,
   },
@@ -70,33 +65,15 @@ export const devnet = defineCommand({
         ? ["--seed and --fault seed= are both given: the seed comes from one of them"]
         : [],
   },
-  async run(
-    {
-      host,
-      port: listenPort,
-      seed,
-      faults: requestedFaults,
-      noMining,
-      json,
-      stateDir,
-      allowedHosts,
-      allowedOrigins,
-      chainId,
-      blockTimeMs,
-      ...chain
-    },
-    { print, signal },
-  ) {
+  async run(values, { print, signal }) {
+    const [chain, others] = splitValues(CHAIN_SETTINGS, values);
+    const { host, port: listenPort, minGasPrice, seed, faults: requestedFaults, noMining, json } = others;
     const closeStack = new CloseStack();
     try {
       signal.throwIfAborted();
       const options = {
-        ...chain,
-        ...(chainId !== undefined && { chainId }),
-        ...(blockTimeMs !== undefined && { blockTimeMs }),
-        ...(stateDir !== undefined && { stateDir }),
-        ...(allowedHosts !== undefined && { allowedHosts }),
-        ...(allowedOrigins !== undefined && { allowedOrigins }),
+        ...withoutUndefined(chain),
+        minGasPrice,
         faults: { ...requestedFaults, ...(seed !== undefined && { seed }) },
       };
       const printOfStart = json ? () => {} : print;

@@ -4,7 +4,8 @@ import { Abi, abiEntries } from "../explain/abi.js";
 import { explain as collect } from "../explain/explain.js";
 import { explanationLines } from "../explain/explainOutput.js";
 import { parseSubject } from "../explain/subject.js";
-import { entriesOf, fileOf, switchedOn, url } from "../settings/parsers.js";
+import { NODE_URL_SETTING } from "../jsonRpcClient.js";
+import { entriesOf, fileOf, switchedOn } from "../settings/parsers.js";
 import {
   API_KEY_RULE,
   API_KEY_SETTINGS,
@@ -22,21 +23,17 @@ const SETTINGS = {
   },
   ...SERVICE_URL_SETTING,
   rpcUrl: {
-    flag: "rpc-url",
-    env: "GAS_WAIVER_RPC_URL",
-    placeholder: "URL",
+    ...NODE_URL_SETTING,
     help: "JSON-RPC of a node of the chain.",
     defaultValue: "http://127.0.0.1:8545",
-    parse: url("http:", "https:"),
   },
   abi: {
-    flag: "abi",
     placeholder: "FILE",
     help: "JSON ABI of a contract, or a compiler's output with one, by which calldata and revert data are decoded; several, separated by commas.",
     repeatable: true,
     parse: (list: string) => new Abi(entriesOf(list).flatMap(fileOf(abiEntries))),
   },
-  json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
+  json: { help: "Print JSON, for programs.", parse: switchedOn },
   ...API_KEY_SETTINGS,
 } as const;
 

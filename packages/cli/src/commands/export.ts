@@ -8,24 +8,21 @@ import { day, oneOf, switchedOn, text } from "../settings/parsers.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS, withStore } from "../store/withStore.js";
 
 const SETTINGS = {
-  from: { flag: "from", placeholder: "DAY", help: "The first day.", required: true, parse: day },
-  to: { flag: "to", placeholder: "DAY", help: "The last day.", required: true, parse: day },
+  from: { placeholder: "DAY", help: "The first day.", required: true, parse: day },
+  to: { placeholder: "DAY", help: "The last day.", required: true, parse: day },
   format: {
-    flag: "format",
     placeholder: "FORMAT",
     help: "ndjson: a JSON object a line, the record of GET /v1/submissions/:id with chainId, keyId and signings. csv: the same values in columns, below a line with their names.",
     defaultValue: "ndjson",
     parse: oneOf("ndjson", "csv"),
   },
   out: {
-    flag: "out",
     placeholder: "FILE",
     help: "The file to write; it must not exist.",
     defaultText: "standard output",
     parse: text,
   },
   resume: {
-    flag: "resume",
     help: "Go on with an export to --out that was ended, or begin one.",
     parse: switchedOn,
   },
@@ -35,7 +32,6 @@ const SETTINGS = {
   databaseUrl: STORE_SETTINGS.databaseUrl,
   schema: STORE_SETTINGS.schema,
   json: {
-    flag: "json",
     help: "With --out: print the path, the days, the count and the SHA-256 as JSON, for programs.",
     parse: switchedOn,
   },

@@ -10,14 +10,12 @@ export const stuck = defineCommand({
   examples: ["gas-waiver stuck", "gas-waiver stuck --older-than 1m --limit 5"],
   settings: {
     olderThan: {
-      flag: "older-than",
       placeholder: "TIME",
       help: "The least time since they were accepted.",
       defaultValue: "10s",
       parse: duration,
     },
     limit: {
-      flag: "limit",
       placeholder: "N",
       help: "Most submissions to list, from 1 to 1000.",
       defaultValue: "100",

@@ -20,28 +20,24 @@ import { transactionsFile } from "../submit/transactionsFile.js";
 
 const SETTINGS = {
   transactions: {
-    flag: "transactions",
     placeholder: "FILE",
     help: "File of signed transactions as 0x hex, one a line; `#` begins a comment. `-` is standard input.",
     required: true,
     parse: transactionsFile,
   },
   journal: {
-    flag: "journal",
     placeholder: "FILE",
     help: "File that has what was sent and what became of it. The same command with the same journal goes on where it ended.",
     defaultText: "the file of transactions with .journal behind its name; none for standard input",
     parse: text,
   },
   wait: {
-    flag: "wait",
     placeholder: "STAGE",
     help: "The stage at which a transaction has succeeded: broadcast (a node of the chain has it) or included (in a block, and not reverted).",
     defaultValue: "broadcast",
     parse: oneOf("broadcast", "included"),
   },
   json: {
-    flag: "json",
     help: "Print the result line of each transaction, in the order of the file, in place of sentences.",
     parse: switchedOn,
   },

@@ -1,6 +1,6 @@
 import { defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { url } from "../settings/parsers.js";
+import { NODE_URL_SETTING } from "../jsonRpcClient.js";
 import { InvalidValueError } from "../settings/setting.js";
 import { SOURCE_RULES, SOURCE_SETTINGS, withSubmissions } from "../why/submissionSource.js";
 import { whyLines } from "../why/whyOutput.js";
@@ -29,11 +29,8 @@ export const why = defineCommand({
       },
     },
     rpcUrl: {
-      flag: "rpc-url",
-      env: "GAS_WAIVER_RPC_URL",
-      placeholder: "URL",
+      ...NODE_URL_SETTING,
       help: "JSON-RPC of a node, which knows the wrappers of submissions that are final. The admin API has its own.",
-      parse: url("http:", "https:"),
     },
     ...SOURCE_SETTINGS,
   },

@@ -1,10 +1,10 @@
 import { bytesEqual, bytesToHex, checksumAddress, type WaiverAccount } from "@gas-waiver/protocol";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { JsonRpcClient } from "../jsonRpcClient.js";
+import { JsonRpcClient, NODE_URL_SETTING } from "../jsonRpcClient.js";
 import { tableLines } from "../output/table.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
-import { address, oneOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import { address, oneOf, switchedOn, wholeNumber } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
 import {
   TRANSACTION_ALTERNATIVES,
@@ -19,25 +19,19 @@ const SETTINGS = {
   ...TRANSACTION_SETTINGS,
   ...CUSTODY_SETTINGS,
   waiver: {
-    flag: "waiver",
     placeholder: "ADDRESS",
     help: "The waiver that signs, where the custody has several.",
     parse: address,
   },
   rpcUrl: {
-    flag: "rpc-url",
-    env: "GAS_WAIVER_RPC_URL",
-    placeholder: "URL",
+    ...NODE_URL_SETTING,
     help: "JSON-RPC of the node that gets the wrappers, and that tells chain and nonce.",
-    parse: url("http:", "https:"),
   },
   print: {
-    flag: "print",
     help: "Print the signed wrappers and send nothing. With --nonce and --chain-id no node is needed.",
     parse: switchedOn,
   },
   nonce: {
-    flag: "nonce",
     placeholder: "N",
     help: "The waiver's nonce for the first wrapper; the others follow.",
     defaultText: "the next one by the node, with what is in its pool",
@@ -54,13 +48,12 @@ const SETTINGS = {
   verificationGas: SERVE_SETTINGS.verificationGas,
   innerEncoding: SERVE_SETTINGS.innerEncoding,
   wait: {
-    flag: "wait",
     placeholder: "STAGE",
     help: "End when the node has them (broadcast), or when all are in blocks (included).",
     defaultValue: "broadcast",
     parse: oneOf("broadcast", "included"),
   },
-  json: { flag: "json", help: "Print a line of JSON for each transaction.", parse: switchedOn },
+  json: { help: "Print a line of JSON for each transaction.", parse: switchedOn },
 } as const;
 
 type WrapValues = Values<typeof SETTINGS>;

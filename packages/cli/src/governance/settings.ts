@@ -1,21 +1,18 @@
 import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { privateKeys, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import { NODE_URL_SETTING } from "../jsonRpcClient.js";
+import { privateKeys, switchedOn, wholeNumber } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import { InvalidValueError } from "../settings/setting.js";
 
 /** The settings of every governance command. */
 export const CHAIN_SETTINGS = {
   rpcUrl: {
-    flag: "rpc-url",
-    env: "GAS_WAIVER_RPC_URL",
-    placeholder: "URL",
+    ...NODE_URL_SETTING,
     help: "JSON-RPC URL of the chain's node.",
     defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
-    parse: url("http:", "https:"),
   },
   json: {
-    flag: "json",
     help: "Print JSON, for programs.",
     parse: switchedOn,
   },
@@ -33,7 +30,6 @@ export const VALIDATOR_SETTINGS = {
     parse: secretFileOf(oneKey),
   },
   devValidator: {
-    flag: "dev-validator",
     placeholder: "N",
     help: `Sign as one of the devnet's validators, 0 to ${devKeys.length - 1}. Their keys are public.`,
     parse: devKey,

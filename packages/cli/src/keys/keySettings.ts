@@ -3,7 +3,7 @@ import { DEFAULT_ADDRESS_LIMITS, type OpenKeyAdmin, openKeyAdmin } from "@gas-wa
 import { CommandFailedError } from "../errorMessage.js";
 import { duration, orNone, share, text, wholeNumber } from "../settings/parsers.js";
 import { keyOrigins, targetListOrFile } from "../settings/serviceValues.js";
-import { InvalidValueError, type Values } from "../settings/setting.js";
+import { InvalidValueError, splitValues, type Values, withoutUndefined } from "../settings/setting.js";
 import { type StoreValues, withStore } from "../store/withStore.js";
 
 /**
@@ -44,14 +44,7 @@ function dailyCap(flag: string, placeholder: string, help: string) {
   return { flag, placeholder, help: `${help} \`none\`: no cap.`, parse: orNone(wholeNumber(0)) } as const;
 }
 
-/** The terms of a key: its expiry, limits, targets and caps (D22, D25). */
-export const TERM_SETTINGS = {
-  expires: {
-    flag: "expires",
-    placeholder: "WHEN",
-    help: "Expiry: a time such as 2030-01-31T00:00:00Z, or a duration from now such as 12h or 30d. `none`: never.",
-    parse: orNone(timeOrDuration),
-  },
+const LIMIT_SETTINGS = {
   ratePerSecond: keyLimit("rate", "N", "Most transactions a second, on average.", wholeNumber(1)),
   rateBurst: keyLimit("rate-burst", "N", "Most transactions at once after a pause.", wholeNumber(1)),
   queueShare: keyLimit("queue-share", "SHARE", "Largest share of the queue, above 0 and at most 1.", share),
@@ -59,18 +52,9 @@ export const TERM_SETTINGS = {
   maxBodyBytes: keyLimit("max-body-bytes", "BYTES", "Largest body of a request.", wholeNumber(1_024)),
   maxGasLimit: keyLimit("max-gas-limit", "GAS", "Highest gas limit of a transaction.", wholeNumber(21_000)),
   maxDataLength: keyLimit("max-data-length", "BYTES", "Longest calldata of a transaction.", wholeNumber(0)),
-  allowedTargets: {
-    flag: "allowed-targets",
-    placeholder: "LIST",
-    help: 'What the key may send, within what the service may: contracts, each with its selectors, such as 0x…:0xa9059cbb:0x095ea7b3,0x…, or a JSON file: [{"address": "0x…" or "*", "selectors": ["0x…"]}]. `none`: all that the service may.',
-    parse: orNone(targetListOrFile),
-  },
-  origins: {
-    flag: "origins",
-    placeholder: "LIST",
-    help: "Origins whose pages may use a publishable key, such as https://app.example.com; `loopback` for pages on the user's own machine, `wallets` for programs, native wallets and browser extensions, `*` for every page.",
-    parse: keyOrigins,
-  },
+} as const;
+
+const ADDRESS_SETTINGS = {
   addressRatePerSecond: {
     flag: "address-rate",
     placeholder: "N",
@@ -83,6 +67,9 @@ export const TERM_SETTINGS = {
     help: `Most transactions of such an address at once after a pause. \`none\`: ${DEFAULT_ADDRESS_LIMITS.addressRateBurst}.`,
     parse: orNone(wholeNumber(1)),
   },
+} as const;
+
+const CAP_SETTINGS = {
   transactions: dailyCap("daily-transactions", "N", "Most transactions in a day (UTC), of all senders."),
   gas: dailyCap("daily-gas", "GAS", "Most gas in a day (UTC), of all senders."),
   senderTransactions: dailyCap(
@@ -91,6 +78,28 @@ export const TERM_SETTINGS = {
     "Most transactions in a day (UTC), of each sender.",
   ),
   senderGas: dailyCap("daily-sender-gas", "GAS", "Most gas in a day (UTC), of each sender."),
+} as const;
+
+/** The terms of a key: its expiry, limits, targets and caps (D22, D25). */
+export const TERM_SETTINGS = {
+  expires: {
+    placeholder: "WHEN",
+    help: "Expiry: a time such as 2030-01-31T00:00:00Z, or a duration from now such as 12h or 30d. `none`: never.",
+    parse: orNone(timeOrDuration),
+  },
+  ...LIMIT_SETTINGS,
+  allowedTargets: {
+    placeholder: "LIST",
+    help: 'What the key may send, within what the service may: contracts, each with its selectors, such as 0x…:0xa9059cbb:0x095ea7b3,0x…, or a JSON file: [{"address": "0x…" or "*", "selectors": ["0x…"]}]. `none`: all that the service may.',
+    parse: orNone(targetListOrFile),
+  },
+  origins: {
+    placeholder: "LIST",
+    help: "Origins whose pages may use a publishable key, such as https://app.example.com; `loopback` for pages on the user's own machine, `wallets` for programs, native wallets and browser extensions, `*` for every page.",
+    parse: keyOrigins,
+  },
+  ...ADDRESS_SETTINGS,
+  ...CAP_SETTINGS,
 } as const;
 
 export const LABEL_SETTING = {
@@ -105,26 +114,16 @@ type Terms = Values<typeof TERM_SETTINGS> & { readonly label?: string | undefine
 /** The given settings in the shape that the service's key administration reads. */
 export async function keyInput(values: Terms, keys: Pick<OpenKeyAdmin, "now">): Promise<object> {
   const { expires, allowedTargets: targets, label, origins } = values;
-  const { ratePerSecond, rateBurst, queueShare, maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength } =
-    values;
-  const { addressRatePerSecond, addressRateBurst } = values;
-  const { transactions, gas, senderTransactions, senderGas } = values;
-  const rates = { ratePerSecond, rateBurst, queueShare };
+  const [limits] = splitValues({ ...LIMIT_SETTINGS, ...ADDRESS_SETTINGS }, values);
+  const [caps] = splitValues(CAP_SETTINGS, values);
   return {
     ...(label !== undefined && { label }),
     ...(expires !== undefined && { expiresAt: await timeOf(expires, keys) }),
     ...(origins !== undefined && { origins }),
-    limits: withoutUndefined({
-      ...rates,
-      ...{ maxBatchSize, maxBodyBytes, maxGasLimit, maxDataLength, addressRatePerSecond, addressRateBurst },
-    }),
+    limits: withoutUndefined(limits),
     ...(targets !== undefined && { allowedTargets: targets && allowedTargetsToJson(targets) }),
-    caps: withoutUndefined({ transactions, gas, senderTransactions, senderGas }),
+    caps: withoutUndefined(caps),
   };
-}
-
-function withoutUndefined(values: object): object {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
 /** Parses a time, or a duration from now in ms. */

@@ -1,5 +1,6 @@
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import type { ServerOptions } from "@gas-waiver/server";
+import { withoutUndefined } from "../settings/setting.js";
 import type { CustodyValues } from "../waivers/custodies.js";
 import { certificateOf, withoutPorts } from "./portSettings.js";
 import type { ServeValues } from "./serveSettings.js";
@@ -26,12 +27,4 @@ export function serverOptions(values: ServiceValues, waivers: readonly WaiverAcc
     apiKeys: apiKeysFile ?? keys ?? [],
     ...(databaseUrl === undefined ? { dataDir } : { databaseUrl }),
   };
-}
-
-type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-
-function withoutUndefined<T extends object>(object: T): Defined<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -2,7 +2,7 @@ import type { Parser } from "./form.js";
 
 /** One input of a command: a flag, an environment variable, a key of the configuration file. A flag wins over a variable, and both over the file. */
 export interface Setting<T> {
-  /** The flag's name without its dashes. */
+  /** The flag's name without its dashes. A command's setting that nothing else gives has the flag of its name. */
   readonly flag?: string;
   /** The environment variable's name. */
   readonly env?: string;
@@ -69,18 +69,38 @@ export function splitValues<const S extends Settings, V extends Values<S>>(
   ];
 }
 
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** The values that are given, as options. */
+export function withoutUndefined<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
 /** The flag and the variable of a service's setting, by words such as `tls-cert`. */
 export const namesOf = (words: string) => ({
   flag: words,
   env: `GAS_WAIVER_${words.toUpperCase().replaceAll("-", "_")}`,
 });
 
+const wordsOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 /** Gives settings their flags and variables by their names: `tlsCert` is --tls-cert and GAS_WAIVER_TLS_CERT. */
 export function serviceSettings<const S extends Settings>(settings: S): S {
   const entries = Object.entries(settings).map(([name, setting]) => [
     name,
-    { ...namesOf(name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)), ...setting },
+    { ...namesOf(wordsOf(name)), ...setting },
   ]);
+  return Object.fromEntries(entries);
+}
+
+/** Gives flags by their names to the settings that nothing else gives: `olderThan` is --older-than. */
+export function withFlags<const S extends Settings>(settings: S): S {
+  const entries = Object.entries<Setting<unknown>>(settings).map(([name, setting]) => {
+    const { env, positional, fileKey } = setting;
+    return [name, env || positional || fileKey ? setting : { flag: wordsOf(name), ...setting }];
+  });
   return Object.fromEntries(entries);
 }
 

@@ -21,14 +21,12 @@ import { UsageError } from "../settings/readSettings.js";
 /** The settings of the local chain, for every command that starts it. */
 export const CHAIN_SETTINGS = {
   profile: {
-    flag: "profile",
     placeholder: "NAME",
     help: "The chain that the devnet is like: plain, or stable for the fees, methods, block time, token and contracts of the public chain (docs/devnet.md).",
     defaultValue: "plain",
     parse: (value: string): Profile => oneOf(...PROFILES)(value),
   },
   chainId: {
-    flag: "chain-id",
     placeholder: "ID",
     help: "Chain id, which transactions are signed for.",
     defaultText: String(DEVNET_CHAIN_ID),
@@ -42,28 +40,24 @@ export const CHAIN_SETTINGS = {
     parse: wholeNumber(0, 2 ** 31 - 1),
   },
   stateDir: {
-    flag: "state-dir",
     placeholder: "FOLDER",
     help: "Folder that keeps the chain across restarts and crashes.",
     defaultText: "in memory",
     parse: text,
   },
   allowedHosts: {
-    flag: "allowed-hosts",
     placeholder: "NAMES",
     help: "Names that clients may call this machine by, separated by commas, besides localhost and numeric addresses.",
     defaultText: "none",
     parse: entriesOf,
   },
   allowedOrigins: {
-    flag: "allowed-origins",
     placeholder: "ORIGINS",
     help: "Origins whose pages may call the chain from a browser, separated by commas, besides those of this machine; or *.",
     defaultText: "none",
     parse: entriesOf,
   },
   pool: {
-    flag: "pool",
     placeholder: "KIND",
     help: "Nonce gaps in the pool: queued lets a later nonce wait, as geth does; strict refuses it, as CometBFT chains do.",
     defaultValue: "queued",

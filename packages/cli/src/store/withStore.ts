@@ -2,46 +2,34 @@ import { StartError } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
 import { schemasOf } from "../serve/networkSchema.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
+import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import type { ConfigFile } from "../settings/configFile.js";
-import { databaseUrl, path, schemaName, switchedOn } from "../settings/parsers.js";
+import { switchedOn } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
-import { secretFileOf } from "../settings/secretFile.js";
 import type { Alternatives } from "../settings/setting.js";
 
 /** The settings of commands that work on a service's store from outside: its location, and the output's format. */
 export const STORE_SETTINGS = {
   config: CONFIG_SETTING,
   dataDir: {
-    flag: "data-dir",
-    env: "GAS_WAIVER_DATA_DIR",
-    placeholder: "FOLDER",
+    ...SERVE_SETTINGS.dataDir,
     help: "Data folder of a running service with an embedded PostgreSQL.",
-    defaultText: ".gas-waiver",
-    parse: path,
   },
   databaseUrlFile: {
-    flag: "database-url-file",
-    env: "GAS_WAIVER_DATABASE_URL_FILE",
-    placeholder: "FILE",
+    ...SERVE_SETTINGS.databaseUrlFile,
     help: "File with the URL of the service's PostgreSQL, as in DATABASE_URL.",
-    parse: secretFileOf(databaseUrl),
   },
   databaseUrl: {
-    env: "DATABASE_URL",
-    fileKey: "database-url",
+    ...SERVE_SETTINGS.databaseUrl,
     help: "URL of the service's PostgreSQL; instead of --data-dir.",
-    secret: true,
-    parse: databaseUrl,
   },
   schema: {
-    flag: "schema",
-    env: "GAS_WAIVER_SCHEMA",
+    ...SERVE_SETTINGS.schema,
     placeholder: "NAME",
     help: "PostgreSQL schema of the service's tables; of a network among several gas_waiver_ and its name.",
     defaultText: "public",
-    parse: schemaName,
   },
-  json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
+  json: { help: "Print JSON, for programs.", parse: switchedOn },
 } as const;
 
 export const STORE_ALTERNATIVES: readonly Alternatives<"dataDir" | "databaseUrlFile" | "databaseUrl">[] = [

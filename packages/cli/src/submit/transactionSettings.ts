@@ -12,7 +12,6 @@ export const TRANSACTION_SETTINGS = {
     parse: signedTransactions,
   },
   transactions: {
-    flag: "transactions",
     placeholder: "FILE",
     help: "File of signed transactions as 0x hex, one a line; `#` begins a comment. `-` is standard input.",
     parse: transactionsFile,

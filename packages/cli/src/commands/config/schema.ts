@@ -7,7 +7,6 @@ export const schema = defineCommand({
     "# yaml-language-server: $schema=gas-waiver.schema.json",
   examples: ["gas-waiver config schema >gas-waiver.schema.json"],
   settings: {},
-  rules: {},
   async run(_values, { print }) {
     print(JSON.stringify(configSchema(), null, 2));
   },

@@ -8,28 +8,24 @@ import { address, switchedOn } from "../../settings/parsers.js";
 
 const SETTINGS = {
   waiver: {
-    flag: "waiver",
     placeholder: "ADDRESS",
     help: "The registered waiver that is to send more.",
     required: true,
     parse: address,
   },
   target: {
-    flag: "target",
     placeholder: "ADDRESS",
     help: "The contract that it is to call, or * for any.",
     required: true,
     parse: (text: string) => (text === "*" ? ("*" as const) : address(text)),
   },
   selectors: {
-    flag: "selectors",
     placeholder: "LIST",
     help: "The methods, separated by commas: selectors, or signatures such as mint(address,uint256).",
     defaultText: "any calldata",
     parse: readSelectors,
   },
   dev: {
-    flag: "dev",
     help: "Propose and vote as the devnet's validators, so that it is carried at once. Their keys are public.",
     parse: switchedOn,
   },

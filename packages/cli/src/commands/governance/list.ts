@@ -8,7 +8,6 @@ export const list = defineCommand({
   description: "The command reads the chain's WaiverRegistry and needs no key.",
   examples: ["gas-waiver governance list --rpc-url http://127.0.0.1:8545"],
   settings: CHAIN_SETTINGS,
-  rules: {},
   async run({ rpcUrl, json }, { print, signal }) {
     const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
     const [waivers, validators, proposals] = await Promise.all([

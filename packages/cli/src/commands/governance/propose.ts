@@ -10,17 +10,15 @@ import { UsageError } from "../../settings/readSettings.js";
 import { allowedTargets } from "../../settings/serviceValues.js";
 import type { Values } from "../../settings/setting.js";
 
-const subject = (flag: string, help: string) =>
-  ({ flag, placeholder: "ADDRESS", help, parse: address }) as const;
+const subject = (help: string) => ({ placeholder: "ADDRESS", help, parse: address }) as const;
 
 const SETTINGS = {
-  register: subject("register", "Propose to register this address as a waiver, with --targets."),
-  update: subject("update", "Propose to replace this waiver's targets by --targets."),
-  revoke: subject("revoke", "Propose to revoke this waiver."),
-  addValidator: subject("add-validator", "Propose to add this address to the validators."),
-  removeValidator: subject("remove-validator", "Propose to remove this validator."),
+  register: subject("Propose to register this address as a waiver, with --targets."),
+  update: subject("Propose to replace this waiver's targets by --targets."),
+  revoke: subject("Propose to revoke this waiver."),
+  addValidator: subject("Propose to add this address to the validators."),
+  removeValidator: subject("Propose to remove this validator."),
   targets: {
-    flag: "targets",
     placeholder: "FILE",
     help: 'JSON file of what the waiver may send: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
     parse: fileOf(allowedTargets),

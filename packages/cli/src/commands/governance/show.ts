@@ -6,6 +6,5 @@ export const show = defineCommand({
   description: "The proposal may be open or closed. The command needs no key.",
   examples: ["gas-waiver governance show --proposal 1"],
   settings: { proposal: PROPOSAL_SETTING, ...CHAIN_SETTINGS },
-  rules: {},
   run: ({ proposal, ...chain }, context) => printProposal(proposal, chain, context),
 });

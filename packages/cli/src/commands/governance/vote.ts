@@ -17,8 +17,8 @@ export const vote = defineCommand({
   examples: ["gas-waiver governance vote --proposal 1 --yes --validator-key-file validator.key"],
   settings: {
     proposal: PROPOSAL_SETTING,
-    yes: { flag: "yes", help: "Vote for the proposal.", parse: switchedOn },
-    no: { flag: "no", help: "Vote against the proposal.", parse: switchedOn },
+    yes: { help: "Vote for the proposal.", parse: switchedOn },
+    no: { help: "Vote against the proposal.", parse: switchedOn },
     ...VALIDATOR_SETTINGS,
     ...CHAIN_SETTINGS,
   },

@@ -10,7 +10,6 @@ export const audit = defineCommand({
   settings: {
     key: { ...KEY_SETTING, required: false },
     limit: {
-      flag: "limit",
       placeholder: "N",
       help: "Most changes to show, from 1 to 10000.",
       defaultValue: "100",

@@ -19,12 +19,10 @@ export const create = defineCommand({
   settings: {
     label: { ...LABEL_SETTING, required: true },
     publishable: {
-      flag: "publishable",
       help: "Make a key that everybody may see, for pages and wallets. It needs --origins and --allowed-targets, and has caps for each sender and a rate for each address.",
       parse: switchedOn,
     },
     env: {
-      flag: "env",
       placeholder: "NAME",
       help: "Environment in the key's prefix, after `gw_` or `gwp_`: up to 16 lower-case letters and digits.",
       defaultText: "live on mainnet, test elsewhere; needed before the service's first start",

@@ -17,7 +17,6 @@ export const rotate = defineCommand({
   settings: {
     key: KEY_SETTING,
     overlap: {
-      flag: "overlap",
       placeholder: "DURATION",
       help: "Time that the old secret stays valid, such as 0, 30m, 24h or 7d.",
       defaultText: "24h",

@@ -21,21 +21,18 @@ export const cancel = defineCommand({
   settings: {
     ...CUSTODY_SETTINGS,
     waiver: {
-      flag: "waiver",
       placeholder: "ADDRESS",
       help: "Address of the lane's waiver.",
       required: true,
       parse: address,
     },
     gasPrice: {
-      flag: "gas-price",
       placeholder: "WEI",
       help: "What the transaction pays for a unit of gas.",
       required: true,
       parse: wei,
     },
     nonce: {
-      flag: "nonce",
       placeholder: "N",
       help: "The nonce that you mean. If it is not the waiver's next one, nothing is sent.",
       defaultText: "the waiver's next one",

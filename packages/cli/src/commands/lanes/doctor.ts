@@ -14,7 +14,6 @@ export const doctor = defineCommand({
   settings: {
     ...NODE_SETTING,
     repair: {
-      flag: "repair",
       help: "Resolve the differences, in lanes that no service works.",
       parse: switchedOn,
     },

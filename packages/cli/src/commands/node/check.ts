@@ -26,14 +26,13 @@ export const check = defineCommand({
     reorgDepth: SERVE_SETTINGS.reorgDepth,
     maxWrapperBytes: SERVE_SETTINGS.maxWrapperBytes,
     waivers: {
-      flag: "waivers",
       placeholder: "ADDRESSES",
       help: "Addresses of waivers, separated by commas, whose registration is checked; instead of their keys.",
       repeatable: true,
       parse: addresses,
     },
     ...CUSTODY_SETTINGS,
-    json: { flag: "json", help: "Print JSON, for programs.", parse: switchedOn },
+    json: { help: "Print JSON, for programs.", parse: switchedOn },
   },
   rules: {
     alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }],

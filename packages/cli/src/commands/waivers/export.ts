@@ -15,7 +15,6 @@ export const exportKey = defineCommand({
   settings: {
     keystore: KEYSTORE_SETTING,
     out: {
-      flag: "out",
       placeholder: "FILE",
       help: "File to write; it must not exist.",
       required: true,

@@ -18,7 +18,6 @@ export const importKey = defineCommand({
   examples: ["gas-waiver waivers import --key-file waiver.key --folder keystore"],
   settings: {
     keyFile: {
-      flag: "key-file",
       placeholder: "FILE",
       help: "File of the private key, as hex.",
       required: true,

@@ -8,7 +8,6 @@ export const list = defineCommand({
     "The command needs no passphrase: it prints the address that each keystore names, and its file.",
   examples: ["gas-waiver waivers list --folder keystore"],
   settings: { folder: { ...FOLDER_SETTING, parse: keystorePath }, json: JSON_SETTING },
-  rules: {},
   async run({ folder, json }, { print }) {
     const files = folder.map(({ path, keystore: { address, seal } }) => ({
       address: address === undefined ? undefined : checksumAddress(hexToBytes(`0x${address}`)),

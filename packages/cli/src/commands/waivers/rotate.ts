@@ -25,14 +25,12 @@ import { FOLDER_SETTING, NEW_PASSPHRASE_ALTERNATIVES, SEAL_SETTING } from "../..
 
 const SETTINGS = {
   from: {
-    flag: "from",
     placeholder: "ADDRESS",
     help: "The waiver whose key is to be replaced.",
     required: true,
     parse: address,
   },
   to: {
-    flag: "to",
     placeholder: "ADDRESS",
     help: "The waiver that takes its place, whose key the replicas will find where they read theirs.",
     defaultText: "that of an earlier run, otherwise a new key in --folder",
@@ -42,7 +40,6 @@ const SETTINGS = {
   ...PASSPHRASE_SETTINGS,
   seal: SEAL_SETTING,
   dev: {
-    flag: "dev",
     help: "Propose and vote as the devnet's validators. Their keys are public.",
     parse: switchedOn,
   },
