@@ -1,13 +1,13 @@
 import { bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
 import { checkCustody, checkNodes } from "@gas-waiver/server";
 import type { Context } from "../command.js";
-import { nodeCheckOf } from "../node/nodesOfNetworks.js";
 import type { NetworkConfig } from "../serve/serveConfig.js";
 import type { NetworkValues } from "../serve/serveSettings.js";
 import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, waiverAddresses } from "../waivers/custodies.js";
 import { problemsIn, tryToOpenWaivers } from "../waivers/openWaivers.js";
 import type { ConfigFinding } from "./finding.js";
-import { unusableSettings } from "./unusableSettings.js";
+import { nodeCheckOf } from "./nodesOfNetworks.js";
+import { type Partly, unusableSettings } from "./unusableSettings.js";
 
 /** Has each custody sign once, and checks the nodes with the registration of the waivers. */
 export async function checkNetwork(config: NetworkConfig, context: Context): Promise<ConfigFinding[]> {
@@ -18,8 +18,6 @@ export async function checkNetwork(config: NetworkConfig, context: Context): Pro
     name === undefined ? finding : { ...finding, network: name },
   );
 }
-
-type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
 interface CheckedWaivers {
   readonly waivers: readonly WaiverAccount[];

@@ -5,8 +5,7 @@ import { certificateProblems, certificateWarning } from "@gas-waiver/server";
 import type { SharedValues } from "../serve/serveSettings.js";
 import { portProblem } from "../startup/portProblem.js";
 import type { ConfigFinding } from "./finding.js";
-
-type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
+import type { Partly } from "./unusableSettings.js";
 
 /** Less free room than this lasts for hours, not for days. */
 const LITTLE_ROOM_BYTES = 2 ** 30;

@@ -1,5 +1,8 @@
 import type { Source } from "../settings/source.js";
 
+/** Values of which those that are wrong are absent. */
+export type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
 /** Settings as far as they could be read. */
 interface Reading {
   readonly values: object;

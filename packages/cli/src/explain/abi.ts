@@ -1,6 +1,6 @@
 import { type Hex, selectorOfSignature } from "@gas-waiver/protocol";
 import { InvalidValueError } from "../settings/setting.js";
-import { type AbiParameter, AbiReader, type AbiValue } from "./abiReader.js";
+import { type AbiParameter, type AbiValue, readArguments } from "./abiReader.js";
 
 interface AbiEntry {
   readonly type: "function" | "error";
@@ -30,7 +30,7 @@ export class Abi {
     const found = this.#entries.get(`${type} ${data.slice(0, 10)}`);
     if (found === undefined) return undefined;
     const { signature, entry } = found;
-    const values = new AbiReader(data.slice(10)).tuple(entry.inputs);
+    const values = readArguments(entry.inputs, data);
     return (
       values && {
         signature,

@@ -32,7 +32,7 @@ export class ResultReader {
   }
 
   uint(): bigint {
-    return bytesToBigInt(this.#take());
+    return bytesToBigInt(this.word());
   }
 
   bool(): boolean {
@@ -40,7 +40,7 @@ export class ResultReader {
   }
 
   address(): Uint8Array {
-    return this.#take().slice(12);
+    return this.word().slice(12);
   }
 
   addresses(): Uint8Array[] {
@@ -52,17 +52,40 @@ export class ResultReader {
   }
 
   targets(): AllowedTarget[] {
-    return this.#array((items) => items.#tuple().#target());
+    return this.#array((items) => items.follow().#target());
   }
 
   /** Reads a dynamic string as UTF-8. */
   text(): string {
-    const text = this.#tuple();
-    const length = text.#readLength();
-    if (text.#at + length > this.#bytes.length) {
-      throw new UnexpectedResultError(`a text of ${length} bytes is past the end`);
-    }
-    return new TextDecoder().decode(this.#bytes.subarray(text.#at, text.#at + length));
+    return new TextDecoder().decode(this.follow().bytes());
+  }
+
+  /** Reads bytes with their length in front, where their offset leads to. */
+  bytes(): Uint8Array {
+    const length = this.#readLength();
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new UnexpectedResultError(`${length} bytes are past the end`);
+    return this.#bytes.subarray(this.#at, end);
+  }
+
+  /** Reads the length of a list, where its offset leads to, and returns the reader of its items. */
+  list(): { readonly length: number; readonly items: ResultReader } {
+    const length = this.#readLength();
+    return { length, items: new ResultReader(this.#bytes, this.#at) };
+  }
+
+  /** Returns the reader of a dynamic value, whose offset is the next word. Offsets in it count from its own start. */
+  follow(): ResultReader {
+    return new ResultReader(this.#bytes, this.#start + this.#readLength());
+  }
+
+  /** Reads the next 32 bytes. */
+  word(): Uint8Array {
+    const end = this.#at + WORD;
+    if (end > this.#bytes.length) throw new UnexpectedResultError(`${this.#bytes.length} bytes are too few`);
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
   }
 
   /** Returns the bytes that have not been read. */
@@ -73,36 +96,21 @@ export class ResultReader {
   #target(): AllowedTarget {
     const target = this.address();
     const [anyTarget, anySelector] = [this.bool(), this.bool()];
-    const selectors = this.#array((items) => items.#take().slice(0, 4));
+    const selectors = this.#array((items) => items.word().slice(0, 4));
     return { address: anyTarget ? "*" : target, ...(anySelector ? {} : { selectors }) };
   }
 
   #array<T>(read: (items: ResultReader) => T): T[] {
-    const list = this.#tuple();
-    const length = list.#readLength();
-    const items = new ResultReader(this.#bytes, list.#at);
+    const { length, items } = this.follow().list();
     const all: T[] = [];
     // A length that is too large fails at the end of the bytes, before memory is allocated for it.
     while (all.length < length) all.push(read(items));
     return all;
   }
 
-  /** Follows the offset that is the next word. */
-  #tuple(): ResultReader {
-    return new ResultReader(this.#bytes, this.#start + this.#readLength());
-  }
-
   #readLength(): number {
     const value = this.uint();
     if (value > BigInt(this.#bytes.length)) throw new UnexpectedResultError(`${value} is past the end`);
     return Number(value);
-  }
-
-  #take(): Uint8Array {
-    const end = this.#at + WORD;
-    if (end > this.#bytes.length) throw new UnexpectedResultError(`${this.#bytes.length} bytes are too few`);
-    const bytes = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
-    return bytes;
   }
 }

@@ -3,8 +3,7 @@ import type { Command } from "../../command.js";
 import { checkNetwork } from "../../configCheck/checkNetwork.js";
 import { checkPorts, checkTls } from "../../configCheck/checkPlace.js";
 import { checkPlaceOfStore } from "../../configCheck/checkPlaceOfStore.js";
-import { findingLines } from "../../configCheck/configCheckOutput.js";
-import { type ConfigFinding, isRefusal } from "../../configCheck/finding.js";
+import { AREAS, type ConfigFinding, linesOf, refusesStart, summaryOf } from "../../configCheck/finding.js";
 import { CommandFailedError } from "../../errorMessage.js";
 import {
   type NetworkConfig,
@@ -41,11 +40,28 @@ export const check: Command = {
     settings.push(...config.networks.flatMap(checkTargets));
     const findings = [...settings, ...(await findingsOf(config, context))];
     context.signal.throwIfAborted();
-    if (others.json) context.print(JSON.stringify({ starts: !findings.some(isRefusal), findings }));
+    if (others.json) context.print(JSON.stringify({ starts: !refusesStart(findings), findings }));
     else for (const line of findingLines(findings, context.terminal?.columns)) context.print(line);
-    if (findings.some(isRefusal)) throw new CommandFailedError("the service would not start like this");
+    if (refusesStart(findings)) throw new CommandFailedError("the service would not start like this");
   },
 };
+
+const CHECK_WIDTH = 13;
+
+/** The findings as lines for a person: a group for each area, then one sentence for all. */
+function findingLines(findings: readonly ConfigFinding[], width = 120): string[] {
+  const groups = AREAS.flatMap((area) => {
+    const ofArea = findings.filter((finding) => finding.area === area);
+    return ofArea.length === 0 ? [] : [area, ...ofArea.flatMap((finding) => placedLines(finding, width))];
+  });
+  return [...groups, summaryOf(findings)];
+}
+
+function placedLines(finding: ConfigFinding, width: number): string[] {
+  const where = [finding.network, finding.subject].filter(Boolean).join(" ");
+  const found = where === "" ? finding.found : `${where}: ${finding.found}`;
+  return linesOf({ ...finding, found }, CHECK_WIDTH, width);
+}
 
 const IDS = new Set(Object.values(STABLE_NETWORKS).map(({ chainId }) => Number(chainId)));
 

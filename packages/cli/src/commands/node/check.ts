@@ -1,8 +1,8 @@
-import { checkNodes } from "@gas-waiver/server";
+import { checkNodes, type NodeFinding } from "@gas-waiver/server";
 import { defineCommand } from "../../command.js";
+import { linesOf, refusesStart, summaryOf } from "../../configCheck/finding.js";
+import { nodeCheckOf, nodesOfNetworks } from "../../configCheck/nodesOfNetworks.js";
 import { CommandFailedError } from "../../errorMessage.js";
-import { findingLines, refusesStart, summaryOf } from "../../node/nodeOutput.js";
-import { nodeCheckOf, nodesOfNetworks } from "../../node/nodesOfNetworks.js";
 import { CONFIG_SETTING } from "../../serve/serveFile.js";
 import { SERVE_SETTINGS } from "../../serve/serveSettings.js";
 import { addresses, switchedOn } from "../../settings/parsers.js";
@@ -76,3 +76,16 @@ export const check = defineCommand({
     if (refusesStart(findings)) throw new CommandFailedError("the nodes are not as the service needs them");
   },
 });
+
+const CHECK_WIDTH = 12;
+
+/** The findings as text for a person, a group for each node, with the meaning of what is not ok. */
+function findingLines(findings: readonly NodeFinding[]): string[] {
+  const nodes = [...new Set(findings.map(({ node }) => node))];
+  return nodes.flatMap((node) => [
+    node === "all" ? "all nodes" : `node ${node}`,
+    ...findings
+      .filter((finding) => finding.node === node)
+      .flatMap((finding) => linesOf(finding, CHECK_WIDTH, Number.POSITIVE_INFINITY)),
+  ]);
+}

@@ -5,8 +5,7 @@ import type { NetworkValues } from "../serve/serveSettings.js";
 import type { ConfigFile } from "../settings/configFile.js";
 import { UsageError } from "../settings/readSettings.js";
 import { waiverAddresses } from "../waivers/custodies.js";
-
-type Partly<T> = { readonly [K in keyof T]?: T[K] | undefined };
+import type { Partly } from "./unusableSettings.js";
 
 /** The settings of a network that concern its nodes. */
 type NodeValues = Partly<
