@@ -3,7 +3,13 @@ import { DEFAULT_ADDRESS_LIMITS, type OpenKeyAdmin, openKeyAdmin } from "@gas-wa
 import { CommandFailedError } from "../errorMessage.js";
 import { duration, orNone, share, text, wholeNumber } from "../settings/parsers.js";
 import { keyOrigins, targetListOrFile } from "../settings/serviceValues.js";
-import { InvalidValueError, splitValues, type Values, withoutUndefined } from "../settings/setting.js";
+import {
+  InvalidValueError,
+  splitValues,
+  type Values,
+  withFlags,
+  withoutUndefined,
+} from "../settings/setting.js";
 import { type StoreValues, withStore } from "../store/withStore.js";
 
 /**
@@ -81,7 +87,7 @@ const CAP_SETTINGS = {
 } as const;
 
 /** The terms of a key: its expiry, limits, targets and caps (D22, D25). */
-export const TERM_SETTINGS = {
+export const TERM_SETTINGS = withFlags({
   expires: {
     placeholder: "WHEN",
     help: "Expiry: a time such as 2030-01-31T00:00:00Z, or a duration from now such as 12h or 30d. `none`: never.",
@@ -100,7 +106,7 @@ export const TERM_SETTINGS = {
   },
   ...ADDRESS_SETTINGS,
   ...CAP_SETTINGS,
-} as const;
+});
 
 export const LABEL_SETTING = {
   flag: "label",

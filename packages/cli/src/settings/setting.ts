@@ -95,8 +95,10 @@ export function serviceSettings<const S extends Settings>(settings: S): S {
   return Object.fromEntries(entries);
 }
 
+type Named<S> = { readonly [K in keyof S]: Pick<Setting<unknown>, "flag"> };
+
 /** Gives flags by their names to the settings that nothing else gives: `olderThan` is --older-than. */
-export function withFlags<const S extends Settings>(settings: S): S {
+export function withFlags<const S extends Settings>(settings: S): S & Named<S> {
   const entries = Object.entries<Setting<unknown>>(settings).map(([name, setting]) => {
     const { env, positional, fileKey } = setting;
     return [name, env || positional || fileKey ? setting : { flag: wordsOf(name), ...setting }];
