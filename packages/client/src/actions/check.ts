@@ -1,7 +1,6 @@
-import { CHECK_ROUTE, type CheckLine, NDJSON, parseCheckLine, WireError } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError, StreamEndedError } from "../errors.js";
+import { CHECK_ROUTE, type CheckLine, parseCheckLine } from "@gas-waiver/protocol/wire";
+import { answerLines } from "../http/answerLines.js";
 import type { Connection } from "../http/connection.js";
-import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
 import { assertTransactionList } from "./transactionList.js";
 
@@ -43,42 +42,9 @@ async function checkOnce(
   signal: AbortSignal | undefined,
 ): Promise<CheckLine[]> {
   assertTransactionList(transactions);
-  const response = await connection.request(CHECK_ROUTE, {
-    headers: { accept: NDJSON },
-    body: { transactions },
-    signal,
-    ...(simulate && { query: { simulate: "true" } }),
-  });
-  const lines = new Map<number, CheckLine>();
-  try {
-    if (response.body !== null) {
-      for await (const value of readNdjson(response.body)) {
-        const line = parseCheckLine(value);
-        lines.set(line.index, line);
-      }
-    }
-  } catch (cause) {
-    throw readingError(cause, response.status, missingOf(transactions, lines), signal);
-  }
-  const missing = missingOf(transactions, lines);
-  if (missing.length > 0) throw new StreamEndedError(missing);
-  return [...lines.values()].sort((a, b) => a.index - b.index);
-}
-
-function missingOf(transactions: readonly string[], lines: ReadonlyMap<number, CheckLine>): number[] {
-  return [...transactions.keys()].filter((index) => !lines.has(index));
-}
-
-/** Returns the error for an answer that cannot be read to its end. */
-function readingError(
-  cause: unknown,
-  status: number,
-  missing: readonly number[],
-  signal: AbortSignal | undefined,
-): unknown {
-  if (signal?.aborted) return signal.reason;
-  const unreadable =
-    cause instanceof WireError || (cause instanceof NdjsonError && cause.fault !== "truncated");
-  if (!unreadable) return new StreamEndedError(missing, { cause });
-  return new MalformedAnswerError(status, `the answer cannot be read: ${cause.message}`, { cause });
+  const query = simulate ? { simulate: "true" } : undefined;
+  const question = { transactions, parse: parseCheckLine, query, signal };
+  const lines: CheckLine[] = [];
+  for await (const line of answerLines(connection, CHECK_ROUTE, question)) lines.push(line);
+  return lines.sort((a, b) => a.index - b.index);
 }

@@ -1,16 +1,14 @@
 import {
   IDEMPOTENCY_KEY,
   isIdempotencyKey,
-  NDJSON,
   parseResultLine,
   type ResultLine,
   SUBMIT_ROUTE,
   type Wait,
-  WireError,
 } from "@gas-waiver/protocol/wire";
-import { InvalidArgumentError, MalformedAnswerError, StreamEndedError } from "../errors.js";
+import { InvalidArgumentError, StreamEndedError } from "../errors.js";
+import { answerLines } from "../http/answerLines.js";
 import type { Connection } from "../http/connection.js";
-import { NdjsonError, readNdjson } from "../http/ndjson.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
 import { isSurelyNotAccepted, leavingInDoubt } from "./acceptance.js";
 import { assertSender, type SenderCheck } from "./senderCheck.js";
@@ -76,6 +74,12 @@ export async function* submit(
     );
   }
   assertTransactionList(transactions);
+  const question = {
+    parse: parseResultLine,
+    query: wait && { wait },
+    headers: idempotencyKey === undefined ? undefined : { [IDEMPOTENCY_KEY]: idempotencyKey },
+    signal,
+  };
   if (sender !== undefined) await assertSender(transactions, sender);
   /** The positions in `transactions` that have no line yet. */
   const missing = new Set(transactions.keys());
@@ -85,7 +89,8 @@ export async function* submit(
     const sent = idempotencyKey === undefined ? [...missing] : [...transactions.keys()];
     const texts = sent.map((index) => transactions[index] ?? "");
     try {
-      for await (const line of submitOnce(connection, texts, { wait, signal, idempotencyKey })) {
+      const lines = answerLines(connection, SUBMIT_ROUTE, { ...question, transactions: texts });
+      for await (const line of lines) {
         const index = sent[line.index] ?? line.index;
         if (missing.delete(index)) yield { ...line, index };
       }
@@ -107,77 +112,4 @@ export async function* submit(
 function errorOfAllAttempts(error: unknown, missing: ReadonlySet<number>): unknown {
   if (error instanceof StreamEndedError) return new StreamEndedError([...missing], { cause: error.cause });
   return isSurelyNotAccepted(error) ? new StreamEndedError([...missing], { cause: error }) : error;
-}
-
-interface Attempt {
-  readonly wait: Wait | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly idempotencyKey: string | undefined;
-}
-
-/** Sends one request. The indexes of its lines are positions in the transactions of this request. */
-async function* submitOnce(
-  connection: Connection,
-  transactions: readonly string[],
-  { wait, signal, idempotencyKey }: Attempt,
-): AsyncGenerator<ResultLine, void, undefined> {
-  const response = await connection.request(SUBMIT_ROUTE, {
-    headers: { accept: NDJSON, ...(idempotencyKey !== undefined && { [IDEMPOTENCY_KEY]: idempotencyKey }) },
-    body: { transactions },
-    signal,
-    ...(wait && { query: { wait } }),
-  });
-  const missing = new Set(transactions.keys());
-  if (response.body !== null) {
-    const values = readNdjson(response.body);
-    try {
-      for (;;) {
-        const value = await nextValue(values, response.status, missing, signal);
-        if (value === undefined) break;
-        yield lineOf(value.line, response.status, missing);
-      }
-    } finally {
-      await values.return();
-    }
-  }
-  if (missing.size > 0) throw new StreamEndedError([...missing]);
-}
-
-/** Reads the next value of the stream, or undefined at its end, and turns its errors into the client's. */
-async function nextValue(
-  values: AsyncGenerator<unknown, void, undefined>,
-  status: number,
-  missing: ReadonlySet<number>,
-  signal: AbortSignal | undefined,
-): Promise<{ readonly line: unknown } | undefined> {
-  try {
-    const { done, value } = await values.next();
-    return done ? undefined : { line: value };
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    if (cause instanceof NdjsonError && cause.fault !== "truncated") {
-      throw new MalformedAnswerError(status, `the answer cannot be read: ${cause.message}`, { cause });
-    }
-    // Every line has come, so a connection that broke afterwards changes nothing.
-    if (missing.size === 0) return undefined;
-    throw new StreamEndedError([...missing], { cause });
-  }
-}
-
-/** Reads a result line, and asserts that its transaction had none yet. */
-function lineOf(value: unknown, status: number, missing: Set<number>): ResultLine {
-  let line: ResultLine;
-  try {
-    line = parseResultLine(value);
-  } catch (cause) {
-    if (!(cause instanceof WireError)) throw cause;
-    throw new MalformedAnswerError(status, `the answer cannot be read: ${cause.message}`, { cause });
-  }
-  if (!missing.delete(line.index)) {
-    throw new MalformedAnswerError(
-      status,
-      `the answer has a line for index ${line.index}, which was answered before or never sent`,
-    );
-  }
-  return line;
 }

@@ -30,8 +30,7 @@ export interface JournalContent extends JournalChain {
   readonly isTorn: boolean;
 }
 
-const NAME = "gas-waiver submit";
-const VERSION = 1;
+const HEAD = { journal: "gas-waiver submit", version: 1 };
 
 /** Writes the beginning of a journal: a line about it, then each transaction as a JSON string. */
 export async function encodeJournal(
@@ -39,14 +38,7 @@ export async function encodeJournal(
   transactions: readonly string[],
 ): Promise<string> {
   const sha256 = await digestOf(transactions);
-  const head = {
-    journal: NAME,
-    version: VERSION,
-    chainId,
-    genesisHash,
-    transactions: transactions.length,
-    sha256,
-  };
+  const head = { ...HEAD, chainId, genesisHash, transactions: transactions.length, sha256 };
   return [head, ...transactions].map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
@@ -65,7 +57,7 @@ export function encodeOutcome(line: ResultLine): string {
 export async function decodeJournal(text: string): Promise<JournalContent> {
   const lines = text.split("\n");
   const isTorn = lines.pop() !== "";
-  const { chain, count, sha256 } = headOf(lines[0] ?? "");
+  const { chainId, genesisHash, transactions: count, sha256 } = readHead(lines[0], HEAD, "submitAll");
   const transactions = lines.slice(1, count + 1).map((line) => parsed(line));
   const isWhole = transactions.length === count && transactions.every((one) => typeof one === "string");
   if (!isWhole || (await digestOf(transactions as string[])) !== sha256) {
@@ -78,21 +70,24 @@ export async function decodeJournal(text: string): Promise<JournalContent> {
       outcomes.set(outcome.index, outcome);
     }
   }
-  return { ...chain, transactions: transactions as string[], outcomes, isTorn };
+  return { chainId, genesisHash, transactions: transactions as string[], outcomes, isTorn };
 }
 
-function headOf(line: string): { chain: JournalChain; count: number; sha256: string } {
-  const head = parsed(line);
-  const { journal, version, chainId, genesisHash, transactions: count, sha256 } = Object(head);
-  if (journal !== NAME)
-    throw new JournalError("this is not a journal of submitAll, or its first line is damaged");
-  if (version !== VERSION) {
-    throw new JournalError(`the journal has version ${String(version)}, and this program reads ${VERSION}`);
-  }
-  return { chain: { chainId, genesisHash }, count, sha256 };
+/**
+ * Reads the first line of a journal.
+ * @throws JournalError if it does not begin as `kind`, or is of another version.
+ */
+export function readHead(line: string | undefined, { journal, version }: typeof HEAD, ofWhat: string) {
+  const head = Object(parsed(line ?? ""));
+  if (head.journal !== journal)
+    throw new JournalError(`this is not a journal of ${ofWhat}, or its first line is damaged`);
+  if (head.version === version) return head;
+  throw new JournalError(
+    `the journal has version ${String(head.version)}, and this program reads ${version}`,
+  );
 }
 
-function parsed(line: string): unknown {
+export function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {

@@ -1,7 +1,7 @@
 type Members = Readonly<Record<string, unknown>>;
 
-/** The members in which viem, ethers and nodes keep the error of another one. */
-const INNER = ["cause", "error", "info", "data", "originalError"] as const;
+/** The members in which wallets, viem, ethers and nodes keep the error of another one. */
+const INNER = ["cause", "error", "data", "info", "originalError"] as const;
 
 /**
  * Reads an error and those in it, the innermost first: that is the node's or the service's own.
@@ -10,12 +10,13 @@ const INNER = ["cause", "error", "info", "data", "originalError"] as const;
 export function readInnermost<T>(
   error: unknown,
   read: (members: Members) => T | undefined,
-  depth = 0,
+  visited = new Set<unknown>(),
 ): T | undefined {
-  if (typeof error !== "object" || error === null || depth > 8) return undefined;
+  if (typeof error !== "object" || error === null || visited.has(error)) return undefined;
+  visited.add(error);
   const members = error as Members;
   for (const name of INNER) {
-    const found = readInnermost(members[name], read, depth + 1);
+    const found = readInnermost(members[name], read, visited);
     if (found !== undefined) return found;
   }
   return read(members);

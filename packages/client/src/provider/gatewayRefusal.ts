@@ -1,5 +1,6 @@
 import type { ErrorDetails } from "@gas-waiver/protocol/wire";
 import { RequestRefusedError, SubmissionFailedError, WaiverClientError } from "../errors.js";
+import { readInnermost } from "../gasless/innerErrors.js";
 
 /** Why the service did not take a transaction, as an error of a wallet or a library has it inside. */
 export interface GatewayRefusal {
@@ -12,9 +13,6 @@ export interface GatewayRefusal {
   /** The values involved. */
   readonly details?: ErrorDetails;
 }
-
-/** The members in which wallets, ethers and viem keep the error of the node. */
-const INNER = ["cause", "error", "data", "info", "originalError"] as const;
 
 /**
  * Finds the service's refusal in what a wallet, viem, wagmi or ethers threw. Libraries wrap the gateway's error, each in
@@ -59,18 +57,13 @@ export function unwrapGatewayError(error: unknown): unknown {
 type RefusingError = RpcError | RequestRefusedError | SubmissionFailedError;
 
 /** Finds the innermost error that has a reason of the service: it has the words as the service wrote them. */
-function refusingError(error: unknown, visited = new Set<unknown>()): RefusingError | undefined {
-  if (typeof error !== "object" || error === null || visited.has(error)) return undefined;
-  visited.add(error);
-  if (error instanceof RequestRefusedError || error instanceof SubmissionFailedError) return error;
-  const members = error as Record<string, unknown>;
-  for (const member of INNER) {
-    const found = refusingError(members[member], visited);
-    if (found) return found;
-  }
-  const { reason } = Object(members.data) as Record<string, unknown>;
-  return typeof reason === "string" && typeof members.message === "string" ? (error as RpcError) : undefined;
-}
+const refusingError = (error: unknown) =>
+  readInnermost(error, (members): RefusingError | undefined => {
+    if (members instanceof RequestRefusedError || members instanceof SubmissionFailedError) return members;
+    const { reason } = Object(members.data);
+    const isOfGateway = typeof reason === "string" && typeof members.message === "string";
+    return isOfGateway ? (members as unknown as RpcError) : undefined;
+  });
 
 function refusalFrom(data: Readonly<Record<string, unknown>>, message: string): GatewayRefusal {
   const { reason, id, details } = data;

@@ -1,5 +1,5 @@
 import { type Hex, hashTransaction, parseInnerTx, recoverSender } from "@gas-waiver/protocol";
-import type { Journal } from "../bulk/journal.js";
+import { type Journal, parsed, readHead } from "../bulk/journal.js";
 import { JournalError } from "../errors.js";
 import { type Ending, Entry } from "./entry.js";
 import { hashOf } from "./wrap.js";
@@ -13,8 +13,7 @@ export interface JournalHead {
 /** The entries of a journal: those that have not ended, and those whose payments have names. */
 export type JournalEntries = Map<Hex, Entry>;
 
-const NAME = "gas-waiver relay";
-const VERSION = 1;
+const HEAD = { journal: "gas-waiver relay", version: 1 };
 
 /**
  * A journal is a line of JSON about itself, then one for each event, the signed bytes before they are sent:
@@ -43,7 +42,7 @@ export const ended = ({ hash, ending }: Entry) => JSON.stringify({ hash, ending 
 export async function openJournal(journal: Journal | undefined, head: JournalHead): Promise<JournalEntries> {
   const text = await journal?.read();
   const entries = text === undefined ? new Map<Hex, Entry>() : decode(text, head);
-  const lines = [JSON.stringify({ journal: NAME, version: VERSION, ...head })];
+  const lines = [JSON.stringify({ ...HEAD, ...head })];
   for (const entry of entries.values()) {
     lines.push(accepted(entry));
     if (entry.wrapper) lines.push(signed(entry, entry.wrapper.nonce, entry.wrapper.raw));
@@ -57,11 +56,7 @@ function decode(text: string, head: JournalHead): JournalEntries {
   const lines = text.split("\n");
   // A crash may have cut the last line short. Nothing was sent after it.
   lines.pop();
-  const { journal, version, chainId, waiver } = Object(parsed(lines.shift() ?? ""));
-  if (journal !== NAME)
-    throw new JournalError("this is not a journal of a relay, or its first line is damaged");
-  if (version !== VERSION)
-    throw new JournalError(`the journal has version ${String(version)}, and this program reads ${VERSION}`);
+  const { chainId, waiver } = readHead(lines.shift(), HEAD, "a relay");
   if (chainId !== head.chainId || waiver !== head.waiver) {
     const named = `waiver ${String(waiver)} on chain ${String(chainId)}`;
     throw new JournalError(`the journal is of ${named}, and the relay of ${head.waiver} on ${head.chainId}`);
@@ -110,12 +105,4 @@ function read(entries: JournalEntries, line: Line): void {
   entry.withdraw(true);
   const wrapper = { nonce: BigInt(line.nonce), raw: line.wrapper, hash: hashOf(line.wrapper) };
   entry.wrapper = { ...wrapper, asked: 1, strikes: 0 };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
