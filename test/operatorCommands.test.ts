@@ -181,6 +181,23 @@ describe("gas-waiver why and gas-waiver stuck", () => {
     });
   });
 
+  it("take the service's own file, of whose nodes one may be away", async () => {
+    const { rpcUrl, databaseUrl } = started();
+    const { id } = await included(await signed(8));
+    const config = join(folder, "gas-waiver.yaml");
+    const settings = {
+      "chain-id": 2201,
+      "rpc-url": ["http://127.0.0.1:1", rpcUrl],
+      "database-url": databaseUrl,
+    };
+    writeFileSync(config, JSON.stringify(settings), { mode: 0o600 });
+    const found = await gasWaiver(["why", id, "--config", config]);
+    expect(found).toMatchObject({ status: 0, err: "" });
+    expect((await gasWaiver(["lanes", "doctor", "--config", config])).out.join("\n")).toContain(
+      "store and chain agree",
+    );
+  });
+
   it("say what is wrong with the name, the token or the place", async () => {
     const nothing = `0x${"1".repeat(64)}`;
     for (const { status, out, err } of [await byService("why", nothing), await byDatabase("why", TOKEN)])

@@ -1,6 +1,6 @@
 import { defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { NODE_URL_SETTING } from "../jsonRpcClient.js";
+import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { InvalidValueError } from "../settings/setting.js";
 import { SOURCE_RULES, SOURCE_SETTINGS, withSubmissions } from "../why/submissionSource.js";
 import { whyLines } from "../why/whyOutput.js";
@@ -29,8 +29,9 @@ export const why = defineCommand({
       },
     },
     rpcUrl: {
-      ...NODE_URL_SETTING,
-      help: "JSON-RPC of a node, which knows the wrappers of submissions that are final. The admin API has its own.",
+      ...SERVE_SETTINGS.rpcUrl,
+      help: "JSON-RPC of nodes, which know the wrappers of submissions that are final. The admin API has its own.",
+      required: false,
     },
     ...SOURCE_SETTINGS,
   },

@@ -46,7 +46,7 @@ export const SOURCE_RULES = {
       : [],
 } as const;
 
-type SourceValues = Values<typeof SOURCE_SETTINGS> & { readonly rpcUrl?: string | undefined };
+type SourceValues = Values<typeof SOURCE_SETTINGS> & { readonly rpcUrl?: readonly string[] | undefined };
 
 /** Opens the place that the settings name, and uses it. */
 export async function withSubmissions<T>(

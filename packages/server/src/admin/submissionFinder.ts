@@ -177,18 +177,18 @@ export interface OpenSubmissionFinder extends SubmissionFinder {
 
 /**
  * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
- * @param rpcUrl a node of the chain, to find wrappers by their hashes after they are final.
+ * @param rpcUrls nodes of the chain, to find wrappers by their hashes after they are final.
  * @throws {@link StartError} if it cannot be reached, or belongs to no chain yet, or the node is on another chain.
  */
 export async function openSubmissionFinder(
   location: StoreLocation,
-  rpcUrl?: string,
+  rpcUrls: readonly string[] = [],
 ): Promise<OpenSubmissionFinder> {
   const store = await openRunningStore(location, createLog("silent"));
   try {
     const known = await lastChain(store);
     if (known === undefined) throw new StartError("the store has served no chain yet");
-    const chain = rpcUrl === undefined ? undefined : await connectNode(rpcUrl, known.identity);
+    const chain = rpcUrls.length === 0 ? undefined : await connectNode(rpcUrls, known.identity);
     const finder = createSubmissionFinder({ store, chainRef: known.chainRef, chain });
     return { ...finder, close: () => store.close() };
   } catch (error) {

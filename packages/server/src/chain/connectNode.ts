@@ -9,9 +9,9 @@ const RPC_TIMEOUT_MS = 5_000;
  * Connects a command to a node of the chain that a store belongs to.
  * @throws {@link StartError} if the node cannot be used, or is on another chain.
  */
-export async function connectNode(rpcUrl: string, expected: ChainIdentity): Promise<NodeClient> {
+export async function connectNode(rpcUrls: readonly string[], expected: ChainIdentity): Promise<NodeClient> {
   const { signal } = new AbortController();
-  const chain = new NodeClient(createRpc({ rpcUrls: [rpcUrl], rpcTimeoutMs: RPC_TIMEOUT_MS, signal }));
+  const chain = new NodeClient(createRpc({ rpcUrls, rpcTimeoutMs: RPC_TIMEOUT_MS, signal }));
   const identity = await chain.identity().catch((error: Error) => {
     throw new StartError(`the chain's node cannot be used: ${error.message}`);
   });

@@ -44,12 +44,16 @@ export interface LaneAdmin {
    * of lanes without an owner get the outcomes that the chain shows; otherwise nothing changes.
    * @throws {@link StartError} if the node cannot be used, or is on another chain than the store.
    */
-  examine(rpcUrl: string, options: { readonly repair: boolean }): Promise<LaneFindings[]>;
+  examine(rpcUrls: readonly string[], options: { readonly repair: boolean }): Promise<LaneFindings[]>;
   /**
    * Uses the waiver's next nonce for a transaction of the waiver to itself, which pays, so that a jammed lane goes on.
    * @throws {@link StartError} if the node cannot be used, or takes no such transaction.
    */
-  cancelNonce(account: WaiverAccount, rpcUrl: string, terms: CancelTerms): Promise<CancelledNonce>;
+  cancelNonce(
+    account: WaiverAccount,
+    rpcUrls: readonly string[],
+    terms: CancelTerms,
+  ): Promise<CancelledNonce>;
   close(): Promise<void>;
 }
 
@@ -115,8 +119,8 @@ export async function openLaneAdmin(
         return isKnown;
       }),
     ...rotationOf(store, chainRef, actor),
-    async examine(rpcUrl, { repair }) {
-      const chain = await connectNode(rpcUrl, known.identity);
+    async examine(rpcUrls, { repair }) {
+      const chain = await connectNode(rpcUrls, known.identity);
       const all: LaneFindings[] = [];
       for (const lane of await findLaneStatuses(store, chainRef)) {
         const key = { chain: chainRef, waiver: lane.waiver };
@@ -136,11 +140,11 @@ export async function openLaneAdmin(
       }
       return all;
     },
-    async cancelNonce(account, rpcUrl, terms) {
+    async cancelNonce(account, rpcUrls, terms) {
       const lanes = await findLaneStatuses(store, chainRef);
       if (!lanes.some(({ waiver }) => bytesEqual(waiver, account.address)))
         throw new StartError(`the service has no lane for waiver ${bytesToHex(account.address)}`);
-      const chain = await connectNode(rpcUrl, known.identity);
+      const chain = await connectNode(rpcUrls, known.identity);
       const { chainId } = known.identity;
       return await cancelNonce(account, terms, { store, chain, chainRef, chainId, actor });
     },

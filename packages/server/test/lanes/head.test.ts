@@ -179,10 +179,10 @@ async function payFor({ node, databaseUrl }: TestService): Promise<void> {
   const admin = await openLaneAdmin({ databaseUrl });
   const [account] = accountsOf(WAIVER_KEY);
   if (account === undefined) throw new Error("the waiver has no account");
-  await expect(admin.cancelNonce(account, node.url, { gasPrice: 1n, nonce: 5n })).rejects.toThrow(
+  await expect(admin.cancelNonce(account, [node.url], { gasPrice: 1n, nonce: 5n })).rejects.toThrow(
     "the waiver's next nonce is 0, not 5",
   );
-  expect((await admin.cancelNonce(account, node.url, { gasPrice: 2_000_000_000n })).nonce).toBe(0n);
+  expect((await admin.cancelNonce(account, [node.url], { gasPrice: 2_000_000_000n })).nonce).toBe(0n);
   await admin.close();
 }
 

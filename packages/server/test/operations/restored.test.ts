@@ -95,7 +95,7 @@ describe("the examination of lanes by `doctor`", () => {
   it("reports findings without changes; with repair, it reconciles lanes that no service owns", async () => {
     const service = await startRestored("signed");
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
-    const [dry] = await admin.examine(service.node.url, { repair: false });
+    const [dry] = await admin.examine([service.node.url], { repair: false });
     expect(dry).toMatchObject({
       chainNonce: 4n,
       assigned: { lowest: 0n, highest: 3n, count: 4 },
@@ -103,10 +103,10 @@ describe("the examination of lanes by `doctor`", () => {
     });
     expect(dry?.findings.map(({ outcome }) => outcome.kind)).toEqual(Array(4).fill("included"));
     expect(await service.query(allIncluded)).toEqual([]);
-    const [done] = await admin.examine(service.node.url, { repair: true });
+    const [done] = await admin.examine([service.node.url], { repair: true });
     expect(done).toMatchObject({ repaired: true });
     expect(await service.query(allIncluded)).toHaveLength(1);
-    const [clean] = await admin.examine(service.node.url, { repair: true });
+    const [clean] = await admin.examine([service.node.url], { repair: true });
     expect(clean).toMatchObject({ findings: [], repaired: false });
     await admin.close();
   });
@@ -115,7 +115,7 @@ describe("the examination of lanes by `doctor`", () => {
     const service = await services.start();
     await service.submit([innerOf(1)], INCLUDED);
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
-    expect(await admin.examine(service.node.url, { repair: true })).toMatchObject([
+    expect(await admin.examine([service.node.url], { repair: true })).toMatchObject([
       { findings: [], repaired: false },
     ]);
     await admin.close();
@@ -128,7 +128,7 @@ describe("the examination of lanes by `doctor`", () => {
     const lost = BigInt(chain.height);
     chain.reorg(chain.height);
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
-    const examine = async () => (await admin.examine(service.node.url, { repair: false }))[0];
+    const examine = async () => (await admin.examine([service.node.url], { repair: false }))[0];
     expect(await examine()).toMatchObject({
       findings: [],
       lost: { blockNumber: lost, waiverNonce: expect.any(BigInt), found: "no block" },
@@ -144,7 +144,7 @@ describe("the examination of lanes by `doctor`", () => {
     const service = await startRestored("signed");
     service.node.chain.genesisHash = hashOf(innerOf(1));
     const admin = await openLaneAdmin({ databaseUrl: service.databaseUrl });
-    await expect(admin.examine(service.node.url, { repair: true })).rejects.toThrow("another chain");
+    await expect(admin.examine([service.node.url], { repair: true })).rejects.toThrow("another chain");
     expect(await service.query(allIncluded)).toEqual([]);
     await admin.close();
   });
