@@ -1,5 +1,6 @@
 import type { AccountFields, StateManagerInterface } from "@ethereumjs/common";
 import { EVMError } from "@ethereumjs/evm";
+import { OriginalStorageCache } from "@ethereumjs/statemanager";
 import { Account, type Address } from "@ethereumjs/util";
 import { bigIntToBytes, bytesToBigInt, bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { type AccountRecord, EMPTY_ACCOUNT, EMPTY_CODE_HASH, NO_BYTES, type StateReader } from "./reader.js";
@@ -21,7 +22,8 @@ export interface StateChanges {
  * root: the world state computes one per block from the changes.
  */
 export class Overlay implements StateManagerInterface, StateReader {
-  readonly originalStorageCache = new OriginalValues(this);
+  // The gas of SSTORE depends on a slot's value before the transaction (EIP-2200). The EVM reads a slot here before its first write.
+  readonly originalStorageCache = new OriginalStorageCache(this.getStorage.bind(this));
   readonly #base: StateReader;
   readonly #accounts = new Map<Hex, AccountRecord | undefined>();
   readonly #slots = new Map<Hex, Map<Hex, Uint8Array>>();
@@ -211,43 +213,13 @@ export class Overlay implements StateManagerInterface, StateReader {
   }
 
   #slotsOf(address: Hex): Map<Hex, Uint8Array> {
-    let slots = this.#slots.get(address);
-    if (slots === undefined) {
-      slots = new Map();
-      this.#slots.set(address, slots);
-    }
+    const slots = this.#slots.get(address) ?? new Map<Hex, Uint8Array>();
+    this.#slots.set(address, slots);
     return slots;
   }
 
   #recordUndo(undo: () => void): void {
     if (this.#checkpoints.length > 0) this.#undo.push(undo);
-  }
-}
-
-/** Remembers the values of slots before the transaction. The gas of SSTORE depends on them (EIP-2200). */
-class OriginalValues {
-  readonly #values = new Map<string, Uint8Array>();
-  readonly #reader: StateReader;
-
-  constructor(reader: StateReader) {
-    this.#reader = reader;
-  }
-
-  // The EVM reads a slot here before its first write to it, so the first read sees the value before the transaction.
-  async get(address: Address, key: Uint8Array): Promise<Uint8Array> {
-    const addressHex = hexOf(address);
-    const slot = bytesToHex(key);
-    const id = addressHex + slot;
-    let value = this.#values.get(id);
-    if (value === undefined) {
-      value = this.#reader.slot(addressHex, slot);
-      this.#values.set(id, value);
-    }
-    return value;
-  }
-
-  clear(): void {
-    this.#values.clear();
   }
 }
 

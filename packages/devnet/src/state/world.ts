@@ -227,11 +227,7 @@ export class WorldState implements StateReader {
     for (const [address, values] of slots) {
       for (const [slot, value] of values) this.#writeSlot(unused, address, slot, value);
     }
-    for (const [address, record] of accounts) {
-      if (record === undefined) this.#accounts.delete(address);
-      else this.#accounts.set(address, record);
-    }
-    for (const address of accounts.keys()) this.#staleSlotsOf(address);
+    for (const [address, record] of accounts) this.#writeAccount(unused, address, record);
   }
 
   #write(changes: StateChanges): Diff {
@@ -245,49 +241,38 @@ export class WorldState implements StateReader {
     for (const [address, slots] of changes.slots) {
       for (const [slot, value] of slots) this.#writeSlot(diff, address, slot, value);
     }
-    for (const [address, record] of changes.accounts) {
-      this.#staleSlotsOf(address);
-      diff.accounts.set(address, this.#accounts.get(address));
-      if (record === undefined) this.#accounts.delete(address);
-      else this.#accounts.set(address, record);
-    }
+    for (const [address, record] of changes.accounts) this.#writeAccount(diff, address, record);
     return diff;
   }
 
+  #writeAccount(diff: Diff, address: Hex, record: AccountRecord | undefined): void {
+    this.#staleSlotsOf(address);
+    diff.accounts.set(address, this.#accounts.get(address));
+    if (record === undefined) this.#accounts.delete(address);
+    else this.#accounts.set(address, record);
+  }
+
   #writeSlot(diff: Diff, address: Hex, slot: Hex, value: Uint8Array): void {
-    let slots = this.#slots.get(address);
-    const before = slots?.get(slot) ?? NO_BYTES;
-    let overwritten = diff.slots.get(address);
-    if (overwritten === undefined) {
-      overwritten = new Map();
-      diff.slots.set(address, overwritten);
-    }
+    const slots = this.#slots.get(address) ?? new Map<Hex, Uint8Array>();
+    this.#slots.set(address, slots);
+    const overwritten = diff.slots.get(address) ?? new Map<Hex, Uint8Array>();
+    diff.slots.set(address, overwritten);
     // A slot that one block wipes and writes again comes here twice. The first value is the one before the block.
-    if (!overwritten.has(slot)) overwritten.set(slot, before);
-    if (slots === undefined) {
-      slots = new Map();
-      this.#slots.set(address, slots);
-    }
+    if (!overwritten.has(slot)) overwritten.set(slot, slots.get(slot) ?? NO_BYTES);
     if (value.length === 0) slots.delete(slot);
     else slots.set(slot, value);
     this.#staleSlotsOf(address).add(slot);
   }
 
   #staleSlotsOf(address: Hex): Set<Hex> {
-    let slots = this.#stale.get(address);
-    if (slots === undefined) {
-      slots = new Set();
-      this.#stale.set(address, slots);
-    }
+    const slots = this.#stale.get(address) ?? new Set<Hex>();
+    this.#stale.set(address, slots);
     return slots;
   }
 
   #storageTrie(address: Hex): Trie {
-    let trie = this.#storageTries.get(address);
-    if (trie === undefined) {
-      trie = new Trie();
-      this.#storageTries.set(address, trie);
-    }
+    const trie = this.#storageTries.get(address) ?? new Trie();
+    this.#storageTries.set(address, trie);
     return trie;
   }
 
