@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
 import { CommandFailedError } from "./errorMessage.js";
 import { url } from "./settings/parsers.js";
@@ -56,6 +57,19 @@ export class JsonRpcClient {
     return this.request<Receipt | null>("eth_getTransactionReceipt", [hash]);
   }
 
+  /** Waits until the transaction is in a block. @throws {@link CommandFailedError} after two minutes. */
+  async inclusion(hash: Hex): Promise<Receipt> {
+    const until = performance.now() + INCLUDED_WITHIN_MS;
+    while (performance.now() < until) {
+      const receipt = await this.receipt(hash);
+      if (receipt !== null) return receipt;
+      await sleep(POLL_MS, undefined, { signal: this.#signal });
+    }
+    throw new CommandFailedError(
+      `transaction ${hash} is sent, but no block has had it for ${INCLUDED_WITHIN_MS / 1000} s; it may still come`,
+    );
+  }
+
   /** Calls a method that answers with a hex quantity. */
   async quantity(method: string, params: readonly unknown[] = []): Promise<bigint> {
     const result = await this.request<unknown>(method, params);
@@ -105,6 +119,8 @@ export class JsonRpcClient {
 }
 
 const TIMEOUT_MS = 30_000;
+const INCLUDED_WITHIN_MS = 120_000;
+const POLL_MS = 200;
 
 interface JsonRpcResponse {
   readonly result?: unknown;

@@ -1,7 +1,7 @@
 import { bytesEqual, bytesToHex, checksumAddress, type WaiverAccount } from "@gas-waiver/protocol";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { JsonRpcClient, NODE_URL_SETTING } from "../jsonRpcClient.js";
+import { JsonRpcClient, NODE_URL_SETTING, type Receipt } from "../jsonRpcClient.js";
 import { tableLines } from "../output/table.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { address, oneOf, switchedOn, wholeNumber } from "../settings/parsers.js";
@@ -13,7 +13,7 @@ import {
 } from "../submit/transactionSettings.js";
 import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
 import { openWaivers } from "../waivers/openWaivers.js";
-import { outcomeOf, sendAll, type Wrapped, type WrappedOutcome, wrapAll } from "../wrap/sendWrappers.js";
+import { sendAll, type Wrapped, wrapAll } from "../wrap/sendWrappers.js";
 
 const SETTINGS = {
   ...TRANSACTION_SETTINGS,
@@ -87,12 +87,12 @@ export const wrap = defineCommand({
     const settings = { firstNonce, chainId, verificationGas, innerEncoding };
     const wrapped = await wrapAll(transactionsOf(values), waiver, settings);
     if (!printOnly && rpcUrl !== undefined) await sendAll(wrapped, rpcUrl, context.signal);
-    const outcomes =
+    const receipts =
       printOnly || wait === "broadcast"
         ? []
-        : await Promise.all(wrapped.map(({ txHash }) => outcomeOf(txHash, nodeOf(node), context.signal)));
-    printWrapped(wrapped, outcomes, { json, printOnly }, context);
-    const reverted = outcomes.filter((outcome) => outcome.reverted).length;
+        : await Promise.all(wrapped.map(({ txHash }) => nodeOf(node).inclusion(txHash)));
+    printWrapped(wrapped, receipts, { json, printOnly }, context);
+    const reverted = receipts.filter(hasReverted).length;
     if (reverted > 0)
       throw new CommandFailedError(`${reverted} of ${wrapped.length} transaction(s) have reverted`);
   },
@@ -133,30 +133,35 @@ const COLUMNS = [
 
 function printWrapped(
   wrapped: readonly Wrapped[],
-  outcomes: readonly WrappedOutcome[],
+  receipts: readonly Receipt[],
   { json, printOnly }: Pick<Partial<WrapValues>, "json"> & { readonly printOnly: boolean | undefined },
   { print, terminal }: Context,
 ): void {
   if (json) {
     for (const [i, { nonce, ...hashes }] of wrapped.entries()) {
-      const { blockNumber, reverted } = outcomes[i] ?? {};
-      const outcome = blockNumber === undefined ? {} : { blockNumber: blockNumber.toString(), reverted };
+      const receipt = receipts[i];
+      const outcome = receipt && {
+        blockNumber: String(BigInt(receipt.blockNumber)),
+        reverted: hasReverted(receipt),
+      };
       print(JSON.stringify({ ...hashes, nonce: nonce.toString(), sent: !printOnly, ...outcome }));
     }
   } else if (printOnly) for (const { wrapper } of wrapped) print(wrapper);
   else {
     const rows = wrapped.map(({ nonce, txHash, wrapperHash }, i) => [
       ...[String(nonce), txHash, wrapperHash],
-      stateOf(outcomes[i]),
+      stateOf(receipts[i]),
     ]);
     for (const line of tableLines(COLUMNS, rows, terminal)) print(line);
   }
 }
 
-function stateOf(outcome: WrappedOutcome | undefined) {
-  if (outcome === undefined) return { text: "sent", tone: "good" } as const;
-  const { blockNumber, reverted } = outcome;
-  return reverted
+const hasReverted = ({ status }: Receipt) => BigInt(status) === 0n;
+
+function stateOf(receipt: Receipt | undefined) {
+  if (receipt === undefined) return { text: "sent", tone: "good" } as const;
+  const blockNumber = BigInt(receipt.blockNumber);
+  return hasReverted(receipt)
     ? ({ text: `reverted in block ${blockNumber}`, tone: "bad" } as const)
     : ({ text: `in block ${blockNumber}`, tone: "good" } as const);
 }

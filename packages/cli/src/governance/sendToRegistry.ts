@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   bytesToHex,
   type Hex,
@@ -12,8 +11,6 @@ import type { Values } from "../settings/setting.js";
 import { asCommandFailure } from "./registry.js";
 import type { CHAIN_SETTINGS, VALIDATOR_SETTINGS } from "./settings.js";
 
-const INCLUDED_WITHIN_MS = 120_000;
-const POLL_INTERVAL_MS = 100;
 /** Another vote that lands first may make this one carry the proposal, which costs more gas than the estimate. */
 const GAS_MARGIN = 200_000n;
 
@@ -45,7 +42,7 @@ export async function sendAsValidator(
     const gasLimit = gas + GAS_MARGIN;
     const { raw } = signTransaction({ ...fields, chainId, nonce, gasPrice, gasLimit }, privateKey);
     const hash = await node.request<Hex>("eth_sendRawTransaction", [bytesToHex(raw)]);
-    const receipt = await receiptOf(node, hash, signal);
+    const receipt = await node.inclusion(hash);
     if (BigInt(receipt.status) === 1n) return receipt;
     // The estimate passed, so the state has changed since. The same call on the new state fails with the reason.
     await node.request("eth_call", [call, "latest"]);
@@ -53,16 +50,4 @@ export async function sendAsValidator(
   } catch (error) {
     throw asCommandFailure(error);
   }
-}
-
-async function receiptOf(node: JsonRpcClient, hash: Hex, signal: AbortSignal): Promise<Receipt> {
-  const until = performance.now() + INCLUDED_WITHIN_MS;
-  while (performance.now() < until) {
-    const receipt = await node.receipt(hash);
-    if (receipt !== null) return receipt;
-    await sleep(POLL_INTERVAL_MS, undefined, { signal });
-  }
-  throw new CommandFailedError(
-    `transaction ${hash} is sent, but no block has had it for ${INCLUDED_WITHIN_MS / 1000} s; it may still come`,
-  );
 }

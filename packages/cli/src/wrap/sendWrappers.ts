@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { broadcast, hashOf, WaiverClientError, wrap } from "@gas-waiver/client/self-hosted";
 import { type Hex, type InnerEncoding, ProtocolError, type WaiverAccount } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
-import type { JsonRpcClient } from "../jsonRpcClient.js";
 
 export interface Wrapped {
   /** The hash of the user's transaction. */
@@ -76,32 +74,4 @@ export async function sendAll(
       );
     }
   }
-}
-
-/** The outcome of a user's transaction in its block. */
-export interface WrappedOutcome {
-  readonly blockNumber: bigint;
-  readonly reverted: boolean;
-}
-
-const POLL_MS = 200;
-const INCLUDED_WITHIN_MS = 120_000;
-
-/** Waits until the user's transaction is in a block. @throws {@link CommandFailedError} after two minutes. */
-export async function outcomeOf(
-  txHash: Hex,
-  node: JsonRpcClient,
-  signal: AbortSignal,
-): Promise<WrappedOutcome> {
-  const until = performance.now() + INCLUDED_WITHIN_MS;
-  while (performance.now() < until) {
-    const receipt = await node.receipt(txHash);
-    if (receipt) {
-      return { blockNumber: BigInt(receipt.blockNumber), reverted: BigInt(receipt.status) === 0n };
-    }
-    await sleep(POLL_MS, undefined, { signal });
-  }
-  throw new CommandFailedError(
-    `no block has had ${txHash} for ${INCLUDED_WITHIN_MS / 1000} s; it is sent, and may still come`,
-  );
 }

@@ -128,9 +128,8 @@ export class Chain {
     return this.admit({ raw, hash: bytesToHex(crypto.keccak256(raw)) });
   }
 
-  /** Like {@link send}, also for a transaction of an impersonated sender. */ async admit(
-    tx: SentTransaction,
-  ): Promise<Hex> {
+  /** Like {@link send}, also for a transaction of an impersonated sender. */
+  async admit(tx: SentTransaction): Promise<Hex> {
     const { hash } = tx;
     this.pool.assertUnknown(hash);
     // An inner in a block was never sent by itself. Sent now, it is refused for its price (D11).

@@ -27,73 +27,39 @@ export function formatBlock(block: SealedBlock, full: boolean) {
   };
 }
 
-/** A header, as subscriptions to newHeads get it. */
-export function formatHeader(block: SealedBlock) {
-  const { header } = block;
+/** A header, as subscriptions to newHeads get it. EthereumJS has the yellow paper's names for some fields. */
+export function formatHeader({ header, hash }: SealedBlock) {
+  const { uncleHash, coinbase, transactionsTrie, receiptTrie, ...fields } = header.toJSON();
   return {
-    number: toQuantity(block.number),
-    hash: block.hash,
-    parentHash: bytesToHex(header.parentHash),
-    sha3Uncles: bytesToHex(header.uncleHash),
-    miner: bytesToHex(header.coinbase.bytes),
-    stateRoot: bytesToHex(header.stateRoot),
-    transactionsRoot: bytesToHex(header.transactionsTrie),
-    receiptsRoot: bytesToHex(header.receiptTrie),
-    logsBloom: bytesToHex(header.logsBloom),
-    difficulty: "0x0",
-    gasLimit: toQuantity(header.gasLimit),
-    gasUsed: toQuantity(header.gasUsed),
-    timestamp: toQuantity(header.timestamp),
-    extraData: bytesToHex(header.extraData),
-    mixHash: bytesToHex(header.mixHash),
-    nonce: bytesToHex(header.nonce),
-    baseFeePerGas: toQuantity(header.baseFeePerGas ?? 0n),
-    withdrawalsRoot: header.withdrawalsRoot && bytesToHex(header.withdrawalsRoot),
-    blobGasUsed: toQuantity(header.blobGasUsed ?? 0n),
-    excessBlobGas: toQuantity(header.excessBlobGas ?? 0n),
-    parentBeaconBlockRoot: header.parentBeaconBlockRoot && bytesToHex(header.parentBeaconBlockRoot),
-    requestsHash: header.requestsHash && bytesToHex(header.requestsHash),
+    ...fields,
+    hash,
+    sha3Uncles: uncleHash,
+    miner: coinbase,
+    transactionsRoot: transactionsTrie,
+    receiptsRoot: receiptTrie,
   };
 }
 
 /** @param location undefined for a transaction that waits in the pool. */
 export function formatTransaction(tx: ChainTransaction, location: LocatedTransaction | undefined) {
   const evm = decodeForEvm(tx.raw, tx.sender);
-  const type = typeOf(tx);
+  const { gasLimit: _gasLimit, data: _data, ...fields } = evm.toJSON();
   return {
+    ...fields,
     blockHash: location?.block.hash ?? null,
     blockNumber: location === undefined ? null : toQuantity(location.block.number),
     transactionIndex: location === undefined ? null : toQuantity(location.index),
     hash: tx.hash,
     from: tx.sender,
     to: evm.to === undefined ? null : bytesToHex(evm.to.bytes),
-    nonce: toQuantity(evm.nonce),
     gas: toQuantity(evm.gasLimit),
     gasPrice: toQuantity(location?.included.receipt.effectiveGasPrice ?? effectiveGasPrice(evm)),
-    ...("maxFeePerGas" in evm && {
-      maxFeePerGas: toQuantity(evm.maxFeePerGas),
-      maxPriorityFeePerGas: toQuantity(evm.maxPriorityFeePerGas),
-    }),
     value: toQuantity(evm.value),
     input: bytesToHex(evm.data),
-    type: toQuantity(type),
-    chainId: toQuantity(evm.common.chainId()),
-    ...("accessList" in evm && { accessList: formatAccessList(evm.accessList) }),
     ...("authorizationList" in evm && {
       authorizationList: evm.authorizationList.map(formatAuthorization),
     }),
-    v: toQuantity(evm.v ?? 0n),
-    r: toQuantity(evm.r ?? 0n),
-    s: toQuantity(evm.s ?? 0n),
-    ...(type !== 0 && { yParity: toQuantity(evm.v ?? 0n) }),
   };
-}
-
-function formatAccessList(list: readonly (readonly [Uint8Array, readonly Uint8Array[]])[]) {
-  return list.map(([address, storageKeys]) => ({
-    address: bytesToHex(address),
-    storageKeys: storageKeys.map(bytesToHex),
-  }));
 }
 
 function formatAuthorization(fields: readonly Uint8Array[]) {
