@@ -45,9 +45,9 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-function rightOf(isPublishable: boolean) {
+function rightOf(isPublishable: boolean, keyId = "a key") {
   const controller = new AbortController();
-  const caller = isPublishable ? { publishable: {} } : {};
+  const caller = { keyId, ...(isPublishable && { publishable: {} }) };
   const right = { caller, signal: controller.signal } as unknown as Parameters<
     ReturnType<typeof limitConnections>["keep"]
   >[1];
@@ -61,8 +61,8 @@ const closedOf = (sockets: readonly { readonly closed: boolean }[]) => sockets.m
 afterEach(() => void vi.useRealTimers());
 
 describe("a full port", () => {
-  it("drops connections without a key first, then those of publishable keys, and never those of secret ones", () => {
-    const { connect, withKey } = portWith({ maxConnections: 4 });
+  it("drops connections without a key first, then those of publishable keys, and none in use of secret ones", () => {
+    const { connect, request, withKey } = portWith({ maxConnections: 4 });
     const secret = withKey("192.0.2.1", SECRET);
     const publishable = [withKey("192.0.2.2", PUBLIC), withKey("192.0.2.2", PUBLIC)];
     const keyless = connect("192.0.2.3");
@@ -73,9 +73,24 @@ describe("a full port", () => {
       false,
     ]);
     expect(keyless.closed).toBe(true);
-    expect(closedOf([withKey("192.0.2.5", SECRET), withKey("192.0.2.6", SECRET)])).toEqual([false, false]);
-    expect(closedOf([secret, ...publishable])).toEqual([false, true, true]);
-    expect(connect("192.0.2.7").closed).toBe(true);
+    const others = ["192.0.2.5", "192.0.2.6"].map((address, i) =>
+      withKey(address, rightOf(false, `key ${i}`)),
+    );
+    expect(closedOf([secret, ...publishable, ...others])).toEqual([false, true, true, false, false]);
+    for (const socket of [secret, ...others]) request(socket);
+    expect(closedOf([connect("192.0.2.7"), connect("192.0.2.8")])).toEqual([true, false]);
+    expect(closedOf([secret, ...others])).toEqual([false, false, false]);
+  });
+
+  it("drops connections of the secret key with the most: idle ones, and those in use beyond half of the port", () => {
+    const { request, withKey } = portWith({ maxConnections: 4 });
+    const many = [1, 2, 3].map((host) => withKey(`192.0.2.${host}`, SECRET));
+    const few = [withKey("192.0.2.4", rightOf(false, "b"))];
+    for (const socket of many.slice(0, 2)) request(socket);
+    few.push(withKey("192.0.2.4", rightOf(false, "c")));
+    expect(closedOf([...many, ...few])).toEqual([false, false, true, false, false]);
+    many.push(withKey("192.0.2.5", SECRET));
+    expect(closedOf([...few, ...many.slice(3)])).toEqual([false, false, true]);
   });
 
   it("drops the address with the most connections of publishable keys, the longest idle one first", () => {

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import type { Grant } from "../../keys/cachedKey.js";
+import type { Caller } from "../../model/keys/caller.js";
 import { DEFAULTS } from "../../model/options/defaults.js";
 import { addressGroup, addressSite, SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ProcessMetrics } from "../../model/telemetry/processMetrics.js";
@@ -69,12 +70,14 @@ interface Connection {
   openedAt: number;
   /** By the latest valid key. "kept" has no end. */
   right: Right | "kept" | undefined;
+  /** The connections of its secret key, if it has shown one. */
+  key: Group | undefined;
   /** Its requests in flight. A WebSocket is one. */
   inFlight: number;
   isUsed: boolean;
 }
 
-/** The order in which connections leave for new ones: without a valid key, of publishable keys (D32). Those that are kept never do. */
+/** The order in which connections leave for new ones: without a valid key, of publishable keys (D32). Those that are kept stay within their address. */
 const ORDER = ["keyless", "idle", "busy", "kept"] as const;
 
 function rankOf({ right, inFlight }: Connection): (typeof ORDER)[number] {
@@ -121,10 +124,14 @@ class Group {
 
 const NO_GROUP = new Group("none", 0);
 
+/** The share of a full port that one secret key may have in use. */
+const MOST_OF_KEY = 0.5;
+
 /**
  * The open connections of a port, bounded in all, for each address, and for each IPv6 network of 48 bits. At a limit, a new one takes
  * the place of the first to leave under the same limit; on a full port, that is a keyless one, or one of the address or network with
- * most of publishable keys. If all are kept, the new connection is closed without an answer, since an answer would need room as well.
+ * most of publishable keys, or else an idle one of the secret key with the most, so that no key shuts the others out. If none leaves,
+ * the new connection is closed without an answer, since an answer would need room as well.
  */
 export class OpenConnections {
   readonly #limits: Required<ConnectionLimits>;
@@ -134,6 +141,8 @@ export class OpenConnections {
   readonly #port: Group;
   /** The addresses and sites, by their names. */
   readonly #groups = new Map<string, Group>();
+  /** The connections of secret keys, by the ids of the keys. */
+  readonly #keys = new Map<string, Group>();
   #isClosing = false;
 
   constructor(limits: ConnectionLimits, onDrop: () => void) {
@@ -157,7 +166,13 @@ export class OpenConnections {
       socket.destroy();
       return;
     }
-    const state = { openedAt: performance.now(), right: undefined, inFlight: 0, isUsed: false };
+    const state = {
+      openedAt: performance.now(),
+      right: undefined,
+      key: undefined,
+      inFlight: 0,
+      isUsed: false,
+    };
     const connection = { socket, groups, ...state };
     this.#open.set(socket, connection);
     socket.once("close", () => this.#forget(connection));
@@ -172,7 +187,9 @@ export class OpenConnections {
   keep(socket: Duplex, right: Right | "kept" = "kept"): void {
     const connection = this.#open.get(tcpConnectionOf(socket));
     if (connection === undefined || connection.right === right) return;
+    this.#leaveKey(connection);
     connection.right = right;
+    if (right !== "kept" && right.caller.publishable === undefined) this.#enterKey(connection, right.caller);
     this.#place(connection);
   }
 
@@ -227,7 +244,7 @@ export class OpenConnections {
   #makeRoom(group: Group): boolean {
     if (group.size < group.limit) return true;
     const isOfAny = group === this.#port && group.keyless.size === 0;
-    const { first } = isOfAny ? this.#largestGroup() : group;
+    const first = isOfAny ? (this.#largestGroup().first ?? this.#firstOfSecretKeys()) : group.first;
     if (first === undefined) return false;
     this.#onDrop();
     this.#forget(first);
@@ -244,6 +261,14 @@ export class OpenConnections {
     return largest;
   }
 
+  /** An idle connection of the secret key with the most; one in use only where the key has more than its share. */
+  #firstOfSecretKeys(): Connection | undefined {
+    let largest = NO_GROUP;
+    for (const key of this.#keys.values()) if (key.size > largest.size) largest = key;
+    const isBeyondShare = largest.size > this.#port.limit * MOST_OF_KEY;
+    return largest.idle.size > 0 || isBeyondShare ? largest.first : undefined;
+  }
+
   /** Puts a connection behind the others of its rank. */
   #place(connection: Connection): void {
     const rank = rankOf(connection);
@@ -251,10 +276,27 @@ export class OpenConnections {
       group.remove(connection);
       group[rank].add(connection);
     }
+    const { key, inFlight } = connection;
+    key?.remove(connection);
+    key?.[inFlight > 0 ? "busy" : "idle"].add(connection);
+  }
+
+  #enterKey(connection: Connection, { keyId }: Pick<Caller, "keyId">): void {
+    const key = this.#keys.get(keyId) ?? new Group(keyId, this.#port.limit);
+    this.#keys.set(keyId, key);
+    connection.key = key;
+  }
+
+  #leaveKey(connection: Connection): void {
+    const { key } = connection;
+    key?.remove(connection);
+    if (key?.size === 0) this.#keys.delete(key.name);
+    connection.key = undefined;
   }
 
   #forget(connection: Connection): void {
     if (!this.#open.delete(connection.socket)) return;
+    this.#leaveKey(connection);
     for (const group of connection.groups) {
       group.remove(connection);
       if (group.size === 0) this.#groups.delete(group.name);
