@@ -56,7 +56,7 @@ export function createSponsorship({ policies, options, readiness }: SponsorshipD
     /** `wallet_getCapabilities` (EIP-5792), for clients that ask the node instead of the wallet: of the chains that they name. */
     capabilities([, chains]: readonly unknown[]): Record<string, unknown> {
       const chainId = `0x${options.chainId.toString(16)}`;
-      if (Array.isArray(chains) && !chains.some((one) => String(one).toLowerCase() === chainId)) return {};
+      if (Array.isArray(chains) && !chains.some((one) => isText(one, chainId))) return {};
       return {
         [chainId]: {
           atomic: { status: "unsupported" },
@@ -65,6 +65,11 @@ export function createSponsorship({ policies, options, readiness }: SponsorshipD
       };
     },
   };
+}
+
+/** Tells whether a parameter, which may be any JSON, is this text in letters of any case. */
+function isText(parameter: unknown, text: string): boolean {
+  return typeof parameter === "string" && parameter.toLowerCase() === text;
 }
 
 function answer(sponsorable: boolean): Record<string, unknown> {

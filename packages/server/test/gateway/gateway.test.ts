@@ -458,11 +458,12 @@ it("tells the capabilities of wallets (EIP-5792) for its own chain, and for no o
   const client = new GatewayClient((await services.start({ publicApiKeys })).url);
   const chainId: Hex = `0x${CHAIN_ID.toString(16)}`;
   const own = { [chainId]: { atomic: { status: "unsupported" }, paymasterService: { supported: true } } };
-  const capabilities = (...chains: Hex[][]) =>
+  const capabilities = (...chains: unknown[][]) =>
     client.call("wallet_getCapabilities", userAddress(1), ...chains);
   expect(await capabilities()).toEqual(own);
   expect(await capabilities([chainId, "0x1"])).toEqual(own);
   expect(await capabilities(["0x1"])).toEqual({});
+  expect(await capabilities([{ toString: 0 }, [chainId]])).toEqual({});
 });
 
 describe("a transaction that pays for itself", () => {
