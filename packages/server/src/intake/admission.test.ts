@@ -4,7 +4,9 @@ import { expect, it } from "vitest";
 import { callerOf, LIMITS } from "../../test/support/callers.js";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
+import type { Caller } from "../model/keys/caller.js";
 import { accept } from "../store/accept/accept.js";
+import { queueLengths } from "../store/accept/queueLengths.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Store } from "../store/store.js";
 import { Admission } from "./admission.js";
@@ -46,4 +48,27 @@ it("counts each transaction once while its request is being accepted", async () 
   });
   large.leaveAll();
   small.leaveAll();
+});
+
+it("keeps half of the queue for secret keys, also before publishable ones of several replicas", async () => {
+  const publishable = { origins: ["wallets"], addressRate: { ratePerSecond: 1, rateBurst: 1 } };
+  const limits = { ...LIMITS, queueShare: 0.5 };
+  const [first, second] = ["0000000000000001", "0000000000000002"].map((id) =>
+    callerOf(id, { limits, publishable }),
+  );
+  await store.pool.query(
+    "insert into api_keys (id, env, label, secret_hash, terms, version) values ($1, 'test', 'a page', $2, $3, 1)",
+    [first?.keyId, Buffer.alloc(32, 1), { origins: ["wallets"] }],
+  );
+  const queued = Array.from({ length: 30 }, (_, i) => ({
+    ...newSubmissionOf(100 + i),
+    keyId: first?.keyId ?? "",
+  }));
+  await accept(store, { chain: lane.chain, origin: randomUUID() }, queued);
+  // This replica has not seen the first key.
+  const admission = new Admission({ store, options: { queueCapacity: 100 }, chainRef: lane.chain });
+  const before = [...(await queueLengths(store, lane.chain))].reduce((sum, one) => sum + one.queued, 0);
+  await admission.admit(second as Caller, 20);
+  await expect(admission.admit(second as Caller, 1)).rejects.toMatchObject({ reason: "KEY_SHARE_EXHAUSTED" });
+  await admission.admit(callerOf("secret", { limits }), 100 - before - 20);
 });

@@ -1,9 +1,9 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { Caller } from "../model/keys/caller.js";
+import { type Caller, PUBLISHABLE_SHARE } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { queueLengths } from "../store/accept/queueLengths.js";
 import type { Store } from "../store/store.js";
-import { Tally } from "../util/tally.js";
+import { type Share, Tally } from "../util/tally.js";
 
 /** The room of one request. */
 export interface AdmittedTransactions {
@@ -62,20 +62,21 @@ export class Admission {
       this.#assertFits(caller, transactions);
     }
     // After the check: a request that will be refused must take no room from other keys.
-    this.#entering.add(caller.keyId, transactions);
+    const shares = this.#sharesOf(caller);
+    this.#entering.addTo(shares, transactions);
     let entering = transactions;
     const leave = (some: number) => {
       const leaving = Math.min(some, entering);
       entering -= leaving;
-      this.#leave(caller.keyId, leaving);
+      this.#leave(shares, leaving);
     };
     return { leave, leaveAll: () => leave(entering) };
   }
 
-  #leave(keyId: string, transactions: number): void {
-    this.#entering.add(keyId, -transactions);
-    this.#doneSince.add(keyId, transactions);
-    if (this.#doneSinceNext !== this.#doneSince) this.#doneSinceNext.add(keyId, transactions);
+  #leave(shares: readonly Share[], transactions: number): void {
+    this.#entering.addTo(shares, -transactions);
+    this.#doneSince.addTo(shares, transactions);
+    if (this.#doneSinceNext !== this.#doneSince) this.#doneSinceNext.addTo(shares, transactions);
   }
 
   #recount(): Promise<void> {
@@ -91,32 +92,42 @@ export class Admission {
     const doneSince = new Tally();
     this.#doneSinceNext = doneSince;
     const counted = new Tally();
-    for (const [keyId, queued] of await queueLengths(store, chainRef)) counted.add(keyId, queued);
+    for (const { keyId, queued, isPublishable } of await queueLengths(store, chainRef)) {
+      for (const name of namesOf(keyId, isPublishable)) counted.add(name, queued);
+    }
     this.#counted = counted;
     this.#doneSince = doneSince;
     this.#countedAt = startedAt;
     this.#countMaxAgeMs = Math.max(COUNT_MAX_AGE_MS, PERIODS_PER_COUNT * (performance.now() - startedAt));
   }
 
-  #assertFits({ keyId, limits }: Caller, transactions: number): void {
-    const { queueCapacity } = this.#dependencies.options;
+  #assertFits(caller: Caller, transactions: number): void {
     const tallies = [this.#counted, this.#doneSince, this.#entering];
-    const total = tallies.reduce((sum, tally) => sum + tally.total, 0);
-    assertRoom("QUEUE_AT_CAPACITY", "the queue", total, transactions, queueCapacity);
-    const share = Math.ceil(queueCapacity * limits.queueShare);
-    const ofKey = tallies.reduce((sum, tally) => sum + tally.of(keyId), 0);
-    assertRoom("KEY_SHARE_EXHAUSTED", "this key's share of the queue", ofKey, transactions, share);
+    for (const [name, capacity, queue] of this.#sharesOf(caller)) {
+      const held = tallies.reduce((sum, tally) => sum + tally.of(name), 0);
+      if (held + transactions <= capacity) continue;
+      const reason = name === ALL ? "QUEUE_AT_CAPACITY" : "KEY_SHARE_EXHAUSTED";
+      const message = `${queue} holds ${held} of ${capacity} submissions; ${transactions} more do not fit`;
+      throw new ProtocolError(reason, message, { held, capacity, transactions });
+    }
+  }
+
+  #sharesOf({ keyId, limits, publishable }: Caller): Share[] {
+    const { queueCapacity } = this.#dependencies.options;
+    const ofKey = Math.ceil(queueCapacity * limits.queueShare);
+    const ofPublishable = Math.ceil(queueCapacity * PUBLISHABLE_SHARE);
+    const shares: Share[] = [
+      [ALL, queueCapacity, "the queue"],
+      [keyId, ofKey, "this key's share of the queue"],
+      [PUBLISHABLE, ofPublishable, "the share of publishable keys in the queue"],
+    ];
+    return publishable === undefined ? shares.slice(0, 2) : shares;
   }
 }
 
-function assertRoom(
-  reason: "QUEUE_AT_CAPACITY" | "KEY_SHARE_EXHAUSTED",
-  queue: string,
-  held: number,
-  transactions: number,
-  capacity: number,
-): void {
-  if (held + transactions <= capacity) return;
-  const message = `${queue} holds ${held} of ${capacity} submissions; ${transactions} more do not fit`;
-  throw new ProtocolError(reason, message, { held, capacity, transactions });
+/** Name the whole queue, and the part of it that publishable keys hold together. No key has these ids. */
+const [ALL, PUBLISHABLE] = ["all keys", "publishable keys"];
+
+function namesOf(keyId: string, isPublishable: boolean): string[] {
+  return isPublishable ? [ALL, keyId, PUBLISHABLE] : [ALL, keyId];
 }

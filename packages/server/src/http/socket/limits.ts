@@ -1,9 +1,9 @@
 import { ProtocolError } from "@gas-waiver/protocol";
+import { PUBLISHABLE_SHARE } from "../../model/keys/caller.js";
 import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { type Share, Tally } from "../../util/tally.js";
-import { PUBLISHABLE_SHARE } from "../limits/bodyMemoryBudget.js";
 
 export type SocketLimitOptions = Pick<
   ResolvedOptions,

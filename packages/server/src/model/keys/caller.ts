@@ -28,6 +28,12 @@ export interface PublishableRights {
   readonly addressRate: RateLimits;
 }
 
+/**
+ * The share of the queue, of the memory and of the WebSockets that publishable keys may hold together: anybody can use them, from many
+ * addresses.
+ */
+export const PUBLISHABLE_SHARE = 0.5;
+
 /** The part of a caller that names whom a limit counts for. */
 export type LimitedCaller = Pick<Caller, "keyId" | "address" | "site">;
 
