@@ -7,11 +7,22 @@ import { isAllowedHost, LOOPBACK_ORIGINS } from "../model/options/origins.js";
 /** A request target in absolute-form, as clients send it to proxies: the authority, then the path and the query. */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 
+/** An escape that a path needs for no character: of a letter, a digit, or one of `-._~`. */
+const NEEDLESS_ESCAPE = /%(?:2[de]|3\d|[46][1-9a-f]|[57][0-9a]|5f|7e)/gi;
+
+/** Gives a request the one form of its target, which routes, limits and the prefixes of networks go by (RFC 3986, 6.2.2.2). */
+export function normalizeTarget(request: IncomingMessage): void {
+  useTargetHost(request);
+  const [path = "", ...query] = (request.url ?? "").split("?");
+  if (path.includes("%"))
+    request.url = [path.replace(NEEDLESS_ESCAPE, decodeURIComponent), ...query].join("?");
+}
+
 /**
  * Gives a request whose target is a whole URL the `Host` and the path of that URL. The service must ignore the `Host` that came
  * with it (RFC 9112, 3.2.2). A request that {@link headFault} refuses stays as it is.
  */
-export function useTargetHost(request: IncomingMessage): void {
+function useTargetHost(request: IncomingMessage): void {
   const { url = "", headers, rawHeaders } = request;
   if (url.startsWith("/")) return;
   const [, authority, rest = ""] = ABSOLUTE_FORM.exec(url) ?? [];

@@ -104,6 +104,12 @@ describe("JSON-RPC", () => {
     const refused = await client().post(messageOf(262_145));
     expect(refused.status).toBe(413);
     expect(refused.json).toMatchObject({ error: { data: { reason: "BODY_TOO_LARGE" } } });
+    const escaped = await fetch(client().url.replace("/rpc/", "/%72pc/"), {
+      method: "POST",
+      headers: { authorization: `Bearer ${GATEWAY_KEY}`, "content-type": "application/json" },
+      body: messageOf(262_145),
+    });
+    expect(escaped.status).toBe(413);
     const socket = await GatewaySocket.open(client().url.replace("http", "ws"));
     const closed = socket.closeCode();
     socket.sendText(messageOf(262_145));

@@ -14,7 +14,7 @@ import { answerMalformedRequest } from "../errors.js";
 import { type ConnectionLimits, limitConnections, type OpenConnections } from "../limits/connections.js";
 import { type RequestParty, RequestTurns } from "../limits/requestTurns.js";
 import type { RoutePattern } from "../paths.js";
-import { headFault, useTargetHost } from "../requestHost.js";
+import { headFault, normalizeTarget } from "../requestHost.js";
 import { declineUpgrade } from "../socket/declineUpgrade.js";
 import { answerHalfClosed } from "./halfClosed.js";
 import { cutPrefix } from "./networkPrefix.js";
@@ -123,7 +123,7 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
   const turns = new RequestTurns(server, loop, partyOf);
   followTlsConnections(server);
   // Before the turns, which go by the path.
-  server.prependListener("request", useTargetHost);
+  server.prependListener("request", normalizeTarget);
   ignoreExpectations(server);
   const connections = limitConnections(app, limits, metrics);
   if (options.isCounted) {
@@ -212,7 +212,7 @@ function createPlaceFinder(places: readonly NetworkPlace[]): FindPlace {
     if (known) return known;
     // The port itself answers these.
     if (headFault(request) !== undefined) return undefined;
-    useTargetHost(request);
+    normalizeTarget(request);
     const { url = "" } = request;
     const prefixed = byPrefix.find(
       ({ prefix }) => url.startsWith(prefix) && ["/", "?", ""].includes(url.charAt(prefix.length)),
