@@ -20,7 +20,7 @@ import { GATEWAY_BODY_BYTES } from "../../packages/server/src/http/authenticator
 import { MAX_HEAD_BYTES } from "../../packages/server/src/http/base.js";
 import { FREE_CHUNKS, MIN_AVERAGE_CHUNK_BYTES } from "../../packages/server/src/http/body/growingBuffer.js";
 import { NOTIFIED_BYTES } from "../../packages/server/src/http/gateway/buildGateway.js";
-import { ADDRESS_BYTES, PUBLISHABLE_SHARE } from "../../packages/server/src/http/limits/bodyMemoryBudget.js";
+import { ADDRESS_BYTES } from "../../packages/server/src/http/limits/bodyMemoryBudget.js";
 import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../packages/server/src/http/limits/connections.js";
 import {
   MAX_CONCURRENT_READS,
@@ -40,6 +40,7 @@ import { MAX_ADDRESS_SOCKETS } from "../../packages/server/src/http/socket/limit
 import { MESSAGE_LIMITS } from "../../packages/server/src/http/socket/socket.js";
 import { PUBLISHABLE_LIMITS } from "../../packages/server/src/keys/directory.js";
 import { RESERVED } from "../../packages/server/src/lane/sign/plan.js";
+import { PUBLISHABLE_SHARE } from "../../packages/server/src/model/keys/caller.js";
 import {
   DEFAULT_ADDRESS_LIMITS,
   DEFAULT_PUBLISHABLE_CAPS,
@@ -313,10 +314,10 @@ const PUBLISHABLE: readonly Row[] = [
   ["reads of an address that wait", count(MAX_WAITING_READS_PER_ADDRESS), "", "503 `QUEUE_AT_CAPACITY`"],
   ["WebSockets of an address", count(MAX_ADDRESS_SOCKETS), "", "503 `SOCKETS_AT_CAPACITY`"],
   [
-    "WebSockets, and bodies and frames in memory, of all publishable keys",
+    "WebSockets, queue, and bodies, frames and answers in memory, of all publishable keys",
     `${100 * PUBLISHABLE_SHARE} %`,
     "",
-    "503 `SOCKETS_AT_CAPACITY`, `BODIES_AT_CAPACITY`",
+    "503 `SOCKETS_AT_CAPACITY`, `KEY_SHARE_EXHAUSTED`, `BODIES_AT_CAPACITY`",
   ],
   [
     "message of the gateway",
@@ -337,7 +338,7 @@ const PUBLISHABLE: readonly Row[] = [
     "they wait",
   ],
   [
-    "bodies and frames of an address in memory at once",
+    "bodies, frames and answers of an address in memory at once, or one body with the largest answer",
     bytes(ADDRESS_BYTES),
     "",
     "503 `BODIES_AT_CAPACITY`; WebSocket closed with 1013",

@@ -15,6 +15,7 @@ const VALUE_STARTS = [",", "[", "{"];
 /**
  * Refuses JSON text of very many values before it is parsed: 32 MiB of `{},{},…` take a gigabyte of memory and seconds
  * of processor time. The count includes commas and brackets inside strings, so that it needs no parser.
+ * @returns the most values that the text may have.
  * @throws {@link ProtocolError} `MALFORMED_BODY` if the text may have more than {@link MAX_JSON_VALUES} values.
  * @example
  * ```ts
@@ -22,7 +23,7 @@ const VALUE_STARTS = [",", "[", "{"];
  * const body: unknown = JSON.parse(text);
  * ```
  */
-export function assertFewValues(text: string): void {
+export function assertFewValues(text: string): number {
   let values = 1;
   for (const start of VALUE_STARTS) {
     for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
@@ -32,4 +33,5 @@ export function assertFewValues(text: string): void {
       }
     }
   }
+  return values;
 }

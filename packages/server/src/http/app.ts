@@ -76,8 +76,8 @@ export interface AppDependencies
  */
 export function createApp(dependencies: AppDependencies): Required<NetworkApp> {
   const { tokenStore, options, log, metrics, keys: directory, configuredKeys, failures, port } = dependencies;
-  const { maxBodyBytes } = options;
-  const bodyMemory = new BodyMemoryBudget(options.maxHeldBytes, maxBodyBytes);
+  const { maxBodyBytes, maxHeldBytes, gatewayAnswerBytes } = options;
+  const bodyMemory = new BodyMemoryBudget(maxHeldBytes, maxBodyBytes, gatewayAnswerBytes);
   const clientAddress = createClientAddress(options);
   const authenticator = createAuthenticator({ configuredKeys, directory, clientAddress, failures });
   const { connections, loop, server } = port;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PRICES } from "../model/prices.js";
 import { LoopQueue } from "./loopQueue.js";
-import { MAX_BYTES_AT_ONCE, parseInSlices, type RunSlice } from "./slicedJson.js";
+import { MAX_BYTES_AT_ONCE, parseInSlices, parseJson, type RunSlice } from "./slicedJson.js";
 
 const loop = new LoopQueue();
 const turnsOf =
@@ -108,5 +108,38 @@ describe("JSON that is parsed in slices", () => {
     const flood = Array.from({ length: 10 }, () => parseOf("flood", 3_000_000));
     await Promise.all([...flood, parseOf("other", 2_000_000)]);
     expect(log[0]).toBe("other");
+  });
+});
+
+describe("JSON of any size", () => {
+  const listOf = (objects: number) => Buffer.from(`[${"{},".repeat(objects)}0]`);
+
+  it.each([100, 100_000])(
+    "of %d objects counts the memory of its values, and stops where there is no room",
+    async (objects) => {
+      let counted = 0;
+      await parseJson(listOf(objects), turnsOf("counted"), (bytes) => {
+        counted += bytes;
+      });
+      expect(counted).toBeGreaterThan(56 * objects);
+      const noRoom = () => {
+        throw new Error("no room");
+      };
+      await expect(parseJson(listOf(objects), turnsOf("counted"), noRoom)).rejects.toThrow("no room");
+    },
+  );
+
+  it("is charged to its party for the time that it takes, if it is small too", async () => {
+    const charged: number[] = [];
+    let now = 0;
+    class CountingLoop extends LoopQueue {
+      override run<T>(party: string, price: number, work: () => T): Promise<T> {
+        charged.push(price);
+        return super.run(party, price, work);
+      }
+    }
+    const counting = new CountingLoop({ now: () => now++ });
+    await parseJson(listOf(10), (bytes, slice) => counting.run("a", bytes * PRICES.parsedByte, slice));
+    expect(charged).toEqual([listOf(10).length * PRICES.parsedByte]);
   });
 });

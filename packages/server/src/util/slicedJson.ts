@@ -1,29 +1,49 @@
 import { assertFewValues, MAX_JSON_VALUES, ProtocolError } from "@gas-waiver/protocol";
 
-/** Bytes of JSON that are parsed in one turn of the event loop. More take milliseconds, for which everybody would wait. */
-export const MAX_BYTES_AT_ONCE = 1_048_576;
+/** Bytes of JSON that are parsed in one turn of the event loop. More may take milliseconds, for which everybody would wait. */
+export const MAX_BYTES_AT_ONCE = 65_536;
+/** The memory of a value beside its text: an empty object has 56 bytes, which two characters stand for. */
+const BYTES_OF_VALUE = 64;
 
 /** Runs a slice of so many bytes when it is the turn of the bytes' party. */
 export type RunSlice = <T>(bytes: number, slice: () => T) => Promise<T>;
+
+/** Counts the memory of the values that a text is parsed into. @throws if there is no room for so many more bytes. */
+export type ReserveMemory = (bytes: number) => void;
+const UNCOUNTED: ReserveMemory = () => {};
 
 /**
  * Parses JSON as `JSON.parse` does, a slice at a time. Members named `__proto__` and `constructor` are left out.
  * @throws SyntaxError, or {@link ProtocolError} `MALFORMED_BODY` for very many values.
  */
-export async function parseInSlices(bytes: Buffer, run: RunSlice): Promise<unknown> {
-  const slices = new SlicedParser(bytes).run();
-  for (;;) {
+export async function parseInSlices(bytes: Buffer, run: RunSlice, reserve = UNCOUNTED): Promise<unknown> {
+  const parser = new SlicedParser(bytes);
+  const slices = parser.run();
+  for (let counted = 0; ; ) {
     const slice = await run(WORK_OF_SLICE, () => slices.next());
+    reserve((parser.values - counted) * BYTES_OF_VALUE);
+    counted = parser.values;
     if (slice.done) return slice.value;
   }
 }
 
-/** Parses JSON at once if it is small, in slices otherwise. @throws as {@link parseInSlices} does. */
-export async function parseJson(bytes: Buffer, run: RunSlice): Promise<unknown> {
-  if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes, run);
-  const text = bytes.toString();
-  assertFewValues(text);
-  return JSON.parse(text);
+/**
+ * Parses JSON at once if it is small, in slices otherwise.
+ * @param parseText parses a small text.
+ * @throws as {@link parseInSlices} does.
+ */
+export async function parseJson<T = unknown>(
+  bytes: Buffer,
+  run: RunSlice,
+  reserve = UNCOUNTED,
+  parseText: (text: string) => T = JSON.parse,
+): Promise<T | unknown> {
+  if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes, run, reserve);
+  return await run(bytes.length, () => {
+    const text = bytes.toString();
+    reserve(assertFewValues(text) * BYTES_OF_VALUE);
+    return parseText(text);
+  });
 }
 
 /** A list or an object that has not ended. */
@@ -50,7 +70,8 @@ class SlicedParser {
   readonly #bytes: Buffer;
   readonly #open: OpenContainer[] = [];
   #at: number;
-  #values = 0;
+  /** The values that have begun. */
+  values = 0;
   #work = 0;
 
   constructor(bytes: Buffer) {
@@ -80,7 +101,7 @@ class SlicedParser {
       return container.content;
     }
     if (container && !Array.isArray(container.content)) container.key = yield* this.#readKey();
-    if (++this.#values > MAX_JSON_VALUES) throw tooManyValues();
+    if (++this.values > MAX_JSON_VALUES) throw tooManyValues();
     if (this.#skip("[")) return this.#openContainer([]);
     if (this.#skip("{")) return this.#openContainer({});
     return this.#nextByte() === QUOTE ? yield* this.#readText() : this.#readScalar();

@@ -1,6 +1,9 @@
 // Clients of the gateway that ask for more than their share: the others are served, and in the meantime.
+import { once } from "node:events";
+import { request } from "node:http";
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { deferred } from "../support/deferred.js";
 import { GatewayClient } from "../support/gatewayClient.js";
 import { testServices } from "../support/testService.js";
@@ -78,6 +81,49 @@ describe("an address that floods", () => {
     };
     while ((await statusOf("192.0.2.1", 5)) === 200);
     expect(await statusOf("192.0.2.2", 10)).toBe(200);
+  });
+});
+
+describe("a client that does not read its answers", () => {
+  const LARGE = `0x${"00".repeat(4_500_000)}`;
+  const call = (id: number) =>
+    JSON.stringify({ jsonrpc: "2.0", id, method: "eth_call", params: [{ to: userAddress(1) }, "latest"] });
+
+  it("gets no further large one over HTTP, until the first has left", async () => {
+    const { node, url } = await services.start(options);
+    node.answers.eth_call = () => LARGE;
+    const { port } = new URL(url);
+    const unread = request({
+      port,
+      method: "POST",
+      path: `/rpc/${FIRST}`,
+      headers: { "content-type": "application/json" },
+    });
+    unread.end(call(1));
+    const [answer] = await once(unread, "response");
+    const client = new GatewayClient(url, FIRST);
+    const { status, json } = await client.post(call(2));
+    expect([status, json]).toMatchObject([
+      503,
+      { error: { message: expect.stringContaining("this address holds") } },
+    ]);
+    node.answers.eth_call = () => "0x01";
+    expect(await client.call("eth_call", { to: userAddress(2) }, "latest")).toBe("0x01");
+    answer.destroy();
+  });
+
+  it("gets no further large one over a WebSocket", async () => {
+    const { node, url } = await services.start(options);
+    node.answers.eth_call = () => LARGE;
+    const socket = new WebSocket(`${url.replace("http", "ws")}/rpc/${FIRST}`);
+    await once(socket, "open");
+    const answers: string[] = [];
+    socket.on("message", (data) => answers.push(String(data)));
+    for (let id = 1; id <= 3; id++) socket.send(call(id));
+    while (answers.length < 3) await once(socket, "message");
+    socket.terminate();
+    expect(answers.filter((answer) => answer.includes("this address holds"))).not.toEqual([]);
+    expect(answers.filter((answer) => answer.length > LARGE.length)).not.toEqual([]);
   });
 });
 

@@ -1,9 +1,9 @@
-import { assertFewValues, ProtocolError } from "@gas-waiver/protocol";
+import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
 import { partyOf } from "../../model/keys/caller.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
-import { MAX_BYTES_AT_ONCE, parseInSlices, type RunSlice } from "../../util/slicedJson.js";
+import { parseJson, type RunSlice } from "../../util/slicedJson.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import { GrowingBuffer } from "./growingBuffer.js";
@@ -25,11 +25,13 @@ export interface JsonBodyOptions {
   readonly loop: LoopQueue;
 }
 
-/** A request with a body, of which only authenticated ones have a caller and a reservation. */
-type BodyRequest = FastifyRequest &
-  Partial<Pick<AuthenticatedRequest, "caller">> & {
-    bodyMemory?: MemoryReservation | undefined;
-  };
+/** The memory of a request's body, until the response is sent. Only authenticated requests have it. */
+export interface HeldBody {
+  bodyMemory?: MemoryReservation | undefined;
+}
+
+/** A request with a body, of which only authenticated ones have a caller. */
+type BodyRequest = FastifyRequest & Partial<Pick<AuthenticatedRequest, "caller">> & HeldBody;
 
 /** The first block for a body that does not declare its length, or declares a larger one. */
 const INITIAL_BYTES = 65_536;
@@ -50,22 +52,21 @@ export function registerJsonParser(
     if (memory !== undefined && request.caller !== undefined && request.method === "POST") {
       const reservation = memory.openReservation(request.caller);
       request.bodyMemory = reservation;
-      // The parsed texts are as large as the body, and live until the response is sent.
+      // The parsed texts are as large as the body, and live with the other values until the response is sent.
       onResponseClosed(request.raw, reply.raw, () => reservation.release());
     }
     done(null, payload);
   });
   const parseText = (request: FastifyRequest, text: string) =>
     new Promise((resolve, reject) => {
-      assertFewValues(text);
       parse(request, text, (error, body) => (error ? reject(error) : resolve(body)));
     });
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: RequestPayload) => {
     const bytes = await readBytes(request, payload, maxBodyBytes);
-    const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
-    const body = isLarge
-      ? await parseInSlices(bytes, slicesOf(loop, partyIn(request)))
-      : await parseText(request, bytes.toString());
+    const run = slicesOf(loop, partyIn(request));
+    const { bodyMemory } = request as BodyRequest;
+    const reserve = (more: number) => bodyMemory?.grow(more);
+    const body = await parseJson(bytes, run, reserve, (text) => parseText(request, text));
     const { completeBody } = request.routeOptions.config;
     return completeBody === undefined ? body : await completeBody(body, bytes);
   });
@@ -105,7 +106,7 @@ export function slicesOf(loop: LoopQueue, party: string): RunSlice {
   return (bytes, slice) => loop.run(party, bytes * PRICES.parsedByte, slice);
 }
 
-/** The party of an authenticated request; the others have no large bodies. */
+/** The party of an authenticated request. The others are of operators. */
 function partyIn({ caller }: BodyRequest): string {
   return caller === undefined ? "" : partyOf(caller);
 }

@@ -11,10 +11,12 @@ import { refusalFor } from "../../gateway/words.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
-import { parseJson, type RunSlice } from "../../util/slicedJson.js";
+import { parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
+import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import { RateRefusal } from "../limits/rates.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
+import { reserveAnswer } from "./reserveAnswer.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
   readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
@@ -58,31 +60,37 @@ export class GatewayConnection extends SocketConnection {
     this.#waiting = [];
   }
 
-  protected override async respond(data: Buffer, _isBinary: boolean, onStored: () => void): Promise<void> {
+  protected override async respond(
+    data: Buffer,
+    _isBinary: boolean,
+    memory: MemoryReservation,
+  ): Promise<void> {
     this.#inFlight++;
     const exchange = this.#dependencies.gateway.beginExchange(() => !this.isOpen);
     try {
-      const answer = await this.#answer(data, exchange);
+      const answer = await this.#answer(data, exchange, memory);
       if (!this.isOpen) exchange.lost();
       else if (answer !== undefined) await this.send(answer).catch(() => exchange.lost());
     } finally {
       this.#inFlight--;
-      onStored();
+      memory.release();
     }
   }
 
-  async #answer(data: Buffer, exchange: Exchange): Promise<string | undefined> {
+  async #answer(data: Buffer, exchange: Exchange, memory: MemoryReservation): Promise<string | undefined> {
     const { gateway, options } = this.#dependencies;
     let message: unknown;
     try {
-      message = await messageOf(data, slicesOf(this.#dependencies.loop, partyOf(this.caller)));
+      message = await messageOf(data, slicesOf(this.#dependencies.loop, partyOf(this.caller)), memory.grow);
       if (this.#inFlight > options.maxSocketRequests) {
         throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
           "this connection has as many calls in flight as it may",
         );
       }
-      return await gateway.answer(message, this.caller, exchange, this.#subscriptions);
+      const answer = await gateway.answer(message, this.caller, exchange, this.#subscriptions);
+      reserveAnswer(answer, exchange, memory);
+      return answer;
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;
       if (!(refusal instanceof GatewayRefusal)) throw refusal;
@@ -160,9 +168,9 @@ function notificationOf(subscription: string, result: string): string {
  * Reads a frame of text or a binary one, as nodes do: web3.py sends binary frames unless it is told otherwise.
  * @throws {@link GatewayRefusal} "parse error".
  */
-async function messageOf(data: Buffer, run: RunSlice): Promise<unknown> {
+async function messageOf(data: Buffer, run: RunSlice, reserve: ReserveMemory): Promise<unknown> {
   try {
-    return await restoreExactIds(await parseJson(data, run), data);
+    return await restoreExactIds(await parseJson(data, run, reserve), data);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");

@@ -8,11 +8,13 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
+import type { HeldBody } from "../body/jsonBody.js";
 import { onResponseClosed } from "../body/onResponseClosed.js";
 import { createErrorHandler, type RefusalForm } from "../errors.js";
 import { GATEWAY_PATHS, GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
 import { upgradeRequired } from "../routes/socket.js";
 import type { SocketAcceptor } from "../socket/socket.js";
+import { reserveAnswer } from "./reserveAnswer.js";
 
 export interface GatewayRouteServices {
   readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
@@ -63,14 +65,16 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
         onRequest: refuseEncodedBody,
         config: { completeBody: restoreExactIds },
         handler: async (request, reply) => {
-          const { caller, body, raw } = request as AuthenticatedRequest;
+          const { caller, body, raw, bodyMemory } = request as AuthenticatedRequest & HeldBody;
           // A client that has left and one that has closed its sending half alone look alike.
           const mayHaveLeft = () => raw.socket.readableEnded;
           const exchange = gateway.beginExchange(mayHaveLeft);
           onResponseClosed(raw, reply.raw, () => {
             if (!reply.raw.writableFinished || mayHaveLeft()) exchange.lost();
           });
-          return send(reply, await gateway.answer(body, caller, exchange));
+          const answer = await gateway.answer(body, caller, exchange);
+          reserveAnswer(answer, exchange, bodyMemory);
+          return send(reply, answer);
         },
       });
     }

@@ -1,8 +1,8 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { type Caller, type LimitedCaller, partyOf } from "../../model/keys/caller.js";
+import { type Caller, type LimitedCaller, PUBLISHABLE_SHARE, partyOf } from "../../model/keys/caller.js";
 import { type Share, Tally } from "../../util/tally.js";
 
-/** The memory of one body or WebSocket message. */
+/** The memory of one body or WebSocket message, with its values and its answer. */
 export interface MemoryReservation {
   /** @throws {@link ProtocolError} `BODIES_AT_CAPACITY`. Then the reservation stays as large as before. */
   grow(bytes: number): void;
@@ -10,12 +10,10 @@ export interface MemoryReservation {
   release(): void;
 }
 
-/** The share of the memory, and of the WebSockets, that publishable keys may hold together: anybody can use them, from many addresses. */
-export const PUBLISHABLE_SHARE = 0.5;
 /** Names all bodies together. No key has this id. */
 const ALL = "all keys";
 
-/** The memory of all bodies and messages of one address under a publishable key, beside one of the largest size. */
+/** The memory of all bodies, messages and answers of one address under a publishable key, if one of the largest size needs no more. */
 export const ADDRESS_BYTES = 8_388_608;
 
 export type BudgetOwner = LimitedCaller & {
@@ -23,22 +21,25 @@ export type BudgetOwner = LimitedCaller & {
 };
 
 /**
- * Bounds the memory of all bodies and WebSocket messages together. A body counts from its first byte until its response
- * is sent; a message until its transactions are in the store. Each key may hold the same share of the memory as of the
- * queue, and in any case one body of the largest size.
+ * Bounds the memory of all bodies, WebSocket messages and answers of the gateway together. A body counts from its first byte until its
+ * response is sent; a message until its transactions are in the store, or its answer has left. Each key may hold the same share of the
+ * memory as of the queue, and in any case one body of the largest size.
  */
 export class BodyMemoryBudget {
   readonly #capacity: number;
   readonly #maxBodyBytes: number;
+  readonly #maxAnswerBytes: number;
   readonly #held = new Tally();
 
   /**
    * @param capacity in bytes, for all keys together.
    * @param maxBodyBytes the size of the largest body or message.
+   * @param maxAnswerBytes the size of the largest answer that counts.
    */
-  constructor(capacity: number, maxBodyBytes: number) {
+  constructor(capacity: number, maxBodyBytes: number, maxAnswerBytes = 0) {
     this.#capacity = capacity;
     this.#maxBodyBytes = maxBodyBytes;
+    this.#maxAnswerBytes = maxAnswerBytes;
   }
 
   get reservedBytes(): number {
@@ -73,7 +74,7 @@ export class BodyMemoryBudget {
     ];
     if (owner.address === undefined) return shares;
     const ofPublishable = Math.max(largest, Math.floor(capacity * PUBLISHABLE_SHARE));
-    const ofAddress = Math.min(ofKey, Math.max(maxBodyBytes, ADDRESS_BYTES));
+    const ofAddress = Math.min(ofKey, Math.max(maxBodyBytes + this.#maxAnswerBytes, ADDRESS_BYTES));
     shares.push(["publishable keys", ofPublishable, "publishable keys hold"]);
     shares.push([partyOf(owner), ofAddress, "this address holds"]);
     return shares;
@@ -81,6 +82,6 @@ export class BodyMemoryBudget {
 }
 
 function atCapacity([, capacity, holder]: Share): ProtocolError {
-  const message = `${holder} nearly ${capacity} bytes of bodies and frames, as many as it may at once`;
+  const message = `${holder} nearly ${capacity} bytes of bodies, frames and answers, as many as it may at once`;
   return new ProtocolError("BODIES_AT_CAPACITY", message, { capacity });
 }

@@ -6,15 +6,15 @@ import { PRICES } from "../../model/prices.js";
 import { LoopQueue } from "../../util/loopQueue.js";
 import { RequestTurns } from "./requestTurns.js";
 
-it("charges a party for the bytes of its answers", async () => {
-  const bytes = 1_000_000;
+it("charges a party for the bytes of its answers, whether it reads them or not", async () => {
+  const bytes = 32_000_000;
   const charged: [string, number][] = [];
   class CountingLoop extends LoopQueue {
     override charge(party: string, price: number): void {
       charged.push([party, price]);
     }
   }
-  const server = createServer((_request, response) => response.end(Buffer.alloc(bytes)));
+  const server = createServer((_request, response) => void response.end(Buffer.alloc(bytes)));
   new RequestTurns(server, new CountingLoop(), () => ({ name: "reader" }));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -22,10 +22,14 @@ it("charges a party for the bytes of its answers", async () => {
   const closed = new Promise((resolve) =>
     server.prependOnceListener("request", (_request, response) => response.once("close", resolve)),
   );
-  get({ port, host: "127.0.0.1", agent: false }, (response) => response.resume());
-  await closed;
+  const sent = get({ port, host: "127.0.0.1", agent: false });
+  const [answer] = await once(sent, "response");
   const [[party, price] = ["", 0]] = charged;
   expect(party).toBe("reader");
   expect(price).toBeGreaterThan(bytes * PRICES.sentByte);
+  answer.resume();
+  await closed;
+  const all = charged.reduce((sum, [, one]) => sum + one, 0);
+  expect(all).toBeLessThan(1.1 * bytes * PRICES.sentByte);
   await new Promise((resolve) => server.close(resolve));
 });

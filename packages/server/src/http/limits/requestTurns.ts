@@ -92,11 +92,17 @@ export class RequestTurns {
     const { request, response } = exchange;
     const party = this.#partyOf(request);
     const { socket } = request;
-    const sentBefore = socket.bytesWritten;
+    let charged = socket.bytesWritten;
+    const chargeSent = () => {
+      this.#loop.charge(party.name, (socket.bytesWritten - charged) * PRICES.sentByte);
+      charged = socket.bytesWritten;
+    };
+    // Also before a client has read its answer, which may be never.
+    response.once("prefinish", chargeSent);
     let leave = () => {};
     response.once("close", () => {
       leave();
-      this.#loop.charge(party.name, (socket.bytesWritten - sentBefore) * PRICES.sentByte);
+      chargeSent();
       if (response.statusCode >= 400) this.#loop.refuse(party.name);
       else if (party.grant === undefined) this.#loop.refuse(party.name, KEYLESS_SHARE);
       this.#next(turns, socket);

@@ -7,6 +7,7 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
 import { onAbort } from "../../util/onAbort.js";
+import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import type { FrameGuard } from "./frameGuard.js";
 
 export interface ConnectionDependencies {
@@ -70,9 +71,9 @@ export abstract class SocketConnection {
 
   /**
    * Answers one frame as the protocol says, also a refused frame. Never rejects.
-   * @param onStored called once, when nothing of the frame's bytes is needed any more, or when they are in the store.
+   * @param memory of the frame, to be released once, when nothing of the frame's bytes is needed any more, or when they are in the store.
    */
-  protected abstract respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void>;
+  protected abstract respond(data: Buffer, isBinary: boolean, memory: MemoryReservation): Promise<void>;
 
   /**
    * Ends the subscriptions and other unasked frames. Called when the connection is closed, and before it closes because its
@@ -166,7 +167,8 @@ export abstract class SocketConnection {
     };
     this.#enterTurns({
       onTurn: () => {
-        const response = this.respond(data, isBinary, onStored);
+        const memory = { grow: reservation.grow, release: onStored };
+        const response = this.respond(data, isBinary, memory);
         this.#responses.add(response);
         void response.finally(() => this.#responses.delete(response));
       },

@@ -6,7 +6,6 @@ import {
   MAX_REQUEST_ID_LENGTH,
   ProtocolError,
   type ReceivedFrame,
-  readClientFrame,
   readParsedFrame,
 } from "@gas-waiver/protocol";
 import { textOfId } from "../../gateway/exactIds.js";
@@ -16,9 +15,10 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
-import { MAX_BYTES_AT_ONCE, parseInSlices, type RunSlice } from "../../util/slicedJson.js";
+import { parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
 import { internalError } from "../errors.js";
+import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "./connection.js";
@@ -56,16 +56,18 @@ export class SubmitConnection extends SocketConnection {
 
   /**
    * Answers one frame, with lines or an error. Never rejects.
-   * @param onStored called once, when the first of the frame's transactions are in the store, or none will be.
+   * @param memory released when the first of the frame's transactions are in the store, or none will be.
    */
-  protected override async respond(data: Buffer, isBinary: boolean, onStored: () => void): Promise<void> {
-    const run = slicesOf(this.#dependencies.loop, partyOf(this.caller));
-    const received = isBinary ? binaryFrame() : await readFrame(data, run);
-    const { request } = received;
+  protected override async respond(
+    data: Buffer,
+    isBinary: boolean,
+    memory: MemoryReservation,
+  ): Promise<void> {
+    const { request, admitted } = await this.#begin(data, isBinary, memory);
     let isInFlight = false;
     let stream: AsyncIterator<LineGroup> | undefined;
     try {
-      const lines = await this.#admit(received, onStored);
+      const lines = await admitted;
       isInFlight = true;
       stream = lines[Symbol.asyncIterator]();
       this.#streams.add(stream);
@@ -84,6 +86,14 @@ export class SubmitConnection extends SocketConnection {
         await stream.return?.();
       }
     }
+  }
+
+  /** Reads a frame. The values of a frame, whose memory counts until it is admitted, stay with what admits it. */
+  async #begin(data: Buffer, isBinary: boolean, memory: MemoryReservation) {
+    const run = slicesOf(this.#dependencies.loop, partyOf(this.caller));
+    const received = isBinary ? binaryFrame() : await readFrame(data, run, memory.grow);
+    const { request } = received;
+    return { request, admitted: this.#admit(received, memory.release) };
   }
 
   /** Sends a frame under the id as its client wrote it, which JavaScript may have rounded. */
@@ -145,31 +155,30 @@ interface NamedFrame extends Pick<ReceivedFrame, "parse"> {
 }
 
 function binaryFrame(): NamedFrame {
-  return refusedFrame("MALFORMED_BODY", "the frame is binary; frames are JSON as text");
+  return refusedFrame(new ProtocolError("MALFORMED_BODY", "the frame is binary; frames are JSON as text"));
 }
 
-async function readFrame(data: Buffer, run: RunSlice): Promise<NamedFrame> {
+async function readFrame(data: Buffer, run: RunSlice, reserve: ReserveMemory): Promise<NamedFrame> {
   try {
-    const isLarge = data.length > MAX_BYTES_AT_ONCE;
-    const frame = isLarge
-      ? readParsedFrame(await parseInSlices(data, run))
-      : readClientFrame(data.toString());
+    const frame = readParsedFrame(await parseJson(data, run, reserve));
     const request = await textOfId(frame.request, data);
     const isLong = typeof frame.request === "number" && request.length > MAX_REQUEST_ID_LENGTH;
     if (isLong)
-      return refusedFrame("MALFORMED_BODY", `\`id\` has more than ${MAX_REQUEST_ID_LENGTH} characters`);
+      return refusedFrame(
+        new ProtocolError("MALFORMED_BODY", `\`id\` has more than ${MAX_REQUEST_ID_LENGTH} characters`),
+      );
     return { ...frame, request };
   } catch (error) {
-    if (error instanceof ProtocolError) return refusedFrame("MALFORMED_BODY", error.message);
-    return refusedFrame("MALFORMED_JSON", "the frame is not JSON");
+    if (error instanceof ProtocolError) return refusedFrame(error);
+    return refusedFrame(new ProtocolError("MALFORMED_JSON", "the frame is not JSON"));
   }
 }
 
-function refusedFrame(reason: "MALFORMED_BODY" | "MALFORMED_JSON", message: string): NamedFrame {
+function refusedFrame(refusal: ProtocolError): NamedFrame {
   return {
     request: NO_ID,
     parse() {
-      throw new ProtocolError(reason, message);
+      throw refusal;
     },
   };
 }
