@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
 import { CommandFailedError } from "./errorMessage.js";
-import { url } from "./settings/parsers.js";
+import { url, wholeNumber } from "./settings/parsers.js";
 
 /** The setting of a command that asks a node of the chain, but for its sentence. */
 export const NODE_URL_SETTING = {
@@ -9,6 +9,15 @@ export const NODE_URL_SETTING = {
   env: "GAS_WAIVER_RPC_URL",
   placeholder: "URL",
   parse: url("http:", "https:"),
+} as const;
+
+/** The setting of a command that may learn the chain's id from a node, but for its sentence. */
+export const CHAIN_ID_SETTING = {
+  flag: "chain-id",
+  env: "GAS_WAIVER_CHAIN_ID",
+  placeholder: "ID",
+  defaultText: "that of the node",
+  parse: (text: string) => BigInt(wholeNumber(1)(text)),
 } as const;
 
 /** A transaction's receipt, as far as commands use it. Numbers are hex quantities. */

@@ -9,7 +9,8 @@ import { partsOf } from "../check/checkParts.js";
 import { checkLocally } from "../check/localCheck.js";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { fileOf, switchedOn, url, wholeNumber } from "../settings/parsers.js";
+import { CHAIN_ID_SETTING } from "../jsonRpcClient.js";
+import { fileOf, switchedOn, url } from "../settings/parsers.js";
 import { API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 import { allowedTargets } from "../settings/serviceValues.js";
 import type { Values } from "../settings/setting.js";
@@ -37,14 +38,7 @@ const SETTINGS = {
     help: "Without a service: JSON-RPC of a node, which tells the chain, nonces, balances and the waivers' policies.",
     parse: url("http:", "https:"),
   },
-  chainId: {
-    flag: "chain-id",
-    env: "GAS_WAIVER_CHAIN_ID",
-    placeholder: "ID",
-    help: "Without a service: id of the chain.",
-    defaultText: "that of the node",
-    parse: (text: string) => BigInt(wholeNumber(1)(text)),
-  },
+  chainId: { ...CHAIN_ID_SETTING, help: "Without a service: id of the chain." },
   allowedTargets: {
     placeholder: "FILE",
     help: "Without a service: JSON file of the targets that may be called.",

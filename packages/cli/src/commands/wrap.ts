@@ -1,7 +1,7 @@
 import { bytesEqual, bytesToHex, checksumAddress, type WaiverAccount } from "@gas-waiver/protocol";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
-import { JsonRpcClient, NODE_URL_SETTING, type Receipt } from "../jsonRpcClient.js";
+import { CHAIN_ID_SETTING, JsonRpcClient, NODE_URL_SETTING, type Receipt } from "../jsonRpcClient.js";
 import { tableLines } from "../output/table.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { address, oneOf, switchedOn, wholeNumber } from "../settings/parsers.js";
@@ -37,14 +37,7 @@ const SETTINGS = {
     defaultText: "the next one by the node, with what is in its pool",
     parse: (text: string) => BigInt(wholeNumber(0)(text)),
   },
-  chainId: {
-    flag: "chain-id",
-    env: "GAS_WAIVER_CHAIN_ID",
-    placeholder: "ID",
-    help: "Id of the chain.",
-    defaultText: "that of the node",
-    parse: (text: string) => BigInt(wholeNumber(1)(text)),
-  },
+  chainId: { ...CHAIN_ID_SETTING, help: "Id of the chain." },
   verificationGas: SERVE_SETTINGS.verificationGas,
   innerEncoding: SERVE_SETTINGS.innerEncoding,
   wait: {

@@ -3,8 +3,9 @@ import { dirname, resolve } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
 import { closestWord } from "./closestWord.js";
 import { type Form, formOf } from "./form.js";
+import { unreadable } from "./readText.js";
 import { canAllWrite, secretProblem } from "./secretFile.js";
-import { fileKeyOf, InvalidValueError, type Setting, type Settings } from "./setting.js";
+import { fileKeyOf, type InvalidValueError, type Setting, type Settings } from "./setting.js";
 import { type Place, UNREADABLE } from "./source.js";
 import { withoutUrlSecrets } from "./withoutUrlSecrets.js";
 
@@ -59,9 +60,8 @@ export function readConfigFile(path: string, settings: ConfigFileSettings): Conf
     return new Reader(path, readFileSync(path, "utf8"), settings).read();
   } catch (error) {
     // Editors replace the file, so that it may be gone also when its rights are looked at.
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw unreadable(error);
   }
 }
 

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { hexToBytes, InvalidAddressError, parseAddress, privateKeyToAddress } from "@gas-waiver/protocol";
 import { listOf, type Parser, withForm } from "./form.js";
+import { readText } from "./readText.js";
 import { secretFileOf } from "./secretFile.js";
 import { InvalidValueError } from "./setting.js";
 
@@ -152,16 +152,7 @@ export const addresses = withForm(listOf(address), (value) =>
 
 /** Turns a parser of text into a parser of a file's path; it parses the file's content. */
 export function fileOf<T>(parse: (content: string) => T): Parser<T> {
-  return withForm({ kind: "path" }, (path) => {
-    let content: string;
-    try {
-      content = readFileSync(path, "utf8");
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
-    }
-    return parse(content);
-  });
+  return withForm({ kind: "path" }, (path) => parse(readText(path)));
 }
 
 /** Splits a list at commas and line ends, without empty entries. */

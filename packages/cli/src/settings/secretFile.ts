@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Parser, withForm } from "./form.js";
+import { unreadable } from "./readText.js";
 import { InvalidValueError } from "./setting.js";
 
 /** The parts of a file's or folder's status that say who may use it. */
@@ -31,8 +32,7 @@ export function readSecretFile(path: string): string {
     }
   } catch (error) {
     if (error instanceof InvalidValueError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
+    throw unreadable(error);
   }
 }
 
@@ -82,10 +82,11 @@ export function fileProblem(path: string, { mode, uid }: Access, user = ownUid):
 }
 
 /** In a folder with the sticky bit, such as /tmp, others cannot replace the file. */
-function folderProblem(folder: string, { mode, uid }: Access = statSync(folder), user = ownUid) {
-  if (user === undefined) return undefined;
-  if (uid !== user && uid !== ROOT) {
-    return `is in a folder of another user (number ${uid}), who can replace it: run \`chown ${user} ${quoted(folder)}\``;
+function folderProblem(folder: string): string | undefined {
+  if (ownUid === undefined) return undefined;
+  const { mode, uid } = statSync(folder);
+  if (uid !== ownUid && uid !== ROOT) {
+    return `is in a folder of another user (number ${uid}), who can replace it: run \`chown ${ownUid} ${quoted(folder)}\``;
   }
   if ((mode & OTHERS_CAN_WRITE) === 0 || (mode & STICKY) !== 0) return undefined;
   return `is in a folder that other users can write to (mode ${octal(mode)}): run \`chmod go-w ${quoted(folder)}\``;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readText } from "../settings/readText.js";
 import { InvalidValueError } from "../settings/setting.js";
 
 const STANDARD_INPUT = "-";
@@ -22,13 +22,4 @@ export function transactionsFile(path: string): TransactionsFile {
   if (wrong) throw new InvalidValueError(`has no transaction as 0x hex in line ${wrong.line}`);
   if (transactions.length === 0) throw new InvalidValueError("has no transactions");
   return { path: isInput ? undefined : path, transactions: transactions.map(({ text }) => text) };
-}
-
-function readText(file: string | 0): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new InvalidValueError(`cannot be read: ${code === "ENOENT" ? "there is no such file" : message}`);
-  }
 }

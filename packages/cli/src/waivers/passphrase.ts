@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import type { Context } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { wholeNumber } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
+import { readText } from "../settings/readText.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import { InvalidValueError, type Values } from "../settings/setting.js";
 
@@ -50,14 +50,10 @@ export async function readPassphrase(
 
 function fromDescriptor(descriptor: number): string {
   try {
-    return firstLine(readFileSync(descriptor, "utf8"));
+    return firstLine(readText(descriptor));
   } catch (error) {
-    throw new UsageError([`--passphrase-fd ${descriptor} ${reasonOf(error as Error)}`]);
+    throw new UsageError([`--passphrase-fd ${descriptor} ${(error as Error).message}`]);
   }
-}
-
-function reasonOf(error: Error): string {
-  return error instanceof InvalidValueError ? error.message : `cannot be read: ${error.message}`;
 }
 
 /**

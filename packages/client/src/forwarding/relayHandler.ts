@@ -14,7 +14,7 @@ import {
   SUBMIT_ROUTE,
 } from "@gas-waiver/protocol/wire";
 import { InvalidArgumentError } from "../errors.js";
-import { parseBaseUrl } from "../http/connection.js";
+import { assertApiKey, parseBaseUrl } from "../http/connection.js";
 import { readJsonBody } from "./readBody.js";
 import { jsonResponse, noSuchSubmission, notAllowed, RelayRefusal, responseOf } from "./refusal.js";
 import { passed, type RelayedService, readRecord, relayedService } from "./relayedService.js";
@@ -88,9 +88,7 @@ interface Relay extends RelayOptions {
  */
 export function createRelayHandler(options: RelayOptions): RelayHandler {
   const { url, apiKey, path = "", fetch, onError = () => undefined } = options;
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new InvalidArgumentError("the API key is empty or holds a character that no key has");
-  }
+  assertApiKey(apiKey);
   if (!/^(?:\/[\w.~-]+)*$/.test(path)) {
     throw new InvalidArgumentError(
       "the path of the relay is not of the form /api/gasless, without a slash at the end",

@@ -66,10 +66,7 @@ type RequestHeaders = Readonly<Record<string, string>>;
 export function createConnection(options: ConnectionOptions): Connection {
   const { url, apiKey, headers: common, credentials, fetch } = options;
   const base = parseBaseUrl(url);
-  // fetch refuses such a header with a message that quotes the key.
-  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new InvalidArgumentError("the API key is empty or holds a character that no key has");
-  }
+  if (apiKey !== undefined) assertApiKey(apiKey);
   const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init));
   return {
     async request({ method, path, authenticated }, { query, headers, body, signal, answerStatus } = {}) {
@@ -97,6 +94,12 @@ export function createConnection(options: ConnectionOptions): Connection {
       throw refusal;
     },
   };
+}
+
+/** @throws InvalidArgumentError for a key that `fetch` would refuse in a header, with a message that quotes the key. */
+export function assertApiKey(apiKey: string): void {
+  if (/^[\x21-\x7e]+$/.test(apiKey)) return;
+  throw new InvalidArgumentError("the API key is empty or holds a character that no key has");
 }
 
 /**
