@@ -14,6 +14,8 @@ export const PRICES = {
   hashedByte: 0.001,
   /** A byte of an answer is written. */
   sentByte: 0.01,
+  /** A log is compared with the filter of a subscription. */
+  comparedLog: 0.15,
   /** A notification of a subscription is sent. */
   notification: 20,
 } as const;

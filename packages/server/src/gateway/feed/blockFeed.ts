@@ -29,10 +29,8 @@ export interface BlockFeedDependencies {
 
 /** The pause after a failure, in ms. A new block ends it. */
 const RETRY_MS = 500;
-/** Logs that filters compare in one turn of the event loop. */
-const ANNOUNCED_PER_TURN = 1_000;
-/** To send a header takes as long as to compare so many logs. */
-const LOGS_PER_HEADER = 10;
+/** Listeners that are told in one turn of the event loop. Their work waits for the turns of their parties. */
+const LISTENERS_PER_TURN = 250;
 
 /** A block as the node has answered it. */
 interface ReadBlock {
@@ -140,7 +138,7 @@ export class BlockFeed {
       this.#announced.add(announced);
       if (this.#logs.size > 0) this.#unread.push(announced);
       const header = announcementOfHeader(content);
-      await this.#notify(this.#heads, LOGS_PER_HEADER, (listener) => listener(header));
+      await this.#notify(this.#heads, (listener) => listener(header));
     }
     if (this.#unread.length > MAX_ANNOUNCED) this.#loseLogs();
   }
@@ -169,19 +167,15 @@ export class BlockFeed {
   }
 
   async #notifyOfLogs(logs: readonly Announcement[]): Promise<void> {
-    if (logs.length > 0) await this.#notify(this.#logs, logs.length, (listener) => listener.onLogs(logs));
+    if (logs.length > 0) await this.#notify(this.#logs, (listener) => listener.onLogs(logs));
   }
 
   /** Lets the event loop turn between many listeners, so that nobody else waits for all of them. */
-  async #notify<T>(listeners: ReadonlySet<T>, count: number, notify: (listener: T) => void): Promise<void> {
-    let announced = 0;
+  async #notify<T>(listeners: ReadonlySet<T>, notify: (listener: T) => void): Promise<void> {
+    let told = 0;
     for (const listener of [...listeners]) {
-      if (announced >= ANNOUNCED_PER_TURN) {
-        announced = 0;
-        await nextTurn();
-      }
+      if (++told % LISTENERS_PER_TURN === 0) await nextTurn();
       if (listeners.has(listener)) notify(listener);
-      announced += count;
     }
   }
 

@@ -3,6 +3,7 @@ import { GatewayRefusal, invalidParams, RPC_CODES } from "../jsonRpc.js";
 import type { Announcement } from "./announcement.js";
 import type { BlockFeed } from "./blockFeed.js";
 import { compileLogFilter, MAX_FILTER_VALUES } from "./logFilter.js";
+import { type ComparingClient, LogSubscriptions } from "./logSubscriptions.js";
 
 /** The subscriptions of one WebSocket. */
 export interface Subscriptions {
@@ -19,11 +20,9 @@ type Send = (announced: readonly Announcement[]) => void;
 const MAX_SHOWN_KIND = 64;
 
 /** The connection to a client. */
-export interface SubscribedClient {
+export interface SubscribedClient extends ComparingClient {
   /** Sends notifications, the results of which are JSON. */
   notify(subscription: string, results: readonly string[]): void;
-  /** Called when logs of some blocks cannot be announced any more. */
-  onLost(): void;
   /** Counts one more subscription beside the open ones. @returns a function to call at its end. @throws {@link GatewayRefusal} */
   enter(open: number): () => void;
 }
@@ -35,6 +34,7 @@ export function createSubscriptions(
   const ends = new Map<string, () => void>();
   /** The addresses and topics that the filters of all subscriptions keep in memory. */
   let filterValues = 0;
+  const logSubscriptions = new LogSubscriptions(feed, client);
   const listenForLogs = (filter: unknown, send: Send): (() => void) => {
     const { isWanted, values } = compileLogFilter(filter);
     if (filterValues + values > MAX_FILTER_VALUES) {
@@ -42,10 +42,7 @@ export function createSubscriptions(
       throw new GatewayRefusal(RPC_CODES.limitExceeded, message);
     }
     filterValues += values;
-    const end = feed.onLogs({
-      onLogs: (logs) => send(logs.filter(({ value }) => isWanted(value))),
-      onLost: client.onLost,
-    });
+    const end = logSubscriptions.add({ isWanted, send });
     return () => {
       filterValues -= values;
       end();

@@ -50,6 +50,8 @@ export class GatewayConnection extends SocketConnection {
     this.#dependencies = dependencies;
     this.#subscriptions = createSubscriptions(dependencies.blockFeed, {
       enter: (open) => dependencies.subscriptionLimits.enter(this.caller, open),
+      inTurn: (logs, compare) =>
+        dependencies.loop.run(partyOf(this.caller), logs * PRICES.comparedLog, compare),
       notify: (subscription, results) => this.#notify({ subscription, results }),
       onLost: () => this.#closeAsBehind("logs of some blocks could not be read: subscribe again"),
     });
