@@ -20,7 +20,12 @@ export async function startCustody(keys: readonly Uint8Array[]) {
       response.setHeader("content-type", "application/json").end(JSON.stringify([...byPublicKey.keys()]));
       return;
     }
-    const key = byPublicKey.get(publicKey as Hex) as Uint8Array;
+    const key = action === "sign" ? byPublicKey.get(publicKey as Hex) : undefined;
+    if (key === undefined) {
+      // Web3Signer's own `GET /upcheck` is what a person types first.
+      response.writeHead(request.url === "/upcheck" ? 200 : 404).end(request.url === "/upcheck" ? "OK" : "");
+      return;
+    }
     const isLast = key === keys.at(-1);
     const data = hexToBytes((JSON.parse(text) as { data: string }).data);
     const account = privateKeyAccount(isLast ? behaviour.key : key);
