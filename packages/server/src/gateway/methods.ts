@@ -59,7 +59,7 @@ export function createMethods(dependencies: MethodDependencies): GatewayMethods 
   const { node, options } = dependencies;
   const passed = Object.entries(PASSED).map(([method, cost]): [string, GatewayMethod] => [
     method,
-    { cost, answer: (params, caller) => node.read({ method, params }, caller) },
+    { cost, answer: (params, caller) => node.pass({ method, params }, caller) },
   ]);
   const logs: GatewayMethod = {
     cost: SEARCH,
@@ -67,7 +67,7 @@ export function createMethods(dependencies: MethodDependencies): GatewayMethods 
       const latest = async () =>
         quantityOf(await node.read({ method: "eth_blockNumber", params: [] }, caller), "the height") ?? 0n;
       const filter = await boundedLogFilter(params, options.gatewayLogBlocks, latest);
-      return await node.read({ method: "eth_getLogs", params: [filter] }, caller);
+      return await node.pass({ method: "eth_getLogs", params: [filter] }, caller);
     },
   };
   return new Map<string, GatewayMethod>([
@@ -113,14 +113,14 @@ function pricedMethods(node: NodeReader): [string, GatewayMethod][] {
     {
       cost: EXECUTION,
       answer: ([request, ...rest], caller) =>
-        node.read({ method, params: [withoutPrice(objectAt([request], 0, "the call")), ...rest] }, caller),
+        node.pass({ method, params: [withoutPrice(objectAt([request], 0, "the call")), ...rest] }, caller),
     },
   ];
   const block = (method: string): [string, GatewayMethod] => [
     method,
     {
       cost: EXECUTION,
-      answer: (params, caller) => node.read({ method, params }, caller, { change: withoutBaseFee }),
+      answer: (params, caller) => node.pass({ method, params }, caller, withoutBaseFee),
     },
   ];
   return [
@@ -135,8 +135,7 @@ function pricedMethods(node: NodeReader): [string, GatewayMethod][] {
       "eth_feeHistory",
       {
         cost: SEARCH,
-        answer: (params, caller) =>
-          node.read({ method: "eth_feeHistory", params }, caller, { change: withoutFees }),
+        answer: (params, caller) => node.pass({ method: "eth_feeHistory", params }, caller, withoutFees),
       },
     ],
   ];

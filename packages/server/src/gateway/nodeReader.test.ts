@@ -39,3 +39,19 @@ it("makes a call of its own where the answer must not be older than the question
   asked[1]?.answer("0x2");
   expect([await before, await fresh]).toEqual(["0x1", "0x2"]);
 });
+
+it("writes an answer once for all who have asked for it at the same time", async () => {
+  const { asked, reader } = startReader();
+  const answers = [reader.pass(CALL, caller), reader.pass(CALL, caller)];
+  asked[0]?.answer({ large: true });
+  const [first, second] = await Promise.all(answers);
+  expect(first?.text).toBe('{"large":true}');
+  expect(second).toBe(first);
+});
+
+it("answers null where the node has no result", async () => {
+  const { asked, reader } = startReader();
+  const answer = reader.pass(CALL, caller);
+  asked[0]?.answer(undefined);
+  expect((await answer).text).toBe("null");
+});

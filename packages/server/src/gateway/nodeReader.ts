@@ -3,7 +3,7 @@ import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/
 import type { Caller } from "../model/keys/caller.js";
 import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
 import type { AnswerCache } from "./answerCache.js";
-import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
+import { EncodedJson, GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 
 /** The nodes, over connections of the gateway alone. */
 export type GatewayRpc = Pick<Rpc, "read" | "send">;
@@ -23,10 +23,28 @@ export interface NodeReader {
    * @throws {@link GatewayRefusal} the node's own error, or that no node answers.
    */
   read(call: RpcCall, caller: Caller, options?: ReadOptions): Promise<unknown>;
+  /** Reads an answer that nobody looks into. All who ask for it at the same time get the same text. @throws {@link GatewayRefusal} as {@link read} does. */
+  pass(call: RpcCall, caller: Caller, change?: ReadOptions["change"]): Promise<EncodedJson>;
   /** Sends a signed transaction that pays for itself. @throws {@link GatewayRefusal} as {@link read} does. */
   send(raw: string, caller: Caller): Promise<unknown>;
   /** The number of calls that wait for their turn. */
   readonly waiting: number;
+}
+
+/** An answer for all who ask for it at the same time. */
+class SharedAnswer {
+  readonly value: unknown;
+  #encoded: EncodedJson | undefined;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+
+  /** The answer as JSON, written once: to write 10 MB takes tens of milliseconds. */
+  get encoded(): EncodedJson {
+    this.#encoded ??= this.value instanceof EncodedJson ? this.value : new EncodedJson(this.value ?? null);
+    return this.#encoded;
+  }
 }
 
 /** Calls of all clients that the nodes work on at the same time, and those of one client or address. */
@@ -46,7 +64,7 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
     ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_CLIENT },
     ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_PER_CLIENT },
   });
-  const inFlight = new Map<string, Promise<unknown>>();
+  const inFlight = new Map<string, Promise<SharedAnswer>>();
   const inTurn = async <T>({ keyId, address }: Caller, ask: () => Promise<T>): Promise<T> => {
     try {
       // Anybody can have many publishable keys, so their party is the address.
@@ -57,7 +75,9 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
     }
   };
   const ask = async (key: string, call: RpcCall, change: ReadOptions["change"] = (answer) => answer) => {
-    const reading = rpc.read([call]).then(([outcome]) => cache.add(key, call, change(answerOf(outcome))));
+    const reading = rpc
+      .read([call])
+      .then(([outcome]) => new SharedAnswer(cache.add(key, call, change(answerOf(outcome)))));
     inFlight.set(key, reading);
     try {
       return await reading;
@@ -65,18 +85,20 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
       inFlight.delete(key);
     }
   };
+  const share = async (call: RpcCall, caller: Caller, { fresh = false, change }: ReadOptions = {}) => {
+    const key = JSON.stringify([call.method, call.params]);
+    if (fresh) return await inTurn(caller, () => ask(key, call, change));
+    const known = cache.get(key);
+    if (known !== undefined) return new SharedAnswer(known);
+    // Joins only what has begun. A call that still waits for its turn may belong to a client that floods.
+    return await (inFlight.get(key) ?? inTurn(caller, () => inFlight.get(key) ?? ask(key, call, change)));
+  };
   return {
     get waiting() {
       return queue.waiting;
     },
-    async read(call, caller, { fresh = false, change } = {}) {
-      const key = JSON.stringify([call.method, call.params]);
-      if (fresh) return await inTurn(caller, () => ask(key, call, change));
-      const known = cache.get(key);
-      if (known !== undefined) return known;
-      // Joins only what has begun. A call that still waits for its turn may belong to a client that floods.
-      return await (inFlight.get(key) ?? inTurn(caller, () => inFlight.get(key) ?? ask(key, call, change)));
-    },
+    read: async (call, caller, options) => (await share(call, caller, options)).value,
+    pass: async (call, caller, change) => (await share(call, caller, change && { change })).encoded,
     send: (raw, caller) =>
       inTurn(caller, async () => {
         const [outcome] = await rpc.send([{ method: "eth_sendRawTransaction", params: [raw] }]);

@@ -16,7 +16,7 @@ import { slicesOf } from "../body/jsonBody.js";
 import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import { RateRefusal } from "../limits/rates.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
-import { reserveAnswer } from "./reserveAnswer.js";
+import { admitAnswer } from "./admitAnswer.js";
 
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
   readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
@@ -81,9 +81,10 @@ export class GatewayConnection extends SocketConnection {
 
   async #answer(data: Buffer, exchange: Exchange, memory: MemoryReservation): Promise<string | undefined> {
     const { gateway, options } = this.#dependencies;
+    const run = slicesOf(this.#dependencies.loop, partyOf(this.caller));
     let message: unknown;
     try {
-      message = await messageOf(data, slicesOf(this.#dependencies.loop, partyOf(this.caller)), memory.grow);
+      message = await messageOf(data, run, memory.grow);
       if (this.#inFlight > options.maxSocketRequests) {
         throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
@@ -91,7 +92,7 @@ export class GatewayConnection extends SocketConnection {
         );
       }
       const answer = await gateway.answer(message, this.caller, exchange, this.#subscriptions);
-      reserveAnswer(answer, exchange, memory);
+      await admitAnswer(answer, exchange, memory, run);
       return answer;
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;

@@ -4,17 +4,19 @@ import { restoreExactIds } from "../../gateway/exactIds.js";
 import type { Gateway } from "../../gateway/gateway.js";
 import { GatewayRefusal, RPC_CODES } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
+import { partyOf } from "../../model/keys/caller.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
+import type { LoopQueue } from "../../util/loopQueue.js";
 import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/encodedBody.js";
-import type { HeldBody } from "../body/jsonBody.js";
+import { type HeldBody, slicesOf } from "../body/jsonBody.js";
 import { onResponseClosed } from "../body/onResponseClosed.js";
 import { createErrorHandler, type RefusalForm } from "../errors.js";
 import { GATEWAY_PATHS, GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
 import { upgradeRequired } from "../routes/socket.js";
 import type { SocketAcceptor } from "../socket/socket.js";
-import { reserveAnswer } from "./reserveAnswer.js";
+import { admitAnswer } from "./admitAnswer.js";
 
 export interface GatewayRouteServices {
   readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
@@ -22,6 +24,7 @@ export interface GatewayRouteServices {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly sockets: Pick<SocketAcceptor, "assertRoom">;
+  readonly loop: LoopQueue;
 }
 
 /** Refusals of whole requests in the form of JSON-RPC. Clients that only know HTTP go by the status. */
@@ -44,7 +47,7 @@ function toGatewayRefusal(refusal: ProtocolError): GatewayRefusal {
  * because a URL is all that a wallet takes. No log has the URL of a request.
  */
 export function serveGateway(app: FastifyInstance, services: GatewayRouteServices): void {
-  const { gateway, authenticator, log, metrics, sockets } = services;
+  const { gateway, authenticator, log, metrics, sockets, loop } = services;
   app.register(async (scope) => {
     requireApiKey(scope, authenticator);
     scope.setErrorHandler(createErrorHandler(log, metrics, RPC_REFUSAL));
@@ -73,7 +76,7 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
             if (!reply.raw.writableFinished || mayHaveLeft()) exchange.lost();
           });
           const answer = await gateway.answer(body, caller, exchange);
-          reserveAnswer(answer, exchange, bodyMemory);
+          await admitAnswer(answer, exchange, bodyMemory, slicesOf(loop, partyOf(caller)));
           return send(reply, answer);
         },
       });
