@@ -213,6 +213,38 @@ ${entry("docs", `chain-id: 3, waiver-key-file: key`)}`,
     expect(findings).toContainEqual(expect.objectContaining({ area: "disk", check: "room" }));
   });
 
+  it("refuses no port that a running service has: its settings are checked before it reads them again", async () => {
+    const [file, tokens] = [join(folder, "running.yaml"), join(folder, "tokens")];
+    const certificate = makeCertificate();
+    writeFileSync(join(folder, "own.pem"), certificate.cert);
+    writeFileSync(join(folder, "own-key.pem"), certificate.key, { mode: 0o600 });
+    writeFileSync(tokens, "a-token-of-operators-0123456789abcdef\n", { mode: 0o600 });
+    const write = (api: string, metrics: string, admin: string) =>
+      writeFileSync(
+        file,
+        `${network(CHAIN_ID)}data-dir: running\ntls-cert: own.pem\ntls-key: own-key.pem\nadmin-token-file: tokens
+log-level: silent\nport: ${api}\nmetrics-port: ${metrics}\nadmin-port: ${admin}\n`,
+        { mode: 0o600 },
+      );
+    write("0", "0", "0");
+    const service = gasWaiver(["serve", "--config", file]);
+    const { url } = await service.ready();
+    const portIn = async (line: RegExp) => new URL((await service.line(line))[1] ?? "").port;
+    write(new URL(url).port, await portIn(/^metrics at (\S+)/), await portIn(/^admin API at (\S+)/));
+    const { status, out } = await call("config", "check", "--config", file, "--json");
+    const { starts, findings } = JSON.parse(out) as { starts: boolean; findings: Record<string, string>[] };
+    const isBad = ({ verdict }: Record<string, string>) => verdict === "refuses" || verdict === "warning";
+    expect(findings.filter(isBad).map(({ area, check, found }) => [area, check, found])).toEqual(
+      ["API", "metrics", "admin API"].map((check) => [
+        "ports",
+        check,
+        "the port is held by a running gas-waiver, which may be this one",
+      ]),
+    );
+    expect({ status, starts }).toEqual({ status: 0, starts: true });
+    expect(await service.end()).toEqual({ status: 0, signal: null });
+  });
+
   it("shows a table, and ends with 0 where the service would start", async () => {
     writeFileSync(path, `${network(CHAIN_ID)}port: 0\n`);
     const { status, out } = await call("config", "check", "--config", path);

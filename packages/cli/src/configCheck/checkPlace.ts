@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { certificateProblems, certificateWarning } from "@gas-waiver/server";
 import type { SharedValues } from "../serve/serveSettings.js";
-import { portProblem } from "../startup/portProblem.js";
+import { isPortOfService, portProblem } from "../startup/portProblem.js";
 import type { ConfigFinding } from "./finding.js";
 import type { Partly } from "./unusableSettings.js";
 
@@ -23,9 +23,9 @@ export function checkTls({ tlsCert, tlsKey }: Partly<SharedValues>): ConfigFindi
   return [{ ...base, verdict: "ok", found: "the certificate is valid, and the key is its own" }];
 }
 
-/** Opens each port for a moment. */
+/** Opens each port for a moment. One that a service has is none to refuse: its settings are checked before it reads them again. */
 export async function checkPorts(values: Partly<SharedValues>): Promise<ConfigFinding[]> {
-  const { host, port, metricsHost, metricsPort, adminHost, adminPort } = values;
+  const { host, port, metricsHost, metricsPort, adminHost, adminPort, tlsCert } = values;
   const places = [
     { check: "API", host, port },
     { check: "metrics", host: metricsHost, port: metricsPort },
@@ -37,13 +37,20 @@ export async function checkPorts(values: Partly<SharedValues>): Promise<ConfigFi
     const base = { area: "ports", subject: `${host}:${port}`, check } as const;
     const problem = await portProblem(host, port);
     if (problem === undefined) findings.push({ ...base, verdict: "ok", found: "the port can be opened" });
+    else if (await isPortOfService(host, port, tlsCert !== undefined))
+      findings.push({
+        ...base,
+        verdict: "warning",
+        found: "the port is held by a running gas-waiver, which may be this one",
+        means: "another one cannot listen there",
+      });
     else
       findings.push({
         ...base,
         verdict: "refuses",
         found: problem,
         means: "the service cannot listen there",
-        remedy: "if this service itself runs, that is as it should be; otherwise take another port",
+        remedy: "take another port",
       });
   }
   return findings;
