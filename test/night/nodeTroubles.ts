@@ -36,14 +36,14 @@ export const NODE_TROUBLES = {
   nodeDown: {
     text: "one node down",
     signal: /a node went away|gas_waiver_node_usable\{[^}]*\} 0/,
-    alarms: NODE,
+    alarms: ["GasWaiverNodeUnusable"],
     remedy: "mend the node",
     ...cut([0]),
   },
   nodesDown: {
     text: "both nodes down",
     signal: /a node went away|node_usable\{[^}]*\} 0|the node cannot be used/,
-    alarms: [...NODE, "GasWaiverHeadOld"],
+    alarms: ["GasWaiverNodeUnusable", "GasWaiverHeadOld"],
     remedy: "mend the nodes",
     ...cut([0, 1]),
   },
@@ -66,7 +66,7 @@ export const NODE_TROUBLES = {
   otherChain: {
     text: "one node on another chain",
     signal: /is on another chain|node_usable\{[^}]*\} 0/,
-    alarms: NODE,
+    alarms: ["GasWaiverNodeUnusable"],
     remedy: "mend the node",
     ...spoil([0], otherChain),
   },

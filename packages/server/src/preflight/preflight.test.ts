@@ -188,6 +188,28 @@ describe("a node", () => {
     expect(troubles(await check([down, node]))).toEqual(["answers: warning"]);
   });
 
+  it("whose provider refuses is shown with the provider's whole words, and what to look at is the account", async () => {
+    const node = await startNode();
+    const refuse = (status: number, body: string) => {
+      node.script = () => ({ kind: "answer", status, body });
+      return check([node]);
+    };
+    const words = "Your account has used its monthly quota. Please top up your credits.";
+    const json = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32_005, message: words } });
+    const account = { check: "answers", remedy: expect.stringContaining("account") };
+    for (const status of [402, 403, 429])
+      expect(await refuse(status, json)).toEqual([
+        expect.objectContaining({ ...account, found: expect.stringContaining(words) }),
+      ]);
+    const url = { check: "answers", remedy: expect.stringContaining("URL, and") };
+    expect(await refuse(404, "<html>no such page</html>")).toEqual([expect.objectContaining(url)]);
+    node.script = undefined;
+    node.answers.eth_chainId = () => {
+      throw new RefusedByNode(words);
+    };
+    expect(await check([node])).toEqual([expect.objectContaining({ ...account, found: words })]);
+  });
+
   it("shows the origin of its URL, and no secret", async () => {
     const { url } = await startNode();
     const findings = await checkNodes({
@@ -235,6 +257,17 @@ describe("several nodes", () => {
     const findings = await check([first, forked]);
     expect(troubles(findings)).toContain("one chain: refuses");
     expect(findings.find((one) => one.check === "one chain")?.found).toContain("block 93");
+  });
+
+  it("of which the first is on another chain: the others are compared without it", async () => {
+    const [wrong, first] = [await startNode(), await startNode()];
+    const second = await startNode(first.chain);
+    second.answers.eth_syncing = () => false;
+    wrong.answers.eth_chainId = () => "0x1";
+    wrong.chain.mine();
+    const findings = await check([wrong, first, second]);
+    expect(troubles(findings)).toEqual(["chain: refuses"]);
+    expect(findings.find((one) => one.check === "one chain")?.node).toBe(`3 ${second.url}`);
   });
 
   it("of which one is behind or syncs: the service starts on the other", async () => {

@@ -1,4 +1,5 @@
 import { MAX_LAG_SECONDS } from "../chain/rpc/endpointHeads.js";
+import { NodeRpcError, RpcUnavailableError } from "../chain/rpc/rpc.js";
 import { checkBatches } from "./checkBatches.js";
 import { checkHistory } from "./checkHistory.js";
 import { checkLookups } from "./checkLookups.js";
@@ -31,6 +32,9 @@ export interface PreflightOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The statuses by which providers refuse an account, its key or its quota. */
+const REFUSAL_STATUSES: readonly number[] = [401, 402, 403, 429];
+const METHOD_NOT_FOUND = -32_601;
 /** The bytes of a request that sends a wrapper, beside the hex digits. */
 const REQUEST_OVERHEAD = 120;
 
@@ -61,7 +65,7 @@ export async function checkNodes(options: PreflightOptions): Promise<NodeFinding
 
 interface CheckedNode {
   readonly node: ProbedNode;
-  /** Undefined if the node gives no usable answer. */
+  /** Undefined if the node gives no usable answer, or is on another chain. */
   readonly state: NodeState | undefined;
   readonly findings: readonly NodeFinding[];
 }
@@ -72,21 +76,18 @@ async function checkNode(node: ProbedNode, options: PreflightOptions): Promise<C
   let state: NodeState | undefined;
   try {
     state = await readState(node);
-    return {
-      node,
-      state,
-      findings: named([ok("answers", "answers"), ...(await checkOne(node, state, options))]),
-    };
+    const first = [ok("answers" as const, "answers"), checkChain(state, options.chainId)];
+    // Nothing else matters of a node of another chain, and no other node is compared with it.
+    if (first.some(({ verdict }) => verdict === "refuses"))
+      return { node, state: undefined, findings: named(first) };
+    return { node, state, findings: named([...first, ...(await checkOne(node, state, options))]) };
   } catch (error) {
-    return { node, state, findings: named([unreachable((error as Error).message)]) };
+    return { node, state, findings: named([unreachable(error as Error)]) };
   }
 }
 
 async function checkOne(node: ProbedNode, state: NodeState, options: PreflightOptions): Promise<Finding[]> {
-  const { chainId, reorgDepth, maxWrapperBytes } = options;
-  const chain = checkChain(state, chainId);
-  // Nothing else matters of a node of another chain.
-  if (chain.verdict === "refuses") return [chain];
+  const { reorgDepth, maxWrapperBytes } = options;
   const [batches, [lookups, history]] = await Promise.all([
     checkBatches(node, 2 * maxWrapperBytes + REQUEST_OVERHEAD),
     checkLookups(node, state.head).then(async ({ finding, found: known }) => {
@@ -95,7 +96,6 @@ async function checkOne(node: ProbedNode, state: NodeState, options: PreflightOp
   ]);
   const now = Date.now();
   return [
-    chain,
     checkSync(state, now),
     checkHead(state, now),
     checkClock(state, batches.date, now),
@@ -106,13 +106,21 @@ async function checkOne(node: ProbedNode, state: NodeState, options: PreflightOp
   ];
 }
 
-function unreachable(message: string): Finding {
+function unreachable(error: Error): Finding {
   return refuses("answers", {
-    found: message,
+    found: error.message,
     means: "nothing else could be checked",
-    remedy: "check the URL, and that the node serves JSON-RPC over HTTP",
+    remedy: isRefusal(error)
+      ? "look at the account, its quota and its key with the node's provider"
+      : "check the URL, and that the node serves JSON-RPC over HTTP",
     mayPass: true,
   });
+}
+
+/** Tells an endpoint that is there and does not work for this caller from one that is away or serves something else. */
+function isRefusal(error: Error): boolean {
+  if (error instanceof NodeRpcError) return error.code !== METHOD_NOT_FOUND;
+  return error instanceof RpcUnavailableError && REFUSAL_STATUSES.includes(error.status ?? 0);
 }
 
 /** The checks that one node answers for all: the first that is not syncing. */

@@ -2,6 +2,8 @@ import type { HttpAnswer } from "./httpPoster.js";
 import { isObject, NodeRpcError, type RpcOutcome, RpcUnavailableError, shorten } from "./rpcOutcome.js";
 
 const RATE_LIMITED = 429;
+/** A provider's error has some sentences: the account's trouble, and what to do. */
+const MAX_REFUSAL_CHARACTERS = 240;
 /** The end of a batch whose other calls were answered: geth (too large, too late) and Nethermind. */
 const CUT_SHORT = /^response too large$|^request timed out$|MaxBatchResponseBodySize/i;
 
@@ -41,10 +43,11 @@ export function readAnswers(
 
 /** The error of the calls that an answer says nothing of. */
 export function unanswered({ status, text }: HttpAnswer): RpcUnavailableError {
-  const start = shorten(text.slice(0, 80)).replace(/\s+/g, " ");
+  const start = shorten(text, MAX_REFUSAL_CHARACTERS).replace(/\s+/g, " ");
   return new RpcUnavailableError(
     `the node answered HTTP ${status} without a usable JSON-RPC answer: ${start}`,
     status === RATE_LIMITED ? "no" : "unknown",
+    { status },
   );
 }
 

@@ -187,8 +187,11 @@ function fail(calls: readonly PendingCall[], failure: RpcUnavailableError): void
   for (const call of calls) call.failure = failure;
 }
 
-function ofCall(message: string, { sent, cause }: Partial<RpcUnavailableError> = {}): RpcUnavailableError {
-  return new RpcUnavailableError(message, sent ?? "unknown", { cause, isOfCall: true });
+function ofCall(
+  message: string,
+  { sent, cause, status }: Partial<RpcUnavailableError> = {},
+): RpcUnavailableError {
+  return new RpcUnavailableError(message, sent ?? "unknown", { cause, status, isOfCall: true });
 }
 
 /** The failure of calls that were not asked after another request had failed. */

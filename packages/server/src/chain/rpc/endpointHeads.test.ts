@@ -86,6 +86,18 @@ describe("of two nodes", () => {
     }
   });
 
+  it("one that gives no answer, or is on another chain, has no lag", () => {
+    const heads = new EndpointHeads(3);
+    const lags = () => [0, 1, 2].map((place) => heads.lagOf(place));
+    run(heads, seconds(0, 60), live, live, live);
+    run(heads, seconds(60, 100), live, noAnswer, () => 59);
+    expect(lags()).toEqual([0, undefined, 39]);
+    heads.refuse(2);
+    expect(lags()).toEqual([0, undefined, undefined]);
+    run(heads, seconds(100, 101), live, live, live);
+    expect(lags()).toEqual([0, 0, 0]);
+  });
+
   it("one that stalls is not asked until it has caught up", () => {
     const heads = new EndpointHeads(2);
     run(heads, seconds(0, 100), live, live);

@@ -120,10 +120,13 @@ export class EndpointHeads {
     return wasWell ? "well" : "unknown";
   }
 
-  /** Tells for how many seconds a node has lacked a block that another one has; undefined before its first answer. */
+  /**
+   * Tells for how many seconds a node has lacked a block that another one has; undefined for one that gives no answer or is on
+   * another chain, of which its lag would tell something else.
+   */
   lagOf(place: number): number | undefined {
-    const { last, lagSeconds } = this.#at(place);
-    return last && lagSeconds;
+    const { last, answers, isOtherChain, lagSeconds } = this.#at(place);
+    return last && answers && !isOtherChain ? lagSeconds : undefined;
   }
 
   headOf(place: number): ChainHead | undefined {

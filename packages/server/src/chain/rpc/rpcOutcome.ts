@@ -36,10 +36,17 @@ export class RpcUnavailableError extends Error {
   readonly sent: "no" | "unknown";
   /** The endpoint answers other calls, and failed with this one alone. */
   readonly isOfCall: boolean;
+  /** The HTTP status of an answer that was of no use; undefined where none came. */
+  readonly status: number | undefined;
 
-  constructor(message: string, sent: "no" | "unknown", options: ErrorOptions & { isOfCall?: boolean } = {}) {
+  constructor(
+    message: string,
+    sent: "no" | "unknown",
+    options: ErrorOptions & { isOfCall?: boolean; status?: number | undefined } = {},
+  ) {
     super(message, options);
     this.sent = sent;
+    this.status = options.status;
     this.isOfCall = options.isOfCall ?? false;
   }
 }
@@ -87,9 +94,9 @@ const MAX_MESSAGE_CHARACTERS = 500;
 /**
  * Cuts a node's text, which goes into logs, lines and the store, and removes control characters: PostgreSQL takes no NUL.
  */
-export function shorten(text: string): string {
-  const start = text.slice(0, MAX_MESSAGE_CHARACTERS).replace(/[\p{Cc}\p{Cs}]/gu, " ");
-  return text.length > MAX_MESSAGE_CHARACTERS ? `${start}…` : start;
+export function shorten(text: string, maxCharacters = MAX_MESSAGE_CHARACTERS): string {
+  const start = text.slice(0, maxCharacters).replace(/[\p{Cc}\p{Cs}]/gu, " ");
+  return text.length > maxCharacters ? `${start}…` : start;
 }
 
 /** The error of the calls of a request that got no answer. */

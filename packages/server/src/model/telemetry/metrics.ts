@@ -268,7 +268,7 @@ export interface NodeGauges {
   readonly state: string;
   /** The age of its head by this machine's clock; undefined before its first answer. */
   readonly headAgeSeconds: number | undefined;
-  /** The time by which its head is behind the newest of all nodes; undefined before its first answer. */
+  /** The time by which its head is behind the newest of all nodes; undefined while it gives no answer, or is on another chain. */
   readonly lagSeconds: number | undefined;
 }
 
@@ -285,7 +285,7 @@ const NODE_GAUGES = [
   ],
   [
     "gas_waiver_node_lag_seconds",
-    "Time by which the node's latest block is behind the newest of all nodes.",
+    "Time by which the node's latest block is behind the newest of all nodes, while it answers and is on the right chain.",
     ({ lagSeconds }: NodeGauges) => lagSeconds,
   ],
 ] as const;
