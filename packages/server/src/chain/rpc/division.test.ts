@@ -4,6 +4,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Endpoint, type PendingCall } from "./endpoint.js";
 import { type HttpAnswer, NoAnswerError } from "./httpPoster.js";
 
+// A list that takes a second is slow, whatever stopped the machine meanwhile.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
 type Failure = (ids: readonly number[]) => HttpAnswer | Promise<HttpAnswer>;
 
 const answer = (body: unknown, status = 200): HttpAnswer => ({
@@ -180,13 +184,6 @@ describe("a list of calls", () => {
 
 describe("a call that hangs", () => {
   const TIMEOUT_MS = 5_000;
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
   /** Asks two endpoints at which the call 1 hangs for three calls, as a read does. @returns the time that it took, in ms. */
   async function readAt(endpoints: readonly Endpoint[]): Promise<number> {
     const startedAt = performance.now();
@@ -204,7 +201,7 @@ describe("a call that hangs", () => {
     return await reading;
   }
 
-  it("costs the others one time-out and a second or two, then a second or two at a time, and soon nothing", async () => {
+  it("costs the others three seconds, and later a second or two, less and less often", async () => {
     const hangs = async () => {
       await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
       throw new NoAnswerError(new Error("the time is over"), 1);
@@ -212,6 +209,24 @@ describe("a call that hangs", () => {
     const endpoints = [1, 2].map(() => endpointThat((ids) => ids.includes(1), hangs).endpoint);
     const times: number[] = [];
     for (let i = 0; i < 6; i++) times.push(await readAt(endpoints));
-    expect(times).toEqual([TIMEOUT_MS + 1_000, 2_000, 2_000, 2_000, 2_000, 0]);
+    expect(times).toEqual([3_000, 2_000, 2_000, 2_000, 1_000, 1_000]);
+  });
+
+  it("is none where an endpoint takes long for many calls: it is soon asked for as few as it answers at once", async () => {
+    const { endpoint, requests } = endpointThat(
+      () => true,
+      async (ids) => {
+        await new Promise((resolve) => setTimeout(resolve, 30 * ids.length));
+        return answer(ids.map((id) => ({ id, result: "0x1" })));
+      },
+    );
+    for (let i = 0; i < 6; i++) {
+      requests.splice(0);
+      const calls = callsOf(100);
+      const asking = endpoint.ask(calls, true);
+      await vi.runAllTimersAsync();
+      await asking;
+    }
+    expect(requests.flat()).toEqual(callsOf(100).map(({ id }) => id));
   });
 });

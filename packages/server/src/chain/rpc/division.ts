@@ -47,7 +47,7 @@ const methodOf = (name: string) => name.slice(0, name.indexOf(","));
 
 const MIN_REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
-/** Each time-out costs the callers its whole time, so what timed out is divided into more parts. */
+/** A slow list costs the callers a second each time, so it is divided into more parts. */
 export const SLOW_PARTS = 8;
 const FAST_PARTS = 2;
 /** Suspects are forgotten after this time, and most of all this many bytes of them are kept. */
@@ -102,9 +102,9 @@ export class Division {
     };
   }
 
-  /** Tells whether a request with this call has failed whole, and the call was not answered since. */
-  isSuspect({ name }: WireCall): boolean {
-    return this.#suspects.has(name);
+  /** Tells whether a request with this call has failed whole here, or timed out at another endpoint, and the call was not answered since. */
+  isSuspect({ name, most }: WireCall): boolean {
+    return this.#suspects.has(name) || most !== undefined;
   }
 
   /** Tells whether a request with this call has timed out, here or at another endpoint, and the call was not answered since. */
@@ -171,6 +171,8 @@ export class Division {
    */
   onFailed<C extends WireCall>(calls: readonly C[], isSlow: boolean, now: number): boolean {
     const [first] = calls;
+    const most = Math.ceil(calls.length / (isSlow ? SLOW_PARTS : FAST_PARTS));
+    if (isSlow) for (const call of calls) call.most = most;
     const before = calls.length === 1 && first ? this.#suspects.get(first.name) : undefined;
     if (first && before?.most === 1) {
       const restMs = Math.min(MAX_REST_MS, Math.max(MIN_REST_MS, 2 * before.restMs));
@@ -188,9 +190,7 @@ export class Division {
       this.#acquitLists(first.name);
       return true;
     }
-    const most = Math.ceil(calls.length / (isSlow ? SLOW_PARTS : FAST_PARTS));
     for (const call of calls) {
-      if (isSlow) call.most = most;
       const { answers = this.#answersLike(call) } = this.#suspects.get(call.name) ?? {};
       this.#note(call, { most, isSlow, restMs: 0, restsUntil: 0, since: now, answers, isDoubtful: false });
     }

@@ -20,11 +20,9 @@ const REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
 /** A turn at an endpoint ends after failed requests of this weight, and the next turn goes on dividing. */
 const MAX_FAILURES = 12;
-/** A failed request that took this long counts as six, and is divided in the next turn. */
+/** A failed request that took this long counts as six. */
 const SLOW_MS = 1_000;
 const SLOW_WEIGHT = 6;
-/** A read that timed out before, and is alone in its request, is waited for so long. */
-const LONE_MS = 1_000;
 /** An endpoint that answers nothing within this time after a failed request is away. */
 const PROBE_MS = 1_000;
 const PROBE: WireCall = {
@@ -76,12 +74,12 @@ export class Endpoint {
       const isAnswered = posts.some(({ left, list }) => left.length < list.calls);
       const again: PendingCall[] = [];
       answers ||= isAnswered;
-      for (const { left, list, failure, ms } of posts) {
+      for (const { left, list, failure, ms, isPassedOver } of posts) {
         if (left.length === 0) continue;
         // An answer that is too long shows an endpoint at work, however slow the line is.
         const isSlow = ms >= SLOW_MS && !(failure.cause instanceof ResponseTooLargeError);
         if (left.length === list.calls && !isAnswered && (isSlow || isAway(failure))) answers = false;
-        answers ||= await this.#answersOther(left, failure);
+        answers ||= isPassedOver || (await this.#answersOther(left, failure));
         if (!answers) {
           for (const post of posts) fail(post.left, post.failure);
           fail(pending, heldBack(pending, failure));
@@ -90,7 +88,7 @@ export class Endpoint {
         failures += isSlow ? SLOW_WEIGHT : 1;
         const isAlone = this.#division.onFailed(left, isSlow, performance.now());
         fail(left, left.length === 1 ? ofCall(failure.message, failure) : failure);
-        if (!isAlone && !isSlow) again.push(...left);
+        if (isPassedOver || !(isAlone || isSlow)) again.push(...left);
         why = failure;
       }
       pending = [...again, ...pending];
@@ -111,32 +109,47 @@ export class Endpoint {
     return lists;
   }
 
-  /** Posts a list. A read that timed out, and is alone now, is not waited for so long again: a late answer serves the next one. */
+  /**
+   * Posts a list. Reads that take long do not have their whole time where the endpoint answers something else: a list is divided at
+   * once, and a read that is alone, and was slow before, leaves its late answer to the next one.
+   */
   async #postInTime(list: CallList<PendingCall>) {
     const [first] = list.list;
-    const mayWait = list.calls > 1 || first === undefined || first.isSend || !this.#division.isSlow(first);
-    const post = this.#post(list);
-    const posted = mayWait ? await post : await Promise.race([post, afterwards(LONE_MS, undefined)]);
-    const failure = ofCall("no answer came in time");
-    return { list, ...(posted ?? { left: list.list, failure, ms: SLOW_MS }) };
+    const mayWait =
+      first === undefined || first.isSend || (list.calls === 1 && !this.#division.isSlow(first));
+    const progress = { isPassedOver: false };
+    const post = this.#post(list, progress);
+    if (mayWait || (await isWithin(post, SLOW_MS))) return await post;
+    if (list.calls > 1) {
+      const mustWait = await Promise.race([
+        post.then(() => true),
+        this.#answersProbe().then((answers) => !answers),
+      ]);
+      if (mustWait) return await post;
+      progress.isPassedOver = true;
+    }
+    return { ...progress, list, left: list.list, failure: ofCall("no answer came in time"), ms: SLOW_MS };
   }
 
-  /** Posts a list. @returns the calls without an answer, and why. */
-  async #post(list: CallList<PendingCall>) {
+  /**
+   * Posts a list. @returns the calls without an answer, and why.
+   * @param progress tells whether the list was divided meanwhile: then its parts tell what is wrong with it.
+   */
+  async #post(list: CallList<PendingCall>, progress: { readonly isPassedOver: boolean }) {
     const startedAt = performance.now();
     const { outcomes, failure, requests } = await this.#request(list.list, list.list[0]?.isSend ?? false);
     const ms = performance.now() - startedAt;
     const isTooLong = this.#mayAnswerTooLong && failure.cause instanceof ResponseTooLargeError;
     list.list.forEach((call, i) => {
-      call.outcome = isTooLong ? { error: failure } : outcomes[i];
+      call.outcome ??= isTooLong ? { error: failure } : outcomes[i];
       call.requests += requests;
     });
     const left = list.list.filter(({ outcome }) => outcome === undefined);
     const answered = list.list.filter(({ outcome }) => outcome !== undefined);
     if (answered.length > 0) this.#recover();
     const isLoneError = list.calls === 1 && answered.some(({ outcome }) => outcome && "error" in outcome);
-    this.#division.onAnswered(list, answered, isLoneError);
-    return { left, failure, ms };
+    if (!progress.isPassedOver) this.#division.onAnswered(list, answered, isLoneError);
+    return { list, left, failure, ms, isPassedOver: false };
   }
 
   async #request(calls: readonly WireCall[], isSend: boolean) {
@@ -164,8 +177,12 @@ export class Endpoint {
     if (isAway(failure)) return false;
     const isFirstAlone = calls.length === 1 && first !== undefined && !this.#division.isSuspect(first);
     if (isFirstAlone && (!first.isSend || failure.sent === "no")) return false;
-    const probing = this.#request([PROBE], false).then(({ outcomes: [outcome] }) => outcome !== undefined);
-    return await Promise.race([probing, afterwards(PROBE_MS, false)]);
+    return await this.#answersProbe();
+  }
+
+  async #answersProbe(): Promise<boolean> {
+    const probing = this.#request([PROBE], false);
+    return (await isWithin(probing, PROBE_MS)) && (await probing).outcomes[0] !== undefined;
   }
 
   #recover(): void {
@@ -199,6 +216,13 @@ function heldBack([first]: readonly PendingCall[], failure: RpcUnavailableError)
   return first?.isSend ? new RpcUnavailableError(`not sent, after: ${failure.message}`, "no") : failure;
 }
 
-function afterwards<T>(ms: number, value: T): Promise<T> {
-  return new Promise((resolve) => setTimeout(() => resolve(value), ms).unref());
+/** Waits for a promise, which never rejects, for at most some time. */
+async function isWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms).unref();
+  });
+  const isDone = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return isDone;
 }
