@@ -197,7 +197,7 @@ describe("gas-waiver keys, beside two replicas", () => {
     expect(unknown).toEqual({
       status: 1,
       out: "",
-      err: `gas-waiver: there is no key with the id ${"0".repeat(16)}\n`,
+      err: `gas-waiver: the database has no key with the id ${"0".repeat(16)}; a key of --api-keys-file is a line of that file alone: change it there, and send SIGHUP\n`,
     });
     const pastedKey = await keys("revoke", "--key", `gw_live_${"0".repeat(16)}_${"5ec2e7".repeat(8)}`);
     expect(pastedKey.status).toBe(2);

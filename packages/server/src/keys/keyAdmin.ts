@@ -272,5 +272,6 @@ async function existingKey(store: { readonly pool: Queryable }, id: string): Pro
   }
   const key = await findKey(store, id);
   if (key !== undefined) return key;
-  throw new ProtocolError("NO_SUCH_KEY", `there is no key with the id ${id}`, { keyId: id });
+  const message = `the database has no key with the id ${id}; a key of --api-keys-file is a line of that file alone: change it there, and send SIGHUP`;
+  throw new ProtocolError("NO_SUCH_KEY", message, { keyId: id });
 }
