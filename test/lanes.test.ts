@@ -90,7 +90,9 @@ describe("gas-waiver lanes, beside a running service", () => {
     expect((await lanes("open", "--waiver", FIRST.address, ...ofFolder)).out).toBe(
       `${first} takes work again\n`,
     );
-    expect(await list(dataDir)).toMatchObject([{ state: "open" }]);
+    const opened = await list(dataDir);
+    expect(opened).toMatchObject([{ state: "open" }]);
+    expect(opened[0]).not.toHaveProperty("reason");
     const drained = await lanes("drain", "--waiver", first, "--json", ...ofFolder);
     expect(JSON.parse(drained.out)).toEqual({ waiver: first, state: "draining" });
     await lanes("open", "--waiver", first, ...ofFolder);

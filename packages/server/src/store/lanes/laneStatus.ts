@@ -145,7 +145,7 @@ export async function findLaneStatuses(
   return rows.map((row) => ({
     waiver: row.waiver,
     state: row.state,
-    reason: row.reason ?? undefined,
+    reason: row.state === "open" && !row.broken ? undefined : (row.reason ?? undefined),
     wait: waitOf(row),
     broken: row.broken,
     owner: row.owner ?? undefined,
