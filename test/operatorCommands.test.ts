@@ -1,8 +1,12 @@
 // `gas-waiver check`, `status`, `why`, `stuck` and `wrap`, against a chain with its service.
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import { describe, expect, it, vi } from "vitest";
 import { run } from "../packages/cli/src/run.js";
+import { makeCertificate } from "../packages/server/test/support/certificate.js";
 import { setLaneState } from "../packages/server/test/support/laneStates.js";
 import { ADMIN_TOKEN, useDevService } from "./support/devService.js";
 import { freshFolder } from "./support/freshFolder.js";
@@ -198,6 +202,26 @@ describe("gas-waiver why and gas-waiver stuck", () => {
     );
   });
 
+  it("tell of a failure what the sender does next", async () => {
+    const { id } = await included(await signed(9, 5));
+    const { out } = await byDatabase("why", id);
+    expect(out[1]).toMatch(/^ {2}why: it failed: NONCE_GAP: nonce 5 is ahead of the sender's next, 0, /);
+    expect(out[2]).toBe(`  next: ${REASON_NOTES.NONCE_GAP.remedy}`);
+  });
+
+  it("say what to type where the admin API has a certificate of its own", async () => {
+    const server = createServer(makeCertificate());
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const argv = ["why", TOKEN, "--admin-url", `https://${place}`];
+    const { status, err } = await gasWaiver(argv, { GAS_WAIVER_ADMIN_TOKEN: ADMIN_TOKEN });
+    server.close();
+    expect([status, err]).toEqual([
+      1,
+      `gas-waiver: the admin API at ${place} cannot be reached: DEPTH_ZERO_SELF_SIGNED_CERT: this machine does not trust its certificate; if you do, name its file with NODE_EXTRA_CA_CERTS=FILE`,
+    ]);
+  });
+
   it("say what is wrong with the name, the token or the place", async () => {
     const nothing = `0x${"1".repeat(64)}`;
     for (const { status, out, err } of [await byService("why", nothing), await byDatabase("why", TOKEN)])
@@ -214,33 +238,32 @@ describe("gas-waiver why and gas-waiver stuck", () => {
   });
 
   it("list what no block has, with its cause and the next step, until the cause is removed", async () => {
-    const stuck = async () => [
-      await byService("stuck", "--older-than", "0"),
-      await byDatabase("stuck", "--older-than", "0"),
-    ];
+    const flags = ["stuck", "--older-than", "0", "--limit", "1"];
+    const stuck = async () => [await byService(...flags), await byDatabase(...flags)];
     for (const { out } of await stuck()) expect(out).toEqual(["nothing is stuck"]);
     const { out: lanes } = await byDatabase("lanes", "list", "--json");
     const [{ waiver }] = JSON.parse(lanes[0] ?? "");
     expect(await setLaneState(started(), waiver, "stopped")).toBe(true);
-    const answer = post(started().url, [await signed(7)], {
+    const answer = post(started().url, [await signed(7), await signed(7, 1)], {
       key: DEV_API_KEY,
       query: "?wait=included",
     });
     const cause = ["its lane has stopped: by a test", "Remove the cause, then run `gas-waiver lanes open`."];
-    const listed = async () => (await stuck()).map(({ out }) => out.slice(0, 5));
+    const listed = async () => (await stuck()).map(({ out }) => out.slice(0, 6));
     await expect
       .poll(listed, { timeout: 60_000 })
       .toEqual(
         [0, 1].map(() => [
-          `1 × ${cause[0]}`,
+          `2 × ${cause[0]}`,
           `  next: ${cause[1]}`,
+          "the oldest 1 of 2:",
           expect.stringMatching(/^[0-9a-f-]{36} {2}(queued|signed), accepted \d+ s ago by key \w+$/),
           `  why: ${cause[0]}`,
           `  next: ${cause[1]}`,
         ]),
       );
     const [bySender] = JSON.parse((await byService("why", account(7).address, "--json")).out[0] ?? "");
-    expect(bySender).toMatchObject({ why: cause[0], next: cause[1], lane: waiver, record: { nonce: "1" } });
+    expect(bySender).toMatchObject({ why: cause[0], next: cause[1], lane: waiver, record: { nonce: "2" } });
     expect((await byService("stuck", "--older-than", "1d")).out).toEqual(["nothing is stuck"]);
     expect(await byDatabase("lanes", "open", "--waiver", waiver)).toMatchObject({ status: 0 });
     const workedOff = async () => (await byService("why", account(7).address)).out[1];

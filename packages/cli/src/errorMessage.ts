@@ -15,6 +15,22 @@ export function errorMessage(error: unknown): string {
   return listenErrorMessage(error) ?? `unexpected error: ${error.stack ?? error.message}`;
 }
 
+/** The codes of a certificate that no issuer known to this machine stands for. */
+const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/;
+
+/**
+ * The failure of a request that `fetch` could not send, which hides the system's error behind its own "fetch failed".
+ * @param who was asked, such as "the node at 127.0.0.1:8545": no URL, which may hold a secret.
+ */
+export function unreachable(who: string, error: unknown): CommandFailedError {
+  const { cause, message } = error as Error & { cause?: { code?: unknown; message?: unknown } };
+  const why = String(cause?.code ?? cause?.message ?? message);
+  const remedy = UNTRUSTED.test(why)
+    ? ": this machine does not trust its certificate; if you do, name its file with NODE_EXTRA_CA_CERTS=FILE"
+    : "";
+  return new CommandFailedError(`${who} cannot be reached: ${why}${remedy}`, { cause: error });
+}
+
 interface SystemError extends Error {
   readonly code?: unknown;
   readonly address?: unknown;

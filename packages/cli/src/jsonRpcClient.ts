@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
-import { CommandFailedError } from "./errorMessage.js";
+import { CommandFailedError, unreachable } from "./errorMessage.js";
 import { url, wholeNumber } from "./settings/parsers.js";
 
 /** The setting of a command that asks a node of the chain, but for its sentence. */
@@ -104,7 +104,7 @@ export class JsonRpcClient {
     } catch (error) {
       this.#signal.throwIfAborted();
       if (error instanceof CommandFailedError) throw error;
-      throw new CommandFailedError(`the node at ${this.#host} cannot be reached: ${causeOf(error)}`);
+      throw unreachable(`the node at ${this.#host}`, error);
     } finally {
       clearTimeout(timer);
       this.#signal.removeEventListener("abort", abort);
@@ -149,10 +149,4 @@ function isJsonRpcResponse(value: unknown): value is JsonRpcResponse {
   if ("result" in value) return true;
   if (!("error" in value) || typeof value.error !== "object" || value.error === null) return false;
   return "message" in value.error && typeof value.error.message === "string";
-}
-
-/** `fetch` hides the system's error behind its own "fetch failed". */
-function causeOf(error: unknown): string {
-  const { cause, message } = error as Error & { cause?: { code?: unknown; message?: unknown } };
-  return String(cause?.code ?? cause?.message ?? message);
 }

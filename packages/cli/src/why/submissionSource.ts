@@ -4,7 +4,7 @@ import {
   openSubmissionFinder,
   type SubmissionFinder,
 } from "@gas-waiver/server";
-import { CommandFailedError } from "../errorMessage.js";
+import { CommandFailedError, unreachable } from "../errorMessage.js";
 import { text, url } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Values } from "../settings/setting.js";
@@ -61,7 +61,12 @@ export async function withSubmissions<T>(
   }
   const ask = async (path: string) => {
     const headers = { authorization: `Bearer ${adminToken}` };
-    const response = await fetch(`${adminUrl.replace(/\/$/, "")}${path}`, { headers, signal });
+    const response = await fetch(`${adminUrl.replace(/\/$/, "")}${path}`, { headers, signal }).catch(
+      (error) => {
+        signal.throwIfAborted();
+        throw unreachable(`the admin API at ${new URL(adminUrl).host}`, error);
+      },
+    );
     const answer = (await response.json().catch(() => ({}))) as Partial<ExplainedSubmissions> & {
       readonly error?: { readonly message: string };
     };

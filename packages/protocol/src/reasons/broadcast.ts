@@ -35,6 +35,9 @@ export const BROADCAST = {
   },
 } as const satisfies ReasonsByCode;
 
+const AFTER_TIMEOUT =
+  "Look the submission up by its `id`; the work goes on. If the record says failed, send the transaction again.";
+
 export default /* @__PURE__ */ define(
   (): ReasonGroup<typeof BROADCAST> => ({
     title: "The transaction did not make it onto the chain",
@@ -90,13 +93,12 @@ export default /* @__PURE__ */ define(
       },
       NOT_BROADCAST: {
         cause: "The wait ended before the wrapper was sent (D17).",
-        remedy: "Look the submission up by its `id`; the work goes on.",
+        remedy: AFTER_TIMEOUT,
       },
       NOT_INCLUDED: {
         cause:
           "The wait ended with the wrapper sent and not yet in a block (D17). In a record: the chain is a devnet that was taken back.",
-        remedy:
-          "Look the submission up by its `id`; the work goes on. If the record says failed, send the transaction again.",
+        remedy: AFTER_TIMEOUT,
       },
       OUTCOME_UNKNOWN: {
         where: ["submit"],

@@ -6,6 +6,7 @@ import {
   ProtocolError,
   type SubmissionRecord,
 } from "@gas-waiver/protocol";
+import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import type { NodeClient } from "../chain/client/nodeClient.js";
 import { connectNode } from "../chain/connectNode.js";
 import { StartError } from "../model/errors.js";
@@ -39,7 +40,7 @@ export interface ExplainedSubmission {
   readonly why: string;
   /** The words of the node that last did not take a wrapper of it. */
   readonly nodeSaid?: string;
-  /** The operator's next step. */
+  /** The operator's next step, or the sender's after a failure. */
   readonly next: string;
 }
 
@@ -124,8 +125,10 @@ const NOTHING = "Nothing.";
 
 /** The first that fits holds: the outcome, then the lane, which holds up all that it has, then the submission's own wait. */
 function conclusionOf({ submission, wait }: FoundSubmission, lane: LaneStatus | undefined): Conclusion {
-  if (submission.state === "failed")
-    return { why: `it failed: ${submission.reason}: ${submission.message}`, next: NOTHING };
+  if (submission.state === "failed") {
+    const { reason, message } = submission;
+    return { why: `it failed: ${reason}: ${message}`, next: REASON_NOTES[reason].remedy };
+  }
   if (submission.state === "included") {
     const how = submission.reverted ? "reverted" : "worked";
     const isFinal = submission.steps.finishedAt !== undefined;
