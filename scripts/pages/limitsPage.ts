@@ -206,13 +206,13 @@ const RATES: readonly Row[] = [
   ],
   [
     "refused lines of a key that are kept for a day, at once and then a second",
-    `${count(REFUSALS_OF_KEY.burst)}, and ${count(REFUSALS_OF_KEY.perSecond)}`,
+    `${count(REFUSALS_OF_KEY.rateBurst)}, and ${count(REFUSALS_OF_KEY.ratePerSecond)}`,
     "",
     "404 `NO_SUCH_SUBMISSION` for the `id` of the line",
   ],
   [
     "the same of all keys, on each replica",
-    `${count(REFUSALS_OF_REPLICA.burst)}, and ${count(REFUSALS_OF_REPLICA.perSecond)}`,
+    `${count(REFUSALS_OF_REPLICA.rateBurst)}, and ${count(REFUSALS_OF_REPLICA.ratePerSecond)}`,
     "",
     "the same",
   ],

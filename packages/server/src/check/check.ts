@@ -8,7 +8,7 @@ import type { PolicySource } from "../policy/source.js";
 import { validateInTurns } from "../policy/validateInTurns.js";
 import { lineErrorOf } from "../results/resultLine.js";
 import type { LoopQueue } from "../util/loopQueue.js";
-import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
+import { WorkQueue } from "../util/workQueue.js";
 import { type CheckedTransaction, checkFit, type FitDependencies } from "./fit.js";
 import { simulate } from "./simulate.js";
 
@@ -45,6 +45,8 @@ export function createChecker(dependencies: CheckDependencies): Checker {
   const queue = new WorkQueue({
     ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_KEY },
     ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_PER_KEY },
+    refusal: (why) =>
+      new ProtocolError("QUEUE_AT_CAPACITY", `the service runs as many checks as it may at once: ${why}`),
   });
   return {
     async check(caller, transactions, simulated) {
@@ -88,12 +90,8 @@ function linesOf(
   });
 }
 
-/** Turns the failures that make a check impossible for now into refusals. Returns any other error as it is. */
+/** Turns the failures of the node that make a check impossible for now into refusals. Returns any other error as it is. */
 function checkRefusal(error: unknown): unknown {
-  if (error instanceof TooManyWaitingError) {
-    const message = `the service runs as many checks as it may at once: ${error.message}`;
-    return new ProtocolError("QUEUE_AT_CAPACITY", message, {}, { cause: error });
-  }
   if (!(error instanceof RpcUnavailableError || error instanceof NodeRpcError)) return error;
   const message = "this check needs the chain's node, which does not answer it";
   return new ProtocolError("CHAIN_UNAVAILABLE", message, {}, { cause: error });

@@ -1,7 +1,7 @@
 import { ResponseTooLargeError } from "../chain/rpc/httpPoster.js";
 import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/rpc/rpc.js";
 import type { Caller } from "../model/keys/caller.js";
-import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
+import { WorkQueue } from "../util/workQueue.js";
 import type { AnswerCache } from "./answerCache.js";
 import { EncodedJson, GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 
@@ -63,17 +63,12 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
   const queue = new WorkQueue({
     ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_CLIENT },
     ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_PER_CLIENT },
+    refusal: (why) => new GatewayRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${why}`),
   });
   const inFlight = new Map<string, Promise<SharedAnswer>>();
-  const inTurn = async <T>({ keyId, address }: Caller, ask: () => Promise<T>): Promise<T> => {
-    try {
-      // Anybody can have many publishable keys, so their party is the address.
-      return await queue.run(ask, { party: address ?? keyId, part: keyId });
-    } catch (error) {
-      if (!(error instanceof TooManyWaitingError)) throw error;
-      throw new GatewayRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${error.message}`);
-    }
-  };
+  // Anybody can have many publishable keys, so their party is the address.
+  const inTurn = <T>({ keyId, address }: Caller, ask: () => Promise<T>): Promise<T> =>
+    queue.run(ask, { party: address ?? keyId, part: keyId });
   const ask = async (key: string, call: RpcCall, change: ReadOptions["change"] = (answer) => answer) => {
     const reading = rpc
       .read([call])

@@ -34,11 +34,10 @@ export class Admission {
   readonly #dependencies: AdmissionDependencies;
   /** Admitted transactions that are not decided yet. Those of a write that is running may be in the store already. */
   readonly #entering = new Tally();
-  #counted = new Tally();
-  /** Transactions that were accepted or refused after the last count began. */
-  #doneSince = new Tally();
-  /** Transactions that were accepted or refused after the running count began. */
-  #doneSinceNext = this.#doneSince;
+  /** The store's last count, and the transactions that were admitted since it began or were not decided then. */
+  #queued = new Tally();
+  /** The same for the count that runs, without its result. */
+  #nextQueued: Tally | undefined;
   #countedAt = Number.NEGATIVE_INFINITY;
   #countMaxAgeMs = COUNT_MAX_AGE_MS;
   #counting: Promise<void> | undefined;
@@ -63,20 +62,14 @@ export class Admission {
     }
     // After the check: a request that will be refused must take no room from other keys.
     const shares = this.#sharesOf(caller);
-    this.#entering.addTo(shares, transactions);
+    for (const tally of [this.#entering, this.#queued, this.#nextQueued]) tally?.addTo(shares, transactions);
     let entering = transactions;
     const leave = (some: number) => {
       const leaving = Math.min(some, entering);
       entering -= leaving;
-      this.#leave(shares, leaving);
+      this.#entering.addTo(shares, -leaving);
     };
     return { leave, leaveAll: () => leave(entering) };
-  }
-
-  #leave(shares: readonly Share[], transactions: number): void {
-    this.#entering.addTo(shares, -transactions);
-    this.#doneSince.addTo(shares, transactions);
-    if (this.#doneSinceNext !== this.#doneSince) this.#doneSinceNext.addTo(shares, transactions);
   }
 
   #recount(): Promise<void> {
@@ -89,22 +82,20 @@ export class Admission {
   async #count(): Promise<void> {
     const { store, chainRef } = this.#dependencies;
     const startedAt = performance.now();
-    const doneSince = new Tally();
-    this.#doneSinceNext = doneSince;
-    const counted = new Tally();
+    const next = this.#entering.copy();
+    this.#nextQueued = next;
     for (const { keyId, queued, isPublishable } of await queueLengths(store, chainRef)) {
-      for (const name of namesOf(keyId, isPublishable)) counted.add(name, queued);
+      for (const name of namesOf(keyId, isPublishable)) next.add(name, queued);
     }
-    this.#counted = counted;
-    this.#doneSince = doneSince;
+    this.#queued = next;
+    this.#nextQueued = undefined;
     this.#countedAt = startedAt;
     this.#countMaxAgeMs = Math.max(COUNT_MAX_AGE_MS, PERIODS_PER_COUNT * (performance.now() - startedAt));
   }
 
   #assertFits(caller: Caller, transactions: number): void {
-    const tallies = [this.#counted, this.#doneSince, this.#entering];
     for (const [name, capacity, queue] of this.#sharesOf(caller)) {
-      const held = tallies.reduce((sum, tally) => sum + tally.of(name), 0);
+      const held = this.#queued.of(name);
       if (held + transactions <= capacity) continue;
       const reason = name === ALL ? "QUEUE_AT_CAPACITY" : "KEY_SHARE_EXHAUSTED";
       const message = `${queue} holds ${held} of ${capacity} submissions; ${transactions} more do not fit`;

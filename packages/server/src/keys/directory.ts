@@ -11,7 +11,7 @@ import type { Logger } from "../model/telemetry/log.js";
 import { isStoreUnavailable } from "../store/database/storeTrouble.js";
 import { findKeysChangedSince, type StoredKey } from "../store/keys/apiKeys.js";
 import type { Store } from "../store/store.js";
-import { serialized } from "../util/serialized.js";
+import { batched } from "../util/batched.js";
 import { keyIdIn } from "./apiKey.js";
 import { CachedKey, type Grant, HASH_OF_NO_KEY, unknownKey } from "./cachedKey.js";
 
@@ -41,7 +41,7 @@ export class KeyDirectory {
   /** The difference between the database's clock, which the keys' times follow, and this replica's. */
   #clockOffsetMs = 0;
   #isFullReadDue = true;
-  readonly #read = serialized(() => this.#readChanges());
+  readonly #read = batched<undefined, void>(async () => [await this.#readChanges()]);
   #timer: NodeJS.Timeout | undefined;
 
   private constructor(dependencies: KeyDirectoryDependencies) {
@@ -88,7 +88,7 @@ export class KeyDirectory {
    */
   refresh(full = false): Promise<void> {
     this.#isFullReadDue ||= full;
-    return this.#read();
+    return this.#read(undefined);
   }
 
   #poll(): void {

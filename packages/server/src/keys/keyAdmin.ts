@@ -28,7 +28,7 @@ import {
 } from "../store/keys/apiKeys.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import type { Queryable, Store } from "../store/store.js";
-import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
+import { WorkQueue } from "../util/workQueue.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
 import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyRecord.js";
 
@@ -75,8 +75,11 @@ const NEW_PUBLISHABLE_KEY_TERMS: KeyTerms = { ...NEW_KEY_TERMS, caps: DEFAULT_PU
 const MAX_WAITING = 100;
 
 export function createKeyAdmin(store: Store): KeyAdmin {
-  const queue = new WorkQueue({ places: 1, waiting: MAX_WAITING });
-  const inTurn = <T>(work: () => Promise<T>) => queue.run(work).catch(throwRefusal);
+  const queue = new WorkQueue({
+    ...{ places: 1, waiting: MAX_WAITING },
+    refusal: () => new ProtocolError("QUEUE_AT_CAPACITY", "too many changes of keys wait already"),
+  });
+  const inTurn = <T>(work: () => Promise<T>) => queue.run(work);
   const change = (actor: Actor | string, id: string, action: KeyAction, edit: KeyEdit) =>
     inTurn(() => changeKey(store, { actor, id, action }, edit));
   return {
@@ -110,11 +113,6 @@ export function createKeyAdmin(store: Store): KeyAdmin {
     revoke: (actor, id) => change(actor, id, "revoke", (key, now) => ({ revokedAt: key.revokedAt ?? now })),
     audit: async (query) => (await auditEntries(store, query)).map(auditRecordOf),
   };
-}
-
-function throwRefusal(error: unknown): never {
-  if (!(error instanceof TooManyWaitingError)) throw error;
-  throw new ProtocolError("QUEUE_AT_CAPACITY", "too many changes of keys wait already", {}, { cause: error });
 }
 
 async function usageToday(store: Store, id: string): Promise<KeyUse> {

@@ -4,8 +4,8 @@ import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
 import type { Look, Schedule } from "../util/schedule.js";
-import { Turns } from "../util/turns.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
+import { WorkQueue } from "../util/workQueue.js";
 import type { LaneStatusCache, OwnWaivers } from "./choose/directory.js";
 import type { LaneDependencies } from "./context.js";
 import { type Lane, startLane } from "./lane.js";
@@ -91,7 +91,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   };
   const nonces = followNonces(() => lanes, dependencies);
   // Two lanes of one waiver in one process would share its lease, so each change waits for the change before.
-  const turns = new Turns();
+  const turns = new WorkQueue({ places: 1 });
   return {
     setWaivers: (accounts) => turns.run(() => change(accounts)),
     restart: (between) => turns.run(() => restart(between)),
@@ -102,7 +102,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     isFollowing: () => lanes.some((lane) => lane.isFollowing),
     async stop() {
       stopped = true;
-      await turns.ended();
+      await turns.run(async () => {});
       // From here on no other replica hands a lane to this one.
       await Promise.all([spreading?.close(), nonces.end()]);
       await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);

@@ -68,7 +68,7 @@ describe("a flood of refused lines", () => {
     const ofOther = linesOf(1);
     refusals.keep(callerOf("other"), ofOther);
     await refusals.close();
-    const kept = REFUSALS_OF_KEY.burst + 3 * REFUSALS_OF_KEY.perSecond + 1;
+    const kept = REFUSALS_OF_KEY.rateBurst + 3 * REFUSALS_OF_KEY.ratePerSecond + 1;
     expect(await rowCount()).toBe(kept);
     // One more where the ids lie on two days.
     expect(statements.length).toBeLessThanOrEqual(Math.ceil(kept / REFUSALS_PER_WRITE) + 1);
@@ -82,7 +82,7 @@ describe("a flood of refused lines", () => {
       ).length;
     expect(await known("flood", first)).toBe(100);
     expect(await known("flood", further.at(-1))).toBe(0);
-    expect(await known("flood", late)).toBe(3 * REFUSALS_OF_KEY.perSecond);
+    expect(await known("flood", late)).toBe(3 * REFUSALS_OF_KEY.ratePerSecond);
     expect(await known("other", ofOther)).toBe(1);
     expect(await known("flood", ofOther)).toBe(0);
   });
@@ -105,7 +105,7 @@ describe("a flood of refused lines", () => {
     expect(statements).toEqual([]);
     monitor.trouble = undefined;
     await refusals.close();
-    expect(REFUSALS_OF_REPLICA.burst).toBe(MAX_WAITING_REFUSALS);
+    expect(REFUSALS_OF_REPLICA.rateBurst).toBe(MAX_WAITING_REFUSALS);
     expect(await rowCount()).toBe(MAX_WAITING_REFUSALS);
     expect(statements.length).toBeLessThanOrEqual(MAX_WAITING_REFUSALS / REFUSALS_PER_WRITE + 1);
   });

@@ -18,9 +18,9 @@ export interface RefusalsDependencies {
 }
 
 /** The refusals of one API key that are kept: about 170,000 a day, some 100 MB of the database. */
-export const REFUSALS_OF_KEY: Terms = { burst: 1_000, perSecond: 2 };
+export const REFUSALS_OF_KEY: Terms = { rateBurst: 1_000, ratePerSecond: 2 };
 /** The refusals of all API keys that one replica keeps: about 860,000 a day, some 600 MB of the database. */
-export const REFUSALS_OF_REPLICA: Terms = { burst: 5_000, perSecond: 10 };
+export const REFUSALS_OF_REPLICA: Terms = { rateBurst: 5_000, ratePerSecond: 10 };
 /** The refusals that wait for their write: some 5 MB. More are not kept, while the store is away. */
 export const MAX_WAITING_REFUSALS = 5_000;
 /** The pause before what has come is written. */

@@ -7,7 +7,7 @@ import type { Store } from "../store/store.js";
 import { saveRevertCause } from "../store/submissions/saveRevertCause.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 import { within } from "../util/within.js";
-import { TooManyWaitingError, WorkQueue } from "../util/workQueue.js";
+import { WorkQueue } from "../util/workQueue.js";
 
 /** A submission that is included, and reverted. */
 export interface RevertedSubmission {
@@ -68,8 +68,7 @@ export function createRevertCauses({
       const { id, keyId } = submission;
       const take = () => takeCause(submission, dependencies);
       const finding = turns.run(take, keyId).catch((error: unknown) => {
-        const why = error instanceof TooManyWaitingError ? "too many wait" : String(error);
-        log.debug({ id, err: why }, "the cause of a revert was not found");
+        log.debug({ id, err: String(error) }, "the cause of a revert was not found");
         return undefined;
       });
       inProgress.set(id, finding);

@@ -3,7 +3,7 @@ import type { Submission } from "../model/submission/submission.js";
 import { findFinishedByHash, findReadableSubmissions } from "../store/accept/readAccess.js";
 import type { Store } from "../store/store.js";
 import { findHeldTransactions } from "../store/submissions/findHeldTransactions.js";
-import { createSharedLookup } from "../util/sharedLookup.js";
+import { batched } from "../util/batched.js";
 
 export type SubmissionsByHash = ReturnType<typeof createSubmissionsByHash>;
 
@@ -15,9 +15,10 @@ export type SubmissionsByHash = ReturnType<typeof createSubmissionsByHash>;
  * @param store over the connections for reading.
  */
 export function createSubmissionsByHash(store: Store, chain: number) {
-  const findHeld = createSharedLookup((hashes: readonly Hex[]) =>
-    findHeldTransactions(store, chain, hashes.map(hexToBytes)),
-  );
+  const findHeld = batched(async (hashes: readonly Hex[]) => {
+    const found = await findHeldTransactions(store, chain, [...new Set(hashes)].map(hexToBytes));
+    return hashes.map((hash) => found.get(hash));
+  });
   const held = (hash: Uint8Array) => findHeld(bytesToHex(hash));
   return {
     /** Finds the transaction of an unfinished submission, of any API key. */

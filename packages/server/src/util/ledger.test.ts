@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Ledger } from "./ledger.js";
 
-const TERMS = { burst: 10, perSecond: 2 };
+const TERMS = { rateBurst: 10, ratePerSecond: 2 };
 
 function ledgerAt() {
   const clock = { ms: 0 };

@@ -2,8 +2,8 @@ import { forgetOldest } from "./forgetOldest.js";
 
 /** The most that a party may owe, and how much of it each second pays off. The unit is whatever the ledger counts. */
 export interface Terms {
-  readonly burst: number;
-  readonly perSecond: number;
+  readonly rateBurst: number;
+  readonly ratePerSecond: number;
 }
 
 /** The debt of one party. */
@@ -40,16 +40,16 @@ export class Ledger {
     return this.#accounts.keys();
   }
 
-  debtOf(party: string, { perSecond }: Pick<Terms, "perSecond">): number {
+  debtOf(party: string, { ratePerSecond }: Pick<Terms, "ratePerSecond">): number {
     const known = this.#accounts.get(party);
     if (known === undefined) return 0;
-    return Math.max(0, known.debt - ((this.#now() - known.at) * perSecond) / 1_000);
+    return Math.max(0, known.debt - ((this.#now() - known.at) * ratePerSecond) / 1_000);
   }
 
   /** The part's share of the party's debt. */
-  debtOfPart(party: string, part: string, { perSecond }: Pick<Terms, "perSecond">): number {
+  debtOfPart(party: string, part: string, terms: Pick<Terms, "ratePerSecond">): number {
     const parts = this.#accounts.get(party)?.parts;
-    parts?.pay(perSecond, this.#now());
+    parts?.pay(terms, this.#now());
     return parts?.debts.get(part) ?? 0;
   }
 
@@ -59,7 +59,7 @@ export class Ledger {
     const known = this.#accounts.get(party)?.parts;
     const parts = part === undefined ? known : (known ?? new Parts(at));
     if (part !== undefined) parts?.charge(part, amount, terms, at);
-    const debt = Math.min(terms.burst, this.debtOf(party, terms) + amount);
+    const debt = Math.min(terms.rateBurst, this.debtOf(party, terms) + amount);
     this.#accounts.delete(party);
     if (debt <= 0) return;
     this.#accounts.set(party, { debt, at, parts });
@@ -68,7 +68,7 @@ export class Ledger {
 
   /** Charges a party if it then owes no more than the burst. @returns whether it was charged. */
   tryCharge(party: string, amount: number, terms: Terms): boolean {
-    if (this.debtOf(party, terms) + amount > terms.burst) return false;
+    if (this.debtOf(party, terms) + amount > terms.rateBurst) return false;
     this.charge(party, amount, terms);
     return true;
   }
@@ -83,14 +83,14 @@ class Parts {
     this.#at = at;
   }
 
-  charge(part: string, amount: number, { perSecond }: Terms, now: number): void {
-    this.pay(perSecond, now);
+  charge(part: string, amount: number, terms: Terms, now: number): void {
+    this.pay(terms, now);
     this.debts.set(part, Math.max(0, (this.debts.get(part) ?? 0) + amount));
   }
 
-  pay(perSecond: number, now: number): void {
+  pay({ ratePerSecond }: Pick<Terms, "ratePerSecond">, now: number): void {
     if (now - this.#at < PARTS_PAY_MS) return;
-    let paid = ((now - this.#at) * perSecond) / 1_000;
+    let paid = ((now - this.#at) * ratePerSecond) / 1_000;
     this.#at = now;
     while (paid > ROUNDING && this.debts.size > 0) {
       const each = paid / this.debts.size;

@@ -17,13 +17,13 @@ const PAID_PER_SECOND = 100_000;
 /** A party may use so many µs at once before it counts as one that uses much. */
 const LIGHT_BURST_US = 25_000;
 /** The most that a party owes for its work: a second after its last use, it is one that uses little again. */
-const WORK_TERMS = { burst: LIGHT_BURST_US + PAID_PER_SECOND, perSecond: PAID_PER_SECOND };
+const WORK_TERMS = { rateBurst: LIGHT_BURST_US + PAID_PER_SECOND, ratePerSecond: PAID_PER_SECOND };
 /** The price of a refused request: each second pays for 200. */
 const REFUSAL_US = 500;
 /** A party that owes this much waits, whatever else happens: 400 refusals. */
 const MAX_DEBT_US = 200_000;
 /** Each refusal is paid for, however many there are. */
-const REFUSAL_TERMS = { burst: Number.POSITIVE_INFINITY, perSecond: PAID_PER_SECOND };
+const REFUSAL_TERMS = { rateBurst: Number.POSITIVE_INFINITY, ratePerSecond: PAID_PER_SECOND };
 /** A party counts as active for this long. */
 const ACTIVE_MS = 1_000;
 const MAX_USE = 0.3;
@@ -127,7 +127,7 @@ export class LoopQueue {
 
   #charge(account: string, price: number): void {
     // The debt for refusals may be more than work can come to.
-    if (this.#debts.debtOf(account, WORK_TERMS) < WORK_TERMS.burst)
+    if (this.#debts.debtOf(account, WORK_TERMS) < WORK_TERMS.rateBurst)
       this.#debts.charge(account, price, WORK_TERMS);
   }
 

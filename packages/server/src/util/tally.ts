@@ -14,6 +14,12 @@ export class Tally {
     return this.#byName.get(name) ?? 0;
   }
 
+  copy(): Tally {
+    const copy = new Tally();
+    for (const [name, count] of this.#byName) copy.add(name, count);
+    return copy;
+  }
+
   add(name: string, count: number): void {
     this.#total += count;
     const sum = this.of(name) + count;

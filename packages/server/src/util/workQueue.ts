@@ -1,5 +1,5 @@
 import { FairQueue } from "./fairQueue.js";
-import { Tally } from "./tally.js";
+import { type Share, Tally } from "./tally.js";
 
 /** The bounds of the work that runs or waits. Without a number there is no bound. */
 export interface WorkBounds {
@@ -9,6 +9,8 @@ export interface WorkBounds {
   /** Pieces of work that wait: of all, and of one party. */
   readonly waiting?: number;
   readonly waitingOfParty?: number;
+  /** The error for work that finds no room to wait. @param why such as "8 wait already". */
+  readonly refusal?: (why: string) => Error;
   /** The rest of a party after its work, in which it has one place less. @param tookMs the time that the work took. */
   readonly rest?: (tookMs: number) => Promise<void> | undefined;
 }
@@ -19,10 +21,6 @@ export interface WorkOwner {
   readonly part?: string;
   /** Pieces of work of the part that may wait, where it must leave room to others of the party. */
   readonly waitingOfPart?: number;
-}
-
-export class TooManyWaitingError extends Error {
-  override readonly name = "TooManyWaitingError";
 }
 
 /** Work that happens elsewhere, at a node or in the database, in a number of places: the parties take turns. */
@@ -46,7 +44,7 @@ export class WorkQueue {
 
   /**
    * Runs work when there is a place for it.
-   * @throws {@link TooManyWaitingError} at once, if there is no room to wait.
+   * @throws the bounds' refusal at once, if there is no room to wait.
    */
   async run<T>(work: () => Promise<T>, owner: WorkOwner = {}): Promise<T> {
     const { party = "" } = owner;
@@ -81,19 +79,22 @@ export class WorkQueue {
   }
 
   #wait(party: string, { part = "", waitingOfPart }: WorkOwner): Promise<void> {
-    const { waiting = Number.POSITIVE_INFINITY, waitingOfParty } = this.#bounds;
-    const ofPart = `${party} ${part}`;
-    const isFull = (name: string, most = waiting) => this.#waiting.of(name) >= most;
-    if (isFull(party, waitingOfParty) || isFull(ofPart, waitingOfPart))
-      throw new TooManyWaitingError(`${this.#waiting.of(party)} of the same party wait already`);
-    if (this.#queue.size >= waiting) throw new TooManyWaitingError(`${this.#queue.size} wait already`);
-    const count = (change: 1 | -1) => {
-      for (const name of [party, ofPart]) this.#waiting.add(name, change);
-    };
-    count(1);
+    const {
+      waiting = Number.POSITIVE_INFINITY,
+      waitingOfParty = waiting,
+      refusal = (why: string) => new Error(why),
+    } = this.#bounds;
+    const shares: readonly Share[] = [
+      [party, waitingOfParty, ""],
+      [`${party} ${part}`, waitingOfPart ?? waiting, ""],
+    ];
+    if (this.#waiting.full(shares, 1) !== undefined)
+      throw refusal(`${this.#waiting.of(party)} of the same party wait already`);
+    if (this.#queue.size >= waiting) throw refusal(`${this.#queue.size} wait already`);
+    this.#waiting.addTo(shares, 1);
     return new Promise((resolve) =>
       this.#queue.add(party, part, () => {
-        count(-1);
+        this.#waiting.addTo(shares, -1);
         this.#enter(party);
         resolve();
       }),

@@ -12,9 +12,8 @@ import { RateRefusal } from "./rates.js";
 
 /** Unknown keys that an address may show: some at once, and then one a second. */
 export const UNKNOWN_KEY_LIMITS = { ratePerSecond: 1, rateBurst: 50 };
-const TERMS = { perSecond: UNKNOWN_KEY_LIMITS.ratePerSecond, burst: UNKNOWN_KEY_LIMITS.rateBurst };
 /** Failures that the log may have: at once, and each second. */
-const LOG_TERMS = { perSecond: 10, burst: 10 };
+const LOG_TERMS = { ratePerSecond: 10, rateBurst: 10 };
 /** The addresses, and the valid keys of addresses, that are remembered: the latest. */
 const MAX_ADDRESSES = 10_000;
 /** The address of the failures that are counted when there are too many addresses. */
@@ -64,7 +63,7 @@ export class FailedAuthentications {
     this.#count(failure);
     this.#log(failure);
     if (reason !== "UNKNOWN_KEY" || keyId !== undefined) return;
-    this.#shown.charge(groupOf(port, address), 1, TERMS);
+    this.#shown.charge(groupOf(port, address), 1, UNKNOWN_KEY_LIMITS);
   }
 
   /**
@@ -97,7 +96,7 @@ export class FailedAuthentications {
   }
 
   #available(group: string): number {
-    return TERMS.burst - this.#shown.debtOf(group, TERMS);
+    return UNKNOWN_KEY_LIMITS.rateBurst - this.#shown.debtOf(group, UNKNOWN_KEY_LIMITS);
   }
 
   #count({ keyId: _, ...failure }: FailedAuthentication): void {

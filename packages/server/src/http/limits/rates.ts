@@ -113,22 +113,19 @@ export class Rates {
   }
 
   #charge(buckets: readonly Bucket[], count: number): void {
-    for (const { party, part, limits } of buckets.flatMap(withSite)) {
-      const terms = { burst: limits.rateBurst, perSecond: limits.ratePerSecond };
-      this.#ledger.charge(party, count, terms, part);
-    }
+    for (const { party, part, limits } of buckets.flatMap(withSite))
+      this.#ledger.charge(party, count, limits, part);
   }
 
   #available({ party, limits }: Bucket): number {
-    return limits.rateBurst - this.#ledger.debtOf(party, { perSecond: limits.ratePerSecond });
+    return limits.rateBurst - this.#ledger.debtOf(party, limits);
   }
 
   /** No part may have used more than is left. So one that floods leaves half of the burst to others, and two leave a third. */
   #assertAvailable(bucket: Bucket, count: number): void {
     const { party, part, limits } = bucket;
     const free = this.#available(bucket);
-    const perSecond = limits.ratePerSecond;
-    const available = free - (part === undefined ? 0 : this.#ledger.debtOfPart(party, part, { perSecond }));
+    const available = free - (part === undefined ? 0 : this.#ledger.debtOfPart(party, part, limits));
     if (count <= available + ROUNDING) return;
     const isOfPart = part !== undefined && count <= free + ROUNDING;
     const owner = isOfPart ? "this address's share of the key's" : bucket.owner;

@@ -3,7 +3,7 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import { type LimitedCaller, ownerOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
-import { TooManyWaitingError, WorkQueue } from "../../util/workQueue.js";
+import { WorkQueue } from "../../util/workQueue.js";
 import { bucketOf, Rates } from "./rates.js";
 
 /**
@@ -70,6 +70,8 @@ export function createReadLimiter({
     {
       ...{ places: MAX_CONCURRENT_READS, placesOfParty: MAX_CONCURRENT_READS_PER_KEY },
       ...{ waiting: MAX_WAITING_READS, waitingOfParty: MAX_WAITING_READS_PER_KEY },
+      refusal: (why) =>
+        new ProtocolError("QUEUE_AT_CAPACITY", `the service reads as much as it may at once: ${why}`),
       rest: (tookMs) =>
         hasOthers() ? sleep(Math.min(MAX_READ_REST_MS, READ_REST * tookMs), undefined, UNREF) : undefined,
     },
@@ -82,15 +84,8 @@ export function createReadLimiter({
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
     rates.take([bucketOf(caller, { ratePerSecond, rateBurst })], cost);
   };
-  const readOn: ReadLimiter["readOn"] = async (caller, work) => {
-    try {
-      return await queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
-    } catch (error) {
-      if (!(error instanceof TooManyWaitingError)) throw error;
-      const message = `the service reads as much as it may at once: ${error.message}`;
-      throw new ProtocolError("QUEUE_AT_CAPACITY", message, {}, { cause: error });
-    }
-  };
+  const readOn: ReadLimiter["readOn"] = (caller, work) =>
+    queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
   return {
     count,
     readOn,

@@ -20,11 +20,10 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The exchanges of one connection that are not over. */
+/** The exchanges of one connection that are not over. The first one is served. */
 interface Turns {
-  current: Exchange | undefined;
-  /** At most the requests of one chunk of bytes, because the connection is not read while any waits. */
-  readonly waiting: Exchange[];
+  /** At most the requests of one chunk of bytes beside the first, because the connection is not read while any waits. */
+  readonly exchanges: Exchange[];
   /** The connection ends after its last response. */
   isEnding: boolean;
 }
@@ -68,27 +67,23 @@ export class RequestTurns {
   #enter(exchange: Exchange): void {
     const { socket } = exchange.request;
     const turns = this.#turnsOf(socket);
-    if (turns.current === undefined) this.#begin(turns, exchange);
-    else {
-      turns.waiting.push(exchange);
-      socket.pause();
-    }
+    if (turns.exchanges.push(exchange) === 1) this.#begin(turns, exchange);
+    else socket.pause();
   }
 
   #turnsOf(socket: Socket): Turns {
     const known = this.#turns.get(socket);
     if (known) return known;
-    const turns: Turns = { current: undefined, waiting: [], isEnding: false };
+    const turns: Turns = { exchanges: [], isEnding: false };
     this.#turns.set(socket, turns);
     // Node resumes a connection by itself, when it reads a body or when written bytes have left.
     socket.on("resume", () => {
-      if (turns.waiting.length > 0) socket.pause();
+      if (turns.exchanges.length > 1) socket.pause();
     });
     return turns;
   }
 
   #begin(turns: Turns, exchange: Exchange): void {
-    turns.current = exchange;
     const { request, response } = exchange;
     const party = this.#partyOf(request);
     const { socket } = request;
@@ -111,18 +106,17 @@ export class RequestTurns {
   }
 
   #next(turns: Turns, socket: Socket): void {
-    turns.current = undefined;
+    turns.exchanges.shift();
     const isOver = turns.isEnding && !isPending(turns);
     if (isOver) socket.end();
-    if (isOver || socket.destroyed) turns.waiting.length = 0;
-    const next = turns.waiting.shift();
+    if (isOver || socket.destroyed) turns.exchanges.length = 0;
+    const [next] = turns.exchanges;
     if (next === undefined) socket.resume();
     else this.#begin(turns, next);
   }
 }
 
 /** A request that broke off gets no response, unless it was refused before. */
-function isPending({ current, waiting }: Turns): boolean {
-  const exchanges = current === undefined ? waiting : [current, ...waiting];
+function isPending({ exchanges }: Turns): boolean {
   return exchanges.some(({ request, response }) => request.complete || response.headersSent);
 }

@@ -1,15 +1,7 @@
 import type { RateLimits } from "../../model/keys/caller.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
+import { batched } from "../../util/batched.js";
 import { type RateRefusal, type RateState, rateExceeded, rateStateOf } from "./rates.js";
-
-/** A request for which this replica has too few tokens. */
-interface WaitingRequest {
-  readonly count: number;
-  /** Tokens of this replica that are set aside for the request. The store is asked for the rest. */
-  reserved: number;
-  readonly resolve: (state: RateState) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 export interface TokenBucketOptions {
   readonly keyId: string;
@@ -31,8 +23,7 @@ export class TokenBucket {
   #tokens = 0;
   /** The store's balance for the key, and the time of that answer. */
   #balance: { readonly available: number; readonly at: number } | undefined;
-  #waiting: WaitingRequest[] = [];
-  #isRefilling = false;
+  #waiting = 0;
   #usedAt = 0;
 
   constructor(options: TokenBucketOptions, limits: RateLimits) {
@@ -44,21 +35,24 @@ export class TokenBucket {
    * @returns the tokens that are left over all replicas, as far as this replica knows.
    * @throws {@link RateRefusal}, or the store's error. Then nothing was taken.
    */
-  take(limits: RateLimits, count: number): Promise<RateState> {
+  async take(limits: RateLimits, count: number): Promise<RateState> {
     this.#usedAt = this.#options.now();
     this.#setLimits(limits);
-    if (this.#waiting.length === 0 && !this.#isRefilling) {
+    if (this.#waiting === 0) {
       if (count <= this.#tokens) {
         this.#tokens -= count;
-        return Promise.resolve(this.#state());
+        return this.#state();
       }
       // By its rate, the store cannot have got enough tokens since it was asked, so it is not asked again.
-      if (count > this.#available() + ROUNDING) return Promise.reject(this.#exceeded(count));
+      if (count > this.#available() + ROUNDING) throw this.#exceeded(count);
     }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ count, reserved: 0, resolve, reject });
-      void this.#refill();
-    });
+    this.#waiting++;
+    try {
+      if (!(await this.#ask(count))) throw this.#exceeded(count);
+      return this.#state();
+    } finally {
+      this.#waiting--;
+    }
   }
 
   /** Puts tokens back that were taken and not used. */
@@ -83,39 +77,32 @@ export class TokenBucket {
     this.#limits = limits;
   }
 
-  /** Asks the store for all waiting requests together, one query at a time. Never rejects. */
-  async #refill(): Promise<void> {
-    if (this.#isRefilling) return;
-    this.#isRefilling = true;
-    while (this.#waiting.length > 0) await this.#serve(this.#waiting.splice(0));
-    this.#isRefilling = false;
-  }
-
-  async #serve(waiting: readonly WaitingRequest[]): Promise<void> {
+  /** Asks the store for the tokens of all waiting requests together, beside those of this replica. */
+  readonly #ask = batched(async (counts: readonly number[]): Promise<readonly boolean[]> => {
     const { keyId, tokenStore, now } = this.#options;
     const limits = this.#limits;
-    for (const request of waiting) {
-      request.reserved = Math.min(this.#tokens, request.count);
-      this.#tokens -= request.reserved;
-    }
+    const held = this.#tokens;
+    this.#tokens = 0;
+    let left = held;
+    const needs = counts.map((count) => {
+      const own = Math.min(left, count);
+      left -= own;
+      return count - own;
+    });
     const share = Math.floor(PREFETCH_SHARE * limits.rateBurst);
-    const needs = waiting.map(({ count, reserved }) => count - reserved);
     // A client of large batches asks the store for each of them in any case.
     const prefetch = needs.every((need) => need < share) ? share : 0;
     try {
       const { granted, prefetched, available } = await tokenStore.take({ keyId, limits, needs, prefetch });
       this.#balance = { available, at: now() };
-      this.#tokens += prefetched;
-      for (const [i, request] of waiting.entries()) if (!granted[i]) this.#tokens += request.reserved;
-      for (const [i, request] of waiting.entries()) {
-        if (granted[i]) request.resolve(this.#state());
-        else request.reject(this.#exceeded(request.count));
-      }
+      const unused = needs.map((need, i) => (granted[i] ? 0 : (counts[i] ?? need) - need));
+      this.#tokens += unused.reduce((sum, own) => sum + own, left + prefetched);
+      return granted;
     } catch (error) {
-      for (const { reserved } of waiting) this.#tokens += reserved;
-      for (const request of waiting) request.reject(error);
+      this.#tokens += held;
+      throw error;
     }
-  }
+  });
 
   /** Tokens for all replicas now, as far as this replica knows, with the fraction of the next one. */
   #available(): number {

@@ -6,7 +6,7 @@ import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
 import { saveBroadcast } from "../../store/transitions/saveBroadcast.js";
 import type { Look, Schedule } from "../../util/schedule.js";
-import { Turns } from "../../util/turns.js";
+import { WorkQueue } from "../../util/workQueue.js";
 
 /** A wrapper that a node has taken. The hash names the bytes, since a submission may be signed anew later. */
 export type BufferedBroadcast = Pick<InFlightSubmission, "id" | "wrapperHash" | "origin">;
@@ -104,7 +104,7 @@ class LaneBuffer {
   readonly #dependencies: Pick<BroadcastBufferDependencies, "store" | "results" | "log">;
   readonly #buffered = new Map<string, Taken>();
   /** Two writes of a lane that lock the same rows in another order would be a deadlock. */
-  readonly #turns = new Turns();
+  readonly #turns = new WorkQueue({ places: 1 });
   readonly #due: Look;
 
   constructor({ schedule, ...dependencies }: Omit<BroadcastBufferDependencies, "replica">) {
