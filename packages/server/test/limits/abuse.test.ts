@@ -77,22 +77,21 @@ describe("idle connections", () => {
     for (const { socket } of [again, other]) socket.terminate();
   });
 
-  it("connections above the limit are closed and counted if all have shown a key, and open ones go on", async () => {
+  it("at the limit, a new connection replaces one of the key that has more than half, where all have shown a key", async () => {
     const service = await services.start({ maxConnections: 2 });
     const metric = await metered(service);
     const open = [rawTo(service, []), rawTo(service, [])];
+    const closed = Promise.race(open.map((socket) => once(socket, "close")));
     for (const socket of open) {
-      socket.write(`GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`);
+      socket.write(`GET /v1/policy HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`);
       await once(socket, "data");
-      socket.pause();
+      socket.resume();
     }
-    const late = rawTo(service, []);
-    await once(late, "close");
+    await expectServed(service);
+    await closed;
+    expect(open.filter((socket) => socket.closed)).toHaveLength(1);
     expect(await metric("gas_waiver_dropped_connections_total")).toBe(1);
-    for (const socket of open) {
-      expect(socket.closed).toBe(false);
-      socket.destroy();
-    }
+    for (const socket of open) socket.destroy();
   });
 
   it("at the limit, a new connection replaces the oldest one that has shown no valid key", async () => {
@@ -255,7 +254,7 @@ describe("JSON that expands in memory", () => {
 
   it.each([
     ["too large for a double", "1e400"],
-    ["of 100,000 digits", "9".repeat(100_000)],
+    ["of 50,000 digits", "9".repeat(50_000)],
     ["too small for a double", "-1e-400"],
   ])("a number %s in place of a transaction: 400", async (_, number) => {
     const reply = await shared().post(`{"transactions":[${number}]}`);
