@@ -56,6 +56,18 @@ describe("the check of a database", () => {
     ]);
   });
 
+  it("names the limit that is the least", async () => {
+    const databaseUrl = await databases.createEmptyDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    const remedyAfter = async (change: string) => {
+      await databases.query(change);
+      const requirements = { requireSynchronousStandby: false, connections: 50 };
+      const findings = await checkDatabase({ databaseUrl }, requirements);
+      return findings.find(({ check }) => check === "connections")?.remedy;
+    };
+    expect(await remedyAfter(`alter database ${name} connection limit 40`)).toContain("datconnlimit");
+  });
+
   it("says in one finding that nothing answers", async () => {
     const findings = await checkDatabase(
       { databaseUrl: "postgres://user:hidden-password@127.0.0.1:1/relay" },

@@ -5,7 +5,7 @@ import {
   databaseRoute,
 } from "../store/database/database.js";
 import { databaseTlsWarning } from "../store/database/databaseTls.js";
-import { StoreUnavailableError, troubleOf } from "../store/database/storeTrouble.js";
+import { StoreUnavailableError, troubleNamed, troubleOf } from "../store/database/storeTrouble.js";
 import { readServerFacts, type StoreRequirements, troubleIn, weaknessesIn } from "../store/primary/facts.js";
 import { assertOwnSessions } from "../store/primary/pooler.js";
 import { embeddedConnection } from "../store/server/embedded.js";
@@ -156,20 +156,31 @@ async function checkSessions(address: DatabaseAddress): Promise<DatabaseFinding>
 
 const CONNECTIONS = `
   select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-           - coalesce(current_setting('reserved_connections', true), '0')::int as most,
-         least(nullif(r.rolconnlimit, -1), nullif(d.datconnlimit, -1)) as own
+           - coalesce(current_setting('reserved_connections', true), '0')::int as "ofServer",
+         nullif(r.rolconnlimit, -1) as "ofRole", nullif(d.datconnlimit, -1) as "ofDatabase"
   from pg_roles r, pg_database d where r.rolname = current_user and d.datname = current_database()`;
+
+interface ConnectionLimits {
+  readonly ofServer: number;
+  readonly ofRole: number | null;
+  readonly ofDatabase: number | null;
+}
 
 /** Compares the connections that a replica opens with those that the server, this role or this database may have. */
 async function checkConnections(connection: Connection, needed: number): Promise<DatabaseFinding> {
-  const { rows } = await connection.query<{ most: number; own: number | null }>(CONNECTIONS);
-  const most = Math.min(rows[0]?.most ?? 0, rows[0]?.own ?? Number.POSITIVE_INFINITY);
-  const found = `${most} for this role, of which a replica takes ${needed}`;
-  const remedy =
-    "raise max_connections, or the limit of the role or the database; or lower --lane-connections and its like";
-  if (most < needed)
+  const [limits] = (await connection.query<ConnectionLimits>(CONNECTIONS)).rows;
+  const { ofServer = 0, ofRole, ofDatabase } = limits ?? {};
+  const named = [
+    { limit: ofServer, kind: "connections" },
+    { limit: ofRole ?? Number.POSITIVE_INFINITY, kind: "roleLimit" },
+    { limit: ofDatabase ?? Number.POSITIVE_INFINITY, kind: "databaseLimit" },
+  ] as const;
+  const least = named.reduce((a, b) => (b.limit < a.limit ? b : a));
+  const found = `${least.limit} for this role, of which a replica takes ${needed}`;
+  const remedy = `${troubleNamed(least.kind).advice}; or lower --lane-connections and its like`;
+  if (least.limit < needed)
     return refuses("connections", { found, means: "a replica would not get all of its connections", remedy });
-  if (most >= 2 * needed) return ok("connections", found);
+  if (least.limit >= 2 * needed) return ok("connections", found);
   return warning("connections", {
     found,
     means: "a second replica, or an upgrade beside this one, has no room",

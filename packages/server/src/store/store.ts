@@ -21,7 +21,7 @@ import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/da
 import { troubleOf } from "./database/storeTrouble.js";
 import { LaneFloors } from "./lanes/queue/laneFloors.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
-import { StoreMonitor } from "./primary/monitor.js";
+import { StoreMonitor, type TroubleParty } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
 import { prepareSession, type SessionOptions } from "./primary/session.js";
@@ -224,6 +224,8 @@ const PROCESS = `${process.pid}@${hostname()}`;
 
 /** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */
 const MONITOR_ANSWER_MS = 3_000;
+/** The roles that store what the service has accepted. Each of them tries again what fails. */
+const WORK: ReadonlySet<StoreRole> = new Set(["leases", "lanes", "accepting"]);
 /** For the one statement that takes and renews all leases. */
 const LEASE_CONNECTIONS = 1;
 /** The shortest time limit of a renewal, in ms. A busy database may need some hundred. */
@@ -284,6 +286,7 @@ function openPools(
   const open = (
     name: string,
     maxConnections: number,
+    party: TroubleParty,
     { lockTimeoutMs = 0, isHasty = false, ...timeouts }: RoleLimits = {},
   ) =>
     openPool({
@@ -294,7 +297,9 @@ function openPools(
       schema,
       prepare: (session) => prepareSession(session, { lockTimeoutMs, schema, requireSynchronousStandby }),
       onTrouble: (trouble, error) =>
-        isHasty && trouble.kind === "silent" ? (monitor.trouble ?? trouble) : monitor.report(trouble, error),
+        isHasty && trouble.kind === "silent"
+          ? (monitor.trouble ?? trouble)
+          : monitor.report(trouble, error, party),
       onCertificate: (end) => monitor.noteCertificate(end),
       onIdleConnectionLost: (error) => {
         // The pool's `end` resolves before its connections are closed, and the database that stops then cuts them.
@@ -302,10 +307,13 @@ function openPools(
       },
     });
   const pools = Object.fromEntries(
-    STORE_ROLES.map((role) => [role, open(role, sizes[role], limits[role])]),
+    STORE_ROLES.map((role) => [
+      role,
+      open(role, sizes[role], WORK.has(role) ? "work" : "other", limits[role]),
+    ]),
   ) as Record<StoreRole, Pool>;
   // A connection of its own: those of the roles may all wait for a standby.
-  const monitorPool = open("monitor", 1, { answerTimeoutMs: MONITOR_ANSWER_MS });
+  const monitorPool = open("monitor", 1, "poll", { answerTimeoutMs: MONITOR_ANSWER_MS });
   const all = [...Object.values(pools), monitorPool];
   const monitor = new StoreMonitor({
     db: monitorPool,

@@ -35,7 +35,7 @@ describe("a database without a free connection", () => {
     await limit(0);
     const body = JSON.stringify({ transactions: [innerOf(2)] });
     let text = "";
-    while (!text.includes("no connection left")) {
+    while (!text.includes("no connection left for this service: its role has a limit")) {
       const reply = await service.post(body);
       expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "1"]);
       text = reply.text;

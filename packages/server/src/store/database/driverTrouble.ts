@@ -22,6 +22,12 @@ const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
   GW001: "clock",
 };
 
+/** The limits of connections have one SQLSTATE. In other languages than English, they have one name too. */
+const LIMITS: readonly (readonly [RegExp, TroubleKind])[] = [
+  [/too many connections for role/, "roleLimit"],
+  [/too many connections for database/, "databaseLimit"],
+];
+
 /** The driver's own errors have no code. */
 const BY_MESSAGE: readonly (readonly [RegExp, TroubleKind])[] = [
   [/timeout/i, "silent"],
@@ -40,9 +46,10 @@ export function driverTrouble(error: unknown, phase: DriverPhase): TroubleKind |
   // Bytes that are not PostgreSQL's protocol are a `DatabaseError` without a code.
   if (error instanceof pg.DatabaseError && error.code !== undefined) {
     const kind = BY_SQLSTATE[error.code] ?? BY_SQLSTATE[error.code.slice(0, 2)];
+    if (kind === "connections") return ofMessage(error, LIMITS) ?? kind;
     return kind ?? (phase === "connect" ? "login" : undefined);
   }
-  return ofSystem(error as NodeJS.ErrnoException) ?? ofMessage(error) ?? "unreachable";
+  return ofSystem(error as NodeJS.ErrnoException) ?? ofMessage(error, BY_MESSAGE) ?? "unreachable";
 }
 
 /** By the code of the operating system, of the resolver, or of the TLS library, which has one for each check of a certificate. */
@@ -52,6 +59,6 @@ function ofSystem({ code, syscall }: NodeJS.ErrnoException): TroubleKind | undef
   return code !== "EPROTO" && /^E[A-Z0-9]+$/.test(code) ? "unreachable" : "tls";
 }
 
-function ofMessage({ message }: Error): TroubleKind | undefined {
-  return BY_MESSAGE.find(([words]) => words.test(message))?.[1];
+function ofMessage({ message }: Error, names: typeof BY_MESSAGE): TroubleKind | undefined {
+  return names.find(([words]) => words.test(message))?.[1];
 }

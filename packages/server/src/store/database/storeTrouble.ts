@@ -29,6 +29,15 @@ const TROUBLES = {
     message: "the store has no connection left for this service",
     advice: "raise PostgreSQL's max_connections, or lower the numbers of connections of the replicas",
   },
+  roleLimit: {
+    message: "the store has no connection left for this service: its role has a limit",
+    advice: "see `select rolname, rolconnlimit from pg_roles`, and run `alter role … connection limit -1`",
+  },
+  databaseLimit: {
+    message: "the store has no connection left for this service: its database has a limit",
+    advice:
+      "see `select datname, datconnlimit from pg_database`, and run `alter database … connection limit -1`",
+  },
   busy: {
     message: "all connections of this service to the store are in use",
     advice: "raise the number of connections of this role, or find what makes PostgreSQL slow",
@@ -90,6 +99,14 @@ export interface StoreTrouble {
 
 export function troubleNamed(kind: TroubleKind): StoreTrouble {
   return { kind, ...TROUBLES[kind] };
+}
+
+/** Names for what a query sees of a database that is away, overloaded or locked. Each other name says more of the cause. */
+const VAGUE: ReadonlySet<TroubleKind> = new Set(["unreachable", "silent", "stopping", "busy", "blocked"]);
+
+/** Whether the name of the trouble says no more than that the database did not get to the statement. */
+export function isVague({ kind }: StoreTrouble): boolean {
+  return VAGUE.has(kind);
 }
 
 /** The database could not do its work. The message is the driver's or the database's own. */

@@ -3,6 +3,7 @@ import { createWakeableTimer } from "../../util/wakeableTimer.js";
 import type { DatabaseClock } from "../clock/databaseClock.js";
 import type { Queryable } from "../database/database.js";
 import {
+  isVague,
   type StoreTrouble,
   StoreUnavailableError,
   type TroubleKind,
@@ -29,8 +30,20 @@ export interface StoreMonitorOptions {
 
 const INTERVAL_MS = 2_000;
 const TROUBLED_INTERVAL_MS = 500;
-/** A trouble that comes and goes is logged again after this time. */
+/** A trouble that lasts, or comes and goes, is logged again after this time. */
 const QUIET_MS = 30_000;
+/**
+ * A trouble that only the service's work meets, such as a full disk under one table, is over when no work has met it for as long as
+ * it lasted, but for no less and no more than these times in ms. The least is shorter than readiness's patience.
+ */
+const MIN_CALM_MS = 4_000;
+const MAX_CALM_MS = 15_000;
+
+/**
+ * The party that met a trouble: the monitor's own poll, the work for which something is stored, or another query, of which nobody knows
+ * whether it comes again.
+ */
+export type TroubleParty = "poll" | "work" | "other";
 
 /** Troubles that only a poll of the server's state finds and ends. */
 const STATE_TROUBLES: ReadonlySet<TroubleKind> = new Set([
@@ -44,8 +57,8 @@ const NOW = `select clock_timestamp() as now,
   end_id > first_id_of(($1::timestamptz at time zone 'UTC')::date) as "hasDay" from finished_range`;
 
 /**
- * Watches the database: polls its state, and gets a report of each trouble that a query meets. It logs
- * a trouble when it begins and when it is over, not for each query.
+ * Watches the database: polls its state, and gets a report of each trouble that a query meets. A trouble is over when what met it
+ * works: a poll ends what a poll met. The log has a trouble when it begins, now and then while it lasts, and when it is over.
  */
 export class StoreMonitor {
   readonly #options: StoreMonitorOptions;
@@ -53,6 +66,10 @@ export class StoreMonitor {
   readonly #loggedAt = new Map<TroubleKind, number>();
   #trouble: StoreTrouble | undefined;
   #since = 0;
+  /** The last time at which work met the trouble, by its name and not by a time-out. */
+  #metAt = Number.NEGATIVE_INFINITY;
+  /** The poll has met the trouble, and so can find that it is over. */
+  #isPolled = false;
   #isLogged = false;
   /** The last poll found the synchronous standby missing for the first time. */
   #isStandbyDoubted = false;
@@ -106,20 +123,30 @@ export class StoreMonitor {
   }
 
   /** Records a trouble that a query met. @returns the trouble to name: a known one explains a silent database. */
-  report(trouble: StoreTrouble, error: Error): StoreTrouble {
+  report(trouble: StoreTrouble, error: Error, party: TroubleParty): StoreTrouble {
     // A database that waits for its standby looks silent to a query, and keeps all connections in use.
     const isEffect = trouble.kind === "silent" || trouble.kind === "busy";
     if (this.#trouble && STATE_TROUBLES.has(this.#trouble.kind) && isEffect) return this.#trouble;
     // So does one whose locks somebody else has.
-    if (this.#blocker && isEffect) return this.#report(troubleNamed("blocked"), error);
-    return this.#report(trouble, error);
+    if (this.#blocker && isEffect) return this.#report(troubleNamed("blocked"), error, party);
+    // And one that refuses connections, or has no room, also cuts them and lets them wait.
+    if (this.#trouble && this.#isHeld && isVague(trouble)) return this.#trouble;
+    return this.#report(trouble, error, party);
   }
 
-  #report(trouble: StoreTrouble, error: Error): StoreTrouble {
+  #report(trouble: StoreTrouble, error: Error, party: TroubleParty): StoreTrouble {
     const isNew = trouble.kind !== this.#trouble?.kind;
     this.#begin(trouble, error.message);
+    if (party === "work" && !isVague(trouble)) this.#metAt = performance.now();
+    this.#isPolled ||= party === "poll";
     if (isNew && trouble.kind === "readOnly") this.#options.onReadOnly();
     return trouble;
+  }
+
+  /** Work has met the trouble of late. */
+  get #isHeld(): boolean {
+    const lastedMs = this.#metAt - this.#since;
+    return performance.now() - this.#metAt < Math.min(MAX_CALM_MS, Math.max(MIN_CALM_MS, lastedMs));
   }
 
   /** Reads the state for the first time, and watches from then on. @throws the database's error. */
@@ -170,32 +197,41 @@ export class StoreMonitor {
         return;
       }
       this.#isStandbyDoubted = false;
-      if (trouble) this.#begin(trouble, trouble.message);
-      else this.#end();
+      if (trouble) {
+        this.#begin(trouble, trouble.message);
+        this.#isPolled = true;
+      } else this.#endUnlessHeld();
       if (trouble?.kind === "readOnly") this.#options.onReadOnly();
       this.#updateState(facts);
     } catch (error) {
       // The pool has reported it, unless the database refuses to describe itself.
       if (troubleOf(error)) return;
       this.#options.log.error({ err: error }, "the store's state cannot be read");
-      this.#end();
+      this.#endUnlessHeld();
     }
   }
 
   #begin(trouble: StoreTrouble, err: string): void {
-    if (this.#isClosed || trouble.kind === this.#trouble?.kind) return;
-    if (this.#trouble === undefined) this.#since = performance.now();
-    this.#trouble = trouble;
-    const { kind, message, advice } = trouble;
+    if (this.#isClosed) return;
     const now = performance.now();
-    this.#isLogged = now - (this.#loggedAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= QUIET_MS;
-    this.#loggedAt.set(kind, now);
-    this.#options.log[this.#isLogged ? "error" : "debug"]({ trouble: kind, err, advice }, message);
-    this.#timer.wake();
+    if (this.#trouble === undefined) {
+      this.#since = now;
+      this.#metAt = Number.NEGATIVE_INFINITY;
+      this.#isPolled = false;
+    }
+    const { kind, message, advice } = trouble;
+    const isNew = kind !== this.#trouble?.kind;
+    this.#trouble = trouble;
+    const isDue = now - (this.#loggedAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= QUIET_MS;
+    if (isDue) this.#loggedAt.set(kind, now);
+    this.#isLogged = isDue || (this.#isLogged && !isNew);
+    if (isNew || isDue) this.#options.log[isDue ? "error" : "debug"]({ trouble: kind, err, advice }, message);
+    if (isNew) this.#timer.wake();
   }
 
-  #end(): void {
-    if (this.#trouble === undefined) return;
+  /** A poll works, which ends what a poll can meet. */
+  #endUnlessHeld(): void {
+    if (this.#trouble === undefined || (this.#isHeld && !this.#isPolled)) return;
     const forMs = Math.round(performance.now() - this.#since);
     const { kind } = this.#trouble;
     this.#options.log[this.#isLogged ? "info" : "debug"]({ trouble: kind, forMs }, "the store works again");
