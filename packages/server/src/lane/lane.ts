@@ -7,11 +7,12 @@ import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.j
 import { createLaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, type LaneDependencies, logFailure } from "./context.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
-import { createLaneWaits, type LaneWaits, waitAfter } from "./laneWaits.js";
+import { createLaneWaits, type LaneWaits } from "./laneWaits.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
 import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
+import { waitAfter } from "./watch/waitAfter.js";
 import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
@@ -177,7 +178,7 @@ async function runSteps(
         const taken = await step(state, held, context);
         ({ state, restMs, isEmpty } = taken);
         if (taken.hasInFlight || context.nonceProofs.isSearching) watch.follow();
-        await waits.note(held.lane, watch.wait ?? taken.wait);
+        await waits.note(held.lane, watch.waitBeside(taken.wait));
       }
       failures = 0;
     } catch (error) {

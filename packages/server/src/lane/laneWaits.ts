@@ -1,10 +1,7 @@
-import { RpcUnavailableError } from "../chain/rpc/rpc.js";
 import type { LaneWait } from "../model/submission/waitCauses.js";
-import { CustodyError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { saveLaneWait } from "../store/lanes/setLaneState.js";
 import type { LaneContext } from "./context.js";
-import { NotBroadcastError } from "./send/applyAnswers.js";
 
 /** Tells everybody what a lane waits for, once it has waited for some seconds. */
 export interface LaneWaits {
@@ -51,12 +48,4 @@ export function createLaneWaits(
       if (current.cause === "jam" || now() - current.since >= TELL_MS) await tell(held, current);
     },
   };
-}
-
-/** Names the wait of a lane whose step has failed; undefined if the store is away, which its own monitor tells. */
-export function waitAfter(error: unknown): LaneWait | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (error instanceof CustodyError) return { cause: "custody", sentence: error.message };
-  const isByNodes = error instanceof NotBroadcastError || error instanceof RpcUnavailableError;
-  return isByNodes ? { cause: "nodes", sentence: error.message } : undefined;
 }

@@ -75,3 +75,26 @@ describe.each(["strict", "queued"] as const)("a chain with a %s pool that halts 
     expect([...node.chain.executed].sort()).toEqual(expected.sort());
   });
 });
+
+describe("a node that refuses whatever it is asked", () => {
+  it("is what the lane waits for, in the node's words, and not a block that nobody could have seen", async () => {
+    const service = await services.start({}, { automine: false });
+    expect((await service.submit([innerOf(1)])).map(outcomeOf)).toEqual(["success"]);
+    await service.until("select from submissions where state = 'broadcast'");
+    await service.node.nextCall("eth_getTransactionCount");
+    service.node.script = () => ({ kind: "answer", status: 402, body: "the balance is exhausted" });
+    await passHours(service);
+    const [lane] = await service.until<{ waits_cause: string; waits_for: string }>(
+      "select waits_cause, waits_for from lanes where waits_cause is not null",
+    );
+    expect(lane).toMatchObject({
+      waits_cause: "nodes",
+      waits_for: expect.stringContaining(
+        "HTTP 402 without a usable JSON-RPC answer: the balance is exhausted",
+      ),
+    });
+    service.node.script = undefined;
+    service.node.mine();
+    await service.until("select from submissions where state = 'included'");
+  });
+});

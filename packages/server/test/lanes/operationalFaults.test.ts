@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
-import { outcomeOf, TestService, testServices } from "../support/testService.js";
+import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
 import {
   accountsOf,
   hashOf,
@@ -218,5 +218,30 @@ describe("a full disk under PostgreSQL", () => {
     service.node.mine();
     expect((await lines).map(outcomeOf)).toEqual(["success", "success"]);
     expect(service.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
+  });
+
+  it("under the outcomes alone stays the trouble of the store, and what their lane waits for, until one can be stored", async () => {
+    const service = await services.start({}, { automine: false });
+    await service.submit([innerOf(1)]);
+    await service.until("select from submissions where state = 'broadcast'");
+    await run(
+      service,
+      FILL.filter((statement) => !/ on (unfinished|lanes)/.test(statement)),
+    );
+    service.node.mine();
+    await service.until("select from unfinished where wait_of(id) = 'the store has no room left'");
+    const storeOf = async () => {
+      const { text } = await service.call("GET", "/v1/ready", undefined, GOOD_HEADERS);
+      return JSON.parse(text).parts.store;
+    };
+    await expect
+      .poll(storeOf, { timeout: 60_000 })
+      .toEqual({ ok: false, message: "the store has no room left" });
+    // Accepting goes on, and ends no trouble of another table.
+    expect((await service.submit([innerOf(2)])).map(outcomeOf)).toEqual(["success"]);
+    await expect.poll(storeOf, { timeout: 60_000 }).toMatchObject({ ok: false });
+    await run(service, ["drop trigger disk_is_full on finished"]);
+    await service.until("select from finished");
+    await expect.poll(storeOf, { timeout: 60_000 }).toEqual({ ok: true });
   });
 });

@@ -42,9 +42,20 @@ describe("GET /v1/ready", () => {
     await expect.poll(chainOf, { timeout: 60_000 }).toEqual(well);
     await service.node.close();
     // The unit tests of readiness hold the answers until then, by a clock of their own.
-    const message = "the node cannot be used";
-    await expect.poll(chainOf, { timeout: 60_000 }).toEqual({ status: 503, chain: { ok: false, message } });
+    const away = (why: string) => ({
+      status: 503,
+      chain: {
+        ok: false,
+        message: expect.stringMatching(`^the node cannot be used; node 1: the node ${why}`),
+      },
+    });
+    await expect.poll(chainOf, { timeout: 60_000 }).toEqual(away("gave no answer: E[A-Z]+$"));
+    service.node.script = () => ({ kind: "answer", status: 402, body: "the balance is exhausted" });
     await service.node.open();
+    await expect
+      .poll(chainOf, { timeout: 60_000 })
+      .toEqual(away("answered HTTP 402 .*: the balance is exhausted$"));
+    service.node.script = undefined;
     await expect.poll(chainOf, { timeout: 60_000 }).toEqual(well);
   });
 

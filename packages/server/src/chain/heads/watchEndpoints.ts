@@ -48,7 +48,7 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
       err = (error as Error).message;
       // Behind one address there may be another node when it answers again.
       isConfirmed = false;
-      heads.miss(place);
+      heads.miss(place, err);
     }
     const state = heads.stateOf(place);
     if (state !== before && !signal.aborted)

@@ -37,6 +37,8 @@ interface WatchedNode {
   /** The heights that it has shown, from low to high, each with the time of the first poll that showed it. */
   shown: readonly { readonly height: bigint; readonly at: number }[];
   answers: boolean;
+  /** Why the last poll got no answer, in the node's own words if it has any. */
+  said: string | undefined;
   isOtherChain: boolean;
   /** It was not too far behind in at least one poll since it answers again. */
   wasWell: boolean;
@@ -51,6 +53,7 @@ const NEVER_POLLED: WatchedNode = {
   last: undefined,
   shown: [],
   answers: false,
+  said: undefined,
   isOtherChain: false,
   wasWell: false,
   passedAt: undefined,
@@ -100,9 +103,15 @@ export class EndpointHeads {
     return answers && last !== undefined && last.at >= since ? last.head.number : undefined;
   }
 
-  /** Notes that a node gave no answer. */
-  miss(place: number): void {
-    Object.assign(this.#at(place), { answers: false, wasWell: false });
+  /** Notes that a node gave no answer. @param said the reason, which names no address. */
+  miss(place: number, said?: string): void {
+    Object.assign(this.#at(place), { answers: false, said, wasWell: false });
+  }
+
+  /** Returns why the last poll of a node got no answer; undefined if it got one. */
+  whyAway(place: number): string | undefined {
+    const { answers, said } = this.#at(place);
+    return answers ? undefined : said;
   }
 
   /** Notes that a node is on another chain. */

@@ -2,7 +2,7 @@ import { INTERVALS_WHEN_IDLE } from "../../chain/heads/blockWatch.js";
 import { createNonceProofs } from "../../chain/nonceProof.js";
 import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import { patienceClock } from "../../model/patience.js";
-import type { LaneWait } from "../../model/submission/waitCauses.js";
+import type { LaneWait, LaneWaitCause } from "../../model/submission/waitCauses.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
@@ -17,6 +17,7 @@ import type { Broadcaster } from "../send/broadcaster.js";
 import { HeadOfLine } from "../send/head.js";
 import { createSweep, type Question } from "./doubts.js";
 import { createLostBlocksCheck, createNonceAccount } from "./lost.js";
+import { waitAfter } from "./waitAfter.js";
 import { createWatcher, type Watcher, type WatchMode } from "./watch.js";
 
 export interface LaneWatchContext extends WatchContext {
@@ -26,6 +27,9 @@ export interface LaneWatchContext extends WatchContext {
   /** Called when the lane begins to follow the chain. */
   readonly onFollowing: () => void;
 }
+
+/** The waits that only blocks end: while no node shows any, the nodes are what the lane waits for. */
+const FOR_BLOCKS: ReadonlySet<LaneWaitCause | undefined> = new Set(["head", "block", "room"]);
 
 type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
@@ -86,6 +90,8 @@ export class LaneWatch {
   readonly #sweeps: Look;
   readonly #accounts: Look;
   readonly #finality: Look;
+  /** The waits of the looks that have failed, and come again. */
+  readonly #waits = new Map<object, LaneWait>();
   /** The lane has something in flight, or in a block that is not final. */
   isFollowing = false;
   /** Something may have been sent since the last look at blocks began. */
@@ -113,9 +119,14 @@ export class LaneWatch {
     this.#finality = this.#turns.look(this.#withLease((held) => this.#compareFinality(held)));
   }
 
-  /** Undefined unless the lane waits for nodes that lag. */
-  get wait(): LaneWait | undefined {
-    return this.#lostBlocks.wait;
+  /** The lane's wait, by what its looks at the chain have met. @param ofStep the wait by its last step. */
+  waitBeside(ofStep: LaneWait | undefined): LaneWait | undefined {
+    const { wait } = this.#lostBlocks;
+    if (wait) return wait;
+    const waits = [...this.#waits.values()];
+    const byStore = waits.find(({ cause }) => cause === "store");
+    const byNodes = FOR_BLOCKS.has(ofStep?.cause) ? waits.find(({ cause }) => cause === "nodes") : undefined;
+    return byStore ?? byNodes ?? ofStep;
   }
 
   /** Begins to follow the chain, because the lane may have sent something. */
@@ -186,19 +197,27 @@ export class LaneWatch {
     return async () => {
       const held = this.#lease.current();
       if (held === undefined) {
+        this.#waits.delete(lookAt);
         this.isFollowing = false;
         return undefined;
       }
       try {
         const restMs = await lookAt(held);
+        this.#waits.delete(lookAt);
         this.#failures.end(lookAt);
         return restMs;
       } catch (error) {
+        this.#noteWait(lookAt, waitAfter(error));
         if (error instanceof LeaseLostError) this.#lease.forget();
         this.#failures.note(lookAt, error);
         return this.#idleMs;
       }
     };
+  }
+
+  #noteWait(look: object, wait: LaneWait | undefined): void {
+    if (wait) this.#waits.set(look, wait);
+    else this.#waits.delete(look);
   }
 
   get #finalityMs(): number {

@@ -8,6 +8,7 @@ export const LANE_WAITS = {
   block: "the chain makes no blocks",
   lag: "the nodes lack final blocks of the lane",
   nodes: "no node answers the lane's wrappers clearly",
+  store: "the store does not take what the chain has shown, or what the lane has signed",
   custody: "the custody does not sign",
   policy: "the policies permit the waiver nothing",
   room: "as many wrappers as `--max-in-flight` allows wait for blocks",
@@ -49,6 +50,8 @@ export const NEXT_STEPS: Readonly<Record<LaneWaitCause | OwnWait, string>> = {
   lag: "Wait until a node of `--rpc-url` has caught up, or name another one.",
   nodes:
     "Look at the nodes of `--rpc-url`: `gas-waiver node check`. The same bytes go out again by themselves.",
+  store:
+    "Mend the database, whose own words are in the log: what it could not store is in the chain or in the queue, and is stored then.",
   custody: "Look at the custody of this waiver: its log, its quota, its permissions.",
   policy: "Register the waiver, or correct its targets: `gas-waiver governance list`.",
   room: "Wait for blocks; raise `--max-in-flight` if the nodes' pools take more.",
