@@ -48,11 +48,12 @@ export class JsonRpcError extends CommandFailedError {
  * {@link CommandFailedError} for a node that cannot be reached, or for a server that is not a JSON-RPC node.
  */
 export class JsonRpcClient {
-  readonly #url: string;
+  #urls: readonly string[];
   readonly #signal: AbortSignal;
 
-  constructor(url: string, signal: AbortSignal) {
-    this.#url = url;
+  /** @param urls several are nodes of one chain: one that does not answer gives way to the next. */
+  constructor(urls: string | readonly string[], signal: AbortSignal) {
+    this.#urls = [urls].flat();
     this.#signal = signal;
   }
 
@@ -83,7 +84,9 @@ export class JsonRpcClient {
   async quantity(method: string, params: readonly unknown[] = []): Promise<bigint> {
     const result = await this.request<unknown>(method, params);
     if (typeof result === "string" && /^0x[0-9a-fA-F]+$/.test(result)) return BigInt(result);
-    throw new CommandFailedError(`the node at ${this.#host} answers ${method} with no number`);
+    throw new CommandFailedError(
+      `the node at ${hostOf(this.#urls[0] ?? "")} answers ${method} with no number`,
+    );
   }
 
   async request<Result>(method: string, params: readonly unknown[]): Promise<Result> {
@@ -94,38 +97,47 @@ export class JsonRpcClient {
   }
 
   async #post(body: object): Promise<JsonRpcResponse> {
+    const [url = "", ...others] = this.#urls;
+    try {
+      return await this.#postTo(url, body);
+    } catch (error) {
+      if (others.length === 0 || this.#signal.aborted) throw error;
+      this.#urls = others;
+      return await this.#post(body);
+    }
+  }
+
+  async #postTo(url: string, body: object): Promise<JsonRpcResponse> {
     // AbortSignal.any with AbortSignal.timeout is not an option: Node holds those weakly, and may collect the timer.
     const timeout = new AbortController();
     const abort = () => timeout.abort();
     const timer = setTimeout(abort, TIMEOUT_MS);
     this.#signal.addEventListener("abort", abort);
     try {
-      return await this.#fetch(body, timeout.signal);
+      return await fetchFrom(url, body, timeout.signal);
     } catch (error) {
       this.#signal.throwIfAborted();
       if (error instanceof CommandFailedError) throw error;
-      throw unreachable(`the node at ${this.#host}`, error);
+      throw unreachable(`the node at ${hostOf(url)}`, error);
     } finally {
       clearTimeout(timer);
       this.#signal.removeEventListener("abort", abort);
     }
   }
-
-  async #fetch(body: object, signal: AbortSignal): Promise<JsonRpcResponse> {
-    const headers = { "content-type": "application/json" };
-    const response = await fetch(this.#url, { method: "POST", headers, body: JSON.stringify(body), signal });
-    const parsed = parseJson(await response.text());
-    if (isJsonRpcResponse(parsed)) return parsed;
-    throw new CommandFailedError(
-      `the server at ${this.#host} is not a JSON-RPC node (status ${response.status})`,
-    );
-  }
-
-  /** The URL without user, password, path and query, which may hold a secret. */
-  get #host(): string {
-    return new URL(this.#url).host;
-  }
 }
+
+async function fetchFrom(url: string, body: object, signal: AbortSignal): Promise<JsonRpcResponse> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const parsed = parseJson(await response.text());
+  if (isJsonRpcResponse(parsed)) return parsed;
+  throw new CommandFailedError(
+    `the server at ${hostOf(url)} is not a JSON-RPC node (status ${response.status})`,
+  );
+}
+
+/** The URL without user, password, path and query, which may hold a secret. */
+const hostOf = (url: string): string => new URL(url).host;
 
 const TIMEOUT_MS = 30_000;
 const INCLUDED_WITHIN_MS = 120_000;

@@ -21,7 +21,7 @@ export const TARGETS = "(address,bool,bool,bytes4[])[]";
 
 /** A target that a waiver is to call beside those that it may call already. */
 export interface Addition {
-  readonly rpcUrl: string;
+  readonly rpcUrl: string | readonly string[];
   /** 20 bytes. */
   readonly waiver: Uint8Array;
   readonly added: AllowedTarget;

@@ -21,7 +21,7 @@ export interface Decision {
 }
 
 export interface DecisionMakerOptions {
-  readonly rpcUrl: string;
+  readonly rpcUrl: string | readonly string[];
   /** The private keys of validators, who propose and vote for it; none leaves both to others. */
   readonly validators: readonly Uint8Array[];
   readonly signal: AbortSignal;

@@ -2,10 +2,8 @@
 import { type AllowedTarget, allowedTargetsToJson, bytesToHex, checksumAddress } from "@gas-waiver/protocol";
 import type { Context } from "../command.js";
 import { JsonRpcClient } from "../jsonRpcClient.js";
-import type { Values } from "../settings/setting.js";
 import { countVotes, type Proposal, requiredYesVotes } from "./proposal.js";
 import { Registry, type Waiver } from "./registry.js";
-import type { CHAIN_SETTINGS } from "./settings.js";
 
 export interface Overview {
   readonly waivers: readonly Waiver[];
@@ -101,7 +99,7 @@ function targetLines(targets: readonly AllowedTarget[], indent: string): string[
 /** Reads a proposal from the chain and prints it, as lines or as JSON. */
 export async function printProposal(
   id: bigint,
-  { rpcUrl, json }: Values<typeof CHAIN_SETTINGS>,
+  { rpcUrl, json }: { readonly rpcUrl: readonly string[]; readonly json: boolean | undefined },
   { print, signal }: Context,
 ): Promise<void> {
   const proposal = await new Registry(new JsonRpcClient(rpcUrl, signal)).proposal(id);

@@ -9,12 +9,12 @@ import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
 import type { Values } from "../settings/setting.js";
 import { asCommandFailure } from "./registry.js";
-import type { CHAIN_SETTINGS, VALIDATOR_SETTINGS } from "./settings.js";
+import type { VALIDATOR_SETTINGS } from "./settings.js";
 
 /** Another vote that lands first may make this one carry the proposal, which costs more gas than the estimate. */
 const GAS_MARGIN = 200_000n;
 
-type Sender = Partial<Values<typeof VALIDATOR_SETTINGS>> & Pick<Values<typeof CHAIN_SETTINGS>, "rpcUrl">;
+type Sender = Partial<Values<typeof VALIDATOR_SETTINGS>> & { readonly rpcUrl: string | readonly string[] };
 
 /**
  * Sends a transaction to the registry from the validator that the settings name, who pays for it, and waits for its

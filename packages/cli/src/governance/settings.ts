@@ -1,22 +1,8 @@
-import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
+import { accountsOf } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
-import { NODE_URL_SETTING } from "../jsonRpcClient.js";
-import { privateKeys, switchedOn, wholeNumber } from "../settings/parsers.js";
+import { privateKeys, wholeNumber } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import { InvalidValueError } from "../settings/setting.js";
-
-/** The settings of every governance command. */
-export const CHAIN_SETTINGS = {
-  rpcUrl: {
-    ...NODE_URL_SETTING,
-    help: "JSON-RPC URL of the chain's node.",
-    defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
-  },
-  json: {
-    help: "Print JSON, for programs.",
-    parse: switchedOn,
-  },
-} as const;
 
 const devKeys = accountsOf("validator");
 

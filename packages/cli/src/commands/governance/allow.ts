@@ -3,8 +3,9 @@ import { hexToBytes } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
 import { proposeAddition, readSelectors } from "../../governance/allow.js";
 import { printProposal } from "../../governance/output.js";
-import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
+import { VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
 import { address, switchedOn } from "../../settings/parsers.js";
+import { CHAIN_SETTINGS } from "./chainSettings.js";
 
 const SETTINGS = {
   waiver: {

@@ -71,6 +71,13 @@ describe("gas-waiver governance", () => {
     return json("show", "--proposal", String(id));
   }
 
+  it("takes the service's own file, of whose nodes one may be away", async () => {
+    const config = file("gas-waiver.yaml", `rpc-url: [http://127.0.0.1:1, "${url}"]\nchain-id: 2201\n`);
+    const { status, out, err } = await runGovernance(["list", "--config", config], {});
+    expect({ status, err }).toEqual({ status: 0, err: "" });
+    expect(out).toBe((await runGovernance(["list"])).out);
+  });
+
   it("reads the registry of genesis without a key", async () => {
     const { waivers, validators, proposals } = await json("list");
     expect(waivers.map(({ address }: { address: string }) => address)).toEqual([

@@ -3,12 +3,13 @@ import { defineCommand } from "../../command.js";
 import { proposalIn, TARGETS } from "../../governance/allow.js";
 import { printProposal } from "../../governance/output.js";
 import { sendAsValidator } from "../../governance/sendToRegistry.js";
-import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
+import { VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
 import { printChecksumWarning } from "../../settings/checksumWarning.js";
 import { address, fileOf } from "../../settings/parsers.js";
 import { UsageError } from "../../settings/readSettings.js";
 import { allowedTargets } from "../../settings/serviceValues.js";
 import type { Values } from "../../settings/setting.js";
+import { CHAIN_SETTINGS } from "./chainSettings.js";
 
 const subject = (help: string) => ({ placeholder: "ADDRESS", help, parse: address }) as const;
 

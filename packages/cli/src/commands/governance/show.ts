@@ -1,6 +1,7 @@
 import { defineCommand } from "../../command.js";
 import { printProposal } from "../../governance/output.js";
-import { CHAIN_SETTINGS, PROPOSAL_SETTING } from "../../governance/settings.js";
+import { PROPOSAL_SETTING } from "../../governance/settings.js";
+import { CHAIN_SETTINGS } from "./chainSettings.js";
 
 export const show = defineCommand({
   description: "The proposal may be open or closed. The command needs no key.",

@@ -2,13 +2,9 @@ import { encodeCall } from "@gas-waiver/protocol";
 import { defineCommand } from "../../command.js";
 import { printProposal } from "../../governance/output.js";
 import { sendAsValidator } from "../../governance/sendToRegistry.js";
-import {
-  CHAIN_SETTINGS,
-  PROPOSAL_SETTING,
-  VALIDATOR_ALTERNATIVES,
-  VALIDATOR_SETTINGS,
-} from "../../governance/settings.js";
+import { PROPOSAL_SETTING, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
 import { switchedOn } from "../../settings/parsers.js";
+import { CHAIN_SETTINGS } from "./chainSettings.js";
 
 export const vote = defineCommand({
   description:

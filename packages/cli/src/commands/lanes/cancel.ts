@@ -45,8 +45,7 @@ export const cancel = defineCommand({
   async run(values, context) {
     const { custody } = splitCustody(values);
     const { rpcUrl, gasPrice, nonce } = values;
-    const ask = (url: string) => new JsonRpcClient(url, context.signal).quantity("eth_chainId");
-    const chainId = await Promise.any(rpcUrl.map(ask)).catch(({ errors: [error] }) => Promise.reject(error));
+    const chainId = await new JsonRpcClient(rpcUrl, context.signal).quantity("eth_chainId");
     const waivers = await openWaivers({ ...custody, chainId: Number(chainId) }, context);
     const account = waivers.find((one) => bytesEqual(one.address, values.waiver));
     const waiver = bytesToHex(values.waiver);

@@ -6,7 +6,7 @@ import type { LaneAdmin } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../../command.js";
 import { CommandFailedError, IncompleteError } from "../../errorMessage.js";
 import { DecisionMaker } from "../../governance/decision.js";
-import { CHAIN_SETTINGS, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
+import { VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
 import { withLanes } from "../../lanes/withLanes.js";
 import { address, switchedOn } from "../../settings/parsers.js";
 import type { Values } from "../../settings/setting.js";
@@ -22,6 +22,7 @@ import {
 import { RotationOutput } from "../../waivers/rotationOutput.js";
 import { storeKey } from "../../waivers/storeKey.js";
 import { FOLDER_SETTING, NEW_PASSPHRASE_ALTERNATIVES, SEAL_SETTING } from "../../waivers/waiverSettings.js";
+import { CHAIN_SETTINGS } from "../governance/chainSettings.js";
 
 const SETTINGS = {
   from: {
