@@ -3,6 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
+import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
+import type { Setting } from "../../packages/cli/src/settings/setting.js";
+import { isReason, statusOf } from "../../packages/protocol/src/reasons/index.js";
+import { REASON_NOTES } from "../../packages/protocol/src/reasons/notes.js";
 import { createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
 import { createProcessMetrics } from "../../packages/server/src/model/telemetry/processMetrics.js";
 import { addStoreGauges } from "../../packages/server/src/model/telemetry/storeMetrics.js";
@@ -120,6 +124,22 @@ describe("docs/alarms.yaml", () => {
     expect(named.filter((one) => !isState(one) && !has(...one))).toEqual([]);
   });
 
+  it("has an alarm for each refusal of a whole request that is the service's trouble, by its status", () => {
+    const [, named = ""] = /refused_requests_total\{reason=~"([^"]+)"/.exec(text) ?? [];
+    const troubles = Object.entries(REASON_NOTES)
+      .filter(([reason, { where }]) => where.includes("http") && isReason(reason) && statusOf(reason) >= 500)
+      .map(([reason]) => reason)
+      // A replica that shuts down is gone within seconds, and its proxy knows.
+      .filter((reason) => reason !== "SHUTTING_DOWN");
+    expect(named.split("|").sort()).toEqual(troubles.sort());
+  });
+
+  it("shows values as people read them", () => {
+    const shown = [...text.matchAll(/\{\{ \$value ?([^}]*)\}\}/g)].map(([, form = ""]) => form.trim());
+    expect(shown.length).toBeGreaterThan(8);
+    expect(shown.filter((form) => !/^\| (humanize(Duration)?|printf `%\.\df`)$/.test(form))).toEqual([]);
+  });
+
   it("has an alarm for each state that wants a person", () => {
     const asked = new Set(alarms.flatMap(({ expr }) => metricsIn(expr)));
     const states = [
@@ -146,5 +166,16 @@ describe("docs/alarms.yaml", () => {
     const asked = ["**Means:**", "**Costs users:**", "**Look:**", "**Type:**", "**Do not**"];
     const lines = sections.map((section) => section.split("\n## ")[0]?.match(/^- \*\*[^*]+\*\*(?= \S)/gm));
     expect(lines).toEqual(alarms.map(() => asked.map((word) => `- ${word}`)));
+  });
+
+  it("has runbooks that ask for a SIGHUP only after a change of what a running service takes over", () => {
+    const settings = Object.values<Setting<unknown>>(SERVE_SETTINGS);
+    const restarted = settings.flatMap(({ flag, reload }) => (reload || !flag ? [] : [`--${flag}`]));
+    const asking = read("docs/guides/runbooks.md")
+      .split("\n")
+      .filter((line) => line.includes("SIGHUP"));
+    expect(asking.length).toBeGreaterThan(2);
+    const wrong = asking.filter((line) => restarted.some((flag) => line.includes(`\`${flag}\``)));
+    expect(wrong).toEqual([]);
   });
 });
