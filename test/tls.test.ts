@@ -50,6 +50,7 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
       rpcUrl,
       dataDir: await dataFolder(),
       flags: [...tls, "--host", "0.0.0.0", "--behind-proxy"],
+      logLevel: "info",
     });
     const { url } = await service.ready();
     expect(url).toMatch(/^https:/);
@@ -70,6 +71,9 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
     const [line] = await service.line(/^these settings stay as they were: tls-cert: .*/);
     expect(line).toContain("tls.cert is no certificate as PEM");
     expect(await service.end()).toEqual({ status: 0, signal: null });
+    expect(service.stderr).toMatch(
+      /^\{"level":30,"time":"[^"]+","msg":"these settings are taken over: tls-cert, tls-key"\}$/m,
+    );
   });
 
   it("takes over a certificate that is renewed in a folder behind a link, as in Kubernetes, and keeps it while the files are broken", async () => {

@@ -19,6 +19,8 @@ export interface ServiceOptions {
   /** Any free port by default. */
   readonly port?: string;
   readonly flags?: readonly string[];
+  /** The least level that a process of its own logs; `warn` by default. */
+  readonly logLevel?: string;
   /** A file of waiver keys. Without it the service has the key of the first waiver. */
   readonly keyFile?: string;
 }
@@ -41,7 +43,10 @@ export function startService(options: ServiceOptions): CommandLine {
  * @param script of the version; the one of this repository by default.
  */
 export function startServiceProcess(options: ServiceOptions, script = GAS_WAIVER): Program {
-  return new Program([script, ...serveArguments(options, "warn")], environmentOf(options));
+  return new Program(
+    [script, ...serveArguments(options, options.logLevel ?? "warn")],
+    environmentOf(options),
+  );
 }
 
 function serveArguments(options: ServiceOptions, logLevel: string): string[] {

@@ -41,7 +41,7 @@ export interface Ports {
    */
   setCertificate(tls: TlsCertificate): void;
   /** Shows and logs the end of a reload of settings or keys: the reasons why it was refused, if it was. */
-  noteReload(problems: readonly string[]): void;
+  noteReload(problems: readonly string[], news?: readonly string[]): void;
 }
 
 /**
@@ -94,8 +94,9 @@ export function createPorts(portsOptions: PortsOptions): Ports {
   return {
     apps,
     shared: { api: api.port, operators: operators.port, admin: admin.port },
-    noteReload(problems) {
+    noteReload(problems, news = []) {
       metrics.reloadRefused(problems.length > 0);
+      for (const one of news) log.info(one);
       if (problems.length > 0)
         log.error({ problems }, "a reload was refused: the settings and keys in force stay");
     },

@@ -38,8 +38,11 @@ export interface ServicePorts {
    * @throws {@link InvalidOptionsError} if it is not valid, or if the service started without one. Then nothing changes.
    */
   setCertificate(tls: TlsCertificate): void;
-  /** Shows in the metrics and logs why a reload of settings or keys was refused; without a reason, that it was not. */
-  noteReload(problems: readonly string[]): void;
+  /**
+   * Shows in the metrics and logs why a reload of settings or keys was refused; without a reason, that it was not.
+   * @param news what the reload has changed, as sentences for the log.
+   */
+  noteReload(problems: readonly string[], news?: readonly string[]): void;
   /**
    * Is not ready any more, and serves for `shutdownDelayMs`. Then it accepts nothing more, waits for the open lines, finishes
    * what is signed, releases the lanes, answers the lines that are still open, and closes the store: within `shutdownMs` and a

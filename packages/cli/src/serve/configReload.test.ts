@@ -62,7 +62,8 @@ function setUp(content: string) {
     setWaivers: async (network: string, waivers: readonly WaiverAccount[]) =>
       void used.push([network, waivers]),
     setCertificate: () => {},
-    noteReload: (problems: readonly string[]) => void noted.push(problems),
+    noteReload: (problems: readonly string[], news: readonly string[]) =>
+      void noted.push([...problems, ...news]),
   };
   let read = 0;
   /** The next line that the test has not read yet. */
@@ -112,7 +113,7 @@ it("goes on after a reload that fails in an unforeseen way", async () => {
   reload.all();
   expect(await line()).toBe("these settings are taken over: rate");
   await new Promise(setImmediate);
-  expect(noted[1]).toEqual([]);
+  expect(noted[1]).toEqual(["these settings are taken over: rate"]);
   write(`${NETWORK}waiver-kms: alias/one\nrate: many\n`);
   reload.all();
   await line();

@@ -24,8 +24,8 @@ export interface ReloadTarget {
   setOptionsOfAll(changed: Readonly<Record<string, ReloadableOptions>>): Promise<void>;
   setWaivers(network: string, waivers: readonly WaiverAccount[]): Promise<void>;
   setCertificate(tls: TlsCertificate): void;
-  /** Shows the operator why a reload was refused, or that it was not. */
-  noteReload(problems: readonly string[]): void;
+  /** Shows the operator why a reload was refused, or that it was not, and logs what it has changed. */
+  noteReload(problems: readonly string[], news: readonly string[]): void;
 }
 
 export interface ConfigReloadOptions {
@@ -62,6 +62,8 @@ export class ConfigReload {
   #isReloading = false;
   /** The reasons why the present reload is refused. */
   #problems: string[] = [];
+  /** The outcome of the present reload otherwise. */
+  #news: string[] = [];
   /** The files of the certificate as they were last taken over or refused, and as they were at the last look. */
   #judgedFiles: string;
   #seenFiles: string | undefined;
@@ -107,11 +109,12 @@ export class ConfigReload {
       const requests = this.#requests;
       this.#requests = new Set();
       this.#problems = [];
+      this.#news = [];
       // A file may be gone between two looks at it. Nobody else waits for this promise, and the service must outlive it.
       await this.#reload(requests).catch((error: Error) => {
         this.#refuse(`the reload failed, and the settings in force stay: ${error.message}`);
       });
-      this.#running.target.noteReload(this.#problems);
+      this.#running.target.noteReload(this.#problems, this.#news);
     }
     this.#isReloading = false;
   }
@@ -143,11 +146,10 @@ export class ConfigReload {
 
   /** Takes over all settings that have changed. Whatever can fail comes first. */
   async #reloadAll(fresh: ServeConfig, requests: ReadonlySet<string> = new Set()): Promise<void> {
-    const { print } = this.#options.context;
     const changed = changedSettings(this.#inForce, fresh);
     const restart = changed.filter(({ needsRestart }) => needsRestart).map(({ key }) => key);
-    if (changed.length === 0) print("the settings are those in force");
-    if (restart.length > 0) print(`these settings need a restart: ${restart.join(", ")}`);
+    if (changed.length === 0) this.#tell("the settings are those in force");
+    if (restart.length > 0) this.#tell(`these settings need a restart: ${restart.join(", ")}`);
     const toOpen = fresh.networks.filter(
       (network) => requests.has(networkName(network)) || this.#hasOtherCustody(network),
     );
@@ -163,7 +165,7 @@ export class ConfigReload {
       if (failed.length > 0) throw new Error("waiver keys cannot be read");
       if (taken.length > 0) {
         await this.#apply(fresh);
-        print(`these settings are taken over: ${taken.map(({ key }) => key).join(", ")}`);
+        this.#tell(`these settings are taken over: ${taken.map(({ key }) => key).join(", ")}`);
       }
     } catch (error) {
       // The next reload finds the same changes, and tries again what was not applied.
@@ -239,7 +241,7 @@ export class ConfigReload {
           : other,
       );
       this.#inForce = { ...this.#inForce, networks };
-      this.#options.context.print(this.#named(network, `${waivers.length} waiver key(s) read again`));
+      this.#tell(this.#named(network, `${waivers.length} waiver key(s) read again`));
     } catch (error) {
       this.#refuse(this.#named(network, `the waiver keys stay as they were: ${messageOf(error)}`));
     }
@@ -248,6 +250,11 @@ export class ConfigReload {
   #named(network: NetworkConfig, line: string): string {
     const name = networkName(network);
     return name === "" ? line : `network ${name}: ${line}`;
+  }
+
+  #tell(line: string): void {
+    this.#news.push(line);
+    this.#options.context.print(line);
   }
 
   #refuse(line: string): void {
