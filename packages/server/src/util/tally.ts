@@ -1,14 +1,9 @@
 /** A limit that something counts against. The owner tells in a refusal whose limit it is. */
 export type Share = readonly [name: string, most: number, owner: string];
 
-/** Numbers by name, and in all. A name of nothing takes no memory. */
+/** Numbers by name. A name of nothing takes no memory. */
 export class Tally {
   readonly #byName = new Map<string, number>();
-  #total = 0;
-
-  get total(): number {
-    return this.#total;
-  }
 
   of(name: string): number {
     return this.#byName.get(name) ?? 0;
@@ -21,7 +16,6 @@ export class Tally {
   }
 
   add(name: string, count: number): void {
-    this.#total += count;
     const sum = this.of(name) + count;
     if (sum === 0) this.#byName.delete(name);
     else this.#byName.set(name, sum);
