@@ -36,11 +36,11 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
       const wrapperHash = isHead || !signs ? first?.wrapperHash : undefined;
       head.observe({ block, waiverNonce, wrapperHash });
       const isUnusable = signs && routing.whyUnusable(held.waiver) !== undefined;
-      // The line does not move, and this lane can give the nonce to no other wrapper: nobody signs, or no block would take one.
-      if (signs ? isUnusable && head.isBraked : head.isOver) return await releaseToOthers(held, context);
       // Blocks left out what a revoked waiver carries, whatever it was.
       if (wasUnusable && !isUnusable) head.pardon();
       wasUnusable = isUnusable;
+      // The line does not move, and this lane can give the nonce to no other wrapper: nobody signs, or no block would take one.
+      if (signs ? isUnusable && head.isBraked : head.isOver) return await releaseToOthers(held, context);
       if (first === undefined || !isHead || head.passed < 1n) return;
       await pardonAtFullBlock(first, context);
       if (!signs || head.passed < 1n) return;
