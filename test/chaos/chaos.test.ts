@@ -35,7 +35,7 @@ describe.concurrent("a service under faults of its processes, its database, its 
       expect(faults).toBeGreaterThan(kills);
       expect(maxRecoveryMs).toBeGreaterThan(0);
     },
-    300_000,
+    900_000,
   );
 
   it("stops only the lanes whose final blocks a restored chain has lost, and goes on when they are opened", async () => {
@@ -45,7 +45,7 @@ describe.concurrent("a service under faults of its processes, its database, its 
     expect(executed).toBeGreaterThan(20);
     // The chain has lost some executions for good.
     expect(executed).toBeLessThan(accepted);
-  }, 300_000);
+  }, 900_000);
 });
 
 describe("npm run chaos", () => {
