@@ -51,17 +51,17 @@ export class Admission {
    * @throws {@link ProtocolError} of code `QUEUE_FULL`.
    */
   async admit(caller: Caller, transactions: number): Promise<AdmittedTransactions> {
+    const shares = this.#sharesOf(caller);
     const isFresh = performance.now() - this.#countedAt < this.#countMaxAgeMs;
     if (!isFresh) await this.#recount();
     try {
-      this.#assertFits(caller, transactions);
+      this.#assertFits(shares, transactions);
     } catch (error) {
       if (!isFresh) throw error;
       await this.#recount();
-      this.#assertFits(caller, transactions);
+      this.#assertFits(shares, transactions);
     }
     // After the check: a request that will be refused must take no room from other keys.
-    const shares = this.#sharesOf(caller);
     for (const tally of [this.#entering, this.#queued, this.#nextQueued]) tally?.addTo(shares, transactions);
     let entering = transactions;
     const leave = (some: number) => {
@@ -93,14 +93,14 @@ export class Admission {
     this.#countMaxAgeMs = Math.max(COUNT_MAX_AGE_MS, PERIODS_PER_COUNT * (performance.now() - startedAt));
   }
 
-  #assertFits(caller: Caller, transactions: number): void {
-    for (const [name, capacity, queue] of this.#sharesOf(caller)) {
-      const held = this.#queued.of(name);
-      if (held + transactions <= capacity) continue;
-      const reason = name === ALL ? "QUEUE_AT_CAPACITY" : "KEY_SHARE_EXHAUSTED";
-      const message = `${queue} holds ${held} of ${capacity} submissions; ${transactions} more do not fit`;
-      throw new ProtocolError(reason, message, { held, capacity, transactions });
-    }
+  #assertFits(shares: readonly Share[], transactions: number): void {
+    const full = this.#queued.full(shares, transactions);
+    if (full === undefined) return;
+    const [name, capacity, queue] = full;
+    const held = this.#queued.of(name);
+    const reason = name === ALL ? "QUEUE_AT_CAPACITY" : "KEY_SHARE_EXHAUSTED";
+    const message = `${queue} holds ${held} of ${capacity} submissions; ${transactions} more do not fit`;
+    throw new ProtocolError(reason, message, { held, capacity, transactions });
   }
 
   #sharesOf({ keyId, limits, publishable }: Caller): Share[] {
@@ -110,9 +110,10 @@ export class Admission {
     const shares: Share[] = [
       [ALL, queueCapacity, "the queue"],
       [keyId, ofKey, "this key's share of the queue"],
-      [PUBLISHABLE, ofPublishable, "the share of publishable keys in the queue"],
     ];
-    return publishable === undefined ? shares.slice(0, 2) : shares;
+    if (publishable !== undefined)
+      shares.push([PUBLISHABLE, ofPublishable, "the share of publishable keys in the queue"]);
+    return shares;
   }
 }
 

@@ -32,12 +32,12 @@ export async function parseInSlices(bytes: Buffer, run: RunSlice, reserve = UNCO
  * @param parseText parses a small text.
  * @throws as {@link parseInSlices} does.
  */
-export async function parseJson<T = unknown>(
+export async function parseJson(
   bytes: Buffer,
   run: RunSlice,
   reserve = UNCOUNTED,
-  parseText: (text: string) => T = JSON.parse,
-): Promise<T | unknown> {
+  parseText: (text: string) => unknown = JSON.parse,
+): Promise<unknown> {
   if (bytes.length > MAX_BYTES_AT_ONCE) return await parseInSlices(bytes, run, reserve);
   return await run(bytes.length, () => {
     const text = bytes.toString();

@@ -197,13 +197,13 @@ export class LaneWatch {
     return async () => {
       const held = this.#lease.current();
       if (held === undefined) {
-        this.#waits.delete(lookAt);
+        this.#noteWait(lookAt, undefined);
         this.isFollowing = false;
         return undefined;
       }
       try {
         const restMs = await lookAt(held);
-        this.#waits.delete(lookAt);
+        this.#noteWait(lookAt, undefined);
         this.#failures.end(lookAt);
         return restMs;
       } catch (error) {
