@@ -1,5 +1,5 @@
 // `gas-waiver waivers rotate` beside two replicas under load, interrupted at its steps.
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import type { JsonRpcProvider } from "ethers";
@@ -17,6 +17,13 @@ const RECIPIENT = "0x00000000000000000000000000000000000b0b42";
 /** The senders of the load, each at its own replica. */
 const SENDERS = [0, 1];
 
+/** Replaces a file of keys at once: a replica that reads it at that moment finds all keys, or all keys of before. */
+function writeKeys(file: string, ...keys: readonly { readonly privateKey: string }[]): void {
+  const written = `${file}.new`;
+  writeFileSync(written, keys.map(({ privateKey }) => `${privateKey}\n`).join(""), { mode: 0o600 });
+  renameSync(written, file);
+}
+
 const postgres = useTestPostgres();
 let databaseUrl: string;
 let devnet: Devnet;
@@ -32,7 +39,7 @@ beforeAll(async () => {
   ({ url: rpcUrl } = await devnet.listen({ port: 0 }));
   chain = connect(rpcUrl);
   keyFiles = SENDERS.map(() => join(freshFolder(), "keys"));
-  for (const file of keyFiles) writeFileSync(file, `${OLD.privateKey}\n`, { mode: 0o600 });
+  for (const file of keyFiles) writeKeys(file, OLD);
   replicas = keyFiles.map((keyFile) =>
     startServiceProcess({
       ...{ rpcUrl, databaseUrl, keyFile },
@@ -106,8 +113,7 @@ describe("gas-waiver waivers rotate", () => {
     await waiting.line(/^2 of 4: the replicas read the new key/);
     await interrupt(waiting);
 
-    for (const file of keyFiles)
-      writeFileSync(file, `${OLD.privateKey}\n${NEW.privateKey}\n`, { mode: 0o600 });
+    for (const file of keyFiles) writeKeys(file, OLD, NEW);
     const draining = rotate("--dev");
     await draining.line(/^3 of 4: the lane of \S+ finishes its work$/);
     await interrupt(draining);
@@ -131,7 +137,7 @@ describe("gas-waiver waivers rotate", () => {
   }, 120_000);
 
   it("has all replicas drop a key that is gone from their files, by one command", async () => {
-    for (const file of keyFiles) writeFileSync(file, `${NEW.privateKey}\n`, { mode: 0o600 });
+    for (const file of keyFiles) writeKeys(file, NEW);
     const reload = await call("waivers", "reload", "--json");
     const found = JSON.parse(reload.out) as { waivers: string[] }[];
     expect(found.map(({ waivers }) => waivers)).toEqual(SENDERS.map(() => [NEW.address.toLowerCase()]));

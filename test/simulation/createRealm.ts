@@ -25,7 +25,7 @@ export function createRealm(
   });
   const sessions = new Sessions(clock, {
     onClosing: (session) => void activity.count(session.closed()),
-    cancel: ({ pid }) => void gate.exclusively(() => database.cancelStatement(pid)),
+    cancel: (session) => void gate.endWait(session, () => database.cancelStatement(session.pid)),
     end: (session) => void gate.exclusively(() => endSessions(database, [session])),
   });
   return {

@@ -84,6 +84,14 @@ export class SqlGate {
     });
   }
 
+  /** Has the server end a session's statement that waits for a lock, and resolves when it has ended. */
+  endWait(session: Session, cancel: () => Promise<void>): Promise<void> {
+    return this.exclusively(async () => {
+      await cancel();
+      await Promise.all(this.#blocked.filter((job) => job.session === session).map(({ done }) => done));
+    });
+  }
+
   #enqueue(session: Session | undefined, begin: () => Promise<void>): void {
     this.#queue.push({ session, begin, done: Promise.resolve() });
     if (this.#isWorking) return;
