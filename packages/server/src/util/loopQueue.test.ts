@@ -172,6 +172,15 @@ describe("a party that uses much of the event loop", () => {
     expect(begun).toEqual(["flood", "small"]);
   });
 
+  it("has its many small requests wait for nothing else of its own", () => {
+    const { loop, begun } = flooded();
+    loop.charge("single", 100_000, "small");
+    loop.enter("single", PRICE, () => begun.push("single"), "small");
+    void loop.run("single", PRICE, () => begun.push("body"));
+    loop.enter("single", PRICE, () => begun.push("single"), "small");
+    expect(begun).toEqual(["flood", "single", "body", "single"]);
+  });
+
   it("counts as one that uses little again a second after a flood, however long that was", () => {
     const { loop, begun } = flooded();
     for (let second = 0; second < 60; second++) {

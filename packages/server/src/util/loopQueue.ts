@@ -36,6 +36,7 @@ const RETRY_MS = 2;
 
 interface WaitingWork {
   readonly party: string;
+  readonly part: string;
   readonly account: string;
   readonly price: number;
   readonly start: () => void;
@@ -57,7 +58,7 @@ export class LoopQueue {
   #isTurning = false;
   /** The next turn, while nothing that waits may begin. */
   #retry: NodeJS.Timeout | undefined;
-  #lastLight: { readonly account: string; readonly at: number } | undefined;
+  #lastLight: { readonly party: string; readonly part: string; readonly at: number } | undefined;
   #lastHeavyAt = Number.NEGATIVE_INFINITY;
   #use = { measuredAt: Number.NEGATIVE_INFINITY, share: 0 };
 
@@ -90,7 +91,7 @@ export class LoopQueue {
       this.#isTurning = true;
       setImmediate(this.#turn);
     }
-    const work = { party, account: accountOf(party, part), price, start };
+    const work = { party, part, account: accountOf(party, part), price, start };
     const mustWait = this.#mustWait(work);
     if (this.#left > 0 && this.#queue.isEmpty && !mustWait) {
       this.#start(work);
@@ -109,7 +110,7 @@ export class LoopQueue {
         } catch (error) {
           reject(error);
         }
-        this.#noteActive(accountOf(party, part));
+        this.#noteActive(party, part);
       };
       this.enter(party, price, start, part);
     });
@@ -141,18 +142,22 @@ export class LoopQueue {
     if (this.#isHeavy(account)) this.#lastHeavyAt = this.#now();
   }
 
-  #noteActive(account: string): void {
-    if (!this.#isHeavy(account)) this.#lastLight = { account, at: this.#now() };
+  #noteActive(party: string, part: string): void {
+    if (!this.#isHeavy(accountOf(party, part))) this.#lastLight = { party, part, at: this.#now() };
   }
 
-  /** The debt as one clause: a party waits for what it was refused, and for the parties that use little. */
-  #mustWait({ party, account }: Pick<WaitingWork, "party" | "account">): boolean {
+  /**
+   * The debt as one clause: a party waits for what it was refused, and for the parties that use little. The rest of a party leaves
+   * room for its parts, and none of them for the rest.
+   */
+  #mustWait({ party, part, account }: Omit<WaitingWork, "price" | "start">): boolean {
     if (this.#debts.debtOf(party, REFUSAL_TERMS) >= MAX_DEBT_US) return true;
     if (!this.#isHeavy(account)) return false;
     const now = this.#now();
     const light = this.#lastLight;
-    const hasLightOther = light !== undefined && light.account !== account && now - light.at < ACTIVE_MS;
-    return hasLightOther && this.#isLoopBusy() && now - this.#lastHeavyAt < MAX_WAIT_MS;
+    if (light === undefined || now - light.at >= ACTIVE_MS) return false;
+    const isOther = light.party !== party || (part === "" && light.part !== "");
+    return isOther && this.#isLoopBusy() && now - this.#lastHeavyAt < MAX_WAIT_MS;
   }
 
   #isHeavy(account: string): boolean {
