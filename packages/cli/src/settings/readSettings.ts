@@ -70,7 +70,10 @@ export function resolveSettings<const S extends Settings>(
     if (setting.isConfigFile) continue;
     const source = given.get(key);
     const text = source?.text ?? setting.defaultValue;
-    if (text === undefined) {
+    if (source === undefined && text !== undefined && configFile && isOfNetworks(configFile, setting)) {
+      const choice = `give ${waysToGive(setting)} of one`;
+      found.push({ text: `${configFile.path} has a list of networks: ${choice}` });
+    } else if (text === undefined) {
       if (setting.required) found.push({ text: `${waysToGive(setting)} is missing: ${setting.help}` });
     } else if (text !== UNREADABLE) {
       const parsed = parseOne(setting, source?.name ?? nameOf(setting), text);
@@ -131,6 +134,11 @@ function readNamedFile(settings: Settings, given: ReadonlyMap<string, Source>, p
   if ("value" in parsed) return { key, ...(parsed.value as ConfigFile) };
   problems.push(parsed.problem);
   return undefined;
+}
+
+/** Whether networks of the file give a value of their own: then a default is that of none. */
+function isOfNetworks({ networks = [] }: ConfigFile, setting: Setting<unknown>): boolean {
+  return networks.some(({ values }) => values.has(fileKeyOf(setting) ?? ""));
 }
 
 /** Adds the values of the file for settings that neither a flag nor a variable gives, or gives an alternative of. */

@@ -1,7 +1,7 @@
 // The operators' API (D25), over HTTP.
 import { beforeAll, describe, expect, it } from "vitest";
 import { TestService, testServices } from "../../test/support/testService.js";
-import { innerOf } from "../../test/support/user.js";
+import { hashOf, innerOf } from "../../test/support/user.js";
 import { ADMIN_ROUTES } from "./routes.js";
 
 const TOKEN = "an-operators-token-of-32-characters-and-more";
@@ -228,6 +228,14 @@ describe("the admin API", () => {
         ],
       ]);
     }
+    service.node.chain.reverting.add(hashOf(innerOf(3)));
+    await service.post(JSON.stringify({ transactions: [innerOf(3)] }), withKey);
+    expect((await call("GET", `why/${hashOf(innerOf(3))}`)).body.submissions).toMatchObject([
+      {
+        why: expect.stringContaining("reverted"),
+        next: expect.stringContaining(`gas-waiver explain ${hashOf(innerOf(3))}`),
+      },
+    ]);
     expect((await call("GET", `why/0x${"00".repeat(32)}`)).body).toEqual({ submissions: [] });
     expect((await call("GET", "why/nonsense")).body.error.reason).toBe("MALFORMED_QUERY");
     expect((await call("GET", "stuck?olderThanSeconds=x")).body.error.reason).toBe("MALFORMED_QUERY");

@@ -130,11 +130,14 @@ function conclusionOf({ submission, wait }: FoundSubmission, lane: LaneStatus | 
     return { why: `it failed: ${reason}: ${message}`, next: REASON_NOTES[reason].remedy };
   }
   if (submission.state === "included") {
-    const how = submission.reverted ? "reverted" : "worked";
+    const { reverted, innerHash } = submission;
+    const how = reverted ? "reverted" : "worked";
     const isFinal = submission.steps.finishedAt !== undefined;
     return {
       why: `it is in block ${submission.blockNumber}, which is ${isFinal ? "" : "not yet "}final, and ${how}`,
-      next: NOTHING,
+      next: reverted
+        ? `\`gas-waiver explain ${bytesToHex(innerHash)}\` tells why the call reverted; its nonce is used.`
+        : NOTHING,
     };
   }
   return (lane && laneConclusion(lane)) ?? ownConclusion(submission.state, wait, lane);

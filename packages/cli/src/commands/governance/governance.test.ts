@@ -78,6 +78,16 @@ describe("gas-waiver governance", () => {
     expect(out).toBe((await runGovernance(["list"])).out);
   });
 
+  it("asks no node of this machine where the file has several networks", async () => {
+    const entries = ["one", "two"].map((name) => `  - {name: ${name}, rpc-url: "${url}", chain-id: 2201}\n`);
+    const config = file("networks.yaml", `networks:\n${entries.join("")}`);
+    expect(await runGovernance(["list", "--config", config], {})).toMatchObject({
+      status: 2,
+      err: expect.stringContaining(`${config} has a list of networks: give --rpc-url`),
+    });
+    expect((await runGovernance(["list", "--config", config])).status).toBe(0);
+  });
+
   it("reads the registry of genesis without a key", async () => {
     const { waivers, validators, proposals } = await json("list");
     expect(waivers.map(({ address }: { address: string }) => address)).toEqual([
