@@ -4,7 +4,7 @@ import pg from "pg";
 import { createPoster } from "../../../packages/server/src/chain/rpc/httpPoster.js";
 import type { WorldRealm } from "../createRealm.js";
 import { DatabaseFaults } from "./databaseFaults.js";
-import { Owner, runAs } from "./owner.js";
+import { currentOwner, Owner, runAs } from "./owner.js";
 import type { SimulatedDatabase } from "./simulatedDatabase.js";
 
 /** The place in which a check of the engine runs. */
@@ -123,6 +123,19 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     await one.query(LOCK);
     await other.query(LOCK);
     log("the other has the lock");
+    return lines;
+  },
+
+  async lostSessions(place) {
+    const lines: string[] = [];
+    const connectAs = (name: string) =>
+      runAs(new Owner(name), async () => {
+        const client = await connect(place);
+        client.once("error", () => void lines.push(`${currentOwner()?.name} loses the session of ${name}`));
+      });
+    await Promise.all([connectAs("one"), connectAs("other")]);
+    new DatabaseFaults(place.realm, place.database).endSessions();
+    await sleep(1);
     return lines;
   },
 

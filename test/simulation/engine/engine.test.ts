@@ -64,6 +64,12 @@ describe("the simulated database", () => {
     ]);
   });
 
+  it("tells the loss of a session to the process that has it", async () => {
+    expect(await check("lostSessions")).toEqual(
+      ["one", "other"].map((name) => `${name} loses the session of ${name}`),
+    );
+  });
+
   it("ends one of two transactions that wait for each other", async () => {
     expect(await check("deadlock")).toEqual(["done", "40P01"]);
   });

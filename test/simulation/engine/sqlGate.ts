@@ -1,5 +1,6 @@
 import type { Activity } from "./activity.js";
 import type { ScheduledEvent, VirtualClock } from "./clock.js";
+import { runAs } from "./owner.js";
 import type { Random } from "./random.js";
 import { real } from "./realTime.js";
 import type { PendingAnswer, Session } from "./session.js";
@@ -43,7 +44,7 @@ export class SqlGate {
   }
 
   /**
-   * Runs a statement of a session. The answer comes to the session's process in virtual time: later while the process is frozen, and
+   * Runs a statement of a session, as its process: a connection that is made here tells this process of its loss. The answer comes to the session's process in virtual time: later while the process is frozen, and
    * never once it is dead.
    */
   run<T>(session: Session, statement: () => Promise<T>): Promise<T> {
@@ -73,7 +74,7 @@ export class SqlGate {
         }
         session.done();
       };
-      this.#enqueue(session, begin);
+      this.#enqueue(session, () => runAs(owner, begin));
     });
   }
 
