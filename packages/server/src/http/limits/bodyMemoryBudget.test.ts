@@ -37,4 +37,13 @@ describe("the memory for bodies", () => {
     budget.openReservation(publishable(2, 2)).grow(4 * MIB);
     expect(budget.reservedBytes).toBe(4 * MIB);
   });
+
+  it("is not taken for a client that has left, while its request is still worked at", () => {
+    const budget = new BodyMemoryBudget(8 * MIB, 4 * MIB);
+    const reservation = budget.openReservation(publishable(1, 1));
+    reservation.grow(MIB);
+    reservation.release();
+    reservation.grow(4 * MIB);
+    expect(budget.reservedBytes).toBe(0);
+  });
 });

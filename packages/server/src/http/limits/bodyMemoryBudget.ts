@@ -4,9 +4,12 @@ import { type Share, Tally } from "../../util/tally.js";
 
 /** The memory of one body or WebSocket message, with its values and its answer. */
 export interface MemoryReservation {
-  /** @throws {@link ProtocolError} `BODIES_AT_CAPACITY`. Then the reservation stays as large as before. */
+  /**
+   * Counts nothing once the reservation is released: whoever still works for a client that has left will not release it again.
+   * @throws {@link ProtocolError} `BODIES_AT_CAPACITY`. Then the reservation stays as large as before.
+   */
   grow(bytes: number): void;
-  /** Frees the whole reservation. May be called more than once. */
+  /** Frees the whole reservation, for good. May be called more than once. */
   release(): void;
 }
 
@@ -49,8 +52,10 @@ export class BodyMemoryBudget {
   /** Opens a reservation of no bytes, which grows as the body arrives. */
   openReservation(owner: BudgetOwner): MemoryReservation {
     let reserved = 0;
+    let isReleased = false;
     return {
       grow: (bytes) => {
+        if (isReleased) return;
         const shares = this.#sharesOf(owner);
         const full = this.#held.full(shares, bytes);
         if (full !== undefined) throw atCapacity(full);
@@ -60,6 +65,7 @@ export class BodyMemoryBudget {
       release: () => {
         this.#held.addTo(this.#sharesOf(owner), -reserved);
         reserved = 0;
+        isReleased = true;
       },
     };
   }

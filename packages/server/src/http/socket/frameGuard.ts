@@ -97,6 +97,7 @@ export class FrameGuard {
   #countRest(bytes: number, frames: number): void {
     if (this.#frameCounter.isBetweenMessages) {
       this.#reservation.release();
+      this.#reservation = this.#openReservation();
       this.#startedAt = undefined;
       this.#frames = 0;
       return;
