@@ -138,7 +138,13 @@ function readNamedFile(settings: Settings, given: ReadonlyMap<string, Source>, p
 
 /** Whether networks of the file give a value of their own: then a default is that of none. */
 function isOfNetworks({ networks = [] }: ConfigFile, setting: Setting<unknown>): boolean {
-  return networks.some(({ values }) => values.has(fileKeyOf(setting) ?? ""));
+  return networks.some(({ values }) => valueFor(setting, values) !== undefined);
+}
+
+/** Settings of one key in the file may be two, such as `--rate` of `keys create`. They differ in their variables. */
+function valueFor(setting: Setting<unknown>, values: ReadonlyMap<string, FileValue>): FileValue | undefined {
+  const value = values.get(fileKeyOf(setting) ?? "");
+  return value?.env === setting.env ? value : undefined;
 }
 
 /** Adds the values of the file for settings that neither a flag nor a variable gives, or gives an alternative of. */
@@ -153,10 +159,8 @@ function addValuesOfFile(
     alternatives.filter(({ keys }) => keys.some((key) => given.has(key))).flatMap(({ keys }) => keys),
   );
   for (const [key, setting] of Object.entries(settings)) {
-    const value = file.values.get(fileKeyOf(setting) ?? "");
+    const value = valueFor(setting, file.values);
     if (value === undefined || given.has(key) || replaced.has(key)) continue;
-    // `--rate` of `keys create` is another setting than that of the service. They differ in their variables.
-    if (value.env !== setting.env) continue;
     const place = { line: value.line, column: value.column };
     const name = `${placeIn(file.path, place)}: ${value.key}`;
     given.set(key, { name, text: value.text, origin: "file", file: file.path, place });
