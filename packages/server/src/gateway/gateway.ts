@@ -44,18 +44,18 @@ export class Gateway {
     this.#dependencies = dependencies;
   }
 
-  /** Begins an exchange with a client. @param mayHaveLeft as of {@link ToldAnswers.begin}. */
-  beginExchange(mayHaveLeft: () => boolean): Exchange {
-    return this.#told.begin(mayHaveLeft);
+  /** Begins an exchange with a client, as {@link ToldAnswers.begin} does. */
+  beginExchange(...about: Parameters<ToldAnswers["begin"]>): Exchange {
+    return this.#told.begin(...about);
   }
 
   /**
    * Answers a message: a request, or a batch of them.
    * @param message parsed JSON.
-   * @param exchange hears whether the answer was lost.
+   * @param exchange counts the answers, and hears whether they were lost.
    * @param subscriptions of the client's connection; undefined over HTTP, which cannot carry any.
    * @returns the answer as JSON; undefined if the message has notifications alone.
-   * @throws {@link ProtocolError} `RATE_EXCEEDED`, for the message as a whole.
+   * @throws {@link ProtocolError} `RATE_EXCEEDED` or `BODIES_AT_CAPACITY`, for the message as a whole, whose answers are lost.
    */
   async answer(
     message: unknown,
@@ -64,10 +64,15 @@ export class Gateway {
     subscriptions?: Subscriptions,
   ): Promise<string | undefined> {
     const client = { caller, subscriptions, exchange };
-    if (Array.isArray(message)) return await this.#answerBatch(message, client);
-    const request = readRequest(message);
-    this.#dependencies.countReads(caller, this.#costOf(request));
-    return await this.#answerOne(request, client);
+    try {
+      if (Array.isArray(message)) return await this.#answerBatch(message, client);
+      const request = readRequest(message);
+      this.#dependencies.countReads(caller, this.#costOf(request));
+      return held(await this.#answerOne(request, client), exchange);
+    } catch (error) {
+      exchange.lost();
+      throw error;
+    }
   }
 
   async #answerBatch(calls: readonly unknown[], client: Client): Promise<string | undefined> {
@@ -88,7 +93,10 @@ export class Gateway {
       const answer = await this.#answerOne(request, client);
       if (answer === undefined) return undefined;
       room -= answer.length;
-      return room >= 0 ? answer : encodeRefusal(request.id ?? null, BATCH_ANSWER_TOO_LARGE);
+      return held(
+        room >= 0 ? answer : encodeRefusal(request.id ?? null, BATCH_ANSWER_TOO_LARGE),
+        client.exchange,
+      );
     };
     const answers = (await Promise.all(requests.map(answerWithinRoom))).filter(
       (answer) => answer !== undefined,
@@ -146,6 +154,12 @@ const BATCH_ANSWER_TOO_LARGE = new GatewayRefusal(
   RPC_CODES.serverError,
   "response too large: use smaller batches",
 );
+
+/** Counts an answer from the moment in which it is there: others of its batch may take long. @throws {@link ProtocolError} `BODIES_AT_CAPACITY` */
+function held(answer: string | undefined, { memory }: Exchange): string | undefined {
+  memory?.grow(answer?.length ?? 0);
+  return answer;
+}
 
 /** @returns undefined for a failure of the service itself, of which clients must see nothing. */
 function gatewayRefusalOf(error: unknown): GatewayRefusal | undefined {

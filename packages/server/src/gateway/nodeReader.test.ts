@@ -1,25 +1,42 @@
+import { ProtocolError } from "@gas-waiver/protocol";
 import { expect, it } from "vitest";
 import { deferred } from "../../test/support/deferred.js";
-import type { RpcOutcome } from "../chain/rpc/rpc.js";
+import { ResponseTooLargeError } from "../chain/rpc/httpPoster.js";
+import { type RpcCall, type RpcOutcome, RpcUnavailableError } from "../chain/rpc/rpc.js";
 import type { Caller } from "../model/keys/caller.js";
 import { createNodeReader } from "./nodeReader.js";
 
 const caller = { keyId: "key" } as Caller;
 const CALL = { method: "eth_getTransactionCount", params: ["0x12", "pending"] };
 
+const NO_MEMORY = new RpcUnavailableError("no memory", "unknown", {
+  cause: new ResponseTooLargeError("no memory", {
+    cause: new ProtocolError("BODIES_AT_CAPACITY", "this address holds all"),
+  }),
+});
+
 /** A node whose answers the test gives, and a reader without memory. */
 function startReader() {
-  const asked: { answer(result: unknown): void }[] = [];
-  const read = async () => {
+  const asked: { answer(result: unknown): void; noMemory(): void }[] = [];
+  const counted: string[] = [];
+  const read = async ([call]: readonly RpcCall[]) => {
     const answered = deferred<RpcOutcome[]>();
-    asked.push({ answer: (result) => answered.resolve([{ result }]) });
+    call?.openMemory?.();
+    asked.push({
+      answer: (result) => answered.resolve([{ result }]),
+      noMemory: () => answered.resolve([{ error: NO_MEMORY }]),
+    });
     return await answered.promise;
   };
   const reader = createNodeReader(
     { read, send: async () => [] },
     { get: () => undefined, add: (_key, _call, result) => result, clear: () => {} },
+    ({ keyId }) => {
+      counted.push(keyId);
+      return { grow: () => {}, release: () => {} };
+    },
   );
-  return { asked, reader };
+  return { asked, counted, reader };
 }
 
 it("makes one call of identical ones at the same time", async () => {
@@ -54,4 +71,22 @@ it("answers null where the node has no result", async () => {
   const answer = reader.pass(CALL, caller);
   asked[0]?.answer(undefined);
   expect((await answer).text).toBe("null");
+});
+
+it("counts an answer on its way once, for the first of all who have asked for it", async () => {
+  const { asked, counted, reader } = startReader();
+  const answers = ["key", "other"].map((keyId) => reader.read(CALL, { keyId } as Caller));
+  asked[0]?.answer("0x1");
+  expect(await Promise.all(answers)).toEqual(["0x1", "0x1"]);
+  expect(counted).toEqual(["key"]);
+});
+
+it("asks anew for a client that has joined a call of one without memory for the answer", async () => {
+  const { asked, counted, reader } = startReader();
+  const [first, other] = ["key", "other"].map((keyId) => reader.read(CALL, { keyId } as Caller));
+  asked[0]?.noMemory();
+  await expect(first).rejects.toMatchObject({ reason: "BODIES_AT_CAPACITY" });
+  asked[1]?.answer("0x1");
+  expect(await other).toBe("0x1");
+  expect(counted).toEqual(["key", "other"]);
 });

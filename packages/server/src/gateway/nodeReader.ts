@@ -1,6 +1,8 @@
+import { ProtocolError } from "@gas-waiver/protocol";
 import { ResponseTooLargeError } from "../chain/rpc/httpPoster.js";
 import { NodeRpcError, type Rpc, type RpcCall, type RpcOutcome } from "../chain/rpc/rpc.js";
 import type { Caller } from "../model/keys/caller.js";
+import type { MemoryReservation } from "../model/memoryReservation.js";
 import { WorkQueue } from "../util/workQueue.js";
 import type { AnswerCache } from "./answerCache.js";
 import { EncodedJson, GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
@@ -58,8 +60,13 @@ const MAX_WAITING_PER_CLIENT = 200;
  * The clients take turns, and so do the keys behind one address. Identical calls at the same time become one, whoever makes them, and answers that cannot change
  * are remembered.
  * @param rpc of the gateway alone, so that a call on which a node hangs makes no node rest for the lanes.
+ * @param openMemory counts an answer on its way from a node for the first who asked for it.
  */
-export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReader {
+export function createNodeReader(
+  rpc: GatewayRpc,
+  cache: AnswerCache,
+  openMemory: (caller: Caller) => MemoryReservation,
+): NodeReader {
   const queue = new WorkQueue({
     ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_CLIENT },
     ...{ waiting: MAX_WAITING, waitingOfParty: MAX_WAITING_PER_CLIENT },
@@ -69,9 +76,14 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
   // Anybody can have many publishable keys, so their party is the address.
   const inTurn = <T>({ keyId, address }: Caller, ask: () => Promise<T>): Promise<T> =>
     queue.run(ask, { party: address ?? keyId, part: keyId });
-  const ask = async (key: string, call: RpcCall, change: ReadOptions["change"] = (answer) => answer) => {
+  const ask = async (
+    key: string,
+    call: RpcCall,
+    caller: Caller,
+    change: ReadOptions["change"] = (answer) => answer,
+  ) => {
     const reading = rpc
-      .read([call])
+      .read([{ ...call, openMemory: () => openMemory(caller) }])
       .then(([outcome]) => new SharedAnswer(cache.add(key, call, change(answerOf(outcome)))));
     inFlight.set(key, reading);
     try {
@@ -82,11 +94,12 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
   };
   const share = async (call: RpcCall, caller: Caller, { fresh = false, change }: ReadOptions = {}) => {
     const key = JSON.stringify([call.method, call.params]);
-    if (fresh) return await inTurn(caller, () => ask(key, call, change));
+    const askAnew = () => ask(key, call, caller, change);
+    if (fresh) return await inTurn(caller, askAnew);
     const known = cache.get(key);
     if (known !== undefined) return new SharedAnswer(known);
     // Joins only what has begun. A call that still waits for its turn may belong to a client that floods.
-    return await (inFlight.get(key) ?? inTurn(caller, () => inFlight.get(key) ?? ask(key, call, change)));
+    return await join(inFlight.get(key), () => inTurn(caller, () => join(inFlight.get(key), askAnew)));
   };
   return {
     get waiting() {
@@ -102,12 +115,22 @@ export function createNodeReader(rpc: GatewayRpc, cache: AnswerCache): NodeReade
   };
 }
 
-/** @throws {@link GatewayRefusal} */
+/** Joins another's call. Asks anew where there is none, and where the other one had no memory for the answer. */
+async function join<T>(others: Promise<T> | undefined, askAnew: () => Promise<T>): Promise<T> {
+  if (others === undefined) return await askAnew();
+  return await others.catch((error) => {
+    if (error instanceof ProtocolError) return askAnew();
+    throw error;
+  });
+}
+
+/** @throws {@link GatewayRefusal}, or {@link ProtocolError} `BODIES_AT_CAPACITY` if there was no memory for the answer. */
 function answerOf(outcome: RpcOutcome | undefined): unknown {
   if (outcome !== undefined && !("error" in outcome)) return outcome.result;
   const error = outcome?.error;
   if (error instanceof NodeRpcError) throw new GatewayRefusal(error.code, error.message, error.data);
   if (error?.cause instanceof ResponseTooLargeError) {
+    if (error.cause.cause instanceof ProtocolError) throw error.cause.cause;
     throw new GatewayRefusal(RPC_CODES.serverError, "response too large: ask for less at once");
   }
   // The reason may name what only operators should know, such as a host.

@@ -36,6 +36,8 @@ export type Misbehaviour =
   | { readonly kind: "error"; readonly of: (raw: Hex) => NodeError | undefined }
   /** Answers without an end. */
   | { readonly kind: "flood" }
+  /** Answers so many bytes, and then no more. */
+  | { readonly kind: "beginning"; readonly bytes: number }
   /** Answers as usual, once the promise has resolved. */
   | { readonly kind: "later"; readonly after: Promise<unknown> };
 
@@ -202,6 +204,10 @@ export class ScriptedNode {
     }
     if (misbehaviour?.kind === "flood") {
       flood(response);
+      return;
+    }
+    if (misbehaviour?.kind === "beginning") {
+      response.writeHead(200, { "content-type": "application/json" }).write(" ".repeat(misbehaviour.bytes));
       return;
     }
     const broken = misbehaviour?.kind === "reset" || misbehaviour?.kind === "silence";

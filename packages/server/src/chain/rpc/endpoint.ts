@@ -1,6 +1,6 @@
 import { readAnswers, unanswered } from "./batchAnswer.js";
 import { type CallList, Division, SLOW_PARTS, type WireCall } from "./division.js";
-import { type NoAnswerError, type Poster, ResponseTooLargeError } from "./httpPoster.js";
+import { type NoAnswerError, type OpenMemory, type Poster, ResponseTooLargeError } from "./httpPoster.js";
 import { MethodRests } from "./methodRests.js";
 import { noAnswer, type RpcOutcome, RpcUnavailableError } from "./rpcOutcome.js";
 
@@ -8,6 +8,7 @@ import { noAnswer, type RpcOutcome, RpcUnavailableError } from "./rpcOutcome.js"
 export interface PendingCall extends WireCall {
   /** The call changes something: its order counts, and so does each request with it. */
   readonly isSend: boolean;
+  readonly openMemory?: OpenMemory | undefined;
   /** Undefined until it is answered. */
   outcome: RpcOutcome | undefined;
   /** The reason for which it is not answered. */
@@ -137,7 +138,7 @@ export class Endpoint {
    */
   async #post(list: CallList<PendingCall>, progress: { readonly isPassedOver: boolean }) {
     const startedAt = performance.now();
-    const { outcomes, failure, requests } = await this.#request(list.list, list.list[0]?.isSend ?? false);
+    const { outcomes, failure, requests } = await this.#request(list.list, list.list[0]);
     const ms = performance.now() - startedAt;
     const isTooLong = this.#mayAnswerTooLong && failure.cause instanceof ResponseTooLargeError;
     list.list.forEach((call, i) => {
@@ -152,12 +153,16 @@ export class Endpoint {
     return { list, left, failure, ms, isPassedOver: false };
   }
 
-  async #request(calls: readonly WireCall[], isSend: boolean) {
+  async #request(
+    calls: readonly WireCall[],
+    { isSend = false, openMemory }: Partial<Pick<PendingCall, "isSend" | "openMemory">> = {},
+  ) {
     const texts = calls.map(({ text }) => text);
     try {
       const answer = await this.poster.post(
         calls.length === 1 ? (texts[0] ?? "") : `[${texts.join(",")}]`,
         isSend,
+        openMemory,
       );
       const ids = calls.map(({ id }) => id);
       const outcomes = readAnswers(answer, ids, isSend);
@@ -181,7 +186,7 @@ export class Endpoint {
   }
 
   async #answersProbe(): Promise<boolean> {
-    const probing = this.#request([PROBE], false);
+    const probing = this.#request([PROBE]);
     return (await isWithin(probing, PROBE_MS)) && (await probing).outcomes[0] !== undefined;
   }
 

@@ -78,3 +78,39 @@ describe("a request to a node", () => {
     expect(names).toEqual(["localhost"]);
   });
 });
+
+describe("an answer that counts against a memory", () => {
+  /** Posts to a server that answers with so many bytes. @returns the error or the size, and the memory that was held at most and is left. */
+  async function post(bytes: number) {
+    const port = await listen(createServer((_request, response) => response.end(" ".repeat(bytes))));
+    let [held, most] = [0, 0];
+    const openMemory = () => ({
+      grow(more: number) {
+        if (held + more > 200_000) throw new Error("this key holds 200,000 bytes");
+        held += more;
+        most = Math.max(most, held);
+      },
+      release() {
+        held = 0;
+      },
+    });
+    const answer = await posterTo(`http://127.0.0.1:${port}`)
+      .post("{}", false, openMemory)
+      .then(
+        ({ text }) => text.length,
+        (error: Error) => error,
+      );
+    return { answer, most, held };
+  }
+
+  it("counts while it is read", async () => {
+    expect(await post(150_000)).toEqual({ answer: 150_000, most: 150_000, held: 0 });
+  });
+
+  it("is cut where there is no room", async () => {
+    const { answer } = await post(1_000_000);
+    expect(answer).toMatchObject({
+      cause: { name: "ResponseTooLargeError", cause: { message: "this key holds 200,000 bytes" } },
+    });
+  });
+});

@@ -3,18 +3,19 @@ import https from "node:https";
 import { isIP } from "node:net";
 import { urlToHttpOptions } from "node:url";
 import { wasNeverSent } from "@gas-waiver/protocol";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
 import { onAbort } from "../../util/onAbort.js";
 import { createSecretRemover } from "./urlSecrets.js";
 
 /** The longest answer that is read. geth ends the answer of a batch at 25 MB. */
 export const MAX_RESPONSE_BYTES = 33_554_432;
 
-/** The answer is longer than what is read. The connection was cut, and the calls may have been made. */
+/** The answer is longer than what is read, or than there is room for. The connection was cut, and the calls may have been made. */
 export class ResponseTooLargeError extends Error {
   override readonly name = "ResponseTooLargeError";
 
-  constructor(maxBytes: number) {
-    super(`the answer has more than ${maxBytes} bytes`);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
   }
 }
 
@@ -50,14 +51,18 @@ export interface PosterOptions {
   readonly maxResponseBytes?: number | undefined;
 }
 
+/** Opens a reservation for one answer. */
+export type OpenMemory = () => MemoryReservation;
+
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
   readonly url: string;
   /**
    * @param isSend the request changes something.
+   * @param openMemory counts the answer while it is read. Without it, nothing does.
    * @throws {@link NoAnswerError}
    */
-  post(body: string, isSend?: boolean): Promise<HttpAnswer>;
+  post(body: string, isSend?: boolean, openMemory?: OpenMemory): Promise<HttpAnswer>;
 }
 
 /**
@@ -87,7 +92,7 @@ export function createPoster(
     agents.keepAlive.destroy();
     agents.fresh.destroy();
   });
-  const postOnce = (body: string, agent: http.Agent) =>
+  const postOnce = (body: string, agent: http.Agent, memory?: MemoryReservation) =>
     new Promise<ReceivedAnswer>((resolve, reject) => {
       if (signal.aborted) return reject(closing);
       const fail = (error: Error) => reject(signal.aborted ? closing : error);
@@ -98,6 +103,7 @@ export function createPoster(
       let isComplete = false;
       clientRequest.once("close", () => {
         clearTimeout(timer);
+        memory?.release();
         if (!isComplete) fail(new Error("the connection was closed before the answer was complete"));
       });
       let answered = false;
@@ -106,24 +112,26 @@ export function createPoster(
       );
       clientRequest.once("response", (response) => {
         answered = true;
-        const tooLarge = () => {
-          fail(new ResponseTooLargeError(maxResponseBytes));
+        const tooLarge = (error: ResponseTooLargeError) => {
+          fail(error);
           clientRequest.destroy();
         };
         const onAnswer = (answer: ReceivedAnswer) => {
           isComplete = true;
+          // Whoever gets the answer counts it from here.
+          memory?.release();
           resolve({ ...answer, text: removeSecrets(answer.text) });
         };
-        readAnswer(response, maxResponseBytes, { fail, tooLarge, onAnswer });
+        readAnswer(response, { maxBytes: maxResponseBytes, memory }, { fail, tooLarge, onAnswer });
       });
       clientRequest.end(body);
     });
   return {
     url,
-    post: (body) =>
+    post: (body, _isSend, openMemory) =>
       withOneRepeat(
-        () => postOnce(body, agents.keepAlive),
-        () => postOnce(body, agents.fresh),
+        () => postOnce(body, agents.keepAlive, openMemory?.()),
+        () => postOnce(body, agents.fresh, openMemory?.()),
       ),
   };
 }
@@ -167,22 +175,27 @@ function requestTo(url: string) {
 
 interface AnswerReader {
   fail(error: Error): void;
-  tooLarge(): void;
+  tooLarge(error: ResponseTooLargeError): void;
   onAnswer(answer: ReceivedAnswer): void;
 }
 
-/** Reads an answer of at most `maxBytes`. */
+/** Reads an answer of at most `maxBytes`, while there is memory for it. */
 function readAnswer(
   response: IncomingMessage,
-  maxBytes: number,
+  { maxBytes, memory }: { readonly maxBytes: number; readonly memory: MemoryReservation | undefined },
   { fail, tooLarge, onAnswer }: AnswerReader,
 ): void {
   const parts: Buffer[] = [];
   let bytes = 0;
   response.on("data", (part: Buffer) => {
     bytes += part.length;
-    if (bytes > maxBytes) tooLarge();
-    else parts.push(part);
+    parts.push(part);
+    try {
+      memory?.grow(part.length);
+    } catch (cause) {
+      return tooLarge(new ResponseTooLargeError("there is no memory for the answer", { cause }));
+    }
+    if (bytes > maxBytes) tooLarge(new ResponseTooLargeError(`the answer has more than ${maxBytes} bytes`));
   });
   response.once("end", () => {
     const { statusCode: status = 0, headers } = response;

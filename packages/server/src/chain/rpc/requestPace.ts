@@ -131,13 +131,13 @@ export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster
   const { pace, rpcTimeoutMs, readPriority } = options;
   return {
     url: poster.url,
-    async post(body, isSend) {
+    async post(body, isSend, openMemory) {
       const priority = isSend && readPriority !== "gateway" ? "send" : readPriority;
       if (!(await pace.turn(priority, rpcTimeoutMs))) {
         const message = `the rate of requests to the node left no room within ${rpcTimeoutMs} ms`;
         throw new NoAnswerError(new Error(message), 0);
       }
-      const answer = await poster.post(body, isSend);
+      const answer = await poster.post(body, isSend, openMemory);
       if (answer.status === RATE_LIMITED) pace.holdFor(retryAfterOf(answer));
       return answer;
     },

@@ -145,10 +145,10 @@ function askEach(endpoints: readonly Endpoint[], call: RpcCall, isSend: boolean)
   return Promise.all(asked);
 }
 
-function pendingCall({ method, params }: RpcCall, id: number, isSend: boolean): PendingCall {
+function pendingCall({ method, params, openMemory }: RpcCall, id: number, isSend: boolean): PendingCall {
   const name = JSON.stringify({ method, params }).slice(1);
   const text = `{"jsonrpc":"2.0","id":${id},${name}`;
-  return { id, name, text, isSend, outcome: undefined, failure: undefined, requests: 0 };
+  return { id, name, text, isSend, openMemory, outcome: undefined, failure: undefined, requests: 0 };
 }
 
 function outcomeOf({ outcome, failure }: PendingCall): RpcOutcome {

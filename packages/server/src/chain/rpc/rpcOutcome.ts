@@ -1,4 +1,4 @@
-import type { NoAnswerError } from "./httpPoster.js";
+import type { NoAnswerError, OpenMemory } from "./httpPoster.js";
 
 /** Calls in one batch. Erigon and Bor refuse more by default. */
 export const MAX_BATCH_CALLS = 100;
@@ -12,6 +12,8 @@ export interface RpcCall {
    * only where no other node tells. Without this, each answer tells.
    */
   readonly isTold?: (answer: RpcOutcome) => boolean;
+  /** Counts the answer while it is read. Only for a call that is asked alone. */
+  readonly openMemory?: OpenMemory;
 }
 
 /** A node answered a call with a JSON-RPC error. */

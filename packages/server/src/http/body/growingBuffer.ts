@@ -1,5 +1,5 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
 
 /** A body may come in this many chunks of any size. Beyond them, the average size of a chunk has a minimum. */
 export const FREE_CHUNKS = 16_384;

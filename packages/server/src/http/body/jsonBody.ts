@@ -1,11 +1,12 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyRequest, RequestPayload } from "fastify";
 import { partyOf } from "../../model/keys/caller.js";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
 import { parseJson, type RunSlice } from "../../util/slicedJson.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
-import type { BodyMemoryBudget, MemoryReservation } from "../limits/bodyMemoryBudget.js";
+import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import { GrowingBuffer } from "./growingBuffer.js";
 import { onResponseClosed } from "./onResponseClosed.js";
 

@@ -19,6 +19,7 @@ export type GatewayServices = Pick<
   | "broadcastBuffer"
   | "refusals"
   | "byHash"
+  | "bodyMemory"
   | "rateLimiter"
   | "readLimiter"
   | "options"
@@ -47,12 +48,12 @@ export interface GatewayParts {
 
 /** Builds the gateway from the parts that the other routes use too. */
 export function buildGateway(services: GatewayServices): GatewayParts {
-  const { options, gatewayRpc, blockEvents, policy, readLimiter, health, log } = services;
+  const { options, gatewayRpc, blockEvents, bodyMemory, policy, readLimiter, health, log } = services;
   const cache = createAnswerCache({ height: () => blockEvents.height, reorgDepth: options.reorgDepth });
   blockEvents.onRewind(cache.clear);
   const methods = createMethods({
     ...services,
-    node: createNodeReader(gatewayRpc, cache),
+    node: createNodeReader(gatewayRpc, cache, (caller) => bodyMemory.openReservation(caller)),
     policies: { current: policy.policies },
     storeTurns: readLimiter,
     version: health.version,

@@ -9,11 +9,11 @@ import { encodeRefusalOf, GatewayRefusal, RPC_CODES } from "../../gateway/jsonRp
 import type { Exchange } from "../../gateway/toldAnswers.js";
 import { refusalFor } from "../../gateway/words.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import { parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
-import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import { RateRefusal } from "../limits/rates.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 import { admitAnswer } from "./admitAnswer.js";
@@ -68,7 +68,7 @@ export class GatewayConnection extends SocketConnection {
     memory: MemoryReservation,
   ): Promise<void> {
     this.#inFlight++;
-    const exchange = this.#dependencies.gateway.beginExchange(() => !this.isOpen);
+    const exchange = this.#dependencies.gateway.beginExchange(() => !this.isOpen, memory);
     try {
       const answer = await this.#answer(data, exchange, memory);
       if (!this.isOpen) exchange.lost();
@@ -92,7 +92,7 @@ export class GatewayConnection extends SocketConnection {
         );
       }
       const answer = await gateway.answer(message, this.caller, exchange, this.#subscriptions);
-      await admitAnswer(answer, exchange, memory, run);
+      await admitAnswer(answer, run);
       return answer;
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;

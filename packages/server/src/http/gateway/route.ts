@@ -71,12 +71,12 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
           const { caller, body, raw, bodyMemory } = request as AuthenticatedRequest & HeldBody;
           // A client that has left and one that has closed its sending half alone look alike.
           const mayHaveLeft = () => raw.socket.readableEnded;
-          const exchange = gateway.beginExchange(mayHaveLeft);
+          const exchange = gateway.beginExchange(mayHaveLeft, bodyMemory);
           onResponseClosed(raw, reply.raw, () => {
             if (!reply.raw.writableFinished || mayHaveLeft()) exchange.lost();
           });
           const answer = await gateway.answer(body, caller, exchange);
-          await admitAnswer(answer, exchange, bodyMemory, slicesOf(loop, partyOf(caller)));
+          await admitAnswer(answer, slicesOf(loop, partyOf(caller)));
           return send(reply, answer);
         },
       });

@@ -1,17 +1,7 @@
 import { ProtocolError } from "@gas-waiver/protocol";
 import { type Caller, type LimitedCaller, PUBLISHABLE_SHARE, partyOf } from "../../model/keys/caller.js";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
 import { type Share, Tally } from "../../util/tally.js";
-
-/** The memory of one body or WebSocket message, with its values and its answer. */
-export interface MemoryReservation {
-  /**
-   * Counts nothing once the reservation is released: whoever still works for a client that has left will not release it again.
-   * @throws {@link ProtocolError} `BODIES_AT_CAPACITY`. Then the reservation stays as large as before.
-   */
-  grow(bytes: number): void;
-  /** Frees the whole reservation, for good. May be called more than once. */
-  release(): void;
-}
 
 /** Names all bodies together. No key has this id. */
 const ALL = "all keys";

@@ -3,11 +3,11 @@ import { CLOSE_CODES, type ProtocolError } from "@gas-waiver/protocol";
 import { WebSocket } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
 import { onAbort } from "../../util/onAbort.js";
-import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import type { FrameGuard } from "./frameGuard.js";
 
 export interface ConnectionDependencies {

@@ -1,7 +1,8 @@
 import type { Duplex } from "node:stream";
 import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import type { WebSocket } from "ws";
-import type { BodyMemoryBudget, BudgetOwner, MemoryReservation } from "../limits/bodyMemoryBudget.js";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
+import type { BodyMemoryBudget, BudgetOwner } from "../limits/bodyMemoryBudget.js";
 import { FrameCounter } from "./frameCounter.js";
 
 export interface FrameGuardOptions {

@@ -11,6 +11,7 @@ import {
 import { textOfId } from "../../gateway/exactIds.js";
 import type { Intake } from "../../intake/intake.js";
 import { partyOf } from "../../model/keys/caller.js";
+import type { MemoryReservation } from "../../model/memoryReservation.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
@@ -18,7 +19,6 @@ import type { LineGroup } from "../../results/resultLine.js";
 import { parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
 import { internalError } from "../errors.js";
-import type { MemoryReservation } from "../limits/bodyMemoryBudget.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "./connection.js";
