@@ -30,7 +30,11 @@ export async function setup() {
     detached: true,
   });
   // Some tests start the built programs.
-  await build([], new AbortController().signal);
+  await build([], new AbortController().signal).catch(({ message }) => {
+    // vitest would say that no test files were found, and wait for the remover.
+    console.error(`the tests cannot run: ${message}`);
+    process.exit(1);
+  });
   const stopPostgres = await servePostgres(folder);
   return async () => {
     await stopPostgres();
