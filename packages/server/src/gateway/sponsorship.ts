@@ -1,5 +1,5 @@
 import {
-  assertInnerTx,
+  assertInnerTxFields,
   encodeTransaction,
   type InnerTx,
   intrinsicGas,
@@ -27,22 +27,12 @@ const POLICY_NAME = "gas-waiver";
  * the published SDKs spell the members of the answer differently, so it has both spellings.
  */
 export function createSponsorship({ policies, options, readiness }: SponsorshipDependencies) {
-  /** @throws {@link ProtocolError} for the first rule that the transaction would break, whoever signs it. */
-  const assertSponsorable = (params: readonly unknown[], caller: Caller) => {
-    const tx = unsignedTransaction(objectAt(params, 0, "the transaction"), BigInt(options.chainId));
-    const rules = rulesFor(caller, options, policies.current());
-    try {
-      assertInnerTx(withoutSignature(tx), rules);
-    } catch (error) {
-      // The signature comes last of all rules, and there is none yet.
-      if (!(error instanceof ProtocolError && error.reason === "INVALID_SIGNATURE")) throw error;
-    }
-  };
   return {
     /** `pm_isSponsorable`: whether the service would waive the gas, and else the rule that refuses it. */
     isSponsorable(params: readonly unknown[], caller: Caller): Record<string, unknown> {
+      const tx = unsignedTransaction(objectAt(params, 0, "the transaction"), BigInt(options.chainId));
       try {
-        assertSponsorable(params, caller);
+        assertInnerTxFields(sized(tx), rulesFor(caller, options, policies.current()));
         return answer(true);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
@@ -98,11 +88,9 @@ function unsignedTransaction(request: Record<string, unknown>, chainId: bigint):
   return { ...fields, gasLimit: quantityOf(gas, "`gas`") ?? least };
 }
 
-/** A signature of zeros, which no key can have made. */
-const NO_SIGNATURE = { compact: new Uint8Array(64), yParity: 0 } as const;
-/** The bytes that a signature takes, which count for the size of a wrapper. */
-const SIZED_SIGNATURE = { compact: new Uint8Array(64).fill(1), yParity: 0 } as const;
+/** Takes the place of a signature, whose bytes count for the size of a wrapper. */
+const PLACEHOLDER = { compact: new Uint8Array(64).fill(1), yParity: 0 } as const;
 
-function withoutSignature(tx: UnsignedTransaction): InnerTx {
-  return { ...tx, signature: NO_SIGNATURE, raw: encodeTransaction(tx, SIZED_SIGNATURE) } as InnerTx;
+function sized(tx: UnsignedTransaction): InnerTx {
+  return { ...tx, signature: PLACEHOLDER, raw: encodeTransaction(tx, PLACEHOLDER) } as InnerTx;
 }
