@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { bytesToHex, decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
 import { signOne, usersOf } from "../chaos/load.js";
 import { changeRegistry } from "../chaos/registry.js";
@@ -25,6 +26,13 @@ async function useForeign(world: World, user: number): Promise<void> {
   }
 }
 
+/** Resolves when the service has told which transactions used the waiver's nonces so far: whoever opens its lane earlier is told of more. */
+async function accounted({ chain, waivers, sql }: World): Promise<void> {
+  const used = BigInt(await chain.call<Hex>("eth_getTransactionCount", waivers[0], "latest"));
+  const isTold = `select from lanes where known_below >= ${used} and waiver = '\\x${waivers[0].slice(2)}'`;
+  for (let looks = 0; looks < 120 && (await sql(isTold)).length === 0; looks++) await sleep(500);
+}
+
 /** Troubles of waivers and their keys. */
 export const WAIVER_TROUBLES = {
   waiverRevoked: {
@@ -43,11 +51,14 @@ export const WAIVER_TROUBLES = {
     async begin(world) {
       for (let user = 0; user < FOREIGN; user++) await useForeign(world, user);
     },
-    end: (world) => lanes(world, "open", 0),
+    async end(world) {
+      await accounted(world);
+      await lanes(world, "open", 0);
+    },
   },
   custodySlow: {
     text: "the custody takes 20 s",
-    signal: /"err":"CustodyError/,
+    signal: /"err":"CustodyError|lane_usable\{[^}]*\} 0/,
     alarms: ["GasWaiverCustodyFails", "GasWaiverLaneUnusable"],
     remedy: "restore it; the lane goes on",
     begin({ custody }) {
