@@ -3,9 +3,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
-import { createConnection } from "../database/database.js";
+import { createConnection, openPool } from "../database/database.js";
 import { type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
+import { prepareSession } from "./session.js";
 
 const databases = useTestPostgres("tcp");
 const closers: (() => Promise<unknown>)[] = [];
@@ -38,6 +39,32 @@ describe("the session of a connection", () => {
     const name = new URL(databaseUrl).pathname.slice(1);
     await databases.query(`alter database ${name} set synchronous_commit = remote_apply`);
     expect(await setting(await open({ databaseUrl }), "synchronous_commit")).toBe("remote_apply");
+  });
+
+  it("reads times where the database's default is another style of dates", async () => {
+    const databaseUrl = await databases.createDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await databases.query(`alter database ${name} set datestyle = 'German'`);
+    const { pool } = await open({ databaseUrl });
+    expect((await pool.query("select timestamptz '2030-01-31 12:00Z' as at")).rows).toEqual([
+      { at: new Date("2030-01-31T12:00:00Z") },
+    ]);
+  });
+
+  it("ends a statement whose connection was cut while it waits for a lock", async () => {
+    const databaseUrl = await databases.createDatabase();
+    const colleague = createConnection({ connectionString: databaseUrl });
+    closers.push(() => colleague.end());
+    await colleague.connect();
+    await colleague.query("begin; lock table audit");
+    const pool = openPool({
+      ...{ connectionString: databaseUrl, maxConnections: 1, answerTimeoutMs: 500 },
+      prepare: prepareSession,
+    });
+    closers.push(() => pool.end());
+    await expect(pool.query("select from audit")).rejects.toThrow("no answer in time");
+    const waiting = "select from pg_locks where relation = 'audit'::regclass and not granted";
+    while ((await colleague.query(waiting)).rows.length > 0);
   });
 
   it("serves no reader on a server that is read-only", async () => {
