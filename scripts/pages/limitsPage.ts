@@ -1,7 +1,7 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_JSON_VALUES } from "@gas-waiver/protocol";
 import { TERM_SETTINGS } from "../../packages/cli/src/keys/keySettings.js";
+import { flagOfOption } from "../../packages/cli/src/serve/optionSettings.js";
 import { SERVE_SETTINGS } from "../../packages/cli/src/serve/serveSettings.js";
-import { DEV_NONCE_GAP_MS } from "../../packages/cli/src/startup/devService.js";
 import { MAX_REQUEST_BYTES } from "../../packages/server/src/chain/rpc/endpointLimits.js";
 import { MAX_RESPONSE_BYTES } from "../../packages/server/src/chain/rpc/httpPoster.js";
 import { MAX_BATCH_CALLS } from "../../packages/server/src/chain/rpc/rpcOutcome.js";
@@ -16,6 +16,7 @@ import {
   MAX_KEY_SUBSCRIPTIONS,
   MAX_SUBSCRIPTIONS,
 } from "../../packages/server/src/gateway/feed/subscriptionLimits.js";
+import { MAX_GATEWAY_CALLS } from "../../packages/server/src/gateway/jsonRpc.js";
 import { GATEWAY_BODY_BYTES } from "../../packages/server/src/http/authenticator.js";
 import { MAX_HEAD_BYTES } from "../../packages/server/src/http/base.js";
 import { FREE_CHUNKS, MIN_AVERAGE_CHUNK_BYTES } from "../../packages/server/src/http/body/growingBuffer.js";
@@ -48,6 +49,8 @@ import {
 } from "../../packages/server/src/model/keys/keyTerms.js";
 import { DEFAULTS } from "../../packages/server/src/model/options/defaults.js";
 import { SHARES_OF_SITE } from "../../packages/server/src/model/options/networkAddress.js";
+import { type Option, withNames } from "../../packages/server/src/model/options/option.js";
+import { OPTION_SUBJECTS } from "../../packages/server/src/model/options/optionTable.js";
 import { REFUSALS_OF_KEY, REFUSALS_OF_REPLICA } from "../../packages/server/src/results/refusals.js";
 import { code, page, table } from "./markdown.js";
 
@@ -81,31 +84,28 @@ const flag = (name: Setting) => code(`--${"flag" in SERVE_SETTINGS[name] ? SERVE
 /** The flag that sets it for one key: `gas-waiver keys update`. */
 const ofKey = (name: KeySetting) => `a key's ${code(`--${TERM_SETTINGS[name].flag}`)}`;
 
+/** The settings that change an option: the service's, and that of one key. */
+function settingsFor(name: string): string {
+  const ofService = name in SERVE_SETTINGS ? [code(flagOfOption(name))] : [];
+  const key = name === "keyQueueShare" ? "queueShare" : name;
+  return [...ofService, ...(key in TERM_SETTINGS ? [ofKey(key as KeySetting)] : [])].join("; ");
+}
+
+function shown(name: string, value: unknown): string {
+  if (name.endsWith("Ms")) return time(Number(value));
+  return name.endsWith("Bytes") ? bytes(Number(value)) : count(value as number | bigint);
+}
+
+/** The options of a subject that are limits for callers. */
+const rowsOf = (subject: keyof typeof OPTION_SUBJECTS): Row[] =>
+  Object.entries<Option<unknown>>(OPTION_SUBJECTS[subject]).flatMap(([name, option]): Row[] => {
+    const { sentence, beyond } = option;
+    if (beyond === undefined) return [];
+    const limit = withNames(sentence, (other) => code(flagOfOption(other))).replace(/(, in ms)?\.$/, "");
+    return [[limit, shown(name, option.default), settingsFor(name), beyond]];
+  });
+
 const REQUESTS: readonly Row[] = [
-  [
-    "transactions in a request or frame",
-    count(DEFAULTS.maxBatchSize),
-    `${flag("maxBatchSize")}; ${ofKey("maxBatchSize")}`,
-    "413 `BATCH_TOO_LARGE`",
-  ],
-  [
-    "body, or frame of a WebSocket",
-    bytes(DEFAULTS.maxBodyBytes),
-    `${flag("maxBodyBytes")}; ${ofKey("maxBodyBytes")} can only be narrower`,
-    "413 `BODY_TOO_LARGE`; WebSocket closed with 1009",
-  ],
-  [
-    "bodies and frames in memory at once",
-    bytes(DEFAULTS.maxHeldBytes),
-    flag("maxHeldBytes"),
-    "503 `BODIES_AT_CAPACITY`; WebSocket closed with 1013",
-  ],
-  [
-    "the same for one key",
-    `${DEFAULTS.keyQueueShare * 100} % of it, at least one largest body`,
-    ofKey("queueShare"),
-    "the same",
-  ],
   ["header fields together", bytes(MAX_HEAD_BYTES), "", "431 `HEAD_TOO_LARGE`"],
   ["values in the JSON of a body or frame", count(MAX_JSON_VALUES), "", "400 `MALFORMED_BODY`"],
   [
@@ -115,47 +115,15 @@ const REQUESTS: readonly Row[] = [
     "400 `MALFORMED_BODY`, connection closed",
   ],
   ["`Idempotency-Key`", `${MAX_IDEMPOTENCY_KEY_LENGTH} characters`, "", "400 `INVALID_IDEMPOTENCY_KEY`"],
-  [
-    "calldata of an InnerTx",
-    `${count(DEFAULTS.maxDataLength)} bytes`,
-    ofKey("maxDataLength"),
-    "line `DATA_TOO_LONG`",
-  ],
-  [
-    "whole wrapper of an InnerTx, with its access list",
-    `${count(DEFAULTS.maxWrapperBytes)} bytes, the most that geth takes`,
-    flag("maxWrapperBytes"),
-    "line `TRANSACTION_TOO_LARGE`",
-  ],
-  ["gas limit of an InnerTx", count(DEFAULTS.maxGasLimit), ofKey("maxGasLimit"), "line `GAS_LIMIT_TOO_HIGH`"],
 ];
 
 const RATES: readonly Row[] = [
-  [
-    "transactions a second of a key, over all replicas",
-    count(DEFAULTS.ratePerSecond),
-    `${flag("ratePerSecond")}; ${ofKey("ratePerSecond")}`,
-    "429 `RATE_EXCEEDED`, with `Retry-After`",
-  ],
-  [
-    "transactions at once after a pause",
-    count(DEFAULTS.rateBurst),
-    `${flag("rateBurst")}; ${ofKey("rateBurst")}`,
-    "the same",
-  ],
   [
     "transactions of dry runs a second, and at once",
     "as many again as those of submits",
     "the same",
     "429 `RATE_EXCEEDED`, with `Retry-After`",
   ],
-  [
-    "reads a second of a key: records, lists, `watch`, policy, descriptions",
-    count(DEFAULTS.readRatePerSecond),
-    flag("readRatePerSecond"),
-    "429 `RATE_EXCEEDED`, with `Retry-After`",
-  ],
-  ["reads at once after a pause", count(DEFAULTS.readBurst), flag("readBurst"), "the same"],
   [
     "reads at work, and of one key",
     `${MAX_CONCURRENT_READS}, and ${MAX_CONCURRENT_READS_PER_KEY}`,
@@ -173,36 +141,6 @@ const RATES: readonly Row[] = [
     `${MAX_WAITING_READS}, and ${MAX_WAITING_READS_PER_KEY}`,
     "",
     "503 `QUEUE_AT_CAPACITY`",
-  ],
-  [
-    "reads a second of a key on the gateway, and of each address under it",
-    `${count(DEFAULTS.gatewayRatePerSecond)}, and ${count(DEFAULTS.gatewayAddressRatePerSecond)}; twice as many at once`,
-    `${flag("gatewayRatePerSecond")}, ${flag("gatewayAddressRatePerSecond")}`,
-    "429, and `-32005` in JSON-RPC",
-  ],
-  [
-    "blocks that one `eth_getLogs` of the gateway searches",
-    count(DEFAULTS.gatewayLogBlocks),
-    flag("gatewayLogBlocks"),
-    "`-32602` in JSON-RPC",
-  ],
-  [
-    "answer of a node, or to a batch, that the gateway gives",
-    bytes(DEFAULTS.gatewayAnswerBytes),
-    flag("gatewayAnswerBytes"),
-    "`-32000` in JSON-RPC",
-  ],
-  [
-    "submissions that wait for a broadcast",
-    count(DEFAULTS.queueCapacity),
-    flag("queueCapacity"),
-    "503 `QUEUE_AT_CAPACITY`",
-  ],
-  [
-    "the same of one key",
-    `${DEFAULTS.keyQueueShare * 100} % of it`,
-    ofKey("queueShare"),
-    "503 `KEY_SHARE_EXHAUSTED`",
   ],
   [
     "refused lines of a key that are kept for a day, at once and then a second",
@@ -236,35 +174,21 @@ const RATES: readonly Row[] = [
     "line `CAP_EXCEEDED`",
   ],
   [
-    "wrappers of one waiver that wait for a block",
-    count(DEFAULTS.maxInFlight),
-    flag("maxInFlight"),
-    "they wait",
-  ],
-  [
-    "the same of one sender, and of one key",
+    "wrappers of one sender, and of one key, that wait for a block of a waiver",
     `${100 * (1 - 2 * RESERVED)} %, and ${100 * (1 - RESERVED)} % of it`,
     "",
     "they wait",
   ],
 ];
 
+const GATEWAY: readonly Row[] = [
+  ["Most calls of one batch", count(MAX_GATEWAY_CALLS), "", "`-32600` in JSON-RPC"],
+];
+
 const CONNECTIONS: readonly Row[] = [
   [
-    "connections, WebSockets among them",
-    count(DEFAULTS.maxConnections),
-    flag("maxConnections"),
-    "takes the place of the oldest without a good key, else of one of a publishable key; closed at once if there is none",
-  ],
-  [
-    "connections of one address, or of one IPv6 network of 64 bits; behind trusted proxies, WebSockets of one client",
-    count(DEFAULTS.maxAddressConnections),
-    flag("maxAddressConnections"),
-    "the same, among those of the address; a WebSocket behind a proxy gets 503 `SOCKETS_AT_CAPACITY`",
-  ],
-  [
-    "the same of one IPv6 network of 48 bits, and its rates under a publishable key",
-    `${count(SHARES_OF_SITE)} times as many`,
+    "connections of one IPv6 network of 48 bits, and its rates under a publishable key",
+    `${count(SHARES_OF_SITE)} times as many as of one address`,
     "",
     "the same",
   ],
@@ -273,14 +197,6 @@ const CONNECTIONS: readonly Row[] = [
     time(DEFAULTS.headTimeoutMs + KEYLESS_MS),
     flag("headTimeoutMs"),
     "closed",
-  ],
-  ["WebSockets", count(DEFAULTS.maxSockets), flag("maxSockets"), "503 `SOCKETS_AT_CAPACITY`"],
-  ["WebSockets of one key", count(DEFAULTS.maxKeySockets), flag("maxKeySockets"), "the same"],
-  [
-    "requests in flight on one WebSocket",
-    count(DEFAULTS.maxSocketRequests),
-    flag("maxSocketRequests"),
-    "error frame `CONNECTION_FULL`",
   ],
   [
     "fragments of one frame; frames without content",
@@ -406,25 +322,6 @@ const NODES: readonly Row[] = [
 
 const TIMES: readonly Row[] = [
   [
-    "until the head of a request is there; also a connection that says nothing",
-    time(DEFAULTS.headTimeoutMs),
-    flag("headTimeoutMs"),
-    "408 `REQUEST_TOO_SLOW`, closed",
-  ],
-  [
-    "until the whole request is there",
-    time(DEFAULTS.bodyTimeoutMs),
-    flag("bodyTimeoutMs"),
-    "408 `REQUEST_TOO_SLOW`, closed",
-  ],
-  ["until a whole frame is there", time(DEFAULTS.bodyTimeoutMs), flag("bodyTimeoutMs"), "closed with 1008"],
-  [
-    "until a line has its result",
-    time(DEFAULTS.requestTimeoutMs),
-    flag("requestTimeoutMs"),
-    "line `TIMEOUT`; the work goes on",
-  ],
-  [
     "a client that takes nothing of its answer",
     `${time(STALLED_CLIENT_MS)} and ${flag("requestTimeoutMs")}`,
     "",
@@ -432,26 +329,7 @@ const TIMES: readonly Row[] = [
   ],
   ["a connection between two requests", "72 s", "", "closed"],
   ["a WebSocket without a sign of life", `two pings, ${time(DEFAULTS.socketPingMs)} apart`, "", "cut off"],
-  [
-    "a transaction before its predecessor",
-    `${time(DEFAULTS.nonceGapTimeoutMs)}; ${time(DEV_NONCE_GAP_MS)} in \`gas-waiver dev\``,
-    flag("nonceGapTimeoutMs"),
-    "line `NONCE_GAP`",
-  ],
-  [
-    "a submission without a broadcast",
-    time(DEFAULTS.maxQueueMs),
-    flag("maxQueueMs"),
-    "`NOT_BROADCAST`, for good",
-  ],
   ["an answer of the node", time(DEFAULTS.rpcTimeoutMs), "", "asked again, or another node"],
-  [
-    "a request known by its `Idempotency-Key`",
-    time(DEFAULTS.idempotencyMs),
-    flag("idempotencyMs"),
-    "a new request",
-  ],
-  ["a lane whose owner is silent", time(DEFAULTS.leaseMs), flag("leaseMs"), "another replica takes it"],
   [
     "the end of the service",
     `${time(DEFAULTS.shutdownMs)}, and 5 s in any case, after the delay`,
@@ -466,18 +344,19 @@ export function limitsPage(): string {
     "the defaults in packages/server/src and the flags in packages/cli/src",
     "Limits",
     "Each limit of the service with its default, the setting that changes it, and what a client gets beyond it. Times are milliseconds on the command line. [Errors](errors.md) has the reasons, and [What attacks cost](design/abuse.md) what attacks cost with these defaults.",
-    `## Requests\n\n${table(HEAD, REQUESTS)}`,
+    `## Requests\n\n${table(HEAD, [...rowsOf("Requests"), ...REQUESTS])}`,
     "A body counts towards the bytes in memory from its first byte until its request is answered, a frame until its transactions are in the store. A body that says how long it is, and is too long, is refused before it is read. Where no key is needed or none is good, a body is never kept.",
-    `## Rates and queues\n\n${table(HEAD, RATES)}`,
+    `## Rates and queues\n\n${table(HEAD, [...rowsOf("Rates and queues"), ...RATES])}`,
     `The rate counts transactions. Dry runs have a rate of their own, which is as high. Reads have another, which each replica counts by itself; a page, or a \`watch\` of many, counts one more for each ${RECORDS_PER_READ} records. \`GET /v1/ready\` has none: it asks the store once a second at most, and no node.`,
+    `## The gateway\n\n${table(HEAD, [...rowsOf("The gateway"), ...GATEWAY])}`,
     `## Publishable keys\n\n${table(HEAD, PUBLISHABLE)}`,
     "The limits of each address come before those of its key, so that an address that is too fast takes nothing from the others. On the gateway, the addresses of a key also share its reads: none may have used more than are left, so one that floods leaves half of those at once to the others, and is refused first. A network of IPv6 (64 bits) counts as one address.",
-    `## Connections\n\n${table(HEAD, CONNECTIONS)}`,
+    `## Connections\n\n${table(HEAD, [...rowsOf("Connections"), ...CONNECTIONS])}`,
     "Each connection needs a file descriptor: `ulimit -n` must be above `--max-connections` by some hundred, for the database and the node. Backends share addresses, so an address may have many connections unless you lower `--max-address-connections`. The connections of a proxy that `--trusted-proxies` names count for nobody: let it limit those of its clients.",
     `## Ports of operators\n\n${table(HEAD, OPERATORS)}`,
     `## Nodes\n\n${table(HEAD, NODES)}`,
     "A request that a node, or a proxy before it, refuses for its size goes again in halves, down to the one call that is too large alone. What each node takes is remembered, and larger requests are tried again now and then. A call that is refused alone says nothing of the others, whose requests stay as large as they were.",
-    `## Times\n\n${table(HEAD, TIMES)}`,
+    `## Times\n\n${table(HEAD, [...rowsOf("Times"), ...TIMES])}`,
     "A slow request is noticed within a second of its time.",
   );
 }

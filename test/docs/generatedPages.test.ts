@@ -3,9 +3,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { flagOfOption } from "../../packages/cli/src/serve/optionSettings.js";
 import { NODE_REASONS } from "../../packages/devnet/src/pool/refusedError.js";
 import { REASONS } from "../../packages/protocol/src/reasons/index.js";
 import { parseTerms } from "../../packages/server/src/model/keys/keyTerms.js";
+import type { Option } from "../../packages/server/src/model/options/option.js";
+import { OPTION_SUBJECTS } from "../../packages/server/src/model/options/optionTable.js";
 import { generatedFiles } from "../../scripts/pages/index.js";
 import { root } from "../support/program.js";
 
@@ -41,6 +44,16 @@ describe("the reference", () => {
       [...new Set([...named, ...NODE_REASONS, "RELAY_REFUSED"])].sort(),
     );
     expect(read("packages/client/src/forwarding/refusal.ts")).toContain('reason: "RELAY_REFUSED"');
+  });
+
+  it("has every limit that callers meet, with what they meet: `beyond` of its option", () => {
+    const limits = files.get("docs/limits.md") ?? "";
+    const subjects = ["Requests", "Rates and queues", "The gateway", "Connections"] as const;
+    const options = subjects.flatMap((subject) => Object.entries<Option<unknown>>(OPTION_SUBJECTS[subject]));
+    const flags = options
+      .filter(([, { form, isSetting = true }]) => form.kind === "limit" && isSetting)
+      .map(([name]) => flagOfOption(name));
+    expect(flags.filter((flag) => !limits.includes(`| \`${flag}\``))).toEqual([]);
   });
 
   it("has every member that creates a key over HTTP", () => {

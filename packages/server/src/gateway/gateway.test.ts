@@ -16,7 +16,6 @@ function startGateway() {
       ["slow", { cost: 1, answer: () => slow.promise }],
     ]),
     countReads: () => {},
-    maxBatchCalls: 100,
     maxAnswerBytes: 1_000_000,
     log: pino({ level: "silent" }),
   });

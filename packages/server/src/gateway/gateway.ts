@@ -8,6 +8,7 @@ import {
   encodeResult,
   GatewayRefusal,
   invalidParams,
+  MAX_GATEWAY_CALLS,
   RPC_CODES,
   type RpcRequest,
   readRequest,
@@ -20,7 +21,6 @@ export interface GatewayDependencies {
   readonly methods: GatewayMethods;
   /** Counts the reads of a message. @throws {@link ProtocolError} `RATE_EXCEEDED`, and then counts none. */
   countReads(caller: Caller, reads: number): void;
-  readonly maxBatchCalls: number;
   /** The most bytes of the answers to one batch. */
   readonly maxAnswerBytes: number;
   readonly log: Logger;
@@ -76,11 +76,12 @@ export class Gateway {
   }
 
   async #answerBatch(calls: readonly unknown[], client: Client): Promise<string | undefined> {
-    const { countReads, maxBatchCalls, maxAnswerBytes } = this.#dependencies;
-    if (calls.length === 0 || calls.length > maxBatchCalls) {
+    const { countReads, maxAnswerBytes } = this.#dependencies;
+    if (calls.length === 0 || calls.length > MAX_GATEWAY_CALLS) {
       // Each call counts, but none is read: to refuse 100,000 of them one by one would hold up everybody else.
       countReads(client.caller, Math.max(1, calls.length));
-      const message = calls.length === 0 ? "empty batch" : `batch too large: at most ${maxBatchCalls} calls`;
+      const message =
+        calls.length === 0 ? "empty batch" : `batch too large: at most ${MAX_GATEWAY_CALLS} calls`;
       return encodeRefusal(null, new GatewayRefusal(RPC_CODES.invalidRequest, message));
     }
     const requests = calls.map(readRequest);

@@ -14,7 +14,7 @@ export interface RpcRequest {
 }
 
 /** The calls of one batch, as geth takes them from a browser's wallet and more. */
-export const MAX_BATCH_CALLS = 100;
+export const MAX_GATEWAY_CALLS = 100;
 
 /** The error codes of JSON-RPC, of EIP-1474, and of nodes. */
 export const RPC_CODES = {
@@ -114,7 +114,7 @@ function encodeAnswer(id: RpcId, member: "result" | "error", content: unknown): 
  */
 export function encodeRefusalOf(message: unknown, refusal: GatewayRefusal): string {
   if (!Array.isArray(message)) return encodeRefusal(readRequest(message).id ?? null, refusal);
-  const isAnswerable = message.length > 0 && message.length <= MAX_BATCH_CALLS;
+  const isAnswerable = message.length > 0 && message.length <= MAX_GATEWAY_CALLS;
   const ids = isAnswerable ? message.map((call) => readRequest(call).id ?? null) : [];
   if (ids.length === 0) return encodeRefusal(null, refusal);
   return `[${ids.map((id) => encodeRefusal(id, refusal)).join(",")}]`;

@@ -2,7 +2,6 @@ import { createAnswerCache } from "../../gateway/answerCache.js";
 import { BlockFeed, type NewBlocks } from "../../gateway/feed/blockFeed.js";
 import { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.js";
 import { Gateway } from "../../gateway/gateway.js";
-import { MAX_BATCH_CALLS } from "../../gateway/jsonRpc.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
 import type { LimitedCaller, RateLimits } from "../../model/keys/caller.js";
@@ -67,7 +66,6 @@ export function buildGateway(services: GatewayServices): GatewayParts {
   );
   const gateway = new Gateway({
     ...{ methods, countReads, log },
-    maxBatchCalls: MAX_BATCH_CALLS,
     maxAnswerBytes: options.gatewayAnswerBytes,
   });
   return {

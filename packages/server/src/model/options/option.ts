@@ -12,6 +12,8 @@ export interface OptionTerms {
   readonly defaultText?: string;
   /** The name of the value in a help text, where it does not follow from the option's name. */
   readonly unit?: string;
+  /** The answer or fate of a caller beyond a limit, for the page of limits; absent where no caller meets the limit. */
+  readonly beyond?: string;
   /** False for an option of the library alone, which the command line has no setting for. */
   readonly isSetting?: false;
 }

@@ -199,44 +199,67 @@ const PORTS = {
 } as const;
 
 const REQUESTS = {
-  maxBatchSize: limit("Most transactions in one request.", DEFAULT_MAX_BATCH_SIZE, { reload: "always" }),
-  maxBodyBytes: limit("Largest body of a request.", DEFAULT_MAX_BODY_BYTES, { least: 1_024 }),
+  maxBatchSize: limit("Most transactions in one request.", DEFAULT_MAX_BATCH_SIZE, {
+    reload: "always",
+    beyond: "413 `BATCH_TOO_LARGE`",
+  }),
+  maxBodyBytes: limit("Largest body of a request.", DEFAULT_MAX_BODY_BYTES, {
+    least: 1_024,
+    beyond: "413 `BODY_TOO_LARGE`; a WebSocket is closed with 1009",
+  }),
   maxHeldBytes: limit("Most memory for the bodies and frames of open requests.", 268_435_456, {
     least: 65_536,
+    beyond: "503 `BODIES_AT_CAPACITY`; a WebSocket is closed with 1013",
   }),
   maxWrapperBytes: limit(
     "Largest wrapper, which counts the whole transaction; geth takes no more. The longest calldata follows from it.",
     DEFAULT_MAX_WRAPPER_BYTES,
-    { scope: "chain", least: 1_024 },
+    { scope: "chain", least: 1_024, beyond: "line `TRANSACTION_TOO_LARGE`" },
   ),
   maxDataLength: limit(
     "Longest calldata of an InnerTx, in bytes (D3), such that a wrapper fits {maxWrapperBytes}.",
     DEFAULT_MAX_DATA_LENGTH,
-    { least: 0, isSetting: false },
+    { least: 0, isSetting: false, beyond: "line `DATA_TOO_LONG`" },
   ),
-  maxGasLimit: gas("Highest gas limit of an InnerTx (D3).", DEFAULT_MAX_GAS_LIMIT, { isSetting: false }),
+  maxGasLimit: gas("Highest gas limit of an InnerTx (D3).", DEFAULT_MAX_GAS_LIMIT, {
+    isSetting: false,
+    beyond: "line `GAS_LIMIT_TOO_HIGH`",
+  }),
   idempotencyMs: limit(
     "Time that the service remembers a request by its Idempotency-Key, in ms.",
     86_400_000,
     {
       least: 60_000,
+      beyond: "a new request",
     },
   ),
 } as const;
 
 const RATES = {
-  ratePerSecond: limit("Most transactions a second of each API key, on average.", 100, { reload: "always" }),
-  rateBurst: limit("Most transactions at once of an API key after a pause.", 200, { reload: "always" }),
+  ratePerSecond: limit("Most transactions a second of each API key, on average.", 100, {
+    reload: "always",
+    beyond: "429 `RATE_EXCEEDED`, with `Retry-After`",
+  }),
+  rateBurst: limit("Most transactions at once of an API key after a pause.", 200, {
+    reload: "always",
+    beyond: "429 `RATE_EXCEEDED`, with `Retry-After`",
+  }),
   readRatePerSecond: limit(
     "Most reads a second of each API key: records, lists, watch, policy. A page counts one more for each 20 records.",
     200,
-    { reload: "always" },
+    { reload: "always", beyond: "429 `RATE_EXCEEDED`, with `Retry-After`" },
   ),
-  readBurst: limit("Most reads at once of an API key after a pause.", 400, { reload: "always" }),
-  queueCapacity: limit("Most submissions that wait for their broadcast.", 10_000, { reload: "always" }),
+  readBurst: limit("Most reads at once of an API key after a pause.", 400, {
+    reload: "always",
+    beyond: "429 `RATE_EXCEEDED`, with `Retry-After`",
+  }),
+  queueCapacity: limit("Most submissions that wait for their broadcast.", 10_000, {
+    reload: "always",
+    beyond: "503 `QUEUE_AT_CAPACITY`",
+  }),
   keyQueueShare: option<number>()(
     "Share of {queueCapacity} and {maxHeldBytes} that one API key may use, above 0 and at most 1.",
-    { default: 0.5, isSetting: false },
+    { default: 0.5, isSetting: false, beyond: "503 `KEY_SHARE_EXHAUSTED`, `BODIES_AT_CAPACITY`" },
   ),
   maxInFlight: limit(
     "Most wrappers of one waiver that wait for a block. One of more than 300,000 gas counts for each 150,000.",
@@ -244,12 +267,13 @@ const RATES = {
     {
       scope: "chain",
       reload: "always",
+      beyond: "they wait",
     },
   ),
   custodyRatePerSecond: limit(
     "Most signatures a second that a custody outside of the process is asked for, for each waiver; where it throttles, fewer.",
     300,
-    { scope: "chain" },
+    { scope: "chain", beyond: "they wait" },
   ),
 } as const;
 
@@ -269,27 +293,48 @@ const GATEWAY = {
   gatewayRatePerSecond: limit(
     "Most reads a second of each API key on the gateway of one replica; twice as many at once.",
     2_000,
-    { reload: "always" },
+    { reload: "always", beyond: "429, and `-32005` in JSON-RPC" },
   ),
   gatewayAddressRatePerSecond: limit("The same for each address under an API key.", 200, {
     reload: "always",
+    beyond: "429, and `-32005` in JSON-RPC",
   }),
-  gatewayLogBlocks: limit("Most blocks that one eth_getLogs searches.", 10_000, { reload: "always" }),
-  gatewayAnswerBytes: limit("Largest answer of a node that the gateway passes on.", 10_485_760, {
-    least: 65_536,
+  gatewayLogBlocks: limit("Most blocks that one eth_getLogs searches.", 10_000, {
+    reload: "always",
+    beyond: "`-32602` in JSON-RPC",
   }),
+  gatewayAnswerBytes: limit(
+    "Largest answer of the gateway, passed on from a node or to a batch.",
+    10_485_760,
+    {
+      least: 65_536,
+      beyond: "`-32000` in JSON-RPC",
+    },
+  ),
 } as const;
 
 const CONNECTIONS = {
-  maxConnections: limit("Most open connections, WebSockets included.", 15_000, { scope: "process" }),
+  maxConnections: limit("Most open connections, WebSockets included.", 15_000, {
+    scope: "process",
+    beyond:
+      "takes the place of the oldest without a good key, else of one of a publishable key; closed at once if there is none",
+  }),
   maxAddressConnections: limit(
     "Most open connections of one address, or of one IPv6 network of 64 bits; behind {trustedProxies}, WebSockets of one client.",
     5_000,
-    { scope: "process" },
+    {
+      scope: "process",
+      beyond:
+        "the same, among those of the address; a WebSocket behind a proxy gets 503 `SOCKETS_AT_CAPACITY`",
+    },
   ),
-  maxSockets: limit("Most open WebSockets.", 10_000),
-  maxKeySockets: limit("Most open WebSockets of one API key.", 5_000),
-  maxSocketRequests: limit("Most requests in flight on one WebSocket.", 100),
+  maxSockets: limit("Most open WebSockets.", 10_000, { beyond: "503 `SOCKETS_AT_CAPACITY`" }),
+  maxKeySockets: limit("Most open WebSockets of one API key.", 5_000, {
+    beyond: "503 `SOCKETS_AT_CAPACITY`",
+  }),
+  maxSocketRequests: limit("Most requests in flight on one WebSocket.", 100, {
+    beyond: "error frame `CONNECTION_FULL`",
+  }),
   socketPingMs: limit("Interval between pings on a WebSocket (D23), in ms.", 30_000, { isSetting: false }),
 } as const;
 
@@ -297,13 +342,16 @@ const TIMES = {
   headTimeoutMs: limit("Longest time for the head of a request to arrive, in ms.", 10_000, {
     scope: "process",
     least: 100,
+    beyond: "408 `REQUEST_TOO_SLOW`, closed",
   }),
   bodyTimeoutMs: limit("Longest time for a whole request or frame to arrive, in ms.", 60_000, {
     scope: "process",
     least: 100,
+    beyond: "408 `REQUEST_TOO_SLOW`, closed; a WebSocket is closed with 1008",
   }),
   requestTimeoutMs: limit("Longest time that a result line waits for its transaction, in ms.", 30_000, {
     scope: "process",
+    beyond: "line `TIMEOUT`; the work goes on",
   }),
   nonceGapTimeoutMs: limit(
     "Longest time that a transaction waits for one with an earlier nonce, in ms.",
@@ -312,6 +360,7 @@ const TIMES = {
       scope: "chain",
       least: 0,
       reload: "always",
+      beyond: "line `NONCE_GAP`",
     },
   ),
   custodyTimeoutMs: limit("Time that such a custody may take for a signature, in ms.", 5_000, {
@@ -320,6 +369,7 @@ const TIMES = {
   maxQueueMs: limit("Time after which a submission without a broadcast fails, in ms.", 600_000, {
     scope: "chain",
     reload: "always",
+    beyond: "`NOT_BROADCAST`, for good",
   }),
   resendAfterMs: limit("Time after which a wrapper without a block is sent again, in ms.", 5_000, {
     scope: "chain",
@@ -327,6 +377,7 @@ const TIMES = {
   }),
   leaseMs: limit("Time after which other replicas take over the lanes of a silent one, in ms.", 3_000, {
     least: 300,
+    beyond: "another replica takes them",
   }),
   shutdownDelayMs: limit(
     "Time for which the service goes on serving after SIGTERM while readiness is 503, so that proxies notice, in ms.",
