@@ -188,7 +188,7 @@ async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> 
   const heads = new EndpointHeads(options.rpcUrls.length, patience);
   const paces = new RequestPaces(options.rpcRatePerSecond);
   const rpc = createRpc({ ...options, signal, heads, paces });
-  const chain = new NodeClient(rpc);
+  const chain = new NodeClient(rpc, options.chainId);
   // A call of a wallet on which a node hangs makes no node rest for the lanes.
   const gatewayRpc = createRpc({
     ...{ ...options, signal, heads, paces, isGateway: true, maxResponseBytes: options.gatewayAnswerBytes },

@@ -11,7 +11,10 @@ const RPC_TIMEOUT_MS = 5_000;
  */
 export async function connectNode(rpcUrls: readonly string[], expected: ChainIdentity): Promise<NodeClient> {
   const { signal } = new AbortController();
-  const chain = new NodeClient(createRpc({ rpcUrls, rpcTimeoutMs: RPC_TIMEOUT_MS, signal }));
+  const chain = new NodeClient(
+    createRpc({ rpcUrls, rpcTimeoutMs: RPC_TIMEOUT_MS, signal }),
+    expected.chainId,
+  );
   const identity = await chain.identity().catch((error: Error) => {
     throw new StartError(`the chain's node cannot be used: ${error.message}`);
   });

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ModelChain } from "../support/modelChain.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
-import { innerOf, WAIVER } from "../support/user.js";
+import { innerOf, userAddress, WAIVER } from "../support/user.js";
 
 const patience = { speed: 10 };
 const services = testServices({ patience });
@@ -154,5 +154,51 @@ describe("a node that changes to another chain while the service runs", () => {
     await node.nextCall("eth_getBlockByNumber");
     await other.open();
     expect(await messageOfNodes(service)).toBe("node 2 is on another chain");
+  });
+
+  /** Has the node answer for another chain, where the waiver and user 1 have used ten nonces. @returns an end of that. */
+  function answerForOther({ answers }: ScriptedNode, onFullBlock = () => {}): () => void {
+    const other = new ModelChain("strict");
+    other.chainId = 1;
+    other.mine();
+    for (const account of [WAIVER, userAddress(1)]) other.setNonce(account, 10n);
+    const methods = ["eth_chainId", "eth_blockNumber", "eth_getBlockByNumber", "eth_getTransactionCount"];
+    for (const method of [...methods, "eth_getTransactionReceipt", "eth_getTransactionByHash"])
+      answers[method] = (params) => {
+        if (params[1] === true) onFullBlock();
+        return other.read(method, params);
+      };
+    return () => {
+      for (const method of Object.keys(answers)) delete answers[method];
+    };
+  }
+
+  it("fails nothing that was never sent by the nonces of that chain", async () => {
+    const service = await services.start();
+    const { node } = service;
+    await service.submit([innerOf(2)], INCLUDED);
+    const end = answerForOther(node);
+    const line = service.submit([innerOf(1)], INCLUDED);
+    await service.until("select from submissions where state <> 'included'");
+    for (let asked = 0; asked < 3; asked++) await node.nextCall("eth_chainId");
+    end();
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
+  });
+
+  it("proves by the blocks of that chain nothing about a wrapper that waits", async () => {
+    const service = await services.start({}, { automine: false });
+    const { node } = service;
+    const line = service.submit([innerOf(1)], INCLUDED);
+    await service.until("select from submissions where state = 'broadcast'");
+    let read = 0;
+    const end = answerForOther(node, () => read++);
+    await node.until(() => read > 1);
+    // The doubt is decided after the search for its proof, and ends the line if it takes the block for one.
+    for (let looked = 0; looked < 3; looked++)
+      await Promise.race([line, node.nextCall("eth_getTransactionReceipt")]);
+    end();
+    node.mine();
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
+    expect(await service.query("select foreign_uses from lanes")).toEqual([{ foreign_uses: 0 }]);
   });
 });

@@ -324,7 +324,7 @@ export class LaneModel {
     const chain = new NodeClient({
       read,
       send,
-      readFromEach: async (call) => read([call]),
+      readFromEach: async (calls) => [await read(calls)],
       sendToEach: async (call) => send([call]),
       sendToOthers: async () => {},
       health: () => [],

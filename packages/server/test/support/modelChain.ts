@@ -353,7 +353,7 @@ export class ModelChain {
       parentHash: hashAt(number - 1) ?? fakeHash("nothing"),
       timestamp: quantity(this.#blocks[number - 1]?.timestamp ?? this.#genesisTimestamp),
       transactions: withTransactions
-        ? transactions.map((one) => ({ ...one, nonce: quantity(one.nonce) }))
+        ? transactions.map((one) => ({ ...one, nonce: quantity(one.nonce), chainId: quantity(this.chainId) }))
         : transactions.map((one) => one.hash),
     };
   }

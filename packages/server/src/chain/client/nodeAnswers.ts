@@ -17,6 +17,8 @@ export interface BlockTransaction {
   /** Undefined for a contract creation. */
   readonly to: Uint8Array | undefined;
   readonly input: Uint8Array;
+  /** Undefined in a transaction that does not tell it. */
+  readonly chainId?: bigint;
   /** Undefined in a transaction that has none. */
   readonly authorizations?: readonly Authorization[];
 }
@@ -96,11 +98,12 @@ export function headOf(value: unknown): ChainHead {
 }
 
 function roomOf(gasLimit: unknown, gasUsed: unknown): bigint | undefined {
-  const isKnown = [gasLimit, gasUsed].every((one) => typeof one === "string" && QUANTITY.test(one));
+  const isKnown = [gasLimit, gasUsed].every(isQuantity);
   return isKnown ? quantity(gasLimit) - quantity(gasUsed) : undefined;
 }
 
 const QUANTITY = /^0x[0-9a-f]+$/i;
+const isQuantity = (value: unknown): value is string => typeof value === "string" && QUANTITY.test(value);
 
 /** @returns 32 bytes. @throws RpcUnavailableError if the answer is not the block at this height, with its hash. */
 export function blockHashOf(value: unknown, height: bigint | undefined): Uint8Array {
@@ -124,6 +127,8 @@ export function blockTransactionOf(value: unknown): BlockTransaction {
     nonce: quantity(value.nonce),
     to: value.to === null || value.to === undefined ? undefined : bytes(value.to, "an address"),
     input: bytes(value.input, "calldata"),
+    // Some nodes write 0 where a transaction is of any chain.
+    ...(isQuantity(value.chainId) && BigInt(value.chainId) > 0n && { chainId: BigInt(value.chainId) }),
     ...(authorizations.length > 0 && { authorizations }),
   };
 }
@@ -141,7 +146,7 @@ export function logsOf(value: unknown): readonly unknown[] {
 
 /** @throws RpcUnavailableError if the answer is not a quantity. */
 export function quantity(value: unknown): bigint {
-  if (typeof value !== "string" || !QUANTITY.test(value)) throw malformed("a quantity", value);
+  if (!isQuantity(value)) throw malformed("a quantity", value);
   return BigInt(value);
 }
 

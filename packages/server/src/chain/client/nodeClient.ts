@@ -55,6 +55,7 @@ export interface Account {
  */
 export class NodeClient {
   readonly #rpc: Rpc;
+  readonly #chainId: number | undefined;
   /**
    * Reads from one node the nonces, then the receipts, then the first address's nonce again. If the nonce read first was
    * already used and the receipt is missing, the receipt is not just late. If the nonce read last is still unused and
@@ -64,8 +65,10 @@ export class NodeClient {
    */
   readonly snapshot: SnapshotReader;
 
-  constructor(rpc: Rpc) {
+  /** @param chainId of the chain of which nodes must speak where something ends by their words; any without it. */
+  constructor(rpc: Rpc, chainId?: number) {
     this.#rpc = rpc;
+    this.#chainId = chainId;
     this.snapshot = createSnapshotReader(rpc);
   }
 
@@ -103,11 +106,15 @@ export class NodeClient {
     );
   }
 
-  /** Reads the blocks at these heights with all their transactions, in their order; undefined where the node shows none. */
+  /**
+   * Reads the blocks at these heights with all their transactions, in their order; undefined where the node shows none. A transaction
+   * of another chain is left out: behind one address, a node of that chain may answer for a while.
+   */
   blocks(numbers: readonly bigint[]): Promise<(BlockWithTransactions | undefined)[]> {
-    return this.#each(numbers.map(fullBlockCall), (outcome, i) =>
-      blockOf(unlessRefused(outcome), numbers[i]),
-    );
+    return this.#each(numbers.map(fullBlockCall), (outcome, i) => {
+      const block = blockOf(unlessRefused(outcome), numbers[i]);
+      return block && { ...block, transactions: block.transactions.filter((one) => this.#isOurs(one)) };
+    });
   }
 
   /**
@@ -129,12 +136,15 @@ export class NodeClient {
 
   /**
    * Reads the next nonce of an address from each of the nodes, for a decision that no single one may bring about.
-   * @returns what those say that tell it; never rejects.
+   * @returns what those say that tell it and are of the chain by the same request; never rejects.
    */
   async nonceByEach(address: Uint8Array): Promise<bigint[]> {
-    const call = nonceCall(address);
-    const told = (await this.#rpc.readFromEach(call)).filter((outcome) => call.isTold?.(outcome));
-    return told.map((outcome) => nonceOf(resultOf(outcome)));
+    const calls = [chainIdCall(), nonceCall(address)];
+    const told = (await this.#rpc.readFromEach(calls)).filter((outcomes) =>
+      calls.every(({ isTold }, i) => isTold?.(outcomes[i] ?? { result: undefined })),
+    );
+    const answers = told.map((outcomes) => outcomes.map((outcome) => quantity(resultOf(outcome))));
+    return answers.flatMap(([chainId, nonce = 0n]) => (this.#isOurs({ chainId }) ? [nonce] : []));
   }
 
   /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */
@@ -187,6 +197,11 @@ export class NodeClient {
     // Each answer is one of several to the same bytes.
     const requests = outcomes.reduce((sum, one) => sum + one.requests, 0);
     return answersOf(outcomes.map((outcome) => ({ ...outcome, requests })));
+  }
+
+  /** Whether something is of the chain, or does not tell its chain. */
+  #isOurs({ chainId }: { readonly chainId?: bigint | undefined }): boolean {
+    return chainId === undefined || this.#chainId === undefined || chainId === BigInt(this.#chainId);
   }
 
   async #read(calls: readonly RpcCall[]): Promise<RpcOutcome[]> {

@@ -32,8 +32,8 @@ export interface Rpc {
   send(calls: readonly RpcCall[]): Promise<SendOutcome[]>;
   /** Sends calls to the nodes that work besides the one that `send` asks first, whatever they answer. Never rejects. */
   sendToOthers(calls: readonly RpcCall[]): Promise<void>;
-  /** Calls each of the nodes that may be asked, and returns the outcome at each. For calls that change nothing. */
-  readFromEach(call: RpcCall): Promise<RpcOutcome[]>;
+  /** Calls each of the nodes that may be asked, and returns the outcomes at each. For calls that change nothing. */
+  readFromEach(calls: readonly RpcCall[]): Promise<RpcOutcome[][]>;
   /** Sends one call to every node, and returns the outcome at each, in their order. */
   sendToEach(call: RpcCall): Promise<SendOutcome[]>;
   /** Tells of each node whether it answered its last request. */
@@ -109,8 +109,8 @@ export function createRpc(options: RpcOptions): Rpc {
       const working = others.filter(({ restsUntil }) => restsUntil <= performance.now());
       await Promise.all(working.map((one) => one.ask(calls.map((call, id) => pendingCall(call, id, true)))));
     },
-    readFromEach: (call) => askEach(usableInOrder([call]), call, false),
-    sendToEach: (call) => askEach(endpoints, call, true),
+    readFromEach: (calls) => askEach(usableInOrder(calls), calls, false),
+    sendToEach: async (call) => (await askEach(endpoints, [call], true)).flat(),
     health: () => endpoints.map(({ poster, isHealthy }) => ({ url: poster.url, healthy: isHealthy })),
   };
 }
@@ -136,11 +136,15 @@ async function readFrom(
   return reading.end();
 }
 
-function askEach(endpoints: readonly Endpoint[], call: RpcCall, isSend: boolean): Promise<SendOutcome[]> {
+function askEach(
+  endpoints: readonly Endpoint[],
+  calls: readonly RpcCall[],
+  isSend: boolean,
+): Promise<SendOutcome[][]> {
   const asked = endpoints.map(async (endpoint) => {
-    const pending = pendingCall(call, 0, isSend);
-    await endpoint.ask([pending]);
-    return { ...outcomeOf(pending), requests: pending.requests };
+    const pending = calls.map((call, id) => pendingCall(call, id, isSend));
+    await endpoint.ask(pending);
+    return pending.map((one) => ({ ...outcomeOf(one), requests: one.requests }));
   });
   return Promise.all(asked);
 }
