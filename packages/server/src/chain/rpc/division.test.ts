@@ -183,10 +183,18 @@ describe("a list of calls", () => {
 });
 
 describe("a call that hangs", () => {
-  const TIMEOUT_MS = 5_000;
+  const hangs = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    throw new NoAnswerError(new Error("the time is over"), 1);
+  };
+  async function timeOf(asking: Promise<void>): Promise<number> {
+    const startedAt = performance.now();
+    const time = asking.then(() => performance.now() - startedAt);
+    await vi.runAllTimersAsync();
+    return await time;
+  }
   /** Asks two endpoints at which the call 1 hangs for three calls, as a read does. @returns the time that it took, in ms. */
   async function readAt(endpoints: readonly Endpoint[]): Promise<number> {
-    const startedAt = performance.now();
     const read = async () => {
       let left = callsOf(3);
       for (const endpoint of endpoints) {
@@ -194,22 +202,44 @@ describe("a call that hangs", () => {
         left = left.filter(({ outcome }) => outcome === undefined);
       }
       expect(left.map(({ id }) => id)).toEqual([1]);
-      return performance.now() - startedAt;
     };
-    const reading = read();
-    await vi.runAllTimersAsync();
-    return await reading;
+    return await timeOf(read());
   }
 
-  it("costs the others three seconds, and later a second or two, less and less often", async () => {
-    const hangs = async () => {
-      await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
-      throw new NoAnswerError(new Error("the time is over"), 1);
-    };
+  it("costs the others two seconds, and later half a second, less and less often", async () => {
     const endpoints = [1, 2].map(() => endpointThat((ids) => ids.includes(1), hangs).endpoint);
     const times: number[] = [];
     for (let i = 0; i < 6; i++) times.push(await readAt(endpoints));
-    expect(times).toEqual([3_000, 2_000, 2_000, 2_000, 1_000, 1_000]);
+    expect(times).toEqual([2_250, 500, 500, 500, 250, 250]);
+  });
+
+  it("costs sends no time-out either, and what was sent again counts as sent twice", async () => {
+    const { endpoint } = endpointThat((ids) => ids.includes(1), hangs);
+    const calls = callsOf(3, true);
+    expect(await timeOf(endpoint.ask(calls))).toBe(1_250);
+    expect(calls.map(({ outcome }) => outcome !== undefined)).toEqual([true, false, true]);
+    expect(calls[1]?.failure).toMatchObject({ sent: "unknown", isOfCall: true });
+    expect(calls.map(({ requests }) => requests)).toEqual([2, 2, 2]);
+    const alone = callsOf(2, true).slice(1);
+    expect(await timeOf(endpoint.ask(alone))).toBe(250);
+    expect(alone[0]?.requests).toBe(1);
+  });
+
+  it("is none where late answers come: what takes long has its time from then on", async () => {
+    for (const isSend of [true, false])
+      for (const count of [1, 3]) {
+        const { endpoint } = endpointThat(
+          () => true,
+          async (ids) => {
+            await new Promise((resolve) => setTimeout(resolve, 2_000));
+            return answer(ids.map((id) => ({ id, result: "0x1" })));
+          },
+        );
+        await timeOf(endpoint.ask(callsOf(count, isSend)));
+        const calls = callsOf(count, isSend);
+        expect(await timeOf(endpoint.ask(calls))).toBe(2_000);
+        expect(calls.every(({ outcome, requests }) => outcome !== undefined && requests === 1)).toBe(true);
+      }
   });
 
   it("is none where an endpoint takes long for many calls: it is soon asked for as few as it answers at once", async () => {

@@ -66,6 +66,8 @@ export class Division {
   readonly #suspects = new Map<string, Suspect>();
   /** The answers of each method since there have been suspects. */
   readonly #answers = new Map<string, number>();
+  /** The last time at which a call of each method took long, and was answered. */
+  readonly #late = new Map<string, number>();
   #failed: FailedList[] = [];
   /** The size of a failed request whose calls were answered in smaller ones. */
   #doubted: RequestSize | undefined;
@@ -107,9 +109,23 @@ export class Division {
     return this.#suspects.has(name) || most !== undefined;
   }
 
+  /** Tells whether a request with this call has taken too long here, and the call was not answered since. */
+  wasSlow({ name }: WireCall): boolean {
+    return this.#suspects.get(name)?.isSlow ?? false;
+  }
+
   /** Tells whether a request with this call has timed out, here or at another endpoint, and the call was not answered since. */
   isSlow({ name, most }: WireCall): boolean {
     return this.#suspects.get(name)?.isSlow ?? most !== undefined;
+  }
+
+  /** Tells whether the endpoint has taken long for calls of these methods, and answered, a while ago. */
+  answersLate(calls: readonly WireCall[], now: number): boolean {
+    return calls.some(({ name }) => now - (this.#late.get(methodOf(name)) ?? -FORGET_MS) < FORGET_MS);
+  }
+
+  onLateAnswers(answered: readonly WireCall[], now: number): void {
+    for (const { name } of answered) this.#late.set(methodOf(name), now);
   }
 
   /**
@@ -123,6 +139,7 @@ export class Division {
   ): void {
     if (answered.length === list.length) {
       if (bound !== undefined) this.#limits.fit(bound);
+      this.#failed = this.#failed.filter((failed) => failed.calls > calls || failed.bytes > bytes);
       if (this.#doubted && calls >= this.#doubted.calls && bytes >= this.#doubted.bytes)
         this.#doubted = undefined;
     }

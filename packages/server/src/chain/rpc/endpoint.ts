@@ -24,6 +24,8 @@ const MAX_FAILURES = 12;
 /** A failed request that took this long counts as six. */
 const SLOW_MS = 1_000;
 const SLOW_WEIGHT = 6;
+/** The time of a call that is alone and took too long before: a late answer gives it the usual time again. */
+const SUSPECT_MS = 250;
 /** An endpoint that answers nothing within this time after a failed request is away. */
 const PROBE_MS = 1_000;
 const PROBE: WireCall = {
@@ -75,10 +77,8 @@ export class Endpoint {
       const isAnswered = posts.some(({ left, list }) => left.length < list.calls);
       const again: PendingCall[] = [];
       answers ||= isAnswered;
-      for (const { left, list, failure, ms, isPassedOver } of posts) {
+      for (const { left, list, failure, isSlow, ms, isPassedOver } of posts) {
         if (left.length === 0) continue;
-        // An answer that is too long shows an endpoint at work, however slow the line is.
-        const isSlow = ms >= SLOW_MS && !(failure.cause instanceof ResponseTooLargeError);
         if (left.length === list.calls && !isAnswered && (isSlow || isAway(failure))) answers = false;
         answers ||= isPassedOver || (await this.#answersOther(left, failure));
         if (!answers) {
@@ -86,13 +86,13 @@ export class Endpoint {
           fail(pending, heldBack(pending, failure));
           return this.#rest();
         }
-        failures += isSlow ? SLOW_WEIGHT : 1;
+        failures += isSlow && ms >= SLOW_MS ? SLOW_WEIGHT : 1;
         const isAlone = this.#division.onFailed(left, isSlow, performance.now());
         fail(left, left.length === 1 ? ofCall(failure.message, failure) : failure);
-        if (isPassedOver || !(isAlone || isSlow)) again.push(...left);
+        if ((isPassedOver && left.length > 1) || !(isAlone || isSlow)) again.push(...left);
         why = failure;
       }
-      pending = [...again, ...pending];
+      pending = [...again, ...pending].filter(({ outcome }) => outcome === undefined);
       if (why && failures >= MAX_FAILURES) return fail(pending, heldBack(pending, why));
     }
   }
@@ -111,46 +111,47 @@ export class Endpoint {
   }
 
   /**
-   * Posts a list. Reads that take long do not have their whole time where the endpoint answers something else: a list is divided at
-   * once, and a read that is alone, and was slow before, leaves its late answer to the next one.
+   * Posts a list. One that takes long does not have its whole time where the endpoint answers something else meanwhile: it is divided
+   * at once, and a late answer to a call that is alone helps the next one. It has its whole time where late answers come, or where
+   * callers may ask for what takes long.
    */
   async #postInTime(list: CallList<PendingCall>) {
     const [first] = list.list;
-    const mayWait =
-      first === undefined || first.isSend || (list.calls === 1 && !this.#division.isSlow(first));
-    const progress = { isPassedOver: false };
-    const post = this.#post(list, progress);
-    if (mayWait || (await isWithin(post, SLOW_MS))) return await post;
-    if (list.calls > 1) {
-      const mustWait = await Promise.race([
-        post.then(() => true),
-        this.#answersProbe().then((answers) => !answers),
-      ]);
-      if (mustWait) return await post;
-      progress.isPassedOver = true;
-    }
-    return { ...progress, list, left: list.list, failure: ofCall("no answer came in time"), ms: SLOW_MS };
+    const isAlone = list.calls === 1;
+    const wasSlow = isAlone && first !== undefined && this.#division.wasSlow(first);
+    const ms = wasSlow ? SUSPECT_MS : SLOW_MS;
+    const post = this.#post(list);
+    if (first === undefined || (await isWithin(post, ms))) return await post;
+    const mayTakeLong =
+      (isAlone && this.#mayAnswerTooLong) || this.#division.answersLate(list.list, performance.now());
+    if (!wasSlow && (mayTakeLong || !(await this.#answersBefore(post)))) return await post;
+    const failure = ofCall("no answer came in time");
+    return { list, left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow };
   }
 
-  /**
-   * Posts a list. @returns the calls without an answer, and why.
-   * @param progress tells whether the list was divided meanwhile: then its parts tell what is wrong with it.
-   */
-  async #post(list: CallList<PendingCall>, progress: { readonly isPassedOver: boolean }) {
+  /** Posts a list. @returns the calls without an answer, and why. */
+  async #post(list: CallList<PendingCall>) {
     const startedAt = performance.now();
+    // A request that is on its way counts as arrived for those who do not wait for its end.
+    for (const call of list.list) call.requests++;
     const { outcomes, failure, requests } = await this.#request(list.list, list.list[0]);
-    const ms = performance.now() - startedAt;
+    const now = performance.now();
+    const ms = now - startedAt;
     const isTooLong = this.#mayAnswerTooLong && failure.cause instanceof ResponseTooLargeError;
+    const told = (i: number) => (isTooLong ? { error: failure } : outcomes[i]);
+    const answered = list.list.filter((_, i) => told(i) !== undefined);
+    const left = list.list.filter((_, i) => told(i) === undefined);
     list.list.forEach((call, i) => {
-      call.outcome ??= isTooLong ? { error: failure } : outcomes[i];
-      call.requests += requests;
+      call.outcome ??= told(i);
+      call.requests += requests - 1;
     });
-    const left = list.list.filter(({ outcome }) => outcome === undefined);
-    const answered = list.list.filter(({ outcome }) => outcome !== undefined);
     if (answered.length > 0) this.#recover();
     const isLoneError = list.calls === 1 && answered.some(({ outcome }) => outcome && "error" in outcome);
-    if (!progress.isPassedOver) this.#division.onAnswered(list, answered, isLoneError);
-    return { list, left, failure, ms, isPassedOver: false };
+    this.#division.onAnswered(list, answered, isLoneError);
+    if (ms > SLOW_MS) this.#division.onLateAnswers(answered, now);
+    // An answer that is too long shows an endpoint at work, however slow the line is.
+    const isSlow = ms >= SLOW_MS && !(failure.cause instanceof ResponseTooLargeError);
+    return { list, left, failure, isSlow, ms, isPassedOver: false };
   }
 
   async #request(
@@ -183,6 +184,11 @@ export class Endpoint {
     const isFirstAlone = calls.length === 1 && first !== undefined && !this.#division.isSuspect(first);
     if (isFirstAlone && (!first.isSend || failure.sent === "no")) return false;
     return await this.#answersProbe();
+  }
+
+  /** Tells whether the endpoint answers a probe before it answers a request. */
+  #answersBefore(post: Promise<unknown>): Promise<boolean> {
+    return Promise.race([post.then(() => false), this.#answersProbe()]);
   }
 
   async #answersProbe(): Promise<boolean> {
