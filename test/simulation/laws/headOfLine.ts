@@ -1,20 +1,28 @@
 import type { Behaviour } from "../behaviours/behaviour.js";
 import type { PoolKind } from "../nodes/pool.js";
 
+const SEND = "eth_sendRawTransaction";
+
 /** Whether wrappers that no block includes may keep a nonce of each key for good. */
 export function isWithoutRemedy(
   behaviours: readonly Behaviour[],
   { keys, pool }: { readonly keys: number; readonly pool: PoolKind },
 ): boolean {
-  return pool !== "replaces" && sendersOf(behaviours, ["never include"]) >= keys;
+  return (
+    pool !== "replaces" && sendersOf(behaviours.filter(({ does }) => does.deed === "never include")) >= keys
+  );
 }
 
-/** The number of senders whose wrappers pools lose, or no block includes. */
+/** The number of senders whose wrappers pools lose or never get, or no block includes. */
 export function blockersIn(behaviours: readonly Behaviour[]): number {
-  return sendersOf(behaviours, ["never include", "forget", "evict"]);
+  return sendersOf(behaviours.filter(mayKeepNonce));
 }
 
-function sendersOf(behaviours: readonly Behaviour[], deeds: readonly string[]): number {
-  const theirs = behaviours.filter(({ does }) => deeds.includes(does.deed));
-  return new Set(theirs.map(({ subject }) => subject.sender)).size;
+function mayKeepNonce({ subject: { sender, method }, does: { deed } }: Behaviour): boolean {
+  const isSendThatHangs = deed === "hang" && sender !== undefined && (method ?? SEND) === SEND;
+  return isSendThatHangs || ["never include", "forget", "evict"].includes(deed);
+}
+
+function sendersOf(behaviours: readonly Behaviour[]): number {
+  return new Set(behaviours.map(({ subject }) => subject.sender)).size;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Behaviour } from "../behaviours/behaviour.js";
+import { blockersIn } from "./headOfLine.js";
 import { Honesty } from "./honesty.js";
 
 const SHAPE = { endpoints: 2, replicas: 2, keys: 1, reorgDepth: 0 };
@@ -53,5 +54,15 @@ describe("the honest part of a world", () => {
   it("counts a clock that is wrong for good as trouble of a moment", () => {
     const step = at({ does: { deed: "clock step", replica: 0, ms: 60_000 } });
     expect(honestyOf(step).honestSince(1_001)).toBe(1_000);
+  });
+});
+
+describe("the senders whose wrappers may keep a nonce", () => {
+  it("are those whose wrappers no block includes, pools lose, or hang on their way to them", () => {
+    const sends = { method: "eth_sendRawTransaction" };
+    const reads = { method: "eth_getTransactionCount" };
+    const lost = at({ subject: { sender: 1 }, does: { deed: "never include" } });
+    const hung = [{ sender: 1 }, { sender: 2, ...sends }, { sender: 3, ...reads }, sends, { endpoint: 0 }];
+    expect(blockersIn([lost, ...hung.map((subject) => at({ subject }))])).toBe(2);
   });
 });
