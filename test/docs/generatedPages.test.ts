@@ -1,6 +1,6 @@
 // The files that are made from the code. `npm run docs:generate` writes them; the pages are not in git.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { flagOfOption } from "../../packages/cli/src/serve/optionSettings.js";
@@ -44,6 +44,15 @@ describe("the reference", () => {
       [...new Set([...named, ...NODE_REASONS, "RELAY_REFUSED"])].sort(),
     );
     expect(read("packages/client/src/forwarding/refusal.ts")).toContain('reason: "RELAY_REFUSED"');
+  });
+
+  it("has every metric, those of a part that registers its own too: scripts/pages/metricsPage.ts calls that", () => {
+    const telemetry = "packages/server/src/model/telemetry";
+    const sources = readdirSync(join(root, telemetry)).map((file) => read(join(telemetry, file)));
+    const named = new Set(sources.join("").match(/(?<=")gas_waiver_\w+(?=")/g));
+    const metrics = files.get("docs/reference/metrics.md") ?? "";
+    expect(named.size).toBeGreaterThan(30);
+    expect([...named].filter((name) => !metrics.includes(`| \`${name}\` |`))).toEqual([]);
   });
 
   it("has every limit that callers meet, with what they meet: `beyond` of its option", () => {
