@@ -1,9 +1,12 @@
 // The same requests to the node and to the gateway have the same answers, but for the prices: for each method that the
 // gateway knows, shaped as the tests of ethereum/execution-apis.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createMethods } from "../packages/server/src/gateway/methods.js";
 import { GatewaySocket } from "../packages/server/test/support/gatewayClient.js";
 import { expectReadable } from "../packages/server/test/support/requiredFields.js";
+import { root } from "./support/program.js";
 import { registryService } from "./support/registryService.js";
 import { account, CHAIN_ID, TOKEN, transferData, transferOf } from "./support/user.js";
 
@@ -30,7 +33,6 @@ const TOO_MUCH = { ...TRANSFER, data: transferData(UNKNOWN, 2n ** 200n) };
 
 /** The requests of each method. */
 const REQUESTS: Readonly<Record<string, (place: Place) => readonly Params[]>> = {
-  eth_accounts: () => [],
   eth_blockNumber: () => [[]],
   eth_call: ({ height, blockHash }) => [
     [TRANSFER, "latest"],
@@ -63,7 +65,6 @@ const REQUESTS: Readonly<Record<string, (place: Place) => readonly Params[]>> = 
     ["0x1", height],
     ["0x1", FAR, []],
   ],
-  eth_gasPrice: () => [],
   eth_getBalance: ({ height, blockHash }) => [
     [account(13).address, "latest"],
     [account(13).address],
@@ -105,7 +106,6 @@ const REQUESTS: Readonly<Record<string, (place: Place) => readonly Params[]>> = 
     [UNKNOWN, "latest"],
     [TOKEN, FAR],
   ],
-  eth_getGaslessTransactionByHash: () => [],
   eth_getLogs: ({ height, blockHash }) => [
     [{ address: TOKEN, fromBlock: "0x0", toBlock: "latest" }],
     [{ address: [TOKEN, UNKNOWN], topics: [TRANSFER_TOPIC], fromBlock: "earliest", toBlock: height }],
@@ -154,18 +154,32 @@ const REQUESTS: Readonly<Record<string, (place: Place) => readonly Params[]>> = 
   eth_getUncleByBlockNumberAndIndex: ({ height }) => [[height, "0x0"]],
   eth_getUncleCountByBlockHash: ({ blockHash }) => [[blockHash]],
   eth_getUncleCountByBlockNumber: ({ height }) => [[height]],
-  eth_maxPriorityFeePerGas: () => [],
-  eth_sendRawTransaction: () => [],
-  eth_sendRawTransactionSync: () => [],
   eth_syncing: () => [[]],
   net_listening: () => [[]],
   net_version: () => [[]],
-  pm_getSubmission: () => [],
-  pm_health: () => [],
-  pm_isSponsorable: () => [],
-  wallet_getCapabilities: () => [],
-  web3_clientVersion: () => [],
   web3_sha3: () => [["0x68656c6c6f"]],
+};
+
+interface RpcAnswer {
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+const WITHOUT_PARAMETERS = { error: { code: -32_602 } };
+
+/** Methods that the gateway answers by itself, with its answers to calls without parameters. Tests of the server have the others. */
+const OWN: Readonly<Record<string, object>> = {
+  eth_accounts: { result: [] },
+  eth_gasPrice: { result: "0x0" },
+  eth_getGaslessTransactionByHash: WITHOUT_PARAMETERS,
+  eth_maxPriorityFeePerGas: { result: "0x0" },
+  eth_sendRawTransaction: WITHOUT_PARAMETERS,
+  eth_sendRawTransactionSync: WITHOUT_PARAMETERS,
+  pm_getSubmission: WITHOUT_PARAMETERS,
+  pm_health: { result: expect.any(Boolean) },
+  pm_isSponsorable: WITHOUT_PARAMETERS,
+  wallet_getCapabilities: { result: { [`0x${CHAIN_ID.toString(16)}`]: expect.any(Object) } },
+  web3_clientVersion: { result: expect.stringMatching(/^gas-waiver\//) },
 };
 
 /** Requests that the gateway refuses by itself, as the node does, in words of its own. */
@@ -181,11 +195,6 @@ const REFUSED: Readonly<Record<string, (place: Place) => readonly Params[]>> = {
   eth_sendRawTransaction: () => [[], [7]],
   eth_unknown: () => [[]],
 };
-
-interface RpcAnswer {
-  readonly result?: unknown;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
-}
 
 let place: Place;
 let urls: { readonly node: string; readonly gateway: string };
@@ -228,9 +237,20 @@ beforeAll(async () => {
 });
 
 describe("the gateway", () => {
-  it("has requests for each of its methods", () => {
-    const methods = createMethods({ options: { chainId: CHAIN_ID } } as never);
-    expect(Object.keys(REQUESTS).sort()).toEqual([...methods.keys()].sort());
+  const methods = [...createMethods({ options: { chainId: CHAIN_ID } } as never).keys()].sort();
+
+  it("has requests to compare for each of its methods, or an answer of its own", () => {
+    expect([...Object.keys(REQUESTS), ...Object.keys(OWN)].sort()).toEqual(methods);
+  });
+
+  it("has each of its methods in the table of its guide", () => {
+    const guide = readFileSync(join(root, "docs/guides/gateway.md"), "utf8");
+    const [, table = ""] = /## What the gateway answers\n([^#]*)Every other method/.exec(guide) ?? [];
+    expect((table.match(/(?<=`)\w+(?=`)/g) ?? []).sort()).toEqual(methods);
+  });
+
+  it.each(Object.keys(OWN))("answers %s by itself", async (method) => {
+    expect(await answerOf(urls.gateway, method, [])).toMatchObject(OWN[method] ?? {});
   });
 
   it.each(Object.keys(REQUESTS))("answers %s as the node does, but for the prices", async (method) => {

@@ -303,6 +303,12 @@ describe("eth_sendRawTransaction", () => {
       txHash: hashOf(raw),
       sender: userAddress(1),
     });
+    expect(await client().call("eth_getGaslessTransactionByHash", hashOf(raw))).toMatchObject({
+      txHash: hashOf(raw),
+      fromAddress: userAddress(1),
+      toAddress: bytesToHex(TOKEN),
+      status: expect.any(Number),
+    });
   });
 
   it("refuses in the words of a node, with the reason and the id for programs", async () => {
@@ -401,6 +407,8 @@ describe("eth_sendRawTransaction with `--gateway-wait included`", () => {
     service.node.mine();
     expect(await answer).toBe(hashOf(raw));
     expect(await client.call("pm_getSubmission", hashOf(raw))).toMatchObject({ state: "included" });
+    const gasless = await client.call("eth_getGaslessTransactionByHash", hashOf(raw));
+    expect(gasless).toMatchObject({ status: 2, bornBlockNumber: expect.anything() });
   });
 });
 
@@ -428,7 +436,8 @@ describe("what the service holds", () => {
     });
     expect(await client.call("eth_getTransactionReceipt", hash)).toBeNull();
     expect(await client.call("eth_getTransactionByHash", hashOf("0x"))).toBeNull();
-    expect(await client.call("pm_getSubmission", hashOf("0x"))).toBeNull();
+    for (const method of ["pm_getSubmission", "eth_getGaslessTransactionByHash"])
+      expect(await client.call(method, hashOf("0x"))).toBeNull();
   });
 });
 
