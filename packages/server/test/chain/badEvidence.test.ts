@@ -149,20 +149,25 @@ describe("an answer that spoils one call of many", () => {
     expect(lines.map(outcomeOf)).toEqual(Array(60).fill("success"));
   });
 
-  it("with a malformed receipt keeps back that outcome alone", async () => {
-    const service = await services.start();
-    const spoilt = innerOf(1);
-    let isSpoilt = true;
-    service.node.answers.eth_getTransactionReceipt = ([hash], answer) => {
-      const receipt = answer();
-      return isSpoilt && hash === hashOf(spoilt) && receipt ? { ...receipt, blockHash: null } : receipt;
-    };
-    const waiting = service.submit([spoilt], INCLUDED);
-    await service.node.until(({ chain }) => chain.executed.length === 1);
-    expect((await service.submit(batch(10, 2), INCLUDED)).map(outcomeOf)).toEqual(Array(10).fill("success"));
-    isSpoilt = false;
-    expect((await waiting).map(outcomeOf)).toEqual(["success"]);
-  });
+  it.each([{ blockHash: null }, { gasUsed: `0x${"f".repeat(18)}` }, { blockNumber: `0x${"f".repeat(18)}` }])(
+    "with a malformed receipt, as with %j, keeps back that outcome alone",
+    async (malformed) => {
+      const service = await services.start({}, { automine: false });
+      const spoilt = innerOf(1);
+      let isSpoilt = true;
+      service.node.answers.eth_getTransactionReceipt = ([hash], answer) => {
+        const receipt = answer();
+        return isSpoilt && hash === hashOf(spoilt) && receipt ? { ...receipt, ...malformed } : receipt;
+      };
+      const waiting = service.submit([spoilt], INCLUDED);
+      const others = service.submit(batch(10, 2), INCLUDED);
+      await service.until("select from submissions where state = 'broadcast' having count(*) = 11");
+      service.node.mine();
+      expect((await others).map(outcomeOf)).toEqual(Array(10).fill("success"));
+      isSpoilt = false;
+      expect((await waiting).map(outcomeOf)).toEqual(["success"]);
+    },
+  );
 
   it("by an error to each look-up of an unknown hash, after one unclear answer, holds up nobody else", async () => {
     const service = await services.start();

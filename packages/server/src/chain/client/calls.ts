@@ -5,6 +5,7 @@ import {
   blockHashOf,
   blockOf,
   bytes,
+  count,
   headOf,
   logsOf,
   nonceOf,
@@ -40,7 +41,7 @@ export const fullBlockCall = (block: BlockTag): RpcCall => ({
 export const blockNumberCall = (): RpcCall => ({
   method: "eth_blockNumber",
   params: [],
-  isTold: reads(quantity),
+  isTold: reads(count),
 });
 
 export const chainIdCall = (): RpcCall => ({ method: "eth_chainId", params: [], isTold: reads(quantity) });

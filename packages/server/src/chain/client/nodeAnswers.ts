@@ -71,9 +71,9 @@ export function receiptOf(value: unknown, hash: Uint8Array): InclusionReceipt | 
   const isAsked = isObject(value) && bytesEqual(hash32(value.transactionHash), hash);
   if (!isAsked) throw malformed("the transaction's receipt", value);
   return {
-    blockNumber: quantity(value.blockNumber),
+    blockNumber: count(value.blockNumber),
     blockHash: hash32(value.blockHash),
-    gasUsed: quantity(value.gasUsed),
+    gasUsed: count(value.gasUsed),
     succeeded: quantity(value.status) === 1n,
   };
 }
@@ -91,7 +91,7 @@ export function headOf(value: unknown): ChainHead {
   if (!isObject(value)) throw malformed("a block", value);
   const { number, timestamp, gasLimit, gasUsed } = value;
   return {
-    number: quantity(number),
+    number: count(number),
     room: roomOf(gasLimit, gasUsed),
     timestamp: timestamp === undefined ? undefined : Number(quantity(timestamp)),
   };
@@ -148,6 +148,16 @@ export function logsOf(value: unknown): readonly unknown[] {
 export function quantity(value: unknown): bigint {
   if (!isQuantity(value)) throw malformed("a quantity", value);
   return BigInt(value);
+}
+
+/** The store's numbers end here. No chain has so many blocks, and no block so much gas. */
+const MAX_COUNT = 2n ** 63n - 1n;
+
+/** @throws RpcUnavailableError if the answer is not a height or an amount of gas. */
+export function count(value: unknown): bigint {
+  const counted = quantity(value);
+  if (counted > MAX_COUNT) throw malformed("a count", value);
+  return counted;
 }
 
 /** EIP-2681: the next nonce of an account is never above this one. */

@@ -29,6 +29,7 @@ import {
   blockOf,
   blockTransactionOf,
   type ChainHead,
+  count,
   hash32,
   headOf,
   nonceOf,
@@ -87,7 +88,7 @@ export class NodeClient {
   /** Reads the height of the latest block. */
   async blockNumber(): Promise<bigint> {
     const [number] = await this.#results([blockNumberCall()]);
-    return quantity(number);
+    return count(number);
   }
 
   /** Reads the height and the time of the latest block. */
