@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { OTHER_API_KEY, outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 
-const services = testServices();
+const services = testServices({ patience: { speed: 10 } });
 
 /** Bounded by half of the longest pause. */
 const RECOVERED_MS = 15_000;
@@ -95,6 +95,26 @@ describe.concurrent.each(["strict", "queued"] as const)(
       await service.node.until(({ sent }) => sent.length >= 2);
       const lines = await service.submit([innerOf(2), innerOf(3)]);
       expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
+    });
+
+    it("because a cache remembers the bytes that its pool does not have, holds up nobody for ever, and runs with other bytes", async (context) => {
+      const service = await services.startIn(context, OPTIONS, { pool });
+      const cached = new Set<Hex>();
+      service.node.script = ({ raws }) => {
+        const poison = raws.find((raw) => carries(raw, POISON));
+        if (poison === undefined || (cached.size > 0 && !cached.has(poison))) return undefined;
+        const isFirst = !cached.has(poison);
+        cached.add(poison);
+        const error = { code: -32_000, message: "tx already exists in cache" };
+        return isFirst
+          ? { kind: "reset", carriedOut: false }
+          : { kind: "error", of: (raw) => (raw === poison ? error : undefined) };
+      };
+      const line = service.submit([POISON]);
+      await service.node.until(({ sent }) => sent.length >= 2);
+      const lines = await service.submit([innerOf(2), innerOf(3)]);
+      expect(lines.map(outcomeOf)).toEqual(["success", "success"]);
+      expect((await line).map(outcomeOf)).toEqual(["success"]);
     });
 
     it("together with three more of them, does not hold up others", async (context) => {

@@ -55,10 +55,11 @@ const DELIVERIES = ["only", "repeated"] as const;
 const answerOf = (verdict: SendVerdict, delivery: SendAnswer["delivery"]) =>
   ({ verdict, delivery }) as SendAnswer;
 
-function* answers(): Generator<Pick<Evidence, "answer">> {
+function* answers(): Generator<Pick<Evidence, "answer" | "isForgotten">> {
   yield {};
   for (const verdict of Object.values(KINDS))
-    for (const delivery of DELIVERIES) yield { answer: answerOf(verdict, delivery) };
+    for (const delivery of DELIVERIES)
+      for (const isForgotten of BOOLEANS) yield { answer: answerOf(verdict, delivery), isForgotten };
 }
 
 /** Every combination of evidence that there is. */
@@ -154,7 +155,8 @@ describe("the law, over every combination of evidence", () => {
       (kinds.has(e.answer?.verdict.kind) || isFull(e)) &&
       e.waiverNonceUse === undefined &&
       e.misplaced === undefined;
-    expect(firstCaseWhere((e, d) => isHeld(e) && d.move === "requeue")).toBeUndefined();
+    const isForgotten = (e: Evidence) => e.answer?.verdict.kind === "already known" && e.isForgotten === true;
+    expect(firstCaseWhere((e, d) => isHeld(e) && !isForgotten(e) && d.move === "requeue")).toBeUndefined();
   });
 
   it("queues what is misplaced again, as open, unless the chain shows more", () => {
@@ -210,6 +212,14 @@ describe("the answer to a send", () => {
       decisionOf("broadcast", [verdict, "repeated"]),
     ]).toEqual(DECISIONS[verdict.kind]);
     expect(decisionOf("broadcast", [verdict, "only"])).toBe(DECISIONS[verdict.kind][2]);
+  });
+
+  it("that knows the wrapper sets it aside where look-ups have not found it for some seconds", () => {
+    const answer = answerOf(KINDS["already known"], "repeated");
+    const moves = (["signed", "broadcast"] as const).map((state) =>
+      decide({ state, openWrappers: 0, answer, isForgotten: true }),
+    );
+    expect(moves).toMatchObject([{ clause: "L8", isOpen: true }, { move: "stay" }]);
   });
 
   it("that refuses the only send while an earlier wrapper may land queues the submission again", () => {

@@ -21,8 +21,9 @@ import type { Failure } from "../../model/submission/submission.js";
  *   L7  A node surely did not take the wrapper now and may do so later, or refused the only request with it while an earlier
  *       wrapper may still land: the submission is queued again, for a while.
  *   L8  Any other answer is unclear. Where a node answers, if only to others, the answer concerns this wrapper: the submission is
- *       set aside, which means queued again for a pause that grows, with the wrapper remembered as open. The next submission
- *       gets the nonce; without one, the same bytes come again. Where no node answers, or where the nonce may not be free, the
+ *       set aside, which means queued again for a pause that grows, with the wrapper remembered as open. So it is where a node
+ *       knows the wrapper, and shows it to nobody for some seconds. The next submission gets the nonce; without one, the same
+ *       bytes come again. Where no node answers, or where the nonce may not be free, the
  *       same bytes go out again.
  *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over, or a daily cap has no room for it: it
  *       has failed. The limit of `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).
@@ -76,6 +77,8 @@ export interface Evidence {
   readonly answer?: SendAnswer;
   /** The answer to a look-up of its present wrapper. */
   readonly presence?: Presence;
+  /** For some seconds, nodes that were asked for its present wrapper have not had it. */
+  readonly isForgotten?: boolean;
   /** Its present wrapper cannot land or run where it stands. */
   readonly misplaced?: Misplacement;
   readonly expiry?: Expiry;
@@ -102,7 +105,7 @@ const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
 
 /**
  * Answers that another wrapper under the same nonce may fare better than. Not among them: `nonce too low`, `occupied` and
- * `already known`, where the nonce is not free, and `ambiguous`, which is no answer.
+ * `already known`, where the nonce may not be free, and `ambiguous`, which is no answer.
  */
 const SET_ASIDE: ReadonlySet<SendVerdictKind> = new Set(["refused", "disputed", "not now"]);
 
@@ -120,7 +123,10 @@ export function decide(evidence: Evidence): Decision {
   return answer === undefined ? { move: "stay", clause: "L11" } : decideAnswer(evidence, answer);
 }
 
-function decideAnswer({ state, openWrappers }: Evidence, { verdict, delivery }: SendAnswer): Decision {
+function decideAnswer(
+  { state, openWrappers, isForgotten = false }: Evidence,
+  { verdict, delivery }: SendAnswer,
+): Decision {
   if (verdict.kind === "accepted") return { move: "broadcast", clause: "L5" };
   // A node has taken the wrapper before. Blocks show what becomes of it.
   if (state === "broadcast") return { move: "stay", clause: "L11" };
@@ -135,7 +141,7 @@ function decideAnswer({ state, openWrappers }: Evidence, { verdict, delivery }: 
   }
   if (NOT_TAKEN.has(verdict.kind) || (verdict.kind === "refused" && isOnly))
     return { move: "requeue", clause: "L7", isOpen: !isOnly };
-  return SET_ASIDE.has(verdict.kind)
+  return SET_ASIDE.has(verdict.kind) || (verdict.kind === "already known" && isForgotten)
     ? { move: "requeue", clause: "L8", isOpen: true }
     : { move: "resend", clause: "L8" };
 }

@@ -1,5 +1,5 @@
 import { bytesEqual, bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
-import type { SendAnswer } from "../../chain/evidence.js";
+import type { Presence, SendAnswer } from "../../chain/evidence.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { countOpenWrappers, findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
@@ -44,6 +44,8 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "inner too late": 250,
   "waiver unusable": 1_000,
 };
+/** For this long, a node that knows a wrapper may not show it, in ms: behind one address, another may be asked for it. */
+const SHOW_PATIENCE_MS = 5_000;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 /** The node surely does not have the wrapper. */
@@ -84,11 +86,15 @@ export async function applyAnswers(
     answered.filter((one) => isAccepted(one) && !late.has(senderOf(one))),
     context,
   );
-  const shown = await findShown(held, notAccepted.filter(isUnclear).map(submissionOf), lane);
-  const isTaken = (one: Answered) => isAccepted(one) || shown.has(idOf(one));
+  const presences = await lookUp(held, notAccepted.filter(isUnclear).map(submissionOf), lane);
+  const isShown = ({ submission: { id, state } }: Answered) => {
+    const presence = presences.get(id);
+    return presence !== undefined && decide({ state, openWrappers: 0, presence }).move === "broadcast";
+  };
+  const isTaken = (one: Answered) => isAccepted(one) || isShown(one);
   const isNodeAtWork = [...earlier, ...answered.map(kindOf)].some((kind) => !NO_WORK.has(kind));
   const notTaken = notAccepted.filter((one) => !isTaken(one));
-  const resend = await moveNotTaken(held, notTaken, isNodeAtWork, context);
+  const resend = await moveNotTaken(held, notTaken, { isNodeAtWork, presences }, context);
   for (const id of behindUndecided(answered, isTaken)) resend.add(id);
   const settled = answered.filter((one) => isTaken(one) && late.has(senderOf(one)) && !resend.has(idOf(one)));
   await settleTaken(held, settled, context);
@@ -124,30 +130,29 @@ async function settleTaken(
   await requeueMisplaced(held, cannotRun, "sender gap", lane);
 }
 
+type Presences = ReadonlyMap<string, Presence | undefined>;
+
 /**
- * Reconciles submissions with the chain, and finds the wrappers that the node shows (L5). A strict pool that holds a wrapper
- * expects the next nonce, and may call the nonce of the same bytes too low.
+ * Reconciles submissions with the chain, and looks their wrappers up (L5). A strict pool that holds a wrapper expects the next
+ * nonce, and may call the nonce of the same bytes too low.
+ * @returns by the ids of the submissions.
  */
-async function findShown(
+async function lookUp(
   held: HeldLane,
   submissions: readonly InFlightSubmission[],
   lane: WatchContext,
-): Promise<ReadonlySet<string>> {
-  if (submissions.length === 0) return new Set();
+): Promise<Presences> {
+  if (submissions.length === 0) return new Map();
   await reconcile(held, submissions, lane);
   const presences = await lane.chain.lookUp(submissions.map(({ wrapperHash }) => wrapperHash));
-  const shown = submissions.filter(({ state }, i) => {
-    const presence = presences[i];
-    return presence && decide({ state, openWrappers: 0, presence }).move === "broadcast";
-  });
-  return new Set(shown.map(({ id }) => id));
+  return new Map(submissions.map(({ id }, i) => [id, presences[i]]));
 }
 
 /** Applies the law to the answers of nodes that have not taken the wrappers. @returns the ids of those to be sent again. */
 async function moveNotTaken(
   held: HeldLane,
   notTaken: readonly Answered[],
-  isNodeAtWork: boolean,
+  { isNodeAtWork, presences }: { readonly isNodeAtWork: boolean; readonly presences: Presences },
   { lane, memory: { senderGaps, retries } }: ExchangeContext,
 ): Promise<Set<string>> {
   const occupied = notTaken.filter((one) => kindOf(one) === "occupied").map(submissionOf);
@@ -158,7 +163,8 @@ async function moveNotTaken(
   const open = await countOpenWrappers(lane.store, refused.map(idOf));
   const decided = left.map((one) => {
     const { id, state } = one.submission;
-    return { ...one, decision: decide({ state, openWrappers: open.get(id) ?? 0, answer: one.answer }) };
+    const evidence = { state, openWrappers: open.get(id) ?? 0, answer: one.answer };
+    return { ...one, decision: decide({ ...evidence, isForgotten: isForgotten(one, presences, lane) }) };
   });
   const failed = decided.flatMap(({ submission: { id, wrapperHash }, decision }): FailedSubmission[] =>
     decision.move === "fail" ? [{ id, ...decision.failure, condition: wrapperHash }] : [],
@@ -170,6 +176,17 @@ async function moveNotTaken(
   // A pool that refused a sender's transaction may take the sender's next.
   for (const one of decided) if (NOT_TAKEN.has(kindOf(one))) senderGaps.note(one.submission);
   return new Set(decided.filter(({ decision }) => decision.move === "resend").map(idOf));
+}
+
+/** A node knows the wrapper, and has not shown it for some seconds: caches remember what pools have dropped. */
+function isForgotten(
+  one: Answered,
+  presences: Presences,
+  { firstSeen }: Pick<WatchContext, "firstSeen">,
+): boolean {
+  const { id, wrapperHash } = one.submission;
+  if (kindOf(one) !== "already known" || presences.get(id)?.is !== "absent") return false;
+  return (firstSeen.since(`absent ${bytesToHex(wrapperHash)}`) ?? 0) >= SHOW_PATIENCE_MS;
 }
 
 /**
