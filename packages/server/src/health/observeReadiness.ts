@@ -2,6 +2,7 @@ import { nodeStatuses, troubleOf } from "../chain/heads/nodeStatus.js";
 import type { EndpointHeads } from "../chain/rpc/endpointHeads.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { Patience } from "../model/patience.js";
+import { troubleNamed } from "../store/database/storeTrouble.js";
 import type { OpenStore } from "../store/store.js";
 import { PATIENCE_MS } from "./lastingState.js";
 import { createReadiness, type ReadinessProbe, type WaiverHealth } from "./readiness.js";
@@ -40,7 +41,9 @@ export function observeReadiness({
 }: ObservedService): ReadinessProbe {
   const storeTrouble = () => {
     const isSilent = performance.now() - relay.lanesReadAt() > SILENCE_MS;
-    return store.monitor.trouble?.message ?? (isSilent ? "the store cannot be used" : undefined);
+    const { trouble, blockedMs } = store.monitor;
+    if (trouble || !isSilent) return trouble?.message;
+    return blockedMs > 0 ? troubleNamed("blocked").message : "the store cannot be used";
   };
   return createReadiness({
     observe: () => ({

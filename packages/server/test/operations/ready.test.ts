@@ -1,6 +1,7 @@
 // GET /v1/ready, and the probes /livez and /readyz of the operators' port (D24).
 import { parseReadiness } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
+import { createConnection } from "../../src/store/database/database.js";
 import { deferred } from "../support/deferred.js";
 import { setLaneState, untilOwned } from "../support/laneStates.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";
@@ -57,6 +58,17 @@ describe("GET /v1/ready", () => {
       .toEqual(away("answered HTTP 402 .*: the balance is exhausted$"));
     service.node.script = undefined;
     await expect.poll(chainOf, { timeout: 60_000 }).toEqual(well);
+  });
+
+  it("answers 503 and says that another program locks the store, also where some statements of the store go on", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)]);
+    const colleague = createConnection({ connectionString: service.databaseUrl });
+    await colleague.connect();
+    await colleague.query("begin; lock table unfinished in access exclusive mode");
+    const storeOf = async () => (await readyOf(service)).body.parts.store.message;
+    await expect.poll(storeOf, { timeout: 60_000 }).toBe("another program keeps locked what the store needs");
+    await colleague.end();
   });
 
   it("stays 200 while a lane changes its owner, and is 503 from draining on until the reopened lane has one", async () => {

@@ -1,6 +1,7 @@
 import { NodeRpcError, RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import type { LaneWait } from "../../model/submission/waitCauses.js";
 import { CustodyError } from "../../signing/custodyErrors.js";
+import { isRefusedStatement } from "../../store/database/driverTrouble.js";
 import { isVague, troubleOf } from "../../store/database/storeTrouble.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
 
@@ -12,6 +13,7 @@ export function waitAfter(error: unknown): LaneWait | undefined {
   if (!(error instanceof Error)) return undefined;
   const trouble = troubleOf(error);
   if (trouble) return isVague(trouble) ? undefined : { cause: "store", sentence: trouble.message };
+  if (isRefusedStatement(error)) return { cause: "store", sentence: "the store refuses a statement" };
   if (error instanceof CustodyError) return { cause: "custody", sentence: error.message };
   const isByNodes = [NotBroadcastError, RpcUnavailableError, NodeRpcError].some(
     (kind) => error instanceof kind,

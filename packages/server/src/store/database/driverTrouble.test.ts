@@ -46,8 +46,8 @@ function message(type: string, content: Uint8Array): Buffer {
 }
 
 const text = (...parts: readonly string[]) => Buffer.from(parts.map((part) => `${part}\0`).join(""));
-const errorResponse = (sqlState: string) =>
-  message("E", Buffer.concat([text("SERROR", `C${sqlState}`, "Mrefused"), Buffer.alloc(1)]));
+const errorResponse = (sqlState: string, routine = "errfinish") =>
+  message("E", Buffer.concat([text("SERROR", `C${sqlState}`, "Mrefused", `R${routine}`), Buffer.alloc(1)]));
 const AUTHENTICATED = message("R", Buffer.alloc(4));
 const READY = message("Z", Buffer.from("I"));
 
@@ -166,4 +166,22 @@ describe("whatever a server answers", () => {
       { numRuns: 60 },
     );
   });
+});
+
+it.each([
+  ["53200", "LockAcquireExtended", "locks"],
+  ["53200", "AllocSetAlloc", "full"],
+  ["54000", "GetNewTransactionId", "wraparound"],
+  ["54000", "GetNewMultiXactId", "wraparound"],
+  // A value is too long for an index.
+  ["54000", "index_form_tuple_context", undefined],
+])("a statement that fails with %s in %s meets the trouble %s", async (sqlState, routine, kind) => {
+  const port = await listen((socket) => {
+    let turn = 0;
+    socket.on("data", () => {
+      const isLogin = turn++ === 0;
+      socket.write(Buffer.concat([isLogin ? AUTHENTICATED : errorResponse(sqlState, routine), READY]));
+    });
+  });
+  expect(troubleOf(await failureAt(`postgres://u@127.0.0.1:${port}/d?sslmode=disable`))?.kind).toBe(kind);
 });

@@ -4,20 +4,29 @@ import { StoreUnavailableError, type TroubleKind } from "./storeTrouble.js";
 /** The work in which the driver failed. */
 export type DriverPhase = "connect" | "query";
 
-/** Troubles by SQLSTATE: the whole code, or else its class. */
+/**
+ * Troubles by SQLSTATE: the whole code, or else its class. Some codes also stand for what one statement is to blame for; with the name
+ * of PostgreSQL's function, which is the same in all languages, they do not.
+ */
 const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
   "08": "unreachable",
   "25006": "readOnly",
+  // The role or the database has a transaction_timeout.
+  "25P04": "cancelled",
   // A statement that the session has not prepared, or has prepared already: another client had the session before.
   "26000": "pooled",
   "42P05": "pooled",
   "28": "login",
   "3D000": "login",
   "53": "full",
+  "53200 LockAcquireExtended": "locks",
   "53300": "connections",
+  "54000 GetNewTransactionId": "wraparound",
+  "54000 GetNewMultiXactId": "wraparound",
   "57": "stopping",
   "57014": "cancelled",
   "57P03": "starting",
+  "58": "files",
   // The function `accept` of the schema: no partition takes the outcome of this id.
   GW001: "clock",
 };
@@ -45,11 +54,19 @@ export function driverTrouble(error: unknown, phase: DriverPhase): TroubleKind |
   if (!(error instanceof Error)) return undefined;
   // Bytes that are not PostgreSQL's protocol are a `DatabaseError` without a code.
   if (error instanceof pg.DatabaseError && error.code !== undefined) {
-    const kind = BY_SQLSTATE[error.code] ?? BY_SQLSTATE[error.code.slice(0, 2)];
+    const kind =
+      BY_SQLSTATE[`${error.code} ${error.routine}`] ??
+      BY_SQLSTATE[error.code] ??
+      BY_SQLSTATE[error.code.slice(0, 2)];
     if (kind === "connections") return ofMessage(error, LIMITS) ?? kind;
     return kind ?? (phase === "connect" ? "login" : undefined);
   }
   return ofSystem(error as NodeJS.ErrnoException) ?? ofMessage(error, BY_MESSAGE) ?? "unreachable";
+}
+
+/** Whether the database did its work and refused the statement. */
+export function isRefusedStatement(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && driverTrouble(error, "query") === undefined;
 }
 
 /** By the code of the operating system, of the resolver, or of the TLS library, which has one for each check of a certificate. */

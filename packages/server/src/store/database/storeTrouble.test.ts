@@ -16,6 +16,8 @@ describe("the name of a trouble", () => {
     ["prepare twice as select 1; prepare twice as select 1", "pooled"],
     ["set transaction_read_only = on; create table a ()", "readOnly"],
     ["set statement_timeout = '1ms'; select pg_sleep(1)", "cancelled"],
+    ["begin; set transaction_timeout = '1ms'; select pg_sleep(1)", "cancelled"],
+    ["do $$ begin raise exception using errcode = 'io_error'; end $$", "files"],
     ["select pg_terminate_backend(pg_backend_pid())", "stopping"],
     ["do $$ begin raise exception using errcode = 'disk_full'; end $$", "full"],
   ])("of `%s` is %s", async (sql, kind) => {

@@ -56,11 +56,25 @@ const TROUBLES = {
   },
   cancelled: {
     message: "the store gave a statement up",
-    advice: "look for a statement_timeout of the role or database, and for cancelled queries",
+    advice:
+      "look for a statement_timeout or transaction_timeout of the role or database, and for cancelled queries",
   },
   full: {
     message: "the store has no room left",
     advice: "give PostgreSQL more disk or memory",
+  },
+  locks: {
+    message: "the store has no room for further locks",
+    advice: "raise PostgreSQL's max_locks_per_transaction, or keep outcomes for fewer days (--retention)",
+  },
+  wraparound: {
+    message: "the store has no transaction ids left",
+    advice:
+      "end what holds the oldest ones back (long transactions, pg_prepared_xacts, pg_replication_slots), and vacuum the database that PostgreSQL's log names",
+  },
+  files: {
+    message: "the store cannot read or write one of its files",
+    advice: "see PostgreSQL's log and its disk",
   },
   login: {
     message: "the store refuses this service's login",
