@@ -111,6 +111,16 @@ describe("the head of a line", () => {
     expect([head.passed, head.isBraked, head.isOver]).toEqual([0n, false, false]);
   });
 
+  it("has a name where blocks have no room for ten seconds", () => {
+    const { clock, head, poll } = headAt();
+    for (const block of [10, 11, 12]) {
+      poll(block, 0, 1);
+      head.pardon();
+      clock.ms += 5_000;
+    }
+    expect(head.wait).toEqual({ cause: "head", sentence: "blocks have no room for nonce 0" });
+  });
+
   it("puts the brake on where the chain makes no block for ten seconds", () => {
     const { clock, head, poll } = headAt();
     poll(10, 0, 1);

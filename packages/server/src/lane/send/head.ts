@@ -42,7 +42,7 @@ interface Since {
 export class HeadOfLine {
   readonly #now: () => number;
   /** The nonce that stands still, since a node has had a wrapper under it. */
-  #nonce: (Since & { readonly nonce: bigint }) | undefined;
+  #nonce: (Since & { readonly nonce: bigint; readonly firstBlock: bigint }) | undefined;
   #wrapper: (Since & { readonly hash: Uint8Array }) | undefined;
   #block: Since = { block: 0n, at: 0 };
   #intervalMs = 0;
@@ -63,7 +63,7 @@ export class HeadOfLine {
     // A free nonce stands still until another wrapper under it is in a block.
     if (wrapperHash === undefined && !this.isFree) this.forget();
     if (wrapperHash !== undefined) {
-      this.#nonce ??= { nonce: waiverNonce, ...since };
+      this.#nonce ??= { nonce: waiverNonce, firstBlock: block, ...since };
       if (this.#wrapper === undefined || !bytesEqual(this.#wrapper.hash, wrapperHash))
         this.#follow(wrapperHash, since);
     }
@@ -155,9 +155,11 @@ export class HeadOfLine {
     const { still } = this;
     if (still === undefined || !this.isBraked) return undefined;
     const { nonce, blocks } = still;
+    const hasNoBlock = this.#nonce?.firstBlock === this.#block.block;
     if (this.#isJammed)
       return { cause: "jam", sentence: `nonce ${nonce} is held by a wrapper that ${blocks} blocks left out` };
-    if (blocks === 0n) return { cause: "block", sentence: `no block has come since nonce ${nonce} was sent` };
+    if (hasNoBlock) return { cause: "block", sentence: `no block has come since nonce ${nonce} was sent` };
+    if (blocks === 0n) return { cause: "head", sentence: `blocks have no room for nonce ${nonce}` };
     return { cause: "head", sentence: `${blocks} blocks left out nonce ${nonce}` };
   }
 

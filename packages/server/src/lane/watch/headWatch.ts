@@ -19,6 +19,8 @@ export interface ChainMoment {
   readonly signs: boolean;
 }
 
+/** A block with less room is full for everybody. */
+const LEAST_ROOM = 100_000n;
 /** The wrappers at the front of a late line whose senders' nonces are read. */
 const FRONT = 16;
 
@@ -74,12 +76,22 @@ function createStuckSearch({ chain }: Pick<WatchContext, "chain">) {
   };
 }
 
+/**
+ * A block without room for the head has not passed it over. Where the nonce stands still, a block with room for others has: a large
+ * wrapper may never find room.
+ */
 async function pardonAtFullBlock(
   { wrapperRaw }: InFlightSubmission,
   { chain, headOfLine }: Pick<WatchContext, "chain" | "headOfLine">,
 ): Promise<void> {
-  const { room } = await chain.head();
-  if (room !== undefined && room < decodeTransaction(wrapperRaw).gasLimit) headOfLine.pardon();
+  const room = await chain.head().then(
+    (head) => head.room,
+    () => undefined,
+  );
+  if (room === undefined) return;
+  const { gasLimit } = decodeTransaction(wrapperRaw);
+  const needed = headOfLine.isBraked && gasLimit > LEAST_ROOM ? LEAST_ROOM : gasLimit;
+  if (room < needed) headOfLine.pardon();
 }
 
 /** Withdraws what is stuck. A sender whose earlier nonce is missing here has perhaps done nothing for it, and gets no strike. */
