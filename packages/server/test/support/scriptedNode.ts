@@ -23,7 +23,12 @@ export interface NodeError {
 /** A reaction of the node to one HTTP request instead of a good answer. */
 export type Misbehaviour =
   /** Answers with this status and body, and carries out no call. */
-  | { readonly kind: "answer"; readonly status: number; readonly body: string }
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly body: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   /** Breaks the connection, before or after it has carried out the calls. */
   | { readonly kind: "reset"; readonly carriedOut: boolean }
   /** Gives no answer. */
@@ -199,7 +204,8 @@ export class ScriptedNode {
     response: ServerResponse,
   ): void {
     if (misbehaviour?.kind === "answer") {
-      response.writeHead(misbehaviour.status, { "content-type": "application/json" }).end(misbehaviour.body);
+      const { status, body, headers } = misbehaviour;
+      response.writeHead(status, { "content-type": "application/json", ...headers }).end(body);
       return;
     }
     if (misbehaviour?.kind === "flood") {

@@ -43,14 +43,18 @@ export class Endpoint {
   readonly #division = new Division();
   readonly methods = new MethodRests();
   #failures = 0;
-  /** The end of the endpoint's rest by the monotonic clock, in ms. */
-  restsUntil = 0;
+  #restsUntil = 0;
 
   /** @param options `mayAnswerTooLong`: an answer may be too long because of what was asked. */
   constructor(poster: Poster, place: number, { mayAnswerTooLong }: { readonly mayAnswerTooLong: boolean }) {
     this.poster = poster;
     this.place = place;
     this.#mayAnswerTooLong = mayAnswerTooLong;
+  }
+
+  /** The end of the endpoint's rest by the monotonic clock, in ms: after a failure, or for as long as it asks for. */
+  get restsUntil(): number {
+    return Math.max(this.#restsUntil, this.poster.heldUntil ?? 0);
   }
 
   /** It answered its last request, or failed with calls that fail alone. */
@@ -198,11 +202,11 @@ export class Endpoint {
 
   #recover(): void {
     this.#failures = 0;
-    this.restsUntil = 0;
+    this.#restsUntil = 0;
   }
 
   #rest(): void {
-    this.restsUntil = performance.now() + Math.min(MAX_REST_MS, REST_MS * 2 ** this.#failures++);
+    this.#restsUntil = performance.now() + Math.min(MAX_REST_MS, REST_MS * 2 ** this.#failures++);
   }
 }
 

@@ -57,6 +57,8 @@ export type OpenMemory = () => MemoryReservation;
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
   readonly url: string;
+  /** The endpoint asks for no requests before this time of the monotonic clock, in ms. */
+  readonly heldUntil?: number;
   /**
    * @param isSend the request changes something.
    * @param openMemory counts the answer while it is read. Without it, nothing does.

@@ -58,6 +58,11 @@ export class RequestPace {
     });
   }
 
+  /** The end of the time for which the node has asked for no requests, in ms of the monotonic clock. */
+  get heldUntil(): number {
+    return this.#heldUntil;
+  }
+
   /** The node asks for no requests for this time, in ms. */
   holdFor(ms: number): void {
     this.#heldUntil = Math.max(this.#heldUntil, performance.now() + Math.min(ms, MAX_HOLD_MS));
@@ -131,6 +136,9 @@ export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster
   const { pace, rpcTimeoutMs, readPriority } = options;
   return {
     url: poster.url,
+    get heldUntil() {
+      return pace.heldUntil;
+    },
     async post(body, isSend, openMemory) {
       const priority = isSend && readPriority !== "gateway" ? "send" : readPriority;
       if (!(await pace.turn(priority, rpcTimeoutMs))) {

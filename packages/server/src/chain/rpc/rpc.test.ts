@@ -78,6 +78,21 @@ describe("a read", () => {
     expect(healthy()).toEqual([false, true]);
   });
 
+  it("asks the next node for as long as the first asks for silence, and waits for no turn", async () => {
+    const { rpc, scripts, counts } = await startNodes(2, 600_000);
+    scripts[0] = { kind: "answer", status: 429, body: "", headers: { "retry-after": "50" } };
+    scripts[1] = accepted;
+    await rpc.read([HEIGHT]);
+    const now = performance.now.bind(performance);
+    // The rest after the failure is over, and the silence is not.
+    vi.spyOn(performance, "now").mockImplementation(() => now() + 20_000);
+    expect([...(await rpc.read([HEIGHT])), ...(await rpc.send([SEND]))].map(kindOf)).toEqual([
+      "result",
+      "result",
+    ]);
+    expect(counts()).toEqual([1, 3]);
+  });
+
   it("goes on after a refused connection, and reports it when no node answers", async () => {
     const { rpc, healthy } = await startNodes(2);
     await nodes[0]?.close();
