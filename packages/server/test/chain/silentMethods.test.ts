@@ -48,6 +48,16 @@ const CASES = METHODS.flatMap((method) =>
 );
 
 describe("a node that does not tell one method", () => {
+  it("because it has no index of receipts, and says that there are none, keeps no outcome back that another has", async () => {
+    const { service, first } = await onTwoNodes();
+    first.answers.eth_getTransactionReceipt = () => null;
+    first.answers.eth_getTransactionByHash = () => null;
+    const lines = await service.submit([innerOf(1), innerOf(2), innerOf(3)], INCLUDED);
+    expect(lines.map(outcomeOf)).toEqual(Array(3).fill("success"));
+    const carriers = await service.query("select wrapper_hash is not null as own from finished");
+    expect(carriers).toEqual(Array(3).fill({ own: true }));
+  });
+
   it.each(CASES)(
     "as with $name to $method, keeps nothing from being executed and told",
     async ({ method, by }) => {

@@ -18,6 +18,7 @@ import {
   fullBlockCall,
   nonceCall,
   nonceCallAt,
+  receiptCall,
   runCall,
   sendCall,
   transactionCall,
@@ -32,6 +33,7 @@ import {
   count,
   hash32,
   headOf,
+  type InclusionReceipt,
   nonceOf,
   orNull,
   quantity,
@@ -39,7 +41,7 @@ import {
   type Unclear,
   unlessUnclear,
 } from "./nodeAnswers.js";
-import { createSnapshotReader, isInBlock, type SnapshotReader } from "./snapshot.js";
+import { createSnapshotReader, isInBlock, receiptIn, type SnapshotReader } from "./snapshot.js";
 
 export type { BlockTransaction, BlockWithTransactions, ChainHead, InclusionReceipt } from "./nodeAnswers.js";
 export { MAX_SNAPSHOT_ITEMS, type NodeSnapshot, type ReceiptAnswer } from "./snapshot.js";
@@ -146,6 +148,17 @@ export class NodeClient {
     );
     const answers = told.map((outcomes) => outcomes.map((outcome) => quantity(resultOf(outcome))));
     return answers.flatMap(([chainId, nonce = 0n]) => (this.#isOurs({ chainId }) ? [nonce] : []));
+  }
+
+  /**
+   * Reads the receipts of transactions from each of the nodes: one may have no index of them, or an index that stands still.
+   * @returns in the order of the hashes, at most a hundred; undefined where no node has one. Never rejects.
+   */
+  async receiptsByEach(hashes: readonly Uint8Array[]): Promise<(InclusionReceipt | undefined)[]> {
+    const answers = await this.#rpc.readFromEach(hashes.map(receiptCall));
+    return hashes.map((hash, i) =>
+      answers.map((outcomes) => unlessUnclear(receiptIn(outcomes[i], hash))).find((one) => one !== undefined),
+    );
   }
 
   /** Reads the next nonces and the balances (wei) by the latest block, in the order of the addresses. */

@@ -86,7 +86,7 @@ const readByLookup: SnapshotReaderOf = async (rpc, addresses, hashes) => {
 
 type SnapshotReaderOf = (rpc: Rpc, ...subjects: Parameters<SnapshotReader>) => Promise<NodeSnapshot>;
 
-const receiptIn = (outcome: RpcOutcome | undefined, hash: Uint8Array): ReceiptAnswer =>
+export const receiptIn = (outcome: RpcOutcome | undefined, hash: Uint8Array): ReceiptAnswer =>
   readIn(outcome, (receipt) => receiptOf(receipt, hash));
 
 function readIn<T>(outcome: RpcOutcome | undefined, read: (value: unknown) => T): T | Unclear {

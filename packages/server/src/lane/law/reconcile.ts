@@ -39,12 +39,14 @@ interface DecidedCandidate extends CandidateOutcome {
 /**
  * Brings the candidates in the store to their outcomes on the chain. Receipts decide at once. Where a node's nonces
  * contradict the store, `law.ts` decides by the proof of a final block, once the search has found it.
+ * @param options `asksEach`: asks each node for the receipts of what final blocks show (L3), and waits for all of them.
  * @returns whether all candidates have receipts.
  */
 export async function reconcile(
   held: HeldLane,
   candidates: readonly Candidate[],
   context: ReconcileContext,
+  { asksEach = false } = {},
 ): Promise<boolean> {
   if (candidates.length === 0) return true;
   const outcomes = await chainOutcomes(held.waiver, candidates, context);
@@ -56,6 +58,7 @@ export async function reconcile(
     ({ outcome: { kind } }) => kind === "nonceUsed" || kind === "replaced",
   );
   const decided = await decideContradicted(held, contradicted, context);
+  if (asksEach) await includeExecuted(held, await findReceipts(decided, context), context);
   const failed = decided.flatMap(({ candidate: { id }, decision }) =>
     decision.move === "fail" ? [{ id, ...decision.failure, condition: conditionOf(decision) }] : [],
   );
@@ -63,6 +66,20 @@ export async function reconcile(
   await requeueReplaced(held, decided.flatMap(replacedOf), context);
   await stopForPlainWrappers(held, decided, context);
   return candidateOutcomes.every(({ outcome }) => outcome.kind === "included");
+}
+
+/** Asks each node for the receipts that one does not have, although final blocks show the transactions. */
+async function findReceipts(
+  decided: readonly DecidedCandidate[],
+  { chain }: Pick<ReconcileContext, "chain">,
+): Promise<CandidateOutcome[]> {
+  const lacking = decided.flatMap(({ candidate, decision }) => (decision.clause === "L3" ? [candidate] : []));
+  if (lacking.length === 0) return [];
+  const receipts = await chain.receiptsByEach(lacking.map(({ innerHash }) => innerHash));
+  return lacking.flatMap((candidate, i) => {
+    const receipt = receipts[i];
+    return receipt ? [{ candidate, outcome: { kind: "included", receipt, foreign: true } }] : [];
+  });
 }
 
 /** A proof stays valid whatever happens meanwhile. Any other failure is valid only while the submission is queued. */

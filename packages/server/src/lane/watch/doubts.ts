@@ -67,7 +67,7 @@ export function createDoubts(context: WatchContext, onNews: () => void): Doubts 
     const [chainNonce = next] = isAhead ? await chain.nonces([held.waiver]) : [];
     const passed = page.filter(({ waiverNonce }) => waiverNonce < chainNonce);
     if (passed.length === 0) return undefined;
-    await settle(held, passed, context);
+    await settle(held, passed, context, { asksEach: true });
     if (pages.isAtStart()) restMs = longer(restMs);
     return restMs;
   };
@@ -165,10 +165,11 @@ async function settle(
   held: HeldLane,
   wrappers: readonly DoubtedWrapper[],
   context: WatchContext,
+  options?: { readonly asksEach: boolean },
 ): Promise<boolean> {
   const { store, nonceProofs } = context;
   const submissions = new Map(wrappers.map(({ submission }) => [submission.id, submission]));
-  const isClear = await reconcile(held, [...submissions.values()], context);
+  const isClear = await reconcile(held, [...submissions.values()], context, options);
   const landed: string[] = [];
   const dead: DoubtedWrapper[] = [];
   for (const wrapper of wrappers.filter(({ isOpen }) => isOpen)) {
