@@ -10,7 +10,6 @@ import type { Exchange } from "../../gateway/toldAnswers.js";
 import { refusalFor } from "../../gateway/words.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
-import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import { parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
@@ -24,7 +23,6 @@ export interface GatewayConnectionDependencies extends ConnectionDependencies {
   readonly subscriptionLimits: Pick<SubscriptionLimits, "enter">;
   /** Counts bytes that are sent unasked. @throws {@link RateRefusal} */
   countNotified(caller: Caller, bytes: number): void;
-  readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
 }
 
 /** A client for which notifications of more characters wait is disconnected. All clients share the texts of a block. */

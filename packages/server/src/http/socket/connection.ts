@@ -4,6 +4,7 @@ import { WebSocket } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
 import { type Caller, partyOf } from "../../model/keys/caller.js";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
+import type { Defaulted } from "../../model/options/defaults.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
@@ -12,7 +13,7 @@ import type { FrameGuard } from "./frameGuard.js";
 
 export interface ConnectionDependencies {
   readonly loop: LoopQueue;
-  readonly options: Pick<ResolvedOptions, "maxBodyBytes">;
+  readonly options: Pick<ResolvedOptions, Defaulted | "allowedHosts">;
 }
 
 /** An accepted WebSocket, with the grant of its key and the guard of its bytes. */

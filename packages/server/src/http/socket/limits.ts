@@ -5,10 +5,7 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { type Share, Tally } from "../../util/tally.js";
 
-export type SocketLimitOptions = Pick<
-  ResolvedOptions,
-  "maxSockets" | "maxKeySockets" | "maxAddressConnections"
->;
+type SocketLimitOptions = Pick<ResolvedOptions, "maxSockets" | "maxKeySockets" | "maxAddressConnections">;
 
 /** The owner of a WebSocket. */
 export interface SocketOwner {

@@ -10,6 +10,7 @@ import { authenticatorOf } from "../../../test/support/callers.js";
 import { deferred } from "../../../test/support/deferred.js";
 import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
 import type { Intake } from "../../intake/intake.js";
+import { DEFAULTS } from "../../model/options/defaults.js";
 import { createLog } from "../../model/telemetry/log.js";
 import { createMetrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
@@ -77,15 +78,7 @@ async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
     clientAddress: () => "192.0.2.1",
     authenticator: { authenticate },
     bodyMemory: new BodyMemoryBudget(1_000_000, 100_000),
-    options: {
-      maxBodyBytes: 100_000,
-      maxSocketRequests: 100,
-      maxSockets: 10,
-      maxKeySockets: 10,
-      maxAddressConnections: 10,
-      socketPingMs: 60_000,
-      bodyTimeoutMs: 60_000,
-    },
+    options: { ...DEFAULTS, maxBodyBytes: 100_000, socketPingMs: 60_000 },
   });
   closers.push(() => app.close());
   await app.listen({ host: "127.0.0.1", port: 0 });

@@ -6,7 +6,6 @@ import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
 import type { Caller } from "../../model/keys/caller.js";
 import { addressGroup, addressSite } from "../../model/options/networkAddress.js";
-import type { ResolvedOptions } from "../../model/options/options.js";
 import { isAllowedHost } from "../../model/options/origins.js";
 import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
@@ -20,7 +19,7 @@ import { headFault } from "../requestHost.js";
 import type { SocketConnection } from "./connection.js";
 import { declineUpgrade } from "./declineUpgrade.js";
 import { FrameGuard } from "./frameGuard.js";
-import { type SocketLimitOptions, SocketLimits, type SocketOwner } from "./limits.js";
+import { SocketLimits, type SocketOwner } from "./limits.js";
 import { SubmitConnection, type SubmitDependencies } from "./submitConnection.js";
 
 export interface SocketServices extends SubmitDependencies, GatewayConnectionDependencies {
@@ -30,9 +29,6 @@ export interface SocketServices extends SubmitDependencies, GatewayConnectionDep
   readonly clientAddress: ClientAddress;
   /** The server of the port, which serves a declined upgrade anew. */
   readonly server: Server;
-  readonly options: SubmitDependencies["options"] &
-    SocketLimitOptions &
-    Pick<ResolvedOptions, "socketPingMs" | "bodyTimeoutMs" | "allowedHosts">;
 }
 
 /** Clients have this long to read their last lines and to close. */

@@ -12,7 +12,6 @@ import { textOfId } from "../../gateway/exactIds.js";
 import type { Intake } from "../../intake/intake.js";
 import { partyOf } from "../../model/keys/caller.js";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
-import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
@@ -27,7 +26,6 @@ export interface SubmitDependencies extends ConnectionDependencies {
   readonly intake: Pick<Intake, "submit" | "watch">;
   readonly rateLimiter: RateLimiter;
   readonly readLimiter: ReadLimiter;
-  readonly options: Pick<ResolvedOptions, "maxBodyBytes" | "maxSocketRequests">;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
