@@ -1,10 +1,11 @@
 // The check of nodes, against nodes over real HTTP that differ in one thing each.
+import { readFileSync } from "node:fs";
 import { type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { RefusedByNode } from "../../test/support/modelChain.js";
 import { ModelRegistry } from "../../test/support/modelRegistry.js";
 import { ScriptedNode } from "../../test/support/scriptedNode.js";
-import type { NodeFinding } from "./finding.js";
+import { NODE_CHECKS, type NodeFinding } from "./finding.js";
 import { checkNodes, type PreflightOptions } from "./preflight.js";
 
 const nodes: ScriptedNode[] = [];
@@ -240,11 +241,16 @@ describe("several nodes", () => {
     expect(await found()).toBe("same chain id");
   });
 
-  it("of one chain pass", async () => {
+  it("of one chain pass each check, of which each has its row in the guide", async () => {
     const first = await startNode();
     const second = await startNode(first.chain);
     second.answers.eth_syncing = () => false;
     expect(troubles(await check([first, second]))).toEqual([]);
+    const findings = await check([first, second], { waivers: [hexToBytes(WAIVER)], readsRegistry: true });
+    expect(new Set(findings.map((one) => one.check))).toEqual(new Set(NODE_CHECKS));
+    const guide = readFileSync(new URL("../../../../docs/guides/nodes.md", import.meta.url), "utf8");
+    const [, table = ""] = /\| check \|.*\n\|---.*\n((?:\|.*\n)+)/.exec(guide) ?? [];
+    expect([...table.matchAll(/^\| ([^|]+) \|/gm)].map(([, name]) => name)).toEqual(NODE_CHECKS);
   });
 
   it("with another genesis, or another block below the head, are refused", async () => {
