@@ -64,9 +64,9 @@ describe("the plan of capacity", () => {
 
   it("uses the service's own defaults", () => {
     const { laneConnections, acceptConnections, readConnections, adminConnections } = DEFAULTS;
-    // One more is for leases, and two are for notifications and for the state of the database.
+    // One more is for leases, one for the vacuum, and two are for notifications and for the state of the database.
     expect(CONNECTIONS_OF_REPLICA).toBe(
-      laneConnections + acceptConnections + readConnections + adminConnections + 1 + 2,
+      laneConnections + acceptConnections + readConnections + adminConnections + 1 + 1 + 2,
     );
     expect(MAX_IN_FLIGHT).toBe(DEFAULTS.maxInFlight);
   });

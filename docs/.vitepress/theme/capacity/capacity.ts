@@ -24,7 +24,7 @@ export const COSTS: Readonly<Record<RequestSize, TransactionCost>> = {
 export const OUTCOME_BYTES = 630;
 export const WAL_BYTES = 2_300;
 /** Connections to PostgreSQL of one replica, and the reserve for commands and operators. */
-export const CONNECTIONS_OF_REPLICA = 19;
+export const CONNECTIONS_OF_REPLICA = 20;
 export const CONNECTIONS_IN_RESERVE = 10;
 /** Wrappers of one waiver that may wait for a block (`--max-in-flight`). */
 export const MAX_IN_FLIGHT = 1_000;

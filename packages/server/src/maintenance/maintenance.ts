@@ -1,6 +1,7 @@
 import { forgetIdempotentRequests } from "../store/accept/idempotentRequests.js";
 import { forgetOldCaps } from "../store/keys/capUse.js";
 import { dropOldRefusals } from "../store/refusals/refusals.js";
+import type { OpenStore } from "../store/store.js";
 import { type ExpiryDependencies, startExpiry } from "./expiry.js";
 import { type OutcomeDays, startOutcomeDays } from "./outcomeDays.js";
 import type { UnfinishedWork } from "./unfinishedWork.js";
@@ -9,6 +10,7 @@ import { startVacuum } from "./vacuum.js";
 export type Maintenance = Pick<OutcomeDays, "oldestDay" | "close">;
 
 export interface MaintenanceDependencies extends ExpiryDependencies {
+  readonly store: OpenStore;
   readonly unfinished: () => UnfinishedWork;
 }
 
@@ -18,7 +20,7 @@ const REQUESTS_PER_DELETE = 500;
 /** Starts the periodic jobs that keep the store small and end what is too old. */
 export function startMaintenance(dependencies: MaintenanceDependencies): Maintenance {
   const { store, log, options } = dependencies;
-  let isClosed = false;
+  const closing = new AbortController();
   const timers: NodeJS.Timeout[] = [];
   const every = (ms: number, job: () => Promise<unknown>, failure: string) => {
     const run = () => void job().catch((error: Error) => log.debug({ err: error.message }, failure));
@@ -29,19 +31,23 @@ export function startMaintenance(dependencies: MaintenanceDependencies): Mainten
   const forgetRequests = async () => {
     const forgotten = store.clock.longBefore(options.idempotencyMs);
     const forget = () => forgetIdempotentRequests(store.pool, forgotten, REQUESTS_PER_DELETE);
-    while (!isClosed && (await forget()) === REQUESTS_PER_DELETE);
+    while (!closing.signal.aborted && (await forget()) === REQUESTS_PER_DELETE);
   };
   every(60_000, forgetRequests, "old requests could not be deleted");
   // Those of daily caps (D25) whose days ended a week ago, and refused lines that nobody can look up any more (D15).
-  every(3_600_000, () => forgetOldCaps(store), "the counts of old days could not be deleted")();
+  every(
+    3_600_000,
+    () => forgetOldCaps(store.forRole("maintenance"), closing.signal),
+    "the counts of old days could not be deleted",
+  )();
   every(600_000, () => dropOldRefusals(store), "the refusals of old days could not be dropped")();
-  const vacuum = startVacuum(dependencies);
+  const vacuum = startVacuum({ ...dependencies, store: store.forRole("maintenance") });
   const expiry = startExpiry(dependencies);
   const days = startOutcomeDays({ store, options, log });
   return {
     oldestDay: days.oldestDay,
     async close() {
-      isClosed = true;
+      closing.abort();
       for (const timer of timers) clearInterval(timer);
       expiry.close();
       await Promise.all([vacuum.close(), days.close()]);

@@ -35,21 +35,21 @@ const IDLE_ROUNDS = 10;
  */
 export function startVacuum({ store, log, unfinished }: VacuumDependencies): { close(): Promise<void> } {
   const timer = createWakeableTimer();
-  let closed = false;
+  const closing = new AbortController();
   let idleRounds = 0;
   let inVain = 0;
   const loop = async () => {
     let restMs = INTERVAL_MS;
     for (;;) {
       await timer.rest(restMs, false);
-      if (closed) return;
+      if (closing.signal.aborted) return;
       // Where nothing is in flight, only the last dead rows are left.
       const isBusy = unfinished().count > 0;
       if (!isBusy && idleRounds++ % IDLE_ROUNDS > 0) continue;
       if (isBusy) idleRounds = 0;
       const startedAt = performance.now();
       try {
-        inVain = (await vacuumUnfinished(store)) === "kept" ? inVain + 1 : 0;
+        inVain = (await vacuumUnfinished(store, closing.signal)) === "kept" ? inVain + 1 : 0;
       } catch (error) {
         log.debug({ err: (error as Error).message }, "the table of submissions could not be vacuumed");
       }
@@ -59,7 +59,7 @@ export function startVacuum({ store, log, unfinished }: VacuumDependencies): { c
   const running = loop();
   return {
     async close() {
-      closed = true;
+      closing.abort();
       timer.end();
       await running;
     },

@@ -46,9 +46,16 @@ export interface Store {
 
 /**
  * The roles that have connections of their own, so that none can take another's: the leases of the lanes, the lanes,
- * accepting, reading for clients, and administration (keys, maintenance, the state of the database).
+ * accepting, reading for clients, administration (keys, the days of outcomes), and maintenance that takes long.
  */
-export const STORE_ROLES = ["leases", "lanes", "accepting", "reading", "administration"] as const;
+export const STORE_ROLES = [
+  "leases",
+  "lanes",
+  "accepting",
+  "reading",
+  "administration",
+  "maintenance",
+] as const;
 export type StoreRole = (typeof STORE_ROLES)[number];
 
 /** The opened store with the connections of all roles. Its own pool is that of administration. */
@@ -228,6 +235,8 @@ const MONITOR_ANSWER_MS = 3_000;
 const WORK: ReadonlySet<StoreRole> = new Set(["leases", "lanes", "accepting"]);
 /** For the one statement that takes and renews all leases. */
 const LEASE_CONNECTIONS = 1;
+/** For the vacuum, while which nothing else is overdue. */
+const MAINTENANCE_CONNECTIONS = 1;
 /** The shortest time limit of a renewal, in ms. A busy database may need some hundred. */
 const MIN_LEASE_ANSWER_MS = 1_000;
 /** A lane's write waits at most this long for a row, so that lanes whose rows are locked leave connections to the others. */
@@ -253,14 +262,15 @@ function poolSizes(settings: Required<StoreConnections>): Readonly<Record<StoreR
     accepting: settings.acceptConnections,
     reading: settings.readConnections,
     administration: settings.adminConnections,
+    maintenance: MAINTENANCE_CONNECTIONS,
   };
 }
 
 /**
- * Connections besides those of the four roles: the leases, notifications, and the state of the database; two more for a moment at
- * the start.
+ * Connections besides those of the four roles: the leases, maintenance, notifications, and the state of the database; two more for a
+ * moment at the start.
  */
-const OTHER_CONNECTIONS = LEASE_CONNECTIONS + 2 + 2;
+const OTHER_CONNECTIONS = LEASE_CONNECTIONS + MAINTENANCE_CONNECTIONS + 2 + 2;
 
 /** Returns the most connections that a store opens, those of its start among them. */
 export function connectionsOf(settings: StoreConnections): number {

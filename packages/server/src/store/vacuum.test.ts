@@ -3,13 +3,19 @@ import { expect, it } from "vitest";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
+import { openPool } from "./database/database.js";
+import { doLongWork } from "./database/longWork.js";
+import { prepareSession } from "./primary/session.js";
 import type { Store } from "./store.js";
 import { saveFailed } from "./transitions/saveFailed.js";
 import { vacuumUnfinished } from "./vacuum.js";
 
+const { signal } = new AbortController();
 let store: Store;
-useTestStore("shared", (opened) => {
+let databaseUrl = "";
+const databases = useTestStore("shared", (opened, url) => {
   store = opened;
+  databaseUrl = url;
 });
 
 it("vacuums unfinished rows as soon as many of them are dead, and tells that an open transaction keeps them", async () => {
@@ -27,10 +33,32 @@ it("vacuums unfinished rows as soon as many of them are dead, and tells that an 
   await saveFailed(store, lane, failed);
   // PostgreSQL counts dead rows a moment later, unless a session asks for it.
   await store.pool.query("select pg_stat_force_next_flush()");
-  expect(await vacuumUnfinished(store, 31)).toBe("none");
-  expect(await vacuumUnfinished(store, 30)).toBe("kept");
+  expect(await vacuumUnfinished(store, signal, 31)).toBe("none");
+  expect(await vacuumUnfinished(store, signal, 30)).toBe("kept");
   await reader.query("commit");
   reader.release();
-  expect(await vacuumUnfinished(store, 30)).toBe("removed");
-  expect(await vacuumUnfinished(store, 1)).toBe("none");
+  expect(await vacuumUnfinished(store, signal, 30)).toBe("removed");
+  expect(await vacuumUnfinished(store, signal, 1)).toBe("none");
+});
+
+it("may take longer than other statements, and ends with the service", async () => {
+  const name = new URL(databaseUrl).pathname.slice(1);
+  await databases.query(`alter database ${name} set vacuum_cost_delay = '100ms'`);
+  await databases.query(`alter database ${name} set vacuum_cost_limit = 1`);
+  const pool = openPool({
+    ...{ connectionString: databaseUrl, maxConnections: 1, answerTimeoutMs: 50 },
+    prepare: prepareSession,
+  });
+  expect(await vacuumUnfinished({ pool }, signal, 0)).not.toBe("none");
+  await store.pool.query(
+    "insert into cap_outcomes select 'k', '2030-01-01', '', 1, 1 from generate_series(1, 100000)",
+  );
+  const closing = new AbortController();
+  const vacuum = doLongWork({ pool }, closing.signal, (db) => db.query("vacuum cap_outcomes"));
+  const running = "select from pg_stat_activity where query = 'vacuum cap_outcomes' and state = 'active'";
+  while ((await store.pool.query(running)).rows.length === 0);
+  closing.abort();
+  await expect(vacuum).rejects.toThrow();
+  while ((await store.pool.query(running)).rows.length > 0);
+  await pool.end();
 });

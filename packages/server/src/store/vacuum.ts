@@ -1,3 +1,5 @@
+import type { Queryable } from "./database/database.js";
+import { doLongWork } from "./database/longWork.js";
 import { prepared } from "./database/statements.js";
 import type { Store } from "./store.js";
 
@@ -6,22 +8,25 @@ const MIN_DEAD_ROWS = 1_000;
 
 /**
  * Vacuums `unfinished` if it has many dead rows. Each submission leaves up to four, and every snapshot of a lane reads them.
- * PostgreSQL's own autovacuum comes a minute later at the earliest.
+ * PostgreSQL's own autovacuum comes a minute later at the earliest. The signal ends a vacuum.
  * @returns `kept` if most of them stayed, which a transaction that is open somewhere may still see; `none` if there were few.
  */
 export async function vacuumUnfinished(
-  { pool }: Pick<Store, "pool">,
+  store: Pick<Store, "pool">,
+  signal: AbortSignal,
   minDeadRows = MIN_DEAD_ROWS,
 ): Promise<"removed" | "kept" | "none"> {
-  const before = await deadRows(pool);
-  if (before < minDeadRows) return "none";
-  // Truncating the file would lock out all other sessions for a moment.
-  await pool.query("vacuum (skip_locked, truncate false) unfinished");
-  return (await deadRows(pool)) > before / 2 ? "kept" : "removed";
+  return await doLongWork(store, signal, async (db) => {
+    const before = await deadRows(db);
+    if (before < minDeadRows) return "none";
+    // Truncating the file would lock out all other sessions for a moment.
+    await db.query("vacuum (skip_locked, truncate false) unfinished");
+    return (await deadRows(db)) > before / 2 ? "kept" : "removed";
+  });
 }
 
-async function deadRows(pool: Store["pool"]): Promise<number> {
-  const { rows } = await pool.query<{ dead: string }>(
+async function deadRows(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ dead: string }>(
     prepared("select n_dead_tup as dead from pg_stat_user_tables where relid = 'unfinished'::regclass", []),
   );
   return Number(rows[0]?.dead ?? 0);

@@ -189,7 +189,7 @@ describe("a reservation", () => {
     for (const table of ["cap_usage", "cap_outcomes", "cap_reserved"])
       await store.pool.query(`update ${table} set day = day - 8`);
     await submit(capped(caps, 2));
-    await forgetOldCaps(store);
+    await forgetOldCaps(store, new AbortController().signal);
     const { rows } = await store.pool.query(
       "select key_id from cap_usage union all select key_id from cap_outcomes union all select key_id from cap_reserved",
     );

@@ -1,3 +1,4 @@
+import { doLongWork } from "../database/longWork.js";
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 
@@ -52,10 +53,11 @@ export async function findDayUse(
   return { all, senders: senderUses, ends: rows[0]?.ends ?? new Date(0) };
 }
 
-/** Deletes the counts of days that ended a week ago. */
-export async function forgetOldCaps({ pool }: Pick<Store, "pool">): Promise<void> {
+/** Deletes the counts of days that ended a week ago. A day may have millions of senders. */
+export async function forgetOldCaps(store: Pick<Store, "pool">, signal: AbortSignal): Promise<void> {
   const OLD = "day < (clock_timestamp() at time zone 'UTC')::date - 7";
-  await pool.query(`delete from cap_usage where ${OLD}`);
-  await pool.query(`delete from cap_outcomes where ${OLD}`);
-  await pool.query(`delete from cap_reserved where ${OLD}`);
+  await doLongWork(store, signal, async (db) => {
+    for (const table of ["cap_usage", "cap_outcomes", "cap_reserved"])
+      await db.query(`delete from ${table} where ${OLD}`);
+  });
 }
