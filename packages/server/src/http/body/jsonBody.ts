@@ -7,6 +7,7 @@ import type { LoopQueue } from "../../util/loopQueue.js";
 import { parseJson, type RunSlice } from "../../util/slicedJson.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
+import { partOfBody } from "../limits/requestTurns.js";
 import { GrowingBuffer } from "./growingBuffer.js";
 import { onResponseClosed } from "./onResponseClosed.js";
 
@@ -64,7 +65,7 @@ export function registerJsonParser(
     });
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: RequestPayload) => {
     const bytes = await readBytes(request, payload, maxBodyBytes);
-    const run = slicesOf(loop, partyIn(request));
+    const run = slicesOf(loop, partyIn(request), partOfBody(bytes.length));
     const { bodyMemory } = request as BodyRequest;
     const reserve = (more: number) => bodyMemory?.grow(more);
     const body = await parseJson(bytes, run, reserve, (text) => parseText(request, text));
@@ -102,9 +103,9 @@ async function readBytes(
   });
 }
 
-/** Parses in the turns of a party. */
-export function slicesOf(loop: LoopQueue, party: string): RunSlice {
-  return (bytes, slice) => loop.run(party, bytes * PRICES.parsedByte, slice);
+/** Parses in the turns of a party, or of a part of it. */
+export function slicesOf(loop: LoopQueue, party: string, part = ""): RunSlice {
+  return (bytes, slice) => loop.run(party, bytes * PRICES.parsedByte, slice, part);
 }
 
 /** The party of an authenticated request. The others are of operators. */

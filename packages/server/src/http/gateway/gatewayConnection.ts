@@ -14,6 +14,7 @@ import { PRICES } from "../../model/prices.js";
 import { parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
 import { RateRefusal } from "../limits/rates.js";
+import { partOfBody } from "../limits/requestTurns.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "../socket/connection.js";
 import { admitAnswer } from "./admitAnswer.js";
 
@@ -79,10 +80,10 @@ export class GatewayConnection extends SocketConnection {
 
   async #answer(data: Buffer, exchange: Exchange, memory: MemoryReservation): Promise<string | undefined> {
     const { gateway, options } = this.#dependencies;
-    const run = slicesOf(this.#dependencies.loop, partyOf(this.caller));
+    const slices = (part?: string) => slicesOf(this.#dependencies.loop, partyOf(this.caller), part);
     let message: unknown;
     try {
-      message = await messageOf(data, run, memory.grow);
+      message = await messageOf(data, slices(partOfBody(data.length)), memory.grow);
       if (this.#inFlight > options.maxSocketRequests) {
         throw new GatewayRefusal(
           RPC_CODES.limitExceeded,
@@ -90,7 +91,7 @@ export class GatewayConnection extends SocketConnection {
         );
       }
       const answer = await gateway.answer(message, this.caller, exchange, this.#subscriptions);
-      await admitAnswer(answer, run);
+      await admitAnswer(answer, slices());
       return answer;
     } catch (error) {
       const refusal = error instanceof ProtocolError ? refusalFor(errorBodyOf(error)) : error;

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, get } from "node:http";
+import { createServer, get, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { PRICES } from "../../model/prices.js";
@@ -31,5 +31,37 @@ it("charges a party for the bytes of its answers, whether it reads them or not",
   await closed;
   const all = charged.reduce((sum, [, one]) => sum + one, 0);
   expect(all).toBeLessThan(1.1 * bytes * PRICES.sentByte);
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it("begins a small request of a party whose large ones have to wait", async () => {
+  const clock = { ms: 0 };
+  const loop = new LoopQueue({ now: () => clock.ms, measureUse: () => 0.9 });
+  const served: (string | undefined)[] = [];
+  const server = createServer(({ headers }, response) => {
+    served.push(headers["content-length"]);
+    response.end();
+  });
+  new RequestTurns(server, loop, () => ({ name: "party" }));
+  loop.charge("party", 100_000);
+  loop.enter("party", 100, () => {});
+  await loop.run("other", 100, () => {});
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const post = (bytes: number) => {
+    const sent = request({ port, host: "127.0.0.1", method: "POST", agent: false });
+    sent.end(Buffer.alloc(bytes));
+    return once(sent, "response") as Promise<[IncomingMessage]>;
+  };
+  const arrived = once(server, "connection");
+  const large = post(1_000_000);
+  await arrived;
+  const [small] = await post(1_000);
+  expect(served).toEqual(["1000"]);
+  clock.ms = 20;
+  const [answer] = await large;
+  expect(served).toEqual(["1000", "1000000"]);
+  for (const one of [small, answer]) one.resume();
   await new Promise((resolve) => server.close(resolve));
 });

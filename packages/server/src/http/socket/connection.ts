@@ -9,6 +9,7 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
 import { onAbort } from "../../util/onAbort.js";
+import { partOfBody } from "../limits/requestTurns.js";
 import type { FrameGuard } from "./frameGuard.js";
 
 export interface ConnectionDependencies {
@@ -166,7 +167,7 @@ export abstract class SocketConnection {
       reservation.release();
       this.#applyBackpressure();
     };
-    this.#enterTurns({
+    this.#enterTurns(data.length, {
       onTurn: () => {
         const memory = { grow: reservation.grow, release: onStored };
         const response = this.respond(data, isBinary, memory);
@@ -179,18 +180,20 @@ export abstract class SocketConnection {
   }
 
   /** Waits for the key's turn among the requests of all parties. */
-  #enterTurns({ onTurn, onClosed }: { readonly onTurn: () => void; readonly onClosed: () => void }): void {
+  #enterTurns(bytes: number, { onTurn, onClosed }: Record<"onTurn" | "onClosed", () => void>): void {
     let leave = () => {};
     const onEnd = () => {
       leave();
       onClosed();
     };
     this.#waiting.add(onEnd);
-    leave = this.#dependencies.loop.enter(partyOf(this.#grant.caller), PRICES.request, () => {
+    const begin = () => {
       this.#waiting.delete(onEnd);
       onTurn();
       this.#applyBackpressure();
-    });
+    };
+    const { loop } = this.#dependencies;
+    leave = loop.enter(partyOf(this.#grant.caller), PRICES.request, begin, partOfBody(bytes));
   }
 
   /** Resolves when there is room for the next bytes. Rejects if the connection is gone. */

@@ -20,6 +20,7 @@ import { slicesOf } from "../body/jsonBody.js";
 import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
+import { partOfBody } from "../limits/requestTurns.js";
 import { type AcceptedSocket, type ConnectionDependencies, SocketConnection } from "./connection.js";
 
 export interface SubmitDependencies extends ConnectionDependencies {
@@ -88,7 +89,7 @@ export class SubmitConnection extends SocketConnection {
 
   /** Reads a frame. The values of a frame, whose memory counts until it is admitted, stay with what admits it. */
   async #begin(data: Buffer, isBinary: boolean, memory: MemoryReservation) {
-    const run = slicesOf(this.#dependencies.loop, partyOf(this.caller));
+    const run = slicesOf(this.#dependencies.loop, partyOf(this.caller), partOfBody(data.length));
     const received = isBinary ? binaryFrame() : await readFrame(data, run, memory.grow);
     const { request } = received;
     return { request, admitted: this.#admit(received, memory.release) };
