@@ -8,23 +8,11 @@ import {
   type ReceiptAnswer,
 } from "../../chain/client/nodeClient.js";
 import type { Carrier } from "../../model/submission/submission.js";
+import type { UnfinishedSubmission } from "../../store/lanes/queue/unfinished.js";
 import { chunk } from "../../util/chunk.js";
 
 /** A submission that is compared with the chain. */
-export interface Candidate {
-  readonly id: string;
-  readonly innerHash: Uint8Array;
-  readonly sender: Uint8Array;
-  readonly senderNonce: bigint;
-  /** The number of wrappers that were signed for it; with 0 it cannot be on the chain through this service. */
-  readonly signings: number;
-  /** Undefined for a queued submission. */
-  readonly waiverNonce?: bigint;
-  /** 32 bytes; undefined for a queued submission. */
-  readonly wrapperHash?: Uint8Array;
-  /** None of its wrappers is in a block below this one. */
-  readonly sinceBlock?: bigint;
-}
+export type Candidate = Omit<UnfinishedSubmission, "state">;
 
 /**
  * A node's verdict on a candidate, at one moment. Only `included` decides; `nonceUsed` and `replaced` rest on nonces, and

@@ -7,12 +7,11 @@ import {
   forgetWithdrawnWrappers,
   type NonceRange,
 } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import { findUnfinished } from "../../store/lanes/queue/unfinished.js";
+import { findUnfinished, type UnfinishedSubmission } from "../../store/lanes/queue/unfinished.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { WatchContext } from "../context.js";
 import {
   CANDIDATES_PER_BATCH,
-  type Candidate,
   type ChainOutcome,
   chainOutcomes,
   RECEIPT_BATCH,
@@ -186,7 +185,7 @@ async function settle(
 
 /** A submission on whose state store and chain disagree. */
 export interface Finding {
-  readonly candidate: Candidate & { readonly state: "queued" | "signed" | "broadcast" };
+  readonly candidate: UnfinishedSubmission;
   readonly outcome: Exclude<ChainOutcome, { kind: "open" }>;
 }
 

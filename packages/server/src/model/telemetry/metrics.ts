@@ -58,25 +58,34 @@ export interface Metrics {
   countWaitingReads(count: () => number): void;
 }
 
+/** The work of a lane, as the store has it. */
+export interface LaneWork {
+  /** The lane's wait, and its length; undefined while it goes on, and without an owner. */
+  readonly wait: (LaneWait & { readonly ms: number }) | undefined;
+  /** The UUID of the replica that holds the lease and can sign, or to which the lane is being handed. */
+  readonly owner: string | undefined;
+  /** The number of queued submissions. */
+  readonly queued: number;
+  /** The number of submissions that are signed or broadcast. */
+  readonly inFlight: number;
+  /** The age of the oldest queued submission, in ms; 0 without one. */
+  readonly oldestMs: number;
+  /** The age of the oldest submission that is signed or broadcast, in ms; 0 without one. */
+  readonly oldestInFlightMs: number;
+  /** The number of queued submissions that were signed before and are in a pause: no node has taken them for good. */
+  readonly setAside: number;
+  /** The uses of the waiver's nonces by something else that count at present. */
+  readonly foreignUses: number;
+}
+
 /** The values of one lane's gauges. */
-export interface LaneGauges {
+export interface LaneGauges extends LaneWork {
   readonly waiver: string;
   readonly usable: boolean;
   /** The lane is to take new work: it is not stopped, draining or retired. */
   readonly open: boolean;
   /** The lane signs and sends nothing until an operator opens it. */
   readonly stopped: boolean;
-  /** The UUID of the replica that has the lane. */
-  readonly owner: string | undefined;
-  readonly queued: number;
-  readonly inFlight: number;
-  /** The age of the oldest queued submission, in ms. */
-  readonly oldestMs: number;
-  /** The age of the oldest submission that is signed or broadcast, in ms. */
-  readonly oldestInFlightMs: number;
-  readonly setAside: number;
-  readonly foreignUses: number;
-  readonly wait: (LaneWait & { readonly ms: number }) | undefined;
 }
 
 /** Adds the metrics of a network to a registry. `lanes` is called at each scrape. */

@@ -1,4 +1,5 @@
-import type { LaneWait, LaneWaitCause } from "../../model/submission/waitCauses.js";
+import type { LaneWaitCause } from "../../model/submission/waitCauses.js";
+import type { LaneWork } from "../../model/telemetry/metrics.js";
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
 import type { LaneFloor } from "./queue/laneFloors.js";
@@ -14,30 +15,14 @@ export type LaneState = (typeof LANE_STATES)[number];
 export const FOREIGN_USE_MEMORY = "24 hours";
 
 /** The state of a lane, as every replica can read it. */
-export interface LaneStatus {
+export interface LaneStatus extends LaneWork {
   /** 20 bytes. */
   readonly waiver: Uint8Array;
   readonly state: LaneState;
   /** The reason why the lane is stopped, or why its breaker is open. */
   readonly reason: string | undefined;
-  /** The lane's wait, and its length; undefined while it goes on, and without an owner. */
-  readonly wait: (LaneWait & { readonly ms: number }) | undefined;
   /** The breaker is open: no new work goes to the lane for now. */
   readonly broken: boolean;
-  /** The UUID of the replica that holds the lease and can sign, or to which the lane is being handed. */
-  readonly owner: string | undefined;
-  /** The number of queued submissions. */
-  readonly queued: number;
-  /** The number of submissions that are signed or broadcast. */
-  readonly inFlight: number;
-  /** The age of the oldest queued submission, in ms; 0 without one. */
-  readonly oldestMs: number;
-  /** The age of the oldest submission that is signed or broadcast, in ms; 0 without one. */
-  readonly oldestInFlightMs: number;
-  /** The number of queued submissions that were signed before and are in a pause: no node has taken them for good. */
-  readonly setAside: number;
-  /** The uses of the waiver's nonces by something else that count at present. */
-  readonly foreignUses: number;
   /** A submission of the lane is in a block that is not final. */
   readonly hasUnfinalized: boolean;
   /** The lane has withdrawn wrappers that are not forgotten. */

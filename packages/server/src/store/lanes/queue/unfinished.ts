@@ -9,8 +9,11 @@ export interface UnfinishedSubmission {
   readonly innerHash: Uint8Array;
   readonly sender: Uint8Array;
   readonly senderNonce: bigint;
+  /** The number of wrappers that were signed for it; with 0 it cannot be on the chain through this service. */
   readonly signings: number;
+  /** Undefined for a queued submission. */
   readonly waiverNonce?: bigint;
+  /** 32 bytes; undefined for a queued submission. */
   readonly wrapperHash?: Uint8Array;
   /** None of its wrappers is in a block below this one. */
   readonly sinceBlock?: bigint;
