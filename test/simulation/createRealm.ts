@@ -31,6 +31,7 @@ export function createRealm(
   return {
     ...{ activity, clock, journal, network, gate, sessions, inbox: new NotificationInbox() },
     entropy: stream(seed, "entropy"),
+    lendConnection: (client) => database.lendConnection(client),
     showTime: () => database.show(clock.now),
     request: (options) => network.request(options),
   } satisfies Realm & { network: SimulatedNetwork };

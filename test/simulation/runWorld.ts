@@ -64,8 +64,10 @@ export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promi
     const { statements, lockWaits } = realm.gate;
     const virtualMs = realm.clock.now;
     const digest = realm.journal.digest();
+    const left = realm.sessions.release();
     for (const replica of replicas) replica.kill();
     await realm.activity.settled();
+    await database.keepConnections(left);
     return {
       ...{ plan, digest, violations: [...violations, ...crashes], virtualMs, lines: realm.journal.lines },
       counts: { ...counts, statements, lockWaits, requests: realm.network.requests },

@@ -42,7 +42,7 @@ describe("a world", () => {
 
   beforeAll(async () => {
     const program = await bundleSource("test/simulation/run/worker.ts", "simulation-tests");
-    server = await openServer();
+    server = await openServer(2);
     processes = ["one", "other"].map(
       (database) => new WorldProcess({ program, server: server.server, database }),
     );

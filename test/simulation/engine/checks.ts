@@ -127,14 +127,17 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   },
 
   async lostSessions(place) {
+    const { realm, database } = place;
     const lines: string[] = [];
     const connectAs = (name: string) =>
       runAs(new Owner(name), async () => {
         const client = await connect(place);
         client.once("error", () => void lines.push(`${currentOwner()?.name} loses the session of ${name}`));
       });
+    await connectAs("first");
+    await realm.activity.count(database.keepConnections(realm.sessions.release()));
     await Promise.all([connectAs("one"), connectAs("other")]);
-    new DatabaseFaults(place.realm, place.database).endSessions();
+    new DatabaseFaults(realm, database).endSessions();
     await sleep(1);
     return lines;
   },

@@ -1,4 +1,3 @@
-import { queryNow } from "./driver.js";
 import type { Realm } from "./realm.js";
 import type { Session } from "./session.js";
 import type { SimulatedDatabase } from "./simulatedDatabase.js";
@@ -30,9 +29,7 @@ export class DatabaseFaults {
   /** Takes no writes, as a primary that was demoted; a change ends all sessions. */
   setReadOnly(isReadOnly: boolean): void {
     this.#act(isReadOnly ? "is read-only" : "takes writes", async () => {
-      await this.#run(
-        `alter database ${this.#database.name} set default_transaction_read_only = ${isReadOnly}`,
-      );
+      await this.#database.setReadOnly(isReadOnly);
       await this.#endAll();
     });
   }
@@ -71,10 +68,6 @@ export class DatabaseFaults {
     const { gate, journal, clock } = this.#realm;
     journal.note(`${clock.now.toFixed(3)} the database ${name}`);
     void gate.exclusively(act);
-  }
-
-  async #run(statement: string): Promise<void> {
-    await queryNow(this.#database.control, statement);
   }
 
   async #endAll(): Promise<void> {

@@ -53,6 +53,8 @@ export function installDriver(): void {
   prototype.connect = function (this: pg.Client, callback?: Callback) {
     const realm = currentRealm();
     if (realm === undefined) return original.connect.call(this, callback);
+    // A database that is away has no session any more that could serve.
+    if (!realm.sessions.isAway) realm.lendConnection(this);
     const connecting = realm.gate.run(realm.sessions.open(this), async () => {
       realm.sessions.assertReachable();
       await original.connect.call(this);

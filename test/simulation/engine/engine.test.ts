@@ -9,7 +9,7 @@ let worker: WorldProcess;
 
 beforeAll(async () => {
   const program = await bundleSource("test/simulation/engine/checkWorker.ts", "simulation-checks");
-  server = await openServer();
+  server = await openServer(1);
   worker = new WorldProcess({ program, server: server.server, database: "checks" });
 });
 

@@ -1,4 +1,5 @@
 import type { ClientRequest, RequestOptions } from "node:http";
+import type pg from "pg";
 import type { Activity } from "./activity.js";
 import type { VirtualClock } from "./clock.js";
 import type { Journal } from "./journal.js";
@@ -20,6 +21,8 @@ export interface Realm {
   readonly sessions: Sessions;
   readonly inbox: NotificationInbox;
   readonly journal: Journal;
+  /** Gives a client that is about to connect a connection of an earlier world, if one was kept. */
+  lendConnection(client: pg.Client): void;
   /** Sets the clock that the database shows to the virtual moment. */
   showTime(): void;
   request(options: RequestOptions): ClientRequest;

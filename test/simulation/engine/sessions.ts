@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { VirtualClock } from "./clock.js";
+import { isIdle } from "./keptConnections.js";
 import { currentOwner, type Owner } from "./owner.js";
 import { Session, type SessionControl } from "./session.js";
 
@@ -40,6 +41,13 @@ export class Sessions {
 
   all(): Session[] {
     return [...this.#sessions.values()];
+  }
+
+  /** Lets those go that wait for no answer: they are no part of the world any more. */
+  release(): pg.Client[] {
+    const idle = [...this.#sessions.keys()].filter(isIdle);
+    for (const client of idle) this.#sessions.delete(client);
+    return idle;
   }
 
   assertReachable(): void {

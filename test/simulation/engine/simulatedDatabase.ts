@@ -4,6 +4,7 @@ import type pg from "pg";
 import { openStore } from "../../../packages/server/src/store/store.js";
 import { silent } from "../../../packages/server/test/support/postgresNode.js";
 import { connectNow, endNow, queryNow } from "./driver.js";
+import { KeptConnections } from "./keptConnections.js";
 import { EPOCH } from "./realm.js";
 
 /** A PostgreSQL server for simulations. */
@@ -25,7 +26,10 @@ const CLOCKS_BEGIN = EPOCH - STEP_BACK_MS;
 /** The functions that ask for the time. Tables and functions bind to those in `public`, as it comes first in the search path. */
 const TIME_FUNCTIONS = ["now", "clock_timestamp", "statement_timestamp", "transaction_timestamp"];
 const NOW = `pg_catalog.to_timestamp((${CLOCKS_BEGIN} +
-  (pg_catalog.pg_stat_file('${CLOCKS}/' || pg_catalog.current_database())).size)::float8 / 1000)`;
+  (public.stat_clock('${CLOCKS}/' || pg_catalog.current_database())).size)::float8 / 1000)`;
+/** The server's own `pg_stat_file` is volatile, and a function that calls it is no part of the plan: each call would run a query. */
+const STAT_CLOCK = `create function public.stat_clock(text, out size bigint, out access timestamptz, out modification timestamptz,
+  out change timestamptz, out creation timestamptz, out isdir boolean) language internal stable strict parallel safe as 'pg_stat_file_1arg'`;
 
 const SEARCH_PATH = "public,pg_catalog";
 
@@ -45,6 +49,7 @@ export async function makeTemplate(server: DatabaseServer): Promise<void> {
   await queryNow(admin, `create database ${TEMPLATE}`);
   await endNow(admin);
   const template = await connectNow({ ...server, database: TEMPLATE });
+  await queryNow(template, STAT_CLOCK);
   for (const name of TIME_FUNCTIONS) {
     const head = `create function public.${name}() returns timestamptz language sql stable parallel safe`;
     await queryNow(template, `${head} as $f$ select ${NOW} $f$`);
@@ -53,6 +58,9 @@ export async function makeTemplate(server: DatabaseServer): Promise<void> {
   await (await openStore({ databaseUrl: urlOf(server, TEMPLATE) }, silent)).close();
   await queryNow(template, `set search_path = ${SEARCH_PATH}`);
   await queryNow(template, "select create_finished_days(2)");
+  await queryNow(template, keepRows(FIRST));
+  // Rows lie in the tables as they do after each world.
+  await queryNow(template, restoreRows(FIRST));
   await endNow(template);
 }
 
@@ -76,30 +84,45 @@ const timelineFunction = (timeline: number) => `
 const TABLES =
   "select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition";
 
-const KEEP_STATE = `
+/** The schemas that keep the rows with which each world begins, and those of a standby. */
+const FIRST = "first_state";
+const STANDBY = "standby_state";
+
+const keepRows = (schema: string) => `
   do $$ declare name text; begin
-    drop schema if exists kept cascade;
-    create schema kept;
+    drop schema if exists ${schema} cascade;
+    create schema ${schema};
     for name in ${TABLES} loop
-      execute format('create table kept.%1$I as table public.%1$I', name);
+      execute format('create table ${schema}.%1$I as table public.%1$I', name);
     end loop;
-    create table kept.sequence_values as
+    create table ${schema}.sequence_values as
       select sequencename as name, last_value from pg_sequences where schemaname = 'public';
   end $$`;
 
-const RESTORE_STATE = `
+const restoreRows = (schema: string) => `
   do $$ declare name text; columns text; value bigint; begin
     set local session_replication_role = replica;
     execute (select 'truncate ' || string_agg(format('public.%I', t.name), ', ') from (${TABLES}) t);
     for name in ${TABLES} loop
       select string_agg(format('%I', a.attname), ', ') into columns from pg_attribute a
         where a.attrelid = format('public.%I', name)::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '';
-      execute format('insert into public.%1$I (%2$s) overriding system value select %2$s from kept.%1$I', name, columns);
+      execute format('insert into public.%1$I (%2$s) overriding system value select %2$s from ${schema}.%1$I', name, columns);
     end loop;
-    for name, value in select s.name, s.last_value from kept.sequence_values s loop
+    for name, value in select s.name, s.last_value from ${schema}.sequence_values s loop
       perform setval(format('public.%I', name)::regclass, coalesce(value, 1), value is not null);
     end loop;
   end $$`;
+
+/**
+ * Names everything that has been made in a database, so that another name means that something was made since, such as a partition; and
+ * counts the other sessions there.
+ */
+const STATE = `
+  select md5(string_agg(oid::text, ' ' order by oid)) as made,
+         (select count(*)::int from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) as sessions
+  from (
+    select oid from pg_class where relnamespace = 'public'::regnamespace
+    union all select oid from pg_constraint where connamespace = 'public'::regnamespace) t`;
 
 /** The database of a process that runs one world after the other. */
 export class SimulatedDatabase {
@@ -107,8 +130,13 @@ export class SimulatedDatabase {
   readonly name: string;
   readonly #clock: number;
   readonly #admin: pg.Client;
+  readonly #kept = new KeptConnections();
   #control: pg.Client | undefined;
   #shownMs = -1;
+  /** Names what was made in the database before its first world. */
+  #made = "";
+  /** A world has changed more than rows. */
+  #isSpoiled = false;
   /** The database's clock is ahead by this many ms. */
   stepMs = 0;
 
@@ -133,14 +161,49 @@ export class SimulatedDatabase {
     return this.#control;
   }
 
-  /** Makes the database anew, without anything of the last world. */
+  /**
+   * Makes the database as it was before its first world. Where only rows have changed, they are brought back, and the connections that
+   * were kept are good for the next world; a copy of the template costs more than a short world.
+   */
   async renew(): Promise<void> {
+    this.stepMs = 0;
+    if (!(await this.#bringBackRows())) await this.#copyTemplate();
+    this.show(0);
+  }
+
+  async #bringBackRows(): Promise<boolean> {
+    if (this.#control === undefined || this.#isSpoiled) return false;
+    const { made, sessions } = await this.#state();
+    // Another session may have locks, for which this one would wait.
+    if (made !== this.#made || sessions !== this.#kept.count) return false;
+    await queryNow(this.control, restoreRows(FIRST));
+    return true;
+  }
+
+  async #copyTemplate(): Promise<void> {
+    this.#kept.clear();
     if (this.#control !== undefined) await endNow(this.#control);
     await queryNow(this.#admin, `drop database if exists ${this.name} with (force)`);
     await queryNow(this.#admin, `create database ${this.name} template ${TEMPLATE} strategy file_copy`);
     this.#control = await connectNow({ ...this.#server, database: this.name });
-    this.stepMs = 0;
-    this.show(0);
+    this.#isSpoiled = false;
+    this.#made = (await this.#state()).made;
+  }
+
+  async #state(): Promise<{ readonly made: string; readonly sessions: number }> {
+    const [row] = await queryNow<{ made: string; sessions: number }>(this.control, STATE);
+    if (row === undefined) throw new Error("the database did not tell its state");
+    return row;
+  }
+
+  /** Gives a client that is about to connect a connection of an earlier world, if one was kept. */
+  lendConnection(client: pg.Client): void {
+    this.#kept.lend(client);
+  }
+
+  /** Keeps the connections of clients that their world has left. */
+  async keepConnections(clients: readonly pg.Client[]): Promise<void> {
+    if (!this.#isSpoiled) await this.#kept.keep(clients);
   }
 
   /** Sets the clock that the database shows. */
@@ -174,20 +237,31 @@ export class SimulatedDatabase {
 
   /** Keeps a copy of all rows, for {@link restoreState}. */
   async keepState(): Promise<void> {
-    await queryNow(this.control, KEEP_STATE);
+    await queryNow(this.control, keepRows(STANDBY));
   }
 
   /** Brings back the rows that {@link keepState} has kept. No other session may be open. */
   async restoreState(): Promise<void> {
-    await queryNow(this.control, RESTORE_STATE);
+    await queryNow(this.control, restoreRows(STANDBY));
   }
 
   /** Lets the server be on another timeline, as after the promotion of a standby. */
   async setTimeline(timeline: number): Promise<void> {
+    this.#isSpoiled = true;
     await queryNow(this.control, timelineFunction(timeline));
   }
 
+  /** Lets sessions that begin from now on read only, or write again. */
+  async setReadOnly(isReadOnly: boolean): Promise<void> {
+    this.#isSpoiled = true;
+    await queryNow(
+      this.control,
+      `alter database ${this.name} set default_transaction_read_only = ${isReadOnly}`,
+    );
+  }
+
   async close(): Promise<void> {
+    this.#kept.clear();
     if (this.#control !== undefined) await endNow(this.#control);
     await endNow(this.#admin);
     closeSync(this.#clock);

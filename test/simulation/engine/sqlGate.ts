@@ -44,8 +44,8 @@ export class SqlGate {
   }
 
   /**
-   * Runs a statement of a session, as its process: a connection that is made here tells this process of its loss. The answer comes to the session's process in virtual time: later while the process is frozen, and
-   * never once it is dead.
+   * Runs a statement of a session, as its process: a connection that is made here tells this process of its loss. The answer comes to
+   * the process in virtual time: later while it is frozen, and never once it is dead.
    */
   run<T>(session: Session, statement: () => Promise<T>): Promise<T> {
     const { clock, random } = this.#parts;

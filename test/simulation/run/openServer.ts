@@ -7,9 +7,12 @@ import { type DatabaseServer, makeTemplate } from "../engine/simulatedDatabase.j
 
 const PLACE = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const NAME = "gas-waiver-simulation-";
-/** Connections for as many processes as there are. */
-const STORES = 20;
-/** Nothing has to survive a crash, and nothing may happen in the background at moments of its own. */
+/** The stores of a process: a world has up to three replicas, some of them with sessions of an earlier life. */
+const STORES = 4;
+/**
+ * Nothing has to survive a crash, and nothing may happen in the background at moments of its own. Each look at the server's sessions
+ * copies the last statements of as many sessions as there may be.
+ */
 const SETTINGS = `
 fsync = off
 full_page_writes = off
@@ -18,14 +21,17 @@ max_parallel_workers_per_gather = 0
 deadlock_timeout = 10ms
 track_counts = off
 update_process_title = off
+track_activity_query_size = 100
 io_method = sync
 `;
 
-/** Starts a PostgreSQL for simulations, with its files in memory where the machine has a folder for that. */
-export async function openServer(): Promise<{ server: DatabaseServer; close(): Promise<void> }> {
+/** Starts a PostgreSQL for the simulations of some processes, with its files in memory where the machine has a folder for that. */
+export async function openServer(
+  processes: number,
+): Promise<{ server: DatabaseServer; close(): Promise<void> }> {
   await removeLeftOver();
   const folder = await mkdtemp(join(PLACE, `${NAME}${process.pid}-`));
-  const node = new PostgresNode(folder, STORES);
+  const node = new PostgresNode(folder, STORES * processes);
   const close = async () => {
     await node.stop();
     await node.remove();

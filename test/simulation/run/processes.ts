@@ -15,7 +15,7 @@ export async function withProcesses(
   work: (process: WorldProcess) => Promise<void>,
 ): Promise<void> {
   signal.throwIfAborted();
-  const { server, close } = await openServer();
+  const { server, close } = await openServer(count);
   const processes = Array.from(
     { length: count },
     (_, i) => new WorldProcess({ program, server, database: `world_${i}` }),
