@@ -80,8 +80,8 @@ export class Refusals {
 
   /** Counts a refusal for its key and for the replica. */
   #mayKeep(keyId: string): boolean {
-    const isOfKey = this.#kept.tryCharge(`key ${keyId}`, 1, REFUSALS_OF_KEY);
-    return isOfKey && this.#kept.tryCharge("replica", 1, REFUSALS_OF_REPLICA);
+    const isOfKey = this.#kept.take(`key ${keyId}`, 1, REFUSALS_OF_KEY) === 0;
+    return isOfKey && this.#kept.take("replica", 1, REFUSALS_OF_REPLICA) === 0;
   }
 
   #writeSoon(): void {

@@ -1,3 +1,5 @@
+import { Ledger, type Terms } from "../util/ledger.js";
+
 /** The part of a second's tokens that may be used at once: a timer that fires late loses none. */
 const BURST_S = 0.1;
 const THROTTLED_SHARE = 0.9;
@@ -9,6 +11,7 @@ const LEAST_PAUSE_MS = 100;
 /** The part of the full rate that comes back in a second without throttling. */
 const RECOVERY_PER_S = 0.02;
 const LEAST_RATE = 1;
+const CUSTODY = "the custody";
 
 export type SignatureRate = ReturnType<typeof createSignatureRate>;
 
@@ -19,9 +22,9 @@ export type SignatureRate = ReturnType<typeof createSignatureRate>;
  * @param now a monotonic clock in ms.
  */
 export function createSignatureRate(full: number, now: () => number = () => performance.now()) {
+  const calledFor = new Ledger(now);
   let perSecond = full;
-  let tokens = burstOf(full);
-  let refilledAt = now();
+  let recoveredAt = now();
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let reducedAt = Number.NEGATIVE_INFINITY;
   /** The times of the calls within the window. */
@@ -32,11 +35,10 @@ export function createSignatureRate(full: number, now: () => number = () => perf
     const first = calls[calls.length - Math.max(1, Math.floor(perSecond))];
     return first === undefined ? 0 : WINDOW_MS - (time - first);
   };
-  const refill = (time: number) => {
-    const seconds = Math.max(0, time - Math.max(refilledAt, pausedUntil)) / 1_000;
+  const recover = (time: number) => {
+    const seconds = Math.max(0, time - Math.max(recoveredAt, pausedUntil)) / 1_000;
     perSecond = Math.min(full, perSecond + full * RECOVERY_PER_S * seconds);
-    tokens = Math.min(burstOf(perSecond), tokens + perSecond * seconds);
-    refilledAt = time;
+    recoveredAt = time;
   };
   return {
     /** The present rate, in signatures per second. */
@@ -47,18 +49,15 @@ export function createSignatureRate(full: number, now: () => number = () => perf
     take() {
       const time = now();
       if (time < pausedUntil) return pausedUntil - time;
-      refill(time);
-      const restMs = Math.max(untilRoom(time), tokens < 1 ? ((1 - tokens) / perSecond) * 1_000 : 0);
-      if (restMs > 0) return restMs;
-      tokens--;
-      calls.push(time);
-      return 0;
+      recover(time);
+      const restMs = untilRoom(time) || calledFor.take(CUSTODY, 1, termsOf(perSecond));
+      if (restMs === 0) calls.push(time);
+      return restMs;
     },
     /** Takes note that the custody took a call for one too many. */
     throttle(retryAfterMs = 0) {
       const time = now();
-      refill(time);
-      tokens = 0;
+      recover(time);
       pausedUntil = Math.max(pausedUntil, time + Math.max(LEAST_PAUSE_MS, retryAfterMs));
       if (time - reducedAt < SAME_EXCESS_MS) return;
       reducedAt = time;
@@ -67,6 +66,6 @@ export function createSignatureRate(full: number, now: () => number = () => perf
   };
 }
 
-function burstOf(perSecond: number): number {
-  return Math.max(1, perSecond * BURST_S);
+function termsOf(perSecond: number): Terms {
+  return { ratePerSecond: perSecond, rateBurst: Math.max(1, perSecond * BURST_S) };
 }

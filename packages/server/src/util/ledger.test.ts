@@ -21,9 +21,9 @@ describe("a party's debt", () => {
 
   it("lets it be charged up to the burst, and then as time goes by", () => {
     const { clock, ledger } = ledgerAt();
-    expect([6, 4, 1].map((amount) => ledger.tryCharge("a", amount, TERMS))).toEqual([true, true, false]);
+    expect([6, 4, 1].map((amount) => ledger.take("a", amount, TERMS))).toEqual([0, 0, 500]);
     clock.ms = 500;
-    expect(ledger.tryCharge("a", 1, TERMS)).toBe(true);
+    expect(ledger.take("a", 1, TERMS)).toBe(0);
   });
 
   it("is forgotten for the parties that were charged longest ago, of more than 10,000", () => {

@@ -66,11 +66,15 @@ export class Ledger {
     forgetOldest(this.#accounts, MAX_PARTIES);
   }
 
-  /** Charges a party if it then owes no more than the burst. @returns whether it was charged. */
-  tryCharge(party: string, amount: number, terms: Terms): boolean {
-    if (this.debtOf(party, terms) + amount > terms.rateBurst) return false;
+  /**
+   * Charges a party if it then owes no more than the burst.
+   * @returns 0 if it was charged, else the time in ms until it may be.
+   */
+  take(party: string, amount: number, terms: Terms): number {
+    const excess = this.debtOf(party, terms) + amount - terms.rateBurst;
+    if (excess > ROUNDING) return (excess * 1_000) / terms.ratePerSecond;
     this.charge(party, amount, terms);
-    return true;
+    return 0;
   }
 }
 

@@ -1,12 +1,9 @@
+import { Ledger, type Terms } from "../../util/ledger.js";
 import { type HttpAnswer, NoAnswerError, type Poster } from "./httpPoster.js";
 
 /** The order in which requests to a node that takes only so many get their turn. */
 export const PRIORITIES = ["send", "read", "gateway"] as const;
 export type Priority = (typeof PRIORITIES)[number];
-
-interface Waiting {
-  resolve(hasTurn: boolean): void;
-}
 
 const RATE_LIMITED = 429;
 /** A node may ask for silence of this length at most; then it is asked again. */
@@ -18,23 +15,21 @@ const MAX_HOLD_MS = 60_000;
  * 10.5 times the rate.
  */
 export class RequestPace {
-  readonly #perMs: number;
-  readonly #burst: number;
-  readonly #waiting: Readonly<Record<Priority, Set<Waiting>>> = {
+  /** Undefined for no limit. */
+  readonly #terms: Terms | undefined;
+  readonly #sent = new Ledger(() => performance.now());
+  readonly #waiting: Readonly<Record<Priority, Set<(hasTurn: boolean) => void>>> = {
     send: new Set(),
     read: new Set(),
     gateway: new Set(),
   };
-  #tokens: number;
-  #countedAt = performance.now();
-  #heldUntil = 0;
+  /** The end of the time for which the node has asked for no requests, in ms of the monotonic clock. */
+  heldUntil = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param perSecond the most requests a second; 0 for no limit. */
   constructor(perSecond: number) {
-    this.#perMs = (perSecond || Number.POSITIVE_INFINITY) / 1_000;
-    this.#burst = Math.max(1, (perSecond || Number.POSITIVE_INFINITY) / 2);
-    this.#tokens = this.#burst;
+    if (perSecond > 0) this.#terms = { ratePerSecond: perSecond, rateBurst: Math.max(1, perSecond / 2) };
   }
 
   /**
@@ -42,66 +37,43 @@ export class RequestPace {
    * @returns false if it has none within `maxWaitMs`.
    */
   async turn(priority: Priority, maxWaitMs: number): Promise<boolean> {
-    if (this.#isIdle() && this.#take(performance.now())) return true;
+    const isIdle = PRIORITIES.every((one) => this.#waiting[one].size === 0);
+    if (isIdle && this.#take() === 0) return true;
     return new Promise((resolve) => {
       const queue = this.#waiting[priority];
-      const giveUp = setTimeout(() => waiting.resolve(false), maxWaitMs);
-      const waiting: Waiting = {
-        resolve: (hasTurn) => {
-          clearTimeout(giveUp);
-          queue.delete(waiting);
-          resolve(hasTurn);
-        },
+      const giveUp = setTimeout(() => end(false), maxWaitMs);
+      const end = (hasTurn: boolean) => {
+        clearTimeout(giveUp);
+        queue.delete(end);
+        resolve(hasTurn);
       };
-      queue.add(waiting);
-      this.#schedule();
+      queue.add(end);
+      this.#timer ??= setTimeout(() => this.#serve(), 0);
     });
-  }
-
-  /** The end of the time for which the node has asked for no requests, in ms of the monotonic clock. */
-  get heldUntil(): number {
-    return this.#heldUntil;
   }
 
   /** The node asks for no requests for this time, in ms. */
   holdFor(ms: number): void {
-    this.#heldUntil = Math.max(this.#heldUntil, performance.now() + Math.min(ms, MAX_HOLD_MS));
+    this.heldUntil = Math.max(this.heldUntil, performance.now() + Math.min(ms, MAX_HOLD_MS));
   }
 
-  #isIdle(): boolean {
-    return PRIORITIES.every((priority) => this.#waiting[priority].size === 0);
-  }
-
-  /** Takes a token if there is one, and the node takes requests. */
-  #take(now: number): boolean {
-    if (now < this.#heldUntil) return false;
-    if (this.#perMs === Number.POSITIVE_INFINITY) return true;
-    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#countedAt) * this.#perMs);
-    this.#countedAt = now;
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
-    return true;
-  }
-
-  #schedule(): void {
-    if (this.#timer !== undefined) return;
-    const now = performance.now();
-    const forToken = this.#perMs === Number.POSITIVE_INFINITY ? 0 : (1 - this.#tokens) / this.#perMs;
-    const wait = Math.max(this.#heldUntil - now, forToken, 0);
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#serve();
-    }, Math.ceil(wait));
+  /** @returns 0 if a request may go now, which then counts, else the time in ms until one may. */
+  #take(): number {
+    const heldMs = this.heldUntil - performance.now();
+    if (heldMs > 0) return heldMs;
+    return this.#terms === undefined ? 0 : this.#sent.take("node", 1, this.#terms);
   }
 
   #serve(): void {
+    this.#timer = undefined;
     for (const priority of PRIORITIES) {
-      for (const waiting of this.#waiting[priority]) {
-        if (!this.#take(performance.now())) {
-          this.#schedule();
+      for (const end of this.#waiting[priority]) {
+        const waitMs = this.#take();
+        if (waitMs > 0) {
+          this.#timer = setTimeout(() => this.#serve(), Math.ceil(waitMs));
           return;
         }
-        waiting.resolve(true);
+        end(true);
       }
     }
   }

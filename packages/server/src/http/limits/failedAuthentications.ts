@@ -108,7 +108,7 @@ export class FailedAuthentications {
   }
 
   #log(failure: FailedAuthentication): void {
-    if (!this.#logged.tryCharge("log", 1, LOG_TERMS)) {
+    if (this.#logged.take("log", 1, LOG_TERMS) > 0) {
       this.#notLogged++;
       return;
     }
