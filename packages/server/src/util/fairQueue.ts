@@ -15,7 +15,7 @@ const MAX_ENDS = 10_000;
  * a flood, however long that has waited. So are the parts of a party within its share.
  */
 export class FairQueue<T, Part extends string = string> {
-  readonly #parties = new Line<Line<Set<Priced<T>>>>();
+  readonly #parties = new Flows<Flows<Set<Priced<T>>>>();
   #size = 0;
 
   get isEmpty(): boolean {
@@ -28,12 +28,13 @@ export class FairQueue<T, Part extends string = string> {
 
   /** @returns a function that takes the item out, if it still waits. */
   add(party: string, part: Part, item: T, price = 1): () => void {
-    const items = this.#parties.flow(party, newLine<T>).flow(part, newSet<T>);
+    const parts = this.#parties.open(party, () => new Flows());
+    const items = parts.content.open(part, () => new Set());
     const priced = { item, price };
-    items.add(priced);
+    items.content.add(priced);
     this.#size++;
     return () => {
-      if (items.delete(priced)) this.#size--;
+      if (items.content.delete(priced)) this.#onRemoved(parts, items);
     };
   }
 
@@ -43,18 +44,25 @@ export class FairQueue<T, Part extends string = string> {
    *   has its turn, then the next party.
    */
   take(mayTake: (party: string, item: T, part: Part) => boolean = () => true): T | undefined {
-    const taken = this.#parties.take((parts, party) =>
-      parts.take((items, part) => {
-        const [first] = items;
-        if (first === undefined) return "empty";
-        if (!mayTake(party, first.item, part as Part)) return undefined;
-        items.delete(first);
-        return { ...first, isLast: items.size === 0 };
-      }),
-    );
-    if (taken === undefined || taken === "empty") return undefined;
+    for (const parts of this.#parties.inOrder) {
+      for (const items of parts.content.inOrder) {
+        const [first] = items.content;
+        if (first === undefined || !mayTake(parts.name, first.item, items.name as Part)) continue;
+        items.content.delete(first);
+        parts.content.charge(items, first.price);
+        this.#parties.charge(parts, first.price);
+        this.#onRemoved(parts, items);
+        return first.item;
+      }
+    }
+    return undefined;
+  }
+
+  #onRemoved(parts: Flow<Flows<Set<Priced<T>>>>, items: Flow<Set<Priced<T>>>): void {
     this.#size--;
-    return taken.item;
+    if (items.content.size > 0) return;
+    parts.content.close(items);
+    if (parts.content.inOrder.length === 0) this.#parties.close(parts);
   }
 }
 
@@ -65,75 +73,55 @@ interface Flow<Content> {
   start: number;
 }
 
-type Taken<T> = (Priced<T> & { readonly isLast: boolean }) | "empty" | undefined;
-
-/** Flows in the order of their start tags. */
-class Line<Content> {
-  readonly #order: Flow<Content>[] = [];
+class Flows<Content> {
+  /** By their start tags. */
+  readonly inOrder: Flow<Content>[] = [];
   readonly #byName = new Map<string, Flow<Content>>();
   /** The start tags of flows that have nothing waiting and are ahead of the time. */
   readonly #ends = new Map<string, number>();
   /** The start tag of the item that was taken last. */
   #time = 0;
 
-  flow(name: string, create: () => Content): Content {
+  open(name: string, create: () => Content): Flow<Content> {
     const known = this.#byName.get(name);
-    if (known) return known.content;
+    if (known) return known;
     const flow = { name, content: create(), start: Math.max(this.#time, this.#ends.get(name) ?? 0) };
     this.#ends.delete(name);
     this.#byName.set(name, flow);
     this.#insert(flow);
-    return flow.content;
+    return flow;
   }
 
-  /** Takes of the first flow of which something may be taken. Flows that have become empty leave. */
-  take<T>(takeOf: (content: Content, name: string) => Taken<T>): Taken<T> {
-    for (let i = 0; i < this.#order.length; ) {
-      const flow = this.#order[i] as Flow<Content>;
-      const taken = takeOf(flow.content, flow.name);
-      if (taken === undefined) {
-        i++;
-        continue;
-      }
-      this.#order.splice(i, 1);
-      if (taken === "empty") {
-        this.#leave(flow);
-        continue;
-      }
-      this.#time = Math.max(this.#time, flow.start);
-      // A party that could not be served for a while has no turns to make up for.
-      flow.start = this.#time + taken.price;
-      if (taken.isLast) this.#leave(flow);
-      else this.#insert(flow);
-      return { ...taken, isLast: this.#order.length === 0 };
-    }
-    return this.#order.length === 0 ? "empty" : undefined;
+  /** Charges a flow of which something was taken. */
+  charge(flow: Flow<Content>, price: number): void {
+    this.#remove(flow);
+    this.#time = Math.max(this.#time, flow.start);
+    // A party that could not be served for a while has no turns to make up for.
+    flow.start = this.#time + price;
+    this.#insert(flow);
   }
 
-  #insert(flow: Flow<Content>): void {
-    let at = this.#order.length;
-    while (at > 0 && (this.#order[at - 1]?.start ?? 0) > flow.start) at--;
-    this.#order.splice(at, 0, flow);
-  }
-
-  #leave({ name, start }: Flow<Content>): void {
-    this.#byName.delete(name);
-    if (this.#order.length === 0) {
+  /** Takes out a flow that has nothing waiting any more. */
+  close(flow: Flow<Content>): void {
+    this.#remove(flow);
+    this.#byName.delete(flow.name);
+    if (this.inOrder.length === 0) {
       // Whoever comes next finds nobody to share with.
       this.#ends.clear();
       this.#time = 0;
-      return;
+    } else if (flow.start > this.#time) {
+      this.#ends.set(flow.name, flow.start);
+      forgetOldest(this.#ends, MAX_ENDS);
     }
-    if (start <= this.#time) return;
-    this.#ends.set(name, start);
-    forgetOldest(this.#ends, MAX_ENDS);
   }
-}
 
-function newLine<T>() {
-  return new Line<Set<Priced<T>>>();
-}
+  #insert(flow: Flow<Content>): void {
+    let at = this.inOrder.length;
+    while (at > 0 && (this.inOrder[at - 1]?.start ?? 0) > flow.start) at--;
+    this.inOrder.splice(at, 0, flow);
+  }
 
-function newSet<T>() {
-  return new Set<Priced<T>>();
+  #remove(flow: Flow<Content>): void {
+    this.inOrder.splice(this.inOrder.indexOf(flow), 1);
+  }
 }
