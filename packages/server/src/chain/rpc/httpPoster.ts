@@ -138,18 +138,28 @@ export function createPoster(
   };
 }
 
-/** Posts again where the kept connection was reset, and counts the requests. @throws {@link NoAnswerError} */
+/** Statuses by which a gateway says that its backend is away. It may have others that are well. */
+const BACKEND_AWAY: ReadonlySet<number> = new Set([502, 503]);
+
+/**
+ * Posts again where the kept connection was reset, or a gateway met a backend that is away, and counts the requests.
+ * @throws {@link NoAnswerError}
+ */
 async function withOneRepeat(
   post: () => Promise<ReceivedAnswer>,
   postAgain: () => Promise<ReceivedAnswer>,
 ): Promise<HttpAnswer> {
   let earlier = 0;
   try {
-    const answer = await post().catch((error) => {
-      if (!(error instanceof StaleConnectionError)) throw error;
+    const repeat = () => {
       earlier = 1;
       return postAgain();
+    };
+    const first = await post().catch((error) => {
+      if (!(error instanceof StaleConnectionError)) throw error;
+      return repeat();
     });
+    const answer = earlier === 0 && BACKEND_AWAY.has(first.status) ? await repeat() : first;
     return { ...answer, requests: earlier + 1 };
   } catch (error) {
     throw new NoAnswerError(error as Error, earlier + (wasNeverSent(error) ? 0 : 1));

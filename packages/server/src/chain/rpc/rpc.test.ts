@@ -93,6 +93,18 @@ describe("a read", () => {
     expect(counts()).toEqual([1, 3]);
   });
 
+  it("goes out once more where a gateway met a backend that is away, and a send counts both requests", async () => {
+    const { rpc, scripts, counts } = await startNodes(1);
+    const away: Misbehaviour = { kind: "answer", status: 502, body: "" };
+    let requests = 0;
+    Object.defineProperty(scripts, 0, { get: () => (requests++ % 2 === 0 ? away : accepted) });
+    expect([...(await rpc.read([HEIGHT])), ...(await rpc.send([SEND]))]).toMatchObject([
+      { result: "0x1" },
+      { result: "0x1", requests: 2 },
+    ]);
+    expect(counts()).toEqual([4]);
+  });
+
   it("goes on after a refused connection, and reports it when no node answers", async () => {
     const { rpc, healthy } = await startNodes(2);
     await nodes[0]?.close();
