@@ -32,6 +32,9 @@ describe("the check of a database", () => {
     try {
       await migrate(pool, silent);
       expect((await check()).get("schema")).toMatch(/^ok: number \d+, as this program$/);
+      await pool.query("create schema authorization current_user");
+      expect((await check()).get("schema")).toMatch(/^refuses: the store is in the schema public, and /);
+      await pool.query("drop schema gas_waiver");
       await pool.query("insert into migrations (number) values (999999)");
     } finally {
       await pool.end();

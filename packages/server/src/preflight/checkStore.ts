@@ -1,5 +1,6 @@
 import type { Connection } from "../store/database/database.js";
 import { readSchemaFiles } from "../store/schema/schemaFiles.js";
+import { HOME } from "../store/schema/searchPath.js";
 import { type DatabaseFinding, ok, refuses } from "./finding.js";
 
 /** A store that a service would open in a database. */
@@ -18,13 +19,15 @@ interface SchemaRow {
   readonly mayCreate: boolean | null;
   readonly hasStore: boolean;
   readonly ownsStore: boolean | null;
+  /** The schema whose store the role's search path leads to. */
+  readonly home: string | null;
 }
 
 const SCHEMA = `
   select name as schema, n.oid is not null as exists,
          has_database_privilege(current_database(), 'CREATE') as "mayMake",
          has_schema_privilege(n.oid, 'CREATE') as "mayCreate",
-         c.oid is not null as "hasStore", pg_has_role(c.relowner, 'USAGE') as "ownsStore"
+         c.oid is not null as "hasStore", pg_has_role(c.relowner, 'USAGE') as "ownsStore", (${HOME}) as home
     from (select coalesce($1::text, current_schema()) as name) as expected
     left join pg_namespace n on n.nspname = name
     left join pg_class c on c.relnamespace = n.oid and c.relname = 'migrations'`;
@@ -37,6 +40,12 @@ export async function checkStore(
   const { rows } = await connection.query<SchemaRow>(SCHEMA, [given ?? null]);
   const [row] = rows;
   if (row === undefined) throw new Error("the database did not describe its schemas");
+  const { schema, home } = row;
+  if (given === undefined && home !== null && home !== schema) {
+    const found = `the store is in the schema ${home}, and ${schema} is before it in the role's search path`;
+    const remedy = `name the store's schema (--schema ${home}), or drop the other one`;
+    return [refuses("schema", { found, means: "the start would make a second store", remedy })];
+  }
   const rights = checkRights(row);
   const findings =
     rights.verdict === "ok" ? [...(await readStore(connection, row, chainId)), rights] : [rights];

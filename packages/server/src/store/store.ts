@@ -26,6 +26,7 @@ import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
 import { prepareSession, type SessionOptions } from "./primary/session.js";
 import { migrate } from "./schema/migrate.js";
+import { findSearchPath } from "./schema/searchPath.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
 
 export type { Queryable } from "./database/database.js";
@@ -179,13 +180,18 @@ export async function connectStore(
   const newId = createIds(clock);
   const laneFloors = new LaneFloors();
   const settings = { ...DEFAULTS, ...options };
-  const { pools, monitor, close } = openPools(connection, settings, log, clock);
+  let searchPath: readonly string[] = [];
+  const { pools, monitor, close } = openPools(connection, settings, log, clock, () => ({
+    requireSynchronousStandby: settings.requireSynchronousStandby,
+    searchPath,
+  }));
   const closeAll = async () => {
     await close();
     await stopServer();
   };
   try {
     await assertOwnSessions(connection);
+    searchPath = await findSearchPath(connection, options.schema);
     await migrate(pools.administration, log, options);
     await createDaysAtStart({ pool: pools.administration });
     await monitor.start(settings);
@@ -288,10 +294,10 @@ function openPools(
   settings: typeof DEFAULTS & Pick<StoreLocation, "schema">,
   log: Logger,
   clock: DatabaseClock,
+  session: () => SessionOptions,
 ) {
-  const { schema, leaseMs, requireSynchronousStandby } = settings;
   const sizes = poolSizes(settings);
-  const limits = roleLimits(leaseMs);
+  const limits = roleLimits(settings.leaseMs);
   let closing = false;
   const open = (
     name: string,
@@ -304,8 +310,8 @@ function openPools(
       ...timeouts,
       applicationName: `gas-waiver ${name} ${PROCESS}`,
       maxConnections,
-      schema,
-      prepare: (session) => prepareSession(session, { lockTimeoutMs, schema, requireSynchronousStandby }),
+      schema: settings.schema,
+      prepare: (connected) => prepareSession(connected, { ...session(), lockTimeoutMs }),
       onTrouble: (trouble, error) =>
         isHasty && trouble.kind === "silent"
           ? (monitor.trouble ?? trouble)

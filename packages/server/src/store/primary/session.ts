@@ -23,8 +23,8 @@ const SETTINGS = `
 export interface SessionOptions {
   /** The longest wait of a statement for a lock, in ms; by default without limit. */
   readonly lockTimeoutMs?: number;
-  /** The schema of the tables, and the only one that names without a schema are looked for in. */
-  readonly schema?: string | undefined;
+  /** The schemas that names without a schema are looked for in; by default those of the role's search path. */
+  readonly searchPath?: readonly string[];
   /** Commits must wait for a standby. */
   readonly requireSynchronousStandby?: boolean | undefined;
 }
@@ -37,9 +37,10 @@ export interface SessionOptions {
  */
 export async function prepareSession(
   connection: Queryable,
-  { lockTimeoutMs = 0, schema, requireSynchronousStandby = false }: SessionOptions = {},
+  { lockTimeoutMs = 0, searchPath = [], requireSynchronousStandby = false }: SessionOptions = {},
 ): Promise<void> {
-  const inSchema = schema === undefined ? "" : `set search_path = "${schema}";`;
+  const schemas = searchPath.map((schema) => `"${schema.replaceAll('"', '""')}"`);
+  const inSchema = schemas.length === 0 ? "" : `set search_path = ${schemas.join()};`;
   await connection.query(`set lock_timeout = ${Math.ceil(lockTimeoutMs)}; ${inSchema} ${SETTINGS}`);
   const { rows } = await connection.query<{ durable: boolean; synchronous: boolean; writable: boolean }>(
     `select current_setting('synchronous_commit') in ('on', 'remote_apply') as durable,

@@ -144,3 +144,37 @@ describe("a database that cannot be reached", () => {
     await expect(start).rejects.not.toThrow(/geheim/);
   });
 });
+
+describe("a store in a schema that the role's search path names", () => {
+  const changed = (run: (database: string) => string[]) => async (databaseUrl: string) => {
+    const pool = openPool({ connectionString: databaseUrl, maxConnections: 1 });
+    const { rows } = await pool.query<{ name: string }>("select current_database() as name");
+    for (const statement of run(rows[0]?.name ?? "")) await pool.query(statement);
+    await pool.end();
+  };
+
+  it("is not made a second time in a schema of the role's name: the start names both, and the remedy", () =>
+    onNewDatabase(async (_, databaseUrl) => {
+      await (await openStore({ databaseUrl }, silent)).close();
+      await changed(() => ["create schema authorization current_user"])(databaseUrl);
+      await expect(openStore({ databaseUrl }, silent)).rejects.toThrow(
+        /the store is in the schema public, and the schema gas_waiver is before it .* \(--schema public\)/,
+      );
+      await (await openStore({ databaseUrl, schema: "public" }, silent)).close();
+    }));
+
+  it("stays the one of all its connections while it is open", () =>
+    onNewDatabase(async (_, databaseUrl) => {
+      const store = await openStore({ databaseUrl }, silent);
+      await changed((name) => [
+        "create schema other; create table other.chains ()",
+        `alter database ${name} set search_path = other, public`,
+      ])(databaseUrl);
+      // This role has no connection yet.
+      const { rows } = await store
+        .forRole("reading")
+        .pool.query("select 'chains'::regclass::oid = 'public.chains'::regclass as same");
+      expect(rows).toEqual([{ same: true }]);
+      await store.close();
+    }));
+});
