@@ -36,27 +36,7 @@ const MEANINGS: Readonly<Record<SendVerdict["kind"], true>> = {
 export type LineOutcome = LineCode | "OK" | "REVERTED";
 
 /** The Prometheus metrics of a network on this replica. The gauges of lanes come from the store, so every replica has the same. */
-export interface Metrics {
-  readonly registry: Registry;
-  /** Counts accepted submissions, and those among them that were signed in the same write. */
-  accepted(all: number, signed: number): void;
-  /** Observes a result line: `OK` or the code of its error, and the seconds since its request. */
-  answered(code: LineOutcome, seconds: number): void;
-  /** Counts a request that was refused as a whole, by reason; and by its API key, if that has sent too much. */
-  refused(refusal: Pick<ProtocolError, "reason" | "code">, keyId?: string): void;
-  /** Counts an answer of the node to a sent wrapper, by its meaning. */
-  sent(kind: SendVerdict["kind"]): void;
-  /** @returns a function that observes the end of a call to a waiver's custody outside of this process, and the seconds that it took. */
-  custodyOf(waiver: string): (outcome: CustodyOutcome, seconds: number) => void;
-  /** Counts a request with a key or token that is not valid. */
-  authenticationFailed(port: "api" | "admin", reason: string): void;
-  /** Registers the function that counts the addresses that are slowed down at each scrape. */
-  countSlowedAddresses(count: () => number): void;
-  /** Sets the number of open WebSockets. */
-  sockets(open: number): void;
-  /** Registers the function that counts the waiting reads at each scrape. */
-  countWaitingReads(count: () => number): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The work of a lane, as the store has it. */
 export interface LaneWork {
@@ -89,7 +69,7 @@ export interface LaneGauges extends LaneWork {
 }
 
 /** Adds the metrics of a network to a registry. `lanes` is called at each scrape. */
-export function createMetrics(registry: Registry, lanes: () => readonly LaneGauges[]): Metrics {
+export function createMetrics(registry: Registry, lanes: () => readonly LaneGauges[]) {
   const registers = [registry];
   const counter = counters(registers);
   const acceptedTotal = counter("gas_waiver_accepted_total", "Accepted submissions.");
@@ -104,24 +84,29 @@ export function createMetrics(registry: Registry, lanes: () => readonly LaneGaug
   );
   for (const meaning of Object.keys(MEANINGS)) sentTotal.inc({ meaning }, 0);
   const openSockets = new Gauge({ name: "gas_waiver_open_sockets", help: "Open WebSockets.", registers });
-  const custodyOf = addCustodyMetrics(registers);
   addLaneGauges(registry, lanes);
   const counted = (name: string, help: string) => (count: () => number) =>
     addCount(registry, name, help, count);
   return {
     registry,
     ...requestMetrics(registry),
+    /** Registers the function that counts the addresses that are slowed down at each scrape. */
     countSlowedAddresses: counted(
       "gas_waiver_slowed_addresses",
       "Addresses that have shown too many unknown keys.",
     ),
-    accepted(all, signed) {
+    /** Counts accepted submissions, and those among them that were signed in the same write. */
+    accepted(all: number, signed: number) {
       acceptedTotal.inc(all);
       acceptedSignedTotal.inc(signed);
     },
-    sent: (kind) => sentTotal.inc({ meaning: kind }),
-    custodyOf,
-    sockets: (open) => openSockets.set(open),
+    /** Counts an answer of the node to a sent wrapper, by its meaning. */
+    sent: (kind: SendVerdict["kind"]) => sentTotal.inc({ meaning: kind }),
+    /** @returns a function that observes the end of a call to a waiver's custody outside of this process, and the seconds that it took. */
+    custodyOf: custodyMetrics(registers),
+    /** Sets the number of open WebSockets. */
+    sockets: (open: number) => openSockets.set(open),
+    /** Registers the function that counts the waiting reads at each scrape. */
     countWaitingReads: counted(
       "gas_waiver_waiting_reads",
       "Reads (records, lists, watch, policy) that wait for their turn.",
@@ -136,7 +121,7 @@ const counters =
     new Counter({ name, help, labelNames, registers });
 
 /** The metrics of requests and their lines. */
-function requestMetrics(registry: Registry): Pick<Metrics, "answered" | "refused" | "authenticationFailed"> {
+function requestMetrics(registry: Registry) {
   const registers = [registry];
   const refusedKeys = new RefusedKeys();
   addGauge(
@@ -167,16 +152,20 @@ function requestMetrics(registry: Registry): Pick<Metrics, "answered" | "refused
   for (const code of ["OK", "REVERTED", ...LINE_CODES]) lineSeconds.zero({ code });
   for (const reason of Object.keys(REASONS)) refusedTotal.inc({ reason }, 0);
   return {
-    answered: (code, seconds) => lineSeconds.observe({ code }, seconds),
-    refused({ reason, code }, keyId) {
+    /** Observes a result line: `OK` or the code of its error, and the seconds since its request. */
+    answered: (code: LineOutcome, seconds: number) => lineSeconds.observe({ code }, seconds),
+    /** Counts a request that was refused as a whole, by reason; and by its API key, if that has sent too much. */
+    refused({ reason, code }: Pick<ProtocolError, "reason" | "code">, keyId?: string) {
       refusedTotal.inc({ reason });
       if (keyId !== undefined && (code === "RATE_LIMITED" || code === "QUEUE_FULL")) refusedKeys.add(keyId);
     },
-    authenticationFailed: (port, reason) => failedTotal.inc({ interface: port, reason }),
+    /** Counts a request with a key or token that is not valid. */
+    authenticationFailed: (port: "api" | "admin", reason: string) =>
+      failedTotal.inc({ interface: port, reason }),
   };
 }
 
-function addCustodyMetrics(registers: Registry[]): Metrics["custodyOf"] {
+function custodyMetrics(registers: Registry[]) {
   const total = new Counter({
     name: "gas_waiver_custody_answers_total",
     help: "Calls to a custody outside of the process, by waiver and outcome: signed, failed, throttled or wrong.",
@@ -190,9 +179,9 @@ function addCustodyMetrics(registers: Registry[]): Metrics["custodyOf"] {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
   });
-  return (waiver) => {
+  return (waiver: string) => {
     for (const outcome of CUSTODY_OUTCOMES) total.inc({ waiver, outcome }, 0);
-    return (outcome, elapsed) => {
+    return (outcome: CustodyOutcome, elapsed: number) => {
       total.inc({ waiver, outcome });
       seconds.observe({ waiver }, elapsed);
     };
