@@ -1,6 +1,6 @@
 // Clients of the gateway that ask for more than their share: the others are served, and in the meantime.
 import { once } from "node:events";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -138,6 +138,26 @@ describe("a client that does not read its answers", () => {
     node.answers.eth_call = () => "0x01";
     expect(await client.call("eth_call", { to: userAddress(2) }, "latest")).toBe("0x01");
     answer.destroy();
+  });
+
+  it("gives up its place to an address that needs little, when they hold all memory of publishable keys", async () => {
+    const limits = { maxBodyBytes: 1_048_576, maxHeldBytes: 36_400_000 };
+    const { node, url } = await services.start({ ...options, ...limits });
+    node.answers.eth_call = () => LARGE;
+    const { port } = new URL(url);
+    const unread = await Promise.all(
+      ["192.0.2.1", "192.0.2.2"].map(async (address, id) => {
+        const headers = { "content-type": "application/json", "x-forwarded-for": address };
+        const sent = request({ port, method: "POST", path: `/rpc/${FIRST}`, headers, agent: false });
+        sent.end(call(id));
+        const [answer] = (await once(sent, "response")) as [IncomingMessage];
+        return answer.on("error", () => {});
+      }),
+    );
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId" }).padEnd(240_000);
+    const client = new GatewayClient(url, FIRST);
+    expect((await client.post(body, { "x-forwarded-for": "192.0.2.3" })).status).toBe(200);
+    for (const answer of unread) answer.destroy();
   });
 
   it("gets no further large one over a WebSocket", async () => {

@@ -52,7 +52,7 @@ export function registerJsonParser(
   app.decorateRequest("bodyMemory");
   app.addHook("preParsing", (request: BodyRequest, reply, payload, done) => {
     if (memory !== undefined && request.caller !== undefined && request.method === "POST") {
-      const reservation = memory.openReservation(request.caller);
+      const reservation = memory.openReservation(request.caller, () => request.raw.destroy());
       request.bodyMemory = reservation;
       // The parsed texts are as large as the body, and live with the other values until the response is sent.
       onResponseClosed(request.raw, reply.raw, () => reservation.release());

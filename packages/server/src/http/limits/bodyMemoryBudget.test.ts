@@ -46,4 +46,43 @@ describe("the memory for bodies", () => {
     reservation.grow(4 * MIB);
     expect(budget.reservedBytes).toBe(0);
   });
+
+  it("goes to whoever needs little, from the address that holds most, if that is much more", () => {
+    const budget = new BodyMemoryBudget(64 * MIB, MIB, 8 * MIB);
+    const cut: number[] = [];
+    const hold = (address: number, bytes: number) =>
+      budget.openReservation(publishable(1, address), () => cut.push(address)).grow(bytes);
+    hold(1, 5 * MIB);
+    for (const address of [2, 3, 4]) hold(address, 9 * MIB);
+    expect(() => hold(5, 4.5 * MIB)).toThrow("publishable keys hold");
+    expect(cut).toEqual([]);
+    hold(5, MIB);
+    expect(cut).toEqual([2]);
+    expect(budget.reservedBytes).toBe(24 * MIB);
+    for (const address of [3, 4]) expect(() => hold(address, MIB)).toThrow("this address holds");
+  });
+
+  it("is left to a key that needs little where publishable keys and another key hold all of it", () => {
+    const budget = new BodyMemoryBudget(64 * MIB, MIB);
+    const cut: string[] = [];
+    const hold = (owner: BudgetOwner, bytes: number) =>
+      budget.openReservation(owner, () => cut.push(owner.keyId)).grow(bytes);
+    for (let address = 0; address < 32; address++) hold(publishable(1, address), MIB);
+    for (let i = 0; i < 4; i++) hold({ keyId: "flood", limits }, 8 * MIB);
+    hold({ keyId: "other", limits }, MIB);
+    expect(cut).toEqual(["flood"]);
+    for (let i = 0; i < 7; i++) hold({ keyId: "other", limits }, MIB);
+    expect(cut).toEqual(["flood"]);
+  });
+
+  it("is taken from no secret key by publishable ones that hold their share", () => {
+    const budget = new BodyMemoryBudget(64 * MIB, 8 * MIB);
+    const cut: string[] = [];
+    const hold = (owner: BudgetOwner, bytes: number) =>
+      budget.openReservation(owner, () => cut.push(owner.keyId)).grow(bytes);
+    for (let i = 0; i < 4; i++) hold({ keyId: "secret", limits }, 8 * MIB);
+    for (let address = 0; address < 4; address++) hold(publishable(1, address), 8 * MIB);
+    hold(publishable(1, 5), MIB);
+    expect(cut).toEqual(["public 1"]);
+  });
 });

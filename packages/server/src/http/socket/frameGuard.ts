@@ -71,7 +71,7 @@ export class FrameGuard {
   }
 
   #openReservation(): MemoryReservation {
-    return this.#options.bodyMemory.openReservation(this.#options.owner);
+    return this.#options.bodyMemory.openReservation(this.#options.owner, () => this.#socket.terminate());
   }
 
   #onChunk(chunk: Buffer): void {
