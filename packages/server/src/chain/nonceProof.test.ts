@@ -239,6 +239,25 @@ describe("the proof of who used a nonce", () => {
     expect((await prove(proofs, accountNonce(0n)))?.blockNumber).toBe(31n);
   });
 
+  it("is no transaction that cannot be read, nor one with nonces of its own, and both may stand beside it", async () => {
+    const model = chainOf(10, [5]);
+    const hash = `0x${"ab".repeat(32)}`;
+    const custom = { hash, from: account, nonce: "0x0", to: account, input: "0x", type: "0x3f" };
+    const { proofs } = proofsOver(model, 0, undefined, ({ method, params }) => {
+      if (method !== "eth_getBlockByNumber") return undefined;
+      const block = model.read(method, params) as { readonly transactions: readonly object[] };
+      return {
+        result: {
+          ...block,
+          transactions: [...block.transactions, custom, { ...custom, type: "0x2", from: null }],
+        },
+      };
+    });
+    const use = await prove(proofs, { ...accountNonce(0n), sinceBlock: 1n });
+    expect(use).toMatchObject({ blockNumber: 5n, hasUnread: true });
+    expect(bytesToHex(use?.transaction.hash ?? new Uint8Array())).not.toBe(hash);
+  });
+
   it("is undefined where a node's states and blocks contradict each other", async () => {
     const model = chainOf(20, [5]);
     const { calls } = proofsOver(model);

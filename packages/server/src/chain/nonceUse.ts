@@ -12,8 +12,10 @@ export interface NonceUse {
   readonly by: "sender" | "authorization";
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;
-  /** All transactions of that block. */
+  /** The transactions of that block. */
   readonly blockTransactions: readonly BlockTransaction[];
+  /** The block has others, which the service cannot read. */
+  readonly hasUnread?: boolean | undefined;
 }
 
 /** A nonce of an account. */
@@ -36,8 +38,8 @@ export function useBy(
   { nonce }: AccountNonce,
   by: NonceUse["by"] = "sender",
 ): NonceUse {
-  const { hash: blockHash, transactions: blockTransactions } = block;
-  return { nonce, transaction, by, blockNumber: height, blockHash, blockTransactions };
+  const { hash: blockHash, transactions: blockTransactions, hasUnread } = block;
+  return { nonce, transaction, by, blockNumber: height, blockHash, blockTransactions, hasUnread };
 }
 
 /**

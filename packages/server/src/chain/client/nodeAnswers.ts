@@ -34,7 +34,10 @@ export interface ChainHead {
 
 export interface BlockWithTransactions {
   readonly hash: Uint8Array;
+  /** Those that the service can read. */
   readonly transactions: readonly BlockTransaction[];
+  /** The block has others, which prove nothing. */
+  readonly hasUnread?: boolean;
 }
 
 /** A call has no answer, or a malformed one. */
@@ -83,7 +86,26 @@ export function blockOf(value: unknown, height: bigint | undefined): BlockWithTr
   if (value === null) return undefined;
   const isAsked = isObject(value) && (height === undefined || quantity(value.number) === height);
   if (!isAsked || !Array.isArray(value.transactions)) throw malformed("a block", value);
-  return { hash: hash32(value.hash), transactions: value.transactions.map(blockTransactionOf) };
+  const transactions = value.transactions.filter(usesAccountNonce).flatMap(readable);
+  const hasUnread = transactions.length < value.transactions.length;
+  return { hash: hash32(value.hash), transactions, ...(hasUnread && { hasUnread }) };
+}
+
+/** The last type of which the nonce is the account's: EIP-7702. Later ones may have nonces of their own, as `0x3f` has. */
+const LAST_ACCOUNT_NONCE_TYPE = 4n;
+
+function usesAccountNonce(transaction: unknown): boolean {
+  if (!isObject(transaction)) return false;
+  const { type = "0x0" } = transaction;
+  return isQuantity(type) && BigInt(type) <= LAST_ACCOUNT_NONCE_TYPE;
+}
+
+function readable(transaction: unknown): BlockTransaction[] {
+  try {
+    return [blockTransactionOf(transaction)];
+  } catch {
+    return [];
+  }
 }
 
 /** @throws RpcUnavailableError if the answer is not a block. */

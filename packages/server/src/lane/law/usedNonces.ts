@@ -198,7 +198,8 @@ const nameOf = ({ candidate }: Contradicted) => `plain ${candidate.id}`;
 
 function isPlain({ candidate, outcome, evidence }: Contradicted): boolean {
   const { waiverNonceUse } = evidence;
-  if (outcome.kind !== "replaced" || waiverNonceUse?.isOurs !== true) return false;
+  if (outcome.kind !== "replaced" || waiverNonceUse?.isOurs !== true || waiverNonceUse.hasUnread)
+    return false;
   return !waiverNonceUse.blockTransactions.some(({ hash }) => bytesEqual(hash, candidate.innerHash));
 }
 
