@@ -64,7 +64,7 @@ export const exportOutcomes = defineCommand({
       await withStore(values, openOutcomeExport, (store) =>
         out === undefined
           ? exportToOutput(store, plan, context)
-          : toFile(store, plan, { ...values, out }, context),
+          : exportToFile(store, plan, { ...values, out }, context),
       );
     } catch (error) {
       // The status of a command that was interrupted is 0 otherwise, and a script would take the export for complete.
@@ -81,7 +81,7 @@ interface FileOutput {
   readonly json: boolean | undefined;
 }
 
-async function toFile(
+async function exportToFile(
   store: OutcomeExport,
   plan: ExportPlan,
   { out: path, resume = false, json }: FileOutput,
@@ -90,7 +90,7 @@ async function toFile(
   try {
     const completed = await completedExport(path, plan);
     if (completed && !resume) throw new CommandFailedError(`${path} is there already`);
-    const manifest = completed ?? (await exportToFile(store, plan, path, resume, context));
+    const manifest = completed ?? (await writeFile(store, plan, path, resume, context));
     // A kill after the file was complete may have kept the store from knowing that.
     await store.recordExported(plan, manifest.days ?? {});
     const { rows, sha256 } = manifest;
@@ -105,7 +105,7 @@ async function toFile(
   }
 }
 
-async function exportToFile(
+async function writeFile(
   store: OutcomeExport,
   plan: ExportPlan,
   path: string,

@@ -26,7 +26,7 @@ if [[ $funcstack[1] == _gas_waiver ]]; then _gas_waiver "$@"; else compdef _gas_
 }
 
 function caseOf({ path, words, flags, argument }: CompletedCommand): string {
-  const specs = flags.map((flag) => `      ${quoted(specOf(flag))}`);
+  const specs = flags.map((flag) => quoted(specOf(flag)));
   if (words.length > 0) {
     const entries = words.map(({ word, summary }) => `        ${quoted(`${word}:${summary}`)}`);
     return [
@@ -34,14 +34,13 @@ function caseOf({ path, words, flags, argument }: CompletedCommand): string {
       "      subcommands=(",
       ...entries,
       "      )",
-      `      if [[ $words[CURRENT] == -* ]]; then _arguments ${flags.map((flag) => quoted(specOf(flag))).join(" ")}`,
+      `      if [[ $words[CURRENT] == -* ]]; then _arguments ${specs.join(" ")}`,
       "      else _describe -t commands command subcommands; fi ;;",
     ].join("\n");
   }
-  const free = argument === undefined ? [] : [`      ${quoted(`*:argument:${actionOf(argument)}`)}`];
-  return [`    ("${path.join(" ")}")`, "      _arguments \\", `${[...specs, ...free].join(" \\\n")} ;;`].join(
-    "\n",
-  );
+  if (argument !== undefined) specs.push(quoted(`*:argument:${actionOf(argument)}`));
+  const lines = [`    ("${path.join(" ")}") _arguments`, ...specs];
+  return `${lines.join(" \\\n      ")} ;;`;
 }
 
 /** A flag as `_arguments` takes it. A flag may come several times, so that lists can be given in parts. */

@@ -10,13 +10,16 @@ import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
 import { portProblem } from "./portProblem.js";
 
-export interface ServerOpening {
+interface ListenAddress {
   readonly host: string;
   readonly port: number;
+}
+
+export interface ServerOpening extends ListenAddress {
   /** The address of the metrics and the probes; undefined for none. */
-  readonly metrics?: { readonly host: string; readonly port: number } | undefined;
+  readonly metrics?: ListenAddress | undefined;
   /** The address of the admin API; undefined for none. */
-  readonly admin?: { readonly host: string; readonly port: number } | undefined;
+  readonly admin?: ListenAddress | undefined;
   /** Receives the service, to close it when the command ends. */
   readonly closeStack: CloseStack;
   readonly signal: AbortSignal;
@@ -41,12 +44,10 @@ export function openServer(options: ServerOptions, opening: ServerOpening): Prom
  * Opens each port for a moment, so that one in use is noticed before the lanes begin to work.
  * @throws {@link CommandFailedError}
  */
-async function assertPortsFree(
-  places: readonly ({ readonly host: string; readonly port: number } | undefined)[],
-): Promise<void> {
-  for (const place of places) {
-    if (place === undefined || place.port === 0) continue;
-    const problem = await portProblem(place.host, place.port);
+async function assertPortsFree(addresses: readonly (ListenAddress | undefined)[]): Promise<void> {
+  for (const address of addresses) {
+    if (address === undefined || address.port === 0) continue;
+    const problem = await portProblem(address.host, address.port);
     if (problem !== undefined) throw new CommandFailedError(problem);
   }
 }
@@ -77,7 +78,7 @@ export async function openService<S extends ServicePorts>(
   }
 }
 
-/** The service counts no further at its start. */
+/** The service stops counting above this number at its start. */
 const MAX_COUNTED = 1_000;
 
 /** @returns how many submissions the store already has, in words. */

@@ -19,6 +19,9 @@ export const KIND = { genesis: 0, block: 1, patch: 2, rollBack: 3 } as const;
 
 const HASH_BYTES = 32;
 
+/** The place of the block's number in the list of a header. */
+const NUMBER_IN_HEADER = 8;
+
 export function encodeGenesis(chainId: bigint, genesis: SealedBlock): Uint8Array {
   return record(KIND.genesis, [bigIntToBytes(chainId), genesis.headerBytes]);
 }
@@ -58,7 +61,7 @@ export function decodeEntry(payload: Uint8Array): JournalEntry {
   const [header, packed, hashes] = fields.slice(0, 3).map(bytes);
   if (header === undefined || packed === undefined || hashes === undefined)
     throw new Error("a block's record has fewer fields than it needs");
-  const number = Number(bytesToBigInt(bytes((RLP.decode(header) as NestedUint8Array)[8])));
+  const number = Number(bytesToBigInt(bytes((RLP.decode(header) as NestedUint8Array)[NUMBER_IN_HEADER])));
   return {
     kind: "block",
     block: new SealedBlock(number, header, hashes.length === 0 ? [] : packed),

@@ -51,7 +51,9 @@ type AdminHandler = (request: AdminRequest) => Promise<object>;
 export function createAdminApp(dependencies: AdminAppDependencies): FastifyInstance {
   const { keyAdmin, keys, submissions, tokens, log, clientAddress, failures, port } = dependencies;
   const app = createBaseApp({
-    ...{ log, allowedHosts: dependencies.options.allowedHosts, maxBodyBytes: MAX_BODY_BYTES },
+    log,
+    allowedHosts: dependencies.options.allowedHosts,
+    maxBodyBytes: MAX_BODY_BYTES,
     isForOperators: true,
     routes: Object.values(ADMIN_ROUTES),
   });

@@ -11,10 +11,10 @@ import type { RequestTurns } from "./limits/requestTurns.js";
 /** Clients may retry after this when the queue is full or the store or the node is unavailable. */
 const RETRY_AFTER_SECONDS = 1;
 
-type FrameworkRefusal = readonly [reason: ProtocolError["reason"], message: string];
+type Refusal = readonly [reason: ProtocolError["reason"], message: string];
 
 /** The refusals that Fastify makes by itself, by its error codes (D21). */
-const FRAMEWORK_ERRORS: Readonly<Record<string, FrameworkRefusal>> = {
+const FRAMEWORK_ERRORS: Readonly<Record<string, Refusal>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ["UNSUPPORTED_MEDIA_TYPE", "the content type is not application/json"],
   FST_ERR_CTP_INVALID_JSON_BODY: ["MALFORMED_JSON", "the body is not JSON"],
   FST_ERR_CTP_EMPTY_JSON_BODY: ["MALFORMED_JSON", "the body is empty, not JSON"],
@@ -22,10 +22,11 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, FrameworkRefusal>> = {
 };
 
 /** The errors of Node's HTTP parser and its time-outs, by their codes. Any other one is `MALFORMED_HTTP`. */
-const PARSER_ERRORS: Readonly<Record<string, ProtocolError>> = {
-  HPE_HEADER_OVERFLOW: new ProtocolError("HEAD_TOO_LARGE", "the header fields are too large"),
-  ERR_HTTP_REQUEST_TIMEOUT: new ProtocolError("REQUEST_TOO_SLOW", "the request did not arrive in time"),
+const PARSER_ERRORS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: ["HEAD_TOO_LARGE", "the header fields are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["REQUEST_TOO_SLOW", "the request did not arrive in time"],
 };
+const MALFORMED_HTTP: Refusal = ["MALFORMED_HTTP", "the request is not well-formed HTTP"];
 
 function toProtocolError(error: FastifyError | ProtocolError): ProtocolError {
   if (error instanceof ProtocolError) return error;
@@ -57,9 +58,7 @@ export function answerMalformedRequest(
     return;
   }
   if (turns?.endAfterPending(socket)) return;
-  const refusal =
-    PARSER_ERRORS[error.code ?? ""] ??
-    new ProtocolError("MALFORMED_HTTP", "the request is not well-formed HTTP");
+  const refusal = new ProtocolError(...(PARSER_ERRORS[error.code ?? ""] ?? MALFORMED_HTTP));
   const status = statusOf(refusal.reason);
   const body = JSON.stringify(requestErrorBody(refusal));
   const head = [

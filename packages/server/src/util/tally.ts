@@ -1,7 +1,7 @@
-/** A limit that something counts against. The owner tells in a refusal whose limit it is. */
-export type Share = readonly [name: string, most: number, owner: string];
+/** The limit of what is counted under one name. A refusal says whose limit it is: the owner's. */
+export type Share = readonly [name: string, limit: number, owner: string];
 
-/** Numbers by name. A name of nothing takes no memory. */
+/** Counts by name. A count of 0 takes no memory. */
 export class Tally {
   readonly #byName = new Map<string, number>();
 
@@ -21,12 +21,12 @@ export class Tally {
     else this.#byName.set(name, sum);
   }
 
-  /** Finds the first share that has no room for so many more. */
+  /** Finds the first share whose limit `count` more would exceed. */
   full(shares: readonly Share[], count: number): Share | undefined {
-    return shares.find(([name, most]) => this.of(name) + count > most);
+    return shares.find(([name, limit]) => this.of(name) + count > limit);
   }
 
-  /** Counts against all shares. @param count negative where it is given back. */
+  /** Adds to each share. @param count negative to give it back. */
   addTo(shares: readonly Share[], count: number): void {
     for (const [name] of shares) this.add(name, count);
   }

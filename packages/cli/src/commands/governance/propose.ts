@@ -57,11 +57,9 @@ export const propose = defineCommand({
 type ProposeValues = Values<typeof SETTINGS>;
 
 /** `--targets` belongs to a registration or an update alone. */
-function problemsOfTargets({ targets, ...values }: Partial<ProposeValues>): string[] {
-  const { register, update, revoke, addValidator, removeValidator } = values;
-  if (targets === undefined) return [];
-  const otherKind = revoke ?? addValidator ?? removeValidator;
-  return otherKind && !register && !update ? ["--targets belongs to --register and --update alone"] : [];
+function problemsOfTargets(values: Partial<ProposeValues>): string[] {
+  const otherKind = values.revoke ?? values.addValidator ?? values.removeValidator;
+  return values.targets && otherKind ? ["--targets belongs to --register and --update alone"] : [];
 }
 
 function calldataOf(values: ProposeValues): Uint8Array {

@@ -2,11 +2,11 @@ import { type ChangedSubmission, type HeldLane, LEASE_IS_HELD, writeAsOwner } fr
 import type { Store } from "../store.js";
 
 /**
- * The day of a submission's reservation (D25), once the submission is put aside: what cannot run now and was never signed holds no
- * part of a cap. A lane reserves before it signs.
+ * SQL for the day of a submission's reservation (D25), once the submission is put aside: what cannot run now and was never
+ * signed holds no part of a cap. A lane reserves before it signs. @param isPutAside the parameter that says so, such as `$8`.
  */
-export const releasedCap = (isAhead: string) =>
-  `case when ${isAhead}::boolean and signings = 0 then null else cap_day end`;
+export const releasedCap = (isPutAside: string) =>
+  `case when ${isPutAside}::boolean and signings = 0 then null else cap_day end`;
 
 /** The longest pause that grows with the age of a submission. */
 const LONGEST_MS = 2_000;
