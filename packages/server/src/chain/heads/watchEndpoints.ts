@@ -42,7 +42,10 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
       // No answer to this alone is none about the chain: the head says whether the node answers.
       else if (polls % POLLS_PER_CONFIRMATION === 0)
         isConfirmed = await options.isServedBy(client).catch(() => true);
-      if (isConfirmed) heads.observe(place, await readHead(client), performance.now());
+      const startedAt = performance.now();
+      const head = isConfirmed ? await readHead(client) : undefined;
+      const now = performance.now();
+      if (head) heads.observe(place, head, now, now - startedAt);
       else heads.refuse(place);
     } catch (error) {
       err = (error as Error).message;

@@ -4,6 +4,9 @@ export const MAX_LAG_SECONDS = 10;
 export const MAX_LAG_BLOCKS = 64n;
 /** A node may be behind for this long, because it was polled just before it got blocks that another already has. */
 const GRACE_MS = 2_000;
+/** A poll of a node that takes this long is slow, in ms, and so many in a row show a slow node. */
+const SLOW_POLL_MS = 1_000;
+const SLOW_POLLS = 2;
 /** The head that a node has shown counts for this long: a node that is gone, or was wrong for a moment, decides nothing any more. */
 const COUNTS_MS = 30_000;
 
@@ -40,6 +43,8 @@ interface WatchedNode {
   /** Why the last poll got no answer, in the node's own words if it has any. */
   said: string | undefined;
   isOtherChain: boolean;
+  /** The last polls in a row that were slow. */
+  slowPolls: number;
   /** It was not too far behind in at least one poll since it answers again. */
   wasWell: boolean;
   /** The time at which another node first showed a block that this one lacks. */
@@ -55,6 +60,7 @@ const NEVER_POLLED: WatchedNode = {
   answers: false,
   said: undefined,
   isOtherChain: false,
+  slowPolls: 0,
   wasWell: false,
   passedAt: undefined,
   lagSeconds: 0,
@@ -78,9 +84,10 @@ export class EndpointHeads {
     this.#nodes = Array.from({ length: count }, () => ({ ...NEVER_POLLED }));
   }
 
-  /** Notes the head of a node. `now` in ms of the monotonic clock. */
-  observe(place: number, head: ChainHead, now: number): void {
+  /** Notes the head of a node. `now` in ms of the monotonic clock. @param tookMs the time of the poll. */
+  observe(place: number, head: ChainHead, now: number, tookMs = 0): void {
     const node = this.#at(place);
+    node.slowPolls = tookMs < SLOW_POLL_MS ? 0 : node.slowPolls + 1;
     const isNew = node.last?.head.number !== head.number;
     // A node that has gone back does not show the later heights any more.
     const shown = node.shown.filter(({ height }) => height <= head.number);
@@ -150,6 +157,11 @@ export class EndpointHeads {
     const state = this.stateOf(place);
     if (state === "well") return true;
     return state === "unknown" && this.#nodes.every((_, other) => this.stateOf(other) !== "well");
+  }
+
+  /** Whether a node is slow, so that one that is not is asked before it. */
+  isSlow(place: number): boolean {
+    return this.#at(place).slowPolls >= SLOW_POLLS;
   }
 
   /** Whether a node that may be asked answered its last poll, no earlier than `since` (ms of the monotonic clock). */

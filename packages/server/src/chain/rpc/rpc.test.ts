@@ -258,6 +258,29 @@ describe("a node that is behind", () => {
   });
 });
 
+describe("a node whose last two polls were slow", () => {
+  it("is asked after the others, until a poll is fast", async () => {
+    const heads = new EndpointHeads(2);
+    const { rpc, counts } = await startNodes(2, 20_000, heads);
+    const poll = (place: number, tookMs: number) =>
+      heads.observe(place, { number: 1n, timestamp: 0 }, 0, tookMs);
+    const askedAfter = async (tookMs: number) => {
+      poll(0, tookMs);
+      await rpc.read([HEIGHT]);
+      return counts();
+    };
+    poll(1, 10);
+    expect([await askedAfter(1_500), await askedAfter(1_500), await askedAfter(20)]).toEqual([
+      [1, 0],
+      [0, 1],
+      [1, 0],
+    ]);
+    for (const place of [0, 0, 1, 1]) poll(place, 1_500);
+    await rpc.read([HEIGHT]);
+    expect(counts()).toEqual([1, 0]);
+  });
+});
+
 describe("a node on another chain", () => {
   it("is not asked even if it is the only one, and the calls were surely not sent", async () => {
     const heads = new EndpointHeads(1);

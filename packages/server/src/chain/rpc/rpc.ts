@@ -77,16 +77,17 @@ export function createRpc(options: RpcOptions): Rpc {
     });
     return new Endpoint(poster, place, { mayAnswerTooLong });
   });
-  /** The endpoints that may be asked: one that rests, as a whole or for a method of the calls, comes after the others. */
+  /** The endpoints that may be asked: one that is slow or rests, as a whole or for a method of the calls, comes after the others. */
   const usableInOrder = (calls: readonly RpcCall[]) => {
     const now = performance.now();
     const usable = endpoints.filter(({ place }) => options.heads?.isUsable(place) ?? true);
     const resting = usable.filter(({ restsUntil }) => restsUntil > now);
     const healthy = usable.filter(({ restsUntil }) => restsUntil <= now);
-    const lacksMethod = ({ methods }: Endpoint) => calls.some(({ method }) => methods.rests(method, now));
+    const isWorse = ({ methods, place }: Endpoint) =>
+      options.heads?.isSlow(place) === true || calls.some(({ method }) => methods.rests(method, now));
     return [
-      ...healthy.filter((endpoint) => !lacksMethod(endpoint)),
-      ...healthy.filter(lacksMethod),
+      ...healthy.filter((endpoint) => !isWorse(endpoint)),
+      ...healthy.filter(isWorse),
       ...resting.sort((a, b) => a.restsUntil - b.restsUntil),
     ];
   };
