@@ -24,6 +24,7 @@ import { createDaysAtStart } from "./outcomes/createDays.js";
 import { StoreMonitor, type TroubleParty } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
+import { readServer, watchServer } from "./primary/serverWatch.js";
 import { prepareSession, type SessionOptions } from "./primary/session.js";
 import { migrate } from "./schema/migrate.js";
 import { findSearchPath } from "./schema/searchPath.js";
@@ -181,15 +182,18 @@ export async function connectStore(
   const laneFloors = new LaneFloors();
   const settings = { ...DEFAULTS, ...options };
   let searchPath: readonly string[] = [];
-  const { pools, monitor, close } = openPools(connection, settings, log, clock, () => ({
+  let servers: ReturnType<typeof watchServer> | undefined;
+  const { pools, monitor, renew, close } = openPools(connection, settings, log, clock, () => ({
     requireSynchronousStandby: settings.requireSynchronousStandby,
     searchPath,
   }));
   const closeAll = async () => {
+    await servers?.close();
     await close();
     await stopServer();
   };
   try {
+    const server = await readServer(connection);
     await assertOwnSessions(connection);
     searchPath = await findSearchPath(connection, options.schema);
     await migrate(pools.administration, log, options);
@@ -198,6 +202,10 @@ export async function connectStore(
     // Records the server, so that a later start on another server is noticed.
     const moves = createStoreMoves(pools.administration, log, clock);
     await moves.hasMoved();
+    servers = watchServer(connection, server, () => {
+      log.warn("the database is another server now, or has restarted: all connections are made anew");
+      renew();
+    });
     const storeOf = (role: StoreRole): Store => ({
       ...{ pool: pools[role], connection, moves, clock, laneFloors, newId },
       close: closeAll,
@@ -331,17 +339,14 @@ function openPools(
   // A connection of its own: those of the roles may all wait for a standby.
   const monitorPool = open("monitor", 1, "poll", { answerTimeoutMs: MONITOR_ANSWER_MS });
   const all = [...Object.values(pools), monitorPool];
-  const monitor = new StoreMonitor({
-    db: monitorPool,
-    clock,
-    log,
-    onReadOnly: () => {
-      for (const pool of all) pool.renew();
-    },
-  });
+  const renew = () => {
+    for (const pool of all) pool.renew();
+  };
+  const monitor = new StoreMonitor({ db: monitorPool, clock, log, onReadOnly: renew });
   return {
     pools,
     monitor,
+    renew,
     async close() {
       closing = true;
       await monitor.close();

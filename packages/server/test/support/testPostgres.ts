@@ -151,14 +151,17 @@ export class TestPostgres {
   }
 
   /**
-   * Makes the standby the primary while the old one runs on, read-only. Connections to the old one stay, new ones lead to
-   * the new one: a planned change of the primary behind a name.
+   * Makes the standby the primary while the old one runs on, read-only unless `isFenced` is false. Connections to the old one stay, new
+   * ones lead to the new one: a planned change of the primary behind a name.
+   * @returns the old one.
    */
-  async switchOver(): Promise<void> {
+  async switchOver({ isFenced = true } = {}): Promise<PostgresNode> {
     const old = this.primary;
-    await old.query("alter system set default_transaction_read_only = on", "select pg_reload_conf()");
+    if (isFenced)
+      await old.query("alter system set default_transaction_read_only = on", "select pg_reload_conf()");
     await this.#promote(this.standby);
     this.#retired.push(old);
+    return old;
   }
 
   /**
