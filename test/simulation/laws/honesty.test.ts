@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Behaviour } from "../behaviours/behaviour.js";
-import { blockersIn } from "./headOfLine.js";
+import { blockersIn, isWithoutRemedy } from "./headOfLine.js";
 import { Honesty } from "./honesty.js";
 
 const SHAPE = { endpoints: 2, replicas: 2, keys: 1, reorgDepth: 0 };
@@ -64,5 +64,15 @@ describe("the senders whose wrappers may keep a nonce", () => {
     const lost = at({ subject: { sender: 1 }, does: { deed: "never include" } });
     const hung = [{ sender: 1 }, { sender: 2, ...sends }, { sender: 3, ...reads }, sends, { endpoint: 0 }];
     expect(blockersIn([lost, ...hung.map((subject) => at({ subject }))])).toBe(2);
+  });
+
+  it("leave the service no key where each that is registered may have such a nonce", () => {
+    const shape = { keys: 2, pool: "keeps" } as const;
+    const lost = at({ subject: { sender: 1 }, does: { deed: "never include" } });
+    const revoked = at({ does: { deed: "revoke", waiver: 1 } });
+    const worlds = [[lost], [lost, revoked], [revoked, { ...revoked, does: { deed: "revoke", waiver: 0 } }]];
+    expect(worlds.map((behaviours) => isWithoutRemedy(behaviours as Behaviour[], shape))).toEqual([
+      ...[false, true, false],
+    ]);
   });
 });
