@@ -93,6 +93,11 @@ const TROUBLES = {
     advice:
       "set the clocks of the database and of this machine, or see in the log why the days of outcomes could not be made",
   },
+  encoding: {
+    message: "the store's database has an encoding that lacks characters",
+    advice:
+      "make a database with `encoding 'UTF8' template template0`, and bring the store there with pg_dump and pg_restore",
+  },
   notDurable: {
     message: "the store does not keep synchronous_commit on for this service",
     advice: "let no pooler or proxy drop the settings of a session",

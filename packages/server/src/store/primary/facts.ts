@@ -10,6 +10,8 @@ export interface ServerFacts {
   readonly standbys: number;
   /** The standbys for which commits wait; undefined if this role may not see it. */
   readonly synchronousStandbys: number | undefined;
+  /** The database's encoding, such as UTF8. */
+  readonly encoding: string;
   readonly fsync: boolean;
   readonly fullPageWrites: boolean;
   /**
@@ -23,6 +25,7 @@ export interface ServerFacts {
 const FACTS = `
   select current_setting('transaction_read_only')::boolean as "readOnly",
          current_setting('synchronous_standby_names') <> '' as synchronous,
+         current_setting('server_encoding') as encoding,
          current_setting('fsync')::boolean as fsync,
          current_setting('full_page_writes')::boolean as "fullPageWrites",
          count(pid)::int as standbys,
@@ -53,12 +56,16 @@ export interface StoreRequirements {
   readonly requireSynchronousStandby: boolean;
 }
 
+/** The encodings that hold every text: a node may say anything. SQL_ASCII keeps the bytes as they come. */
+const ENCODINGS: readonly string[] = ["UTF8", "SQL_ASCII"];
+
 /** Names the reason for which this server can store nothing durably now; undefined without one. */
 export function troubleIn(
   facts: ServerFacts,
   { requireSynchronousStandby }: StoreRequirements,
 ): StoreTrouble | undefined {
   if (facts.readOnly) return troubleNamed("readOnly");
+  if (!ENCODINGS.includes(facts.encoding)) return troubleNamed("encoding");
   if (!facts.synchronous) return requireSynchronousStandby ? troubleNamed("notSynchronous") : undefined;
   // Every commit would wait until a standby is back.
   return facts.synchronousStandbys === 0 ? troubleNamed("noStandby") : undefined;

@@ -7,7 +7,7 @@ import { StoreUnavailableError, type TroubleKind, troubleNamed } from "../databa
 import { StoreMonitor, type TroubleParty } from "./monitor.js";
 
 const FACTS = {
-  ...{ readOnly: false, synchronous: false, fsync: true, fullPageWrites: true },
+  ...{ readOnly: false, synchronous: false, encoding: "UTF8", fsync: true, fullPageWrites: true },
   ...{ standbys: 0, seenSynchronous: 0, seesAll: true, oldestTransactionMs: 0 },
 };
 

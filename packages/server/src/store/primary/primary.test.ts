@@ -107,6 +107,15 @@ describe("a start", () => {
     await expect(open({ databaseUrl })).rejects.toThrow(/the store is read-only.*lead to the primary/);
   });
 
+  it("is refused on a database whose encoding lacks characters: a node's words would keep submissions from their end", async () => {
+    const url = new URL(await databases.createEmptyDatabase());
+    const name = `${url.pathname.slice(1)}_latin`;
+    await databases.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+    closers.push(() => databases.query(`drop database ${name} with (force)`));
+    url.pathname = name;
+    await expect(open({ databaseUrl: url.href })).rejects.toThrow(/encoding that lacks.*'UTF8'/);
+  });
+
   it("is refused without a synchronous standby where one is required", async () => {
     const databaseUrl = await databases.createDatabase();
     await expect(open({ databaseUrl, requireSynchronousStandby: true })).rejects.toThrow(
