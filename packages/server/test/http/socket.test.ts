@@ -324,7 +324,7 @@ describe("the shutdown of the service", () => {
     await service.until("select 1 from submissions where state = 'broadcast'");
     // The shutdown lasts until the node has answered.
     const nodeAnswer = deferred();
-    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const sending = service.node.nextCall("eth_sendRawTransaction");
     client.send({ id: 2, transactions: [innerOf(2)], wait: "included" });
     await sending;

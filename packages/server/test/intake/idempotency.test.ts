@@ -73,7 +73,7 @@ describe("a request that is repeated under its key", () => {
   it("waits for submissions in flight", async () => {
     const service = await services.start();
     const nodeAnswer = deferred();
-    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const first = service.submit([innerOf(1)], named("a"));
     await service.node.until(({ sent }) => sent.length === 1);
     const second = service.submit([innerOf(1)], named("a"));

@@ -16,7 +16,7 @@ describe("a flood of one API key", () => {
   ])("of %s does not delay another key's single transaction beyond the next batch", async (_, innerAt) => {
     const service = await services.start({ maxBatchSize: 600 });
     const nodeAnswer = deferred();
-    service.node.once({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const flood = Array.from({ length: 600 }, (_, i) => innerAt(i));
     const lines = service.submit(flood);
     // One batch is on the wire, and the next is being signed.

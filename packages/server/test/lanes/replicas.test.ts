@@ -100,12 +100,7 @@ describe("an owner whose node is slow", () => {
     const [first, second] = await startTwoReplicas({ leaseMs: 6_000, rpcTimeoutMs: 20_000 });
     const before = await leaseOf(first);
     const nodeAnswer = deferred();
-    // From the send on it answers nothing else either: a send that is slow alone would go out again.
-    let isSlow = false;
-    first.node.script = ({ raws }) => {
-      isSlow ||= raws.length > 0;
-      return isSlow ? { kind: "later", after: nodeAnswer.promise } : undefined;
-    };
+    first.node.holdSends(nodeAnswer.promise);
     const lines = second.submit([innerOf(2)], INCLUDED);
     await first.node.until(({ sent }) => sent.length === 2);
     const [{ due } = { due: "" }] = await first.query<{ due: string }>(

@@ -12,7 +12,7 @@ describe("a client that leaves", () => {
   it("cancels no submission (D19)", async () => {
     const service = await services.start({}, { automine: false });
     const nodeAnswer = deferred();
-    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const body = JSON.stringify({ transactions: [innerOf(1), "0x"] });
     const response = await service.open("POST", "/v1/submit", body, GOOD_HEADERS);
     await service.node.until(({ sent }) => sent.length === 1);

@@ -172,7 +172,7 @@ describe("the probes of the operators' port", () => {
     const service = await services.start({ shutdownMs: 20_000 });
     const probe = await probesOf(service);
     const nodeAnswer = deferred();
-    service.node.once({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const lines = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length === 1);
     const closing = service.server.close();

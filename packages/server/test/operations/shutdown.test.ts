@@ -13,7 +13,7 @@ describe("a service that is closed", () => {
   it("works on while clients wait for lines", async () => {
     const service = await services.start({ shutdownMs: 20_000 }, { automine: false });
     const nodeAnswer = deferred();
-    service.node.once({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const lines = service.submit([innerOf(1), innerOf(2)], INCLUDED);
     await service.node.until(({ sent }) => sent.length > 0);
     await service.until("select from submissions having count(*) = 2");
@@ -52,7 +52,7 @@ describe("a service that is closed", () => {
   it("refuses further requests with 503 and Retry-After", async () => {
     const service = await services.start({ shutdownMs: 20_000 });
     const nodeAnswer = deferred();
-    service.node.once({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const lines = service.submit([innerOf(1)]);
     await service.node.until(({ sent }) => sent.length === 1);
     const closing = service.server.close();

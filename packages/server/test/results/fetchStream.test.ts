@@ -64,7 +64,7 @@ describe("the stream of results, read by fetch with its defaults", () => {
   it("has whole lines when they come one by one, success and error in turn", async () => {
     const service = await services.start();
     const first = deferred();
-    service.node.once({ kind: "later", after: first.promise });
+    service.node.holdSends(first.promise);
     const batch = upTo(40).map((i) => (i % 2 === 0 ? innerOf(i + 1) : refused(i)));
     const streamed = await fetchLines(service.url, batch, (chunk) => chunk === 1 && first.resolve());
     expect(indexesOf(streamed)).toEqual(upTo(40));

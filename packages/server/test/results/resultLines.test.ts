@@ -50,7 +50,7 @@ describe("the stream of lines", () => {
   it("has each line as soon as its result is known: a refused transaction does not wait for a valid one", async () => {
     const service = await services.start({}, { automine: false });
     const nodeAnswer = deferred();
-    service.node.onSends({ kind: "later", after: nodeAnswer.promise });
+    service.node.holdSends(nodeAnswer.promise);
     const lines = service.stream([innerOf(1), "0x12"]);
     expect((await lines.next()).value).toMatchObject({ index: 1, success: false });
     nodeAnswer.resolve();

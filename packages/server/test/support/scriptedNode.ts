@@ -156,6 +156,20 @@ export class ScriptedNode {
     this.script = ({ raws }) => (raws.length > 0 ? misbehaviour : undefined);
   }
 
+  /**
+   * Answers no send until `after`, nor the question for the height: by that one the service tells a node at work from one that is
+   * away, and sends again what hangs at a node at work.
+   */
+  holdSends(after: Promise<void>): void {
+    const later = { kind: "later", after } as const;
+    const isHeld = ({ methods, raws }: Arrival) => raws.length > 0 || methods.includes("eth_blockNumber");
+    const script = (arrival: Arrival) => (isHeld(arrival) ? later : undefined);
+    this.script = script;
+    void after.then(() => {
+      if (this.script === script) this.script = undefined;
+    });
+  }
+
   /** Mines a block of the transactions in the pool, and announces it. */
   mine(): void {
     this.chain.mine();
