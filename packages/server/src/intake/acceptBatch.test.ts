@@ -61,6 +61,7 @@ function startAccepting(transactions: readonly string[]) {
     newId: randomUUID,
     onAccepted: () => {},
     isStopping: () => isStopping,
+    findStanding: async () => new Map(),
     refusals: { keep: (_, lines) => kept.push(...lines.map(({ error }) => error.reason)) },
     log: silent,
   });

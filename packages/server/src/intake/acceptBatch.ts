@@ -1,6 +1,7 @@
 import {
   bytesEqual,
   bytesToHex,
+  hashTransaction,
   type InnerTxRules,
   ProtocolError,
   selectorOf,
@@ -16,6 +17,7 @@ import type { Validation } from "../policy/validateTransaction.js";
 import type { ResultLines } from "../results/lines.js";
 import type { Refusals } from "../results/refusals.js";
 import type { LineSource } from "../results/resultLine.js";
+import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Accept } from "../store/accept/groupAccepts.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
@@ -42,6 +44,8 @@ export interface BatchAcceptorDependencies {
   onAccepted(submissions: readonly AcceptedSubmission[]): void;
   /** True while the service shuts down. Transactions that are not accepted yet are refused then. */
   isStopping(): boolean;
+  /** Finds the submissions of an API key by the hashes of their transactions, but those that failed. */
+  findStanding: SubmissionsByHash["standing"];
   /** Keeps what is refused for those who look up its ids. */
   readonly refusals: Pick<Refusals, "keep">;
   readonly log: Logger;
@@ -192,10 +196,35 @@ export class BatchAcceptor {
       if (acceptance?.kind !== "accepted") return [];
       return [{ waiver: acceptance.waiver, submission, isSigned: acceptance.isSigned ?? false }];
     });
+    const standing = await this.#findStanding(transactions, batch.caller);
     return {
-      lineSources: transactions.map((one) => lineSourceOf(one, acceptanceById.get(one.id), batch.caller)),
+      lineSources: transactions.map(
+        (one) => standing.get(one.id) ?? lineSourceOf(one, acceptanceById.get(one.id), batch.caller),
+      ),
       accepted,
     };
+  }
+
+  /**
+   * Finds what the rules of today refuse and earlier ones let in: policies, scopes and limits change. It may still run, so
+   * its line is that of the submission (D18). @returns the lines' sources, by the ids of the transactions.
+   */
+  async #findStanding(
+    transactions: readonly ValidatedTransaction[],
+    { keyId }: Caller,
+  ): Promise<ReadonlyMap<string, LineSource>> {
+    const refused = transactions.flatMap((one) =>
+      "error" in one && one.tx ? [{ ...one, innerHash: hashTransaction(one.tx) }] : [],
+    );
+    if (refused.length === 0) return new Map();
+    const hashes = refused.map(({ innerHash }) => innerHash);
+    const found = await this.#dependencies.findStanding(keyId, hashes);
+    return new Map(
+      refused.flatMap(({ id, index, innerHash }) => {
+        const submission = found.get(bytesToHex(innerHash));
+        return submission ? [[id, { index, id: submission.id, innerHash, earlier: true }] as const] : [];
+      }),
+    );
   }
 }
 

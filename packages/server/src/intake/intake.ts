@@ -50,7 +50,7 @@ export interface IntakeDependencies {
   readonly assertStoreWritable: () => void;
   readonly results: Results;
   readonly refusals: Pick<Refusals, "keep" | "find">;
-  readonly byHash: Pick<SubmissionsByHash, "readable">;
+  readonly byHash: Pick<SubmissionsByHash, "readable" | "standing">;
   readonly metrics: Metrics;
   readonly options: ResolvedOptions;
   readonly log: Logger;
@@ -96,6 +96,7 @@ export class Intake {
       newId: store.newId,
       onAccepted: (accepted) => this.#onAccepted(accepted),
       isStopping: () => this.#isStopping,
+      findStanding: dependencies.byHash.standing,
       refusals,
       log,
     });

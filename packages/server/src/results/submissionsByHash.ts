@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Submission } from "../model/submission/submission.js";
-import { findFinishedByHash, findReadableSubmissions } from "../store/accept/readAccess.js";
+import { findFinishedByHash, findIncluded, findReadableSubmissions } from "../store/accept/readAccess.js";
 import type { Store } from "../store/store.js";
 import { findHeldTransactions } from "../store/submissions/findHeldTransactions.js";
 import { batched } from "../util/batched.js";
@@ -20,9 +20,24 @@ export function createSubmissionsByHash(store: Store, chain: number) {
     return hashes.map((hash) => found.get(hash));
   });
   const held = (hash: Uint8Array) => findHeld(bytesToHex(hash));
+  const findIds = batched(async (hashes: readonly Hex[]) => {
+    const found = await findIncluded(store, chain, [...new Set(hashes)].map(hexToBytes));
+    const ids = new Map(found.map(({ id, innerHash }) => [bytesToHex(innerHash), id]));
+    return hashes.map((hash) => ids.get(hash));
+  });
   return {
     /** Finds the transaction of an unfinished submission, of any API key. */
     held,
+    /**
+     * Finds the submissions that an API key may read, as {@link readable} does, but those that failed. Everybody who asks shares two
+     * queries, so that a flood of questions costs no more.
+     */
+    async standing(keyId: string, hashes: readonly Uint8Array[]): Promise<ReadonlyMap<Hex, Submission>> {
+      const idOf = async (hash: Uint8Array) => (await held(hash))?.id ?? (await findIds(bytesToHex(hash)));
+      const ids = (await Promise.all(hashes.map(idOf))).flatMap((id) => id ?? []);
+      const found = ids.length === 0 ? [] : await findReadableSubmissions(store, keyId, ids);
+      return new Map(found.map((submission) => [bytesToHex(submission.innerHash), submission]));
+    },
     /**
      * Finds the submissions that an API key may read: its own, and those that it sent after another key (D18). Of several of
      * one transaction, which failed one after the other, the newest.

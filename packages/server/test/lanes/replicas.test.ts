@@ -80,6 +80,19 @@ describe("a submission that one replica accepts and another executes", () => {
     expect(first.node.chain.executed).toEqual([innerOf(1), innerOf(2)].map(hashOf));
   });
 
+  it("is the same submission to a replica whose policy has come to forbid it, and another is refused there", async () => {
+    const [first] = await startTwoReplicas();
+    const forbidding = services.closeAfterTest(await first.startReplica({ allowedTargets: [] }));
+    first.node.automine = false;
+    const [accepted] = await first.submit([innerOf(2)]);
+    const lines = await forbidding.submit([innerOf(2), innerOf(3)]);
+    expect(lines[0]).toEqual(accepted);
+    expect(lines.map(outcomeOf)).toEqual(["success", "VALIDATION_FAILED/TARGET_NOT_ALLOWED"]);
+    first.node.mine();
+    await first.until("select from finished where state = 'included' having count(*) = 2");
+    expect(await forbidding.submit([innerOf(2)], INCLUDED)).toEqual([accepted]);
+  });
+
   it("goes to the lane of a waiver whose account only the other replica has", async () => {
     const service = await services.start();
     await service.submit([innerOf(1)], INCLUDED);

@@ -1,7 +1,7 @@
 import type { Submission } from "../../model/submission/submission.js";
-import { prepared } from "../database/statements.js";
+import { byteaArray, prepared } from "../database/statements.js";
 import type { Queryable, Store } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
 import { HIGHEST_ID, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
 import type { ListFilter } from "../submissions/pageQuery.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
@@ -44,16 +44,27 @@ export async function findFinishedByHash(
     ...{ from: LOWEST_ID, before: HIGHEST_ID, limit: 1 },
   });
   if (own[0] !== undefined) return own[0];
-  // The hash alone names its outcomes, of which there are few: a plan with more conditions might begin at the key's.
-  const { rows } = await store.pool.query<{ id: string; chain: number }>(
-    prepared("select id, chain from finished where inner_hash = $1 and state = 'included'", [
-      toBuffer(innerHash),
-    ]),
-  );
-  const ids = rows.filter((row) => row.chain === chain).map(({ id }) => id);
-  if (ids.length === 0) return undefined;
+  const included = await findIncluded(store, chain, [innerHash]);
+  if (included.length === 0) return undefined;
+  const ids = included.map(({ id }) => id);
   const readable = await findReadableSubmissions(store, keyId, ids);
   return readable.sort((one, other) => (one.id < other.id ? 1 : -1))[0];
+}
+
+/** Finds the finished submissions, of any API key, whose transactions are in blocks. */
+export async function findIncluded(
+  { pool }: { readonly pool: Queryable },
+  chain: number,
+  innerHashes: readonly Uint8Array[],
+): Promise<{ readonly id: string; readonly innerHash: Uint8Array }[]> {
+  // The hash alone names its outcomes, of which there are few: a plan with more conditions might begin at the key's.
+  const { rows } = await pool.query<{ id: string; chain: number; innerHash: Buffer }>(
+    prepared(
+      `select id, chain, inner_hash as "innerHash" from finished where inner_hash = any($1::bytea[]) and state = 'included'`,
+      [byteaArray(innerHashes)],
+    ),
+  );
+  return rows.filter((row) => row.chain === chain);
 }
 
 /**
