@@ -44,7 +44,8 @@ const TROUBLES = {
   },
   blocked: {
     message: "another program keeps locked what the store needs",
-    advice: "end the session that the log names, where it runs or by pg_terminate_backend(pid)",
+    advice:
+      "end the session that the log names, where it runs or by pg_terminate_backend(pid), or a prepared transaction by rollback prepared",
   },
   readOnly: {
     message: "the store is read-only, as a standby or a demoted primary is",

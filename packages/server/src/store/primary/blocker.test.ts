@@ -52,3 +52,18 @@ it("is the name of the trouble where a statement gets no answer for it", async (
   const reading = store.forRole("reading").pool.query("select from unfinished");
   await expect(reading).rejects.toMatchObject({ trouble: { kind: "blocked" } });
 });
+
+it.each(["lock table unfinished in access exclusive mode", "lock table lanes in row share mode"])(
+  "names a prepared transaction, which belongs to no session: %s",
+  async (lock) => {
+    const { store, colleague } = await open(pino({ level: "silent" }));
+    await colleague.query(`begin; ${lock}; prepare transaction 'forgotten'`);
+    const reading = store.forRole("reading").pool.query("select from unfinished");
+    try {
+      while (store.monitor.blockedMs === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    } finally {
+      await colleague.query("rollback prepared 'forgotten'");
+      await reading;
+    }
+  },
+);

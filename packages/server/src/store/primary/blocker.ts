@@ -2,6 +2,7 @@ import type { Queryable } from "../database/database.js";
 
 /** A session of another program, which holds a lock that sessions of the service wait for, or that they pass over. */
 export interface Blocker {
+  /** 0 for a transaction that was prepared and not ended, which belongs to no session. */
   readonly pid: number;
   readonly user: string | null;
   readonly application: string | null;
@@ -35,15 +36,17 @@ const BLOCKER = `
 , blocking as (
     select of.pid, w.waits from waiting w cross join lateral unnest(pg_blocking_pids(w.pid)) as of (pid)
     union all
-    select l.pid, coalesce(clock_timestamp() - a.xact_start, ${MIN_WAIT})
-    from pg_locks l join pg_stat_activity a on a.pid = l.pid
+    select coalesce(l.pid, 0), coalesce(clock_timestamp() - a.xact_start, ${MIN_WAIT})
+    from pg_locks l left join pg_stat_activity a on a.pid = l.pid
     where l.relation = 'lanes'::regclass and l.database = (select oid from pg_database where datname = current_database())
-      and l.granted and l.mode in ('RowShareLock', 'RowExclusiveLock') and a.backend_type = 'client backend'
+      and l.granted and l.mode in ('RowShareLock', 'RowExclusiveLock') and (a.backend_type = 'client backend' or l.pid is null)
   )
-  select b.pid, b.usename as user, b.application_name as application, b.state, left(b.query, 100) as statement,
-         (extract(epoch from w.waits) * 1000)::float8 as "forMs"
-  from blocking w join pg_stat_activity b on b.pid = w.pid
-  where b.pid not in (select pid from own) and w.waits >= ${MIN_WAIT} order by w.waits desc limit 1`;
+  select w.pid, b.usename as user,
+         case when w.pid = 0 then 'a prepared transaction: see pg_prepared_xacts' else b.application_name end as application,
+         b.state, left(b.query, 100) as statement, (extract(epoch from w.waits) * 1000)::float8 as "forMs"
+  from blocking w left join pg_stat_activity b on b.pid = w.pid
+  where w.pid not in (select pid from own) and (b.pid is not null or w.pid = 0) and w.waits >= ${MIN_WAIT}
+  order by w.waits desc limit 1`;
 
 /** Finds the session of another program that has kept the service from its locks longest; undefined without one. */
 export async function findBlocker(db: Queryable): Promise<Blocker | undefined> {
