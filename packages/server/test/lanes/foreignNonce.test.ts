@@ -1,7 +1,16 @@
 // Another program sends with a waiver's key: the lane counts the foreign uses of its nonces, and stops at the second one.
-import { decodeInnerTx, type Hex, hexToBytes, signWrapperTxWithKey } from "@gas-waiver/protocol";
+import {
+  bytesToHex,
+  decodeInnerTx,
+  decodeTransaction,
+  type Hex,
+  hexToBytes,
+  recoverSender,
+  signWrapperTxWithKey,
+} from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
+import { untilOwned } from "../support/laneStates.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import {
   accountsOf,
@@ -97,6 +106,29 @@ describe("a waiver's key that another program uses", () => {
     expect(await service.query(laneWithForeignUses(0))).toHaveLength(1);
     expect(await lane(service)).toMatchObject({ state: "open", reason: undefined });
   });
+
+  it.each(["replacement transaction underpriced", "invalid nonce; got 0, expected 1: invalid sequence"])(
+    "has a wrapper in the pool for good, which the node calls %j: all work goes to the other lane",
+    async (message) => {
+      const waivers = accountsOf(WAIVER_KEY, SECOND_KEY);
+      const service = await services.start({ waivers }, { pool: "queued" });
+      const { node } = service;
+      await untilOwned(service, [WAIVER, SECOND_WAIVER]);
+      node.onSends({
+        kind: "error",
+        of: (raw) => {
+          const wrapper = decodeTransaction(hexToBytes(raw));
+          const isFirst = bytesToHex(recoverSender(wrapper)) === WAIVER && wrapper.nonce === 0n;
+          return isFirst ? { code: -32_000, message } : undefined;
+        },
+      });
+      const users = [1, 2, 3, 4, 5, 6];
+      const lines = await Promise.all(users.map((user) => service.submit([innerOf(user)], INCLUDED)));
+      expect(lines.flat().map(outcomeOf)).toEqual(users.map(() => "success"));
+      const waiversOf = await service.query("select distinct encode(waiver, 'hex') as waiver from finished");
+      expect(waiversOf).toEqual([{ waiver: SECOND_WAIVER.slice(2) }]);
+    },
+  );
 
   it("leaves the queued work to another lane", async () => {
     const changes = { rpcTimeoutMs: 150, leaseMs: 300 };

@@ -10,7 +10,7 @@ import type { WatchContext } from "../context.js";
 import { type RetryMemory, setAsidePauseMs } from "../inbox/retries.js";
 import { type Decision, decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
-import { requeue, requeueMisplaced } from "../law/requeue.js";
+import { releaseToOthers, requeue, requeueMisplaced } from "../law/requeue.js";
 import { findLowestFreeNonce } from "../sign/placeAndSign.js";
 import type { SenderGaps } from "./senderNonces.js";
 
@@ -44,10 +44,12 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "inner too late": 250,
   "waiver unusable": 1_000,
 };
-/** For this long, a node that knows a wrapper may not show it, in ms: behind one address, another may be asked for it. */
+/** For this long, nodes may contradict each other about a wrapper or its nonce, in ms: behind one address, another may answer. */
 const SHOW_PATIENCE_MS = 5_000;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
+/** Another wrapper has the nonce in a pool. A strict pool calls the nonce too low. */
+const OCCUPIED: ReadonlySet<SendVerdictKind> = new Set(["occupied", "nonce too low"]);
 /** The node surely does not have the wrapper. */
 const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
   "refused",
@@ -101,7 +103,7 @@ export async function applyAnswers(
   const accepted = answered.filter(isAccepted).map(idOf);
   if (accepted.length > 0) await wakeQueued(lane.store, held, memory.retries.onTaken(accepted));
   const remaining = answered.filter((one) => resend.has(idOf(one)));
-  await moveBreaker(answered, remaining, isTaken, context);
+  await moveBreaker(held, { answered, remaining, isTaken }, context);
   const [one] = remaining;
   if (one) throw new NotBroadcastError(`${remaining.length} wrapper(s) were not broadcast: ${whyOf(one)}`);
 }
@@ -266,13 +268,19 @@ function behindUndecided(answered: readonly Answered[], isTaken: (one: Answered)
   return behind;
 }
 
-/** @param remaining those whose bytes must go out again. */
+interface Exchanged {
+  readonly answered: readonly Answered[];
+  /** Those whose bytes must go out again. */
+  readonly remaining: readonly Answered[];
+  readonly isTaken: (one: Answered) => boolean;
+}
+
 async function moveBreaker(
-  answered: readonly Answered[],
-  remaining: readonly Answered[],
-  isTaken: (one: Answered) => boolean,
-  { breaker, lane: { headOfLine } }: ExchangeContext,
+  held: HeldLane,
+  { answered, remaining, isTaken }: Exchanged,
+  { breaker, lane }: ExchangeContext,
 ): Promise<void> {
+  const { headOfLine } = lane;
   const find = (kind: SendVerdictKind) => answered.find((one) => kindOf(one) === kind);
   const unusable = find("waiver unusable");
   if (unusable)
@@ -281,8 +289,16 @@ async function moveBreaker(
   if (answered.some(isTaken)) return headOfLine.isJammed ? undefined : await breaker.succeed();
   const [silent] = answered.some(({ answer }) => answer.isAnswered) ? [] : answered;
   if (silent) return await breaker.avoid(`no node answers: ${whyOf(silent)}`);
-  const occupied = remaining.find((one) => kindOf(one) === "occupied");
-  if (occupied) await breaker.avoid(`the node does not take this waiver's wrappers: ${whyOf(occupied)}`);
+  const refused = remaining.find((one) => OCCUPIED.has(kindOf(one)));
+  if (refused === undefined) return;
+  const why = `the node does not take this waiver's wrappers: ${whyOf(refused)}`;
+  const { wrapperHash } = refused.submission;
+  const isLong = (lane.firstSeen.since(`held ${bytesToHex(wrapperHash)}`) ?? 0) >= SHOW_PATIENCE_MS;
+  if (!isLong || !lane.routing.hasOtherLane(held.waiver))
+    return kindOf(refused) === "occupied" ? await breaker.avoid(why) : undefined;
+  // Something in the pools has the nonce, and blocks leave it out.
+  await breaker.open(why);
+  await releaseToOthers(held, lane);
 }
 
 function whyOf(one: Answered): string {
