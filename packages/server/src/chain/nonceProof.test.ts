@@ -239,6 +239,16 @@ describe("the proof of who used a nonce", () => {
     expect((await prove(proofs, accountNonce(0n)))?.blockNumber).toBe(31n);
   });
 
+  it.each([undefined, null, "0x0", "0x4", 2])("is a transaction whose type is %j", async (type) => {
+    const model = chainOf(3, [2]);
+    const { proofs } = proofsOver(model, 0, undefined, ({ method, params }) => {
+      if (method !== "eth_getBlockByNumber") return undefined;
+      const block = model.read(method, params) as { readonly transactions: readonly object[] };
+      return { result: { ...block, transactions: block.transactions.map((one) => ({ ...one, type })) } };
+    });
+    expect(await prove(proofs, { ...accountNonce(0n), sinceBlock: 1n })).toMatchObject({ blockNumber: 2n });
+  });
+
   it("is no transaction that cannot be read, nor one with nonces of its own, and both may stand beside it", async () => {
     const model = chainOf(10, [5]);
     const hash = `0x${"ab".repeat(32)}`;

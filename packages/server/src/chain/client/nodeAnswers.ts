@@ -92,12 +92,11 @@ export function blockOf(value: unknown, height: bigint | undefined): BlockWithTr
 }
 
 /** The last type of which the nonce is the account's: EIP-7702. Later ones may have nonces of their own, as `0x3f` has. */
-const LAST_ACCOUNT_NONCE_TYPE = 4n;
+const LAST_ACCOUNT_NONCE_TYPE = 4;
 
 function usesAccountNonce(transaction: unknown): boolean {
-  if (!isObject(transaction)) return false;
-  const { type = "0x0" } = transaction;
-  return isQuantity(type) && BigInt(type) <= LAST_ACCOUNT_NONCE_TYPE;
+  // Older nodes tell no type, and some tell it as a number.
+  return isObject(transaction) && Number(transaction.type ?? 0) <= LAST_ACCOUNT_NONCE_TYPE;
 }
 
 function readable(transaction: unknown): BlockTransaction[] {
