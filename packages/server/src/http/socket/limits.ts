@@ -3,7 +3,8 @@ import { PUBLISHABLE_SHARE } from "../../model/keys/caller.js";
 import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
-import { type Share, Tally } from "../../util/tally.js";
+import { type RoomOwner, SharedRoom } from "../../util/sharedRoom.js";
+import type { Share } from "../../util/tally.js";
 
 type SocketLimitOptions = Pick<ResolvedOptions, "maxSockets" | "maxKeySockets" | "maxAddressConnections">;
 
@@ -27,7 +28,7 @@ const ALL = "all";
 export class SocketLimits {
   readonly #options: SocketLimitOptions;
   readonly #metrics: Pick<Metrics, "sockets">;
-  readonly #open = new Tally();
+  readonly #open = new SharedRoom();
 
   constructor(options: SocketLimitOptions, metrics: Pick<Metrics, "sockets">) {
     this.#options = options;
@@ -35,41 +36,48 @@ export class SocketLimits {
   }
 
   hasRoom(owner: SocketOwner): boolean {
-    return this.#open.full(this.#sharesOf(owner), 1) === undefined;
+    return this.#open.full(this.#roomOwnerOf(owner), 1) === undefined;
   }
 
   /** @throws {@link ProtocolError} `SOCKETS_AT_CAPACITY`. */
   assertRoom(owner: SocketOwner): void {
-    const full = this.#open.full(this.#sharesOf(owner), 1);
+    const full = this.#open.full(this.#roomOwnerOf(owner), 1);
     if (full === undefined) return;
     const [, capacity, name] = full;
     const message = `${name} has ${capacity} WebSockets open, as many as it may`;
     throw new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity });
   }
 
-  /** Counts a new connection. @returns a function to call when the connection is closed. */
-  enter(owner: SocketOwner): () => void {
-    const shares = this.#sharesOf(owner);
-    const add = (change: 1 | -1) => {
-      this.#open.addTo(shares, change);
-      this.#metrics.sockets(this.#open.of(ALL));
+  /**
+   * Counts a new connection, for which there is room.
+   * @param close ends the connection, where another party has few and needs the place.
+   * @returns a function to call when the connection is closed.
+   */
+  enter(owner: SocketOwner, close: () => void): () => void {
+    const place = this.#open.open(this.#roomOwnerOf(owner), close);
+    this.#open.grow(place, 1);
+    this.#metrics.sockets(this.#open.heldOf(ALL));
+    return () => {
+      this.#open.release(place);
+      this.#metrics.sockets(this.#open.heldOf(ALL));
     };
-    add(1);
-    return () => add(-1);
   }
 
-  #sharesOf({ keyId, address, site, isPublishable }: SocketOwner): Share[] {
+  #roomOwnerOf({ keyId, address, site, isPublishable }: SocketOwner): RoomOwner {
     const { maxSockets, maxKeySockets, maxAddressConnections } = this.#options;
     const ofSite = SHARES_OF_SITE * maxAddressConnections;
     const ofPublishable = Math.ceil(maxSockets * PUBLISHABLE_SHARE);
     const publishable = (...share: Share): Share[] => (isPublishable ? [share] : []);
-    return [
-      [`key ${keyId}`, maxKeySockets, "this key"],
-      ...publishable(`key ${keyId} ${address}`, MAX_ADDRESS_SOCKETS, "this address under this key"),
+    const ofKey = `key ${keyId}`;
+    const party = isPublishable ? `${ofKey} ${address}` : ofKey;
+    const shares: Share[] = [
+      ...publishable(party, MAX_ADDRESS_SOCKETS, "this address under this key"),
+      [ofKey, maxKeySockets, "this key"],
       [`address ${address}`, maxAddressConnections, "this address"],
       ...(site === undefined ? [] : [[`site ${site}`, ofSite, "this network of addresses"] as const]),
       ...publishable("publishable", ofPublishable, "the service for publishable keys"),
       [ALL, maxSockets, "the service"],
     ];
+    return { party, shares };
   }
 }

@@ -115,7 +115,9 @@ export class SocketAcceptor {
     this.#services.connections.keep(socket, grant);
     this.#heads.set(request, head);
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const leave = this.#limits.enter(owner);
+      const leave = this.#limits.enter(owner, () =>
+        webSocket.close(CLOSE_CODES.tryAgainLater, "other clients need the place"),
+      );
       const { bodyMemory, options } = this.#services;
       const { bodyTimeoutMs } = options;
       const guard = new FrameGuard(socket, webSocket, { bodyMemory, owner: grant.caller, bodyTimeoutMs });
