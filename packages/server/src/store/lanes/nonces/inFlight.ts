@@ -3,10 +3,10 @@ import type { Store } from "../../store.js";
 import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 import {
-  SUBMISSION_COLUMNS,
-  submissionOf,
+  UNFINISHED_COLUMNS,
   type UnfinishedRow,
   type UnfinishedSubmission,
+  unfinishedOf,
 } from "../queue/unfinished.js";
 import { ABOVE_FLOOR } from "./nonceFloor.js";
 
@@ -51,7 +51,7 @@ export async function findInFlight(
 ): Promise<InFlightSubmission[]> {
   const { rows } = await pool.query<InFlightRow>(
     prepared(
-      `select ${SUBMISSION_COLUMNS.join(", ")}, wrapper_raw, key_id, origin from unfinished
+      `select ${UNFINISHED_COLUMNS.join(", ")}, wrapper_raw, key_id, origin from unfinished
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
          and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
          and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
@@ -68,7 +68,7 @@ export async function findInFlight(
     ),
   );
   return rows.map((row) => ({
-    ...submissionOf(row),
+    ...unfinishedOf(row),
     state: row.state,
     waiverNonce: BigInt(row.waiver_nonce),
     wrapperRaw: row.wrapper_raw,

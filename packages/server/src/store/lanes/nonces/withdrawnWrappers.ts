@@ -3,10 +3,10 @@ import type { Queryable, Store } from "../../store.js";
 import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 import {
-  SUBMISSION_COLUMNS,
-  submissionOf,
+  UNFINISHED_COLUMNS,
   type UnfinishedRow,
   type UnfinishedSubmission,
+  unfinishedOf,
 } from "../queue/unfinished.js";
 import { ABOVE_FLOOR } from "./nonceFloor.js";
 
@@ -142,13 +142,13 @@ export async function findDoubtedWrappers(
     wrapperHash: row.doubted_hash,
     isOpen: row.is_open,
     ...(row.doubted_since !== null && { sinceBlock: BigInt(row.doubted_since) }),
-    submission: submissionOf(row),
+    submission: unfinishedOf(row),
   }));
 }
 
 // A subquery of one value: for "exists", the planner may read all of unfinished at once.
 const selectDoubted = (order: "asc" | "desc") => `
-  select d.*, ${SUBMISSION_COLUMNS.map((column) => `u.${column}`).join(", ")} from (
+  select d.*, ${UNFINISHED_COLUMNS.map((column) => `u.${column}`).join(", ")} from (
     (select id as doubted_id, waiver_nonce as doubted_nonce, wrapper_hash as doubted_hash, since_block as doubted_since,
             false as is_open from unfinished
      where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state in ('signed', 'broadcast')

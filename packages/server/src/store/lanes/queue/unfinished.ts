@@ -31,7 +31,7 @@ export interface UnfinishedRow {
   since_block: string | null;
 }
 
-export const SUBMISSION_COLUMNS = [
+export const UNFINISHED_COLUMNS = [
   ...["id", "state", "inner_hash", "sender", "sender_nonce", "signings"],
   ...["waiver_nonce", "wrapper_hash", "since_block"],
 ] as const satisfies readonly (keyof UnfinishedRow)[];
@@ -44,15 +44,15 @@ export async function findUnfinished(
   limit: number,
 ): Promise<UnfinishedSubmission[]> {
   const { rows } = await pool.query<UnfinishedRow>(
-    `select ${SUBMISSION_COLUMNS.join(", ")} from unfinished
+    `select ${UNFINISHED_COLUMNS.join(", ")} from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
     [lane.chain, toBuffer(lane.waiver), after, limit],
   );
-  return rows.map(submissionOf);
+  return rows.map(unfinishedOf);
 }
 
-export function submissionOf(row: UnfinishedRow): UnfinishedSubmission {
+export function unfinishedOf(row: UnfinishedRow): UnfinishedSubmission {
   return {
     id: row.id,
     state: row.state,
