@@ -57,10 +57,12 @@ export async function findIncluded(
   chain: number,
   innerHashes: readonly Uint8Array[],
 ): Promise<{ readonly id: string; readonly innerHash: Uint8Array }[]> {
-  // The hash alone names its outcomes, of which there are few: a plan with more conditions might begin at the key's.
+  // The hash alone names its outcomes, of which there are few: a plan with more conditions might begin at the key's. Each is looked up by
+  // itself: the hash indexes take no array, and the whole of each day would be read.
   const { rows } = await pool.query<{ id: string; chain: number; innerHash: Buffer }>(
     prepared(
-      `select id, chain, inner_hash as "innerHash" from finished where inner_hash = any($1::bytea[]) and state = 'included'`,
+      `select f.id, f.chain, n.hash as "innerHash" from unnest($1::bytea[]) as n (hash) cross join lateral (
+         select f.id, f.chain from finished f where f.inner_hash = n.hash and f.state = 'included' offset 0) f`,
       [byteaArray(innerHashes)],
     ),
   );
