@@ -36,11 +36,11 @@ export class SharedRoom {
   }
 
   /** Finds the first share that is full, and in which nobody has to make room for so much. */
-  full({ party, shares }: RoomOwner, amount: number): Share | undefined {
-    const needed = this.#held.of(party) + amount;
-    return shares.find(
+  full(owner: RoomOwner, amount: number): Share | undefined {
+    return owner.shares.find(
       (share) =>
-        this.#held.full([share], amount) !== undefined && this.#largestUnder(share, needed) === undefined,
+        this.#held.full([share], amount) !== undefined &&
+        this.#largestUnder(share, owner, amount) === undefined,
     );
   }
 
@@ -50,9 +50,10 @@ export class SharedRoom {
    */
   grow(holding: Holding, amount: number): Share | undefined {
     if (!this.#holdings.has(holding)) return undefined;
-    const { party, shares } = holding.owner;
+    const { owner } = holding;
+    const { shares } = owner;
     for (let full = this.#held.full(shares, amount); full; full = this.#held.full(shares, amount)) {
-      const largest = this.#largestUnder(full, this.#held.of(party) + amount);
+      const largest = this.#largestUnder(full, owner, amount);
       if (largest === undefined) return full;
       this.release(largest);
       largest.cut?.();
@@ -67,8 +68,10 @@ export class SharedRoom {
     if (this.#holdings.delete(holding)) this.#held.addTo(holding.owner.shares, -holding.amount);
   }
 
-  /** Finds the largest holding of the party that holds most under a share, if that is more than twice what another one needs. */
-  #largestUnder([name]: Share, needed: number): Holding | undefined {
+  /** Finds the largest holding of the party that holds most under a share, if that is more than twice what the owner needs. */
+  #largestUnder([name]: Share, { party }: RoomOwner, amount: number): Holding | undefined {
+    // To refuse a party that has its own share costs nothing, however many others there are.
+    if (name === party) return undefined;
     const heldBy = ({ owner }: Holding) => this.#held.of(owner.party);
     let largest: Holding | undefined;
     for (const one of this.#holdings) {
@@ -77,6 +80,6 @@ export class SharedRoom {
       const isMore = largest === undefined || heldBy(one) > heldBy(largest);
       if (isMore || (one.owner.party === largest?.owner.party && one.amount > largest.amount)) largest = one;
     }
-    return largest && heldBy(largest) > 2 * needed ? largest : undefined;
+    return largest && heldBy(largest) > 2 * (this.#held.of(party) + amount) ? largest : undefined;
   }
 }
