@@ -75,9 +75,16 @@ export class DatabaseFaults {
   }
 }
 
-/** Ends sessions at the server, and resolves when their locks are released and their sockets closed. */
+/**
+ * Ends sessions at the server, and resolves when their locks are released and their sockets closed. One after the other, so that every
+ * repetition of a world hears their last words in the same order.
+ */
 export async function endSessions(database: SimulatedDatabase, sessions: readonly Session[]): Promise<void> {
-  const open = sessions.filter(({ pid, isClosed }) => pid > 0 && !isClosed);
-  await database.endSessions(sessions.map(({ pid }) => pid).filter((pid) => pid > 0));
-  await Promise.all(open.map((session) => session.closed()));
+  const open = sessions.filter(({ pid }) => pid > 0);
+  for (const session of open) {
+    const { pid, isClosed } = session;
+    await database.endSession(pid);
+    if (!isClosed) await session.closed();
+  }
+  await database.untilGone(open.map(({ pid }) => pid));
 }

@@ -6,6 +6,7 @@ import { silent } from "../../../packages/server/test/support/postgresNode.js";
 import { connectNow, endNow, queryNow } from "./driver.js";
 import { KeptConnections } from "./keptConnections.js";
 import { EPOCH } from "./realm.js";
+import { real } from "./realTime.js";
 
 /** A PostgreSQL server for simulations. */
 export interface DatabaseServer {
@@ -223,12 +224,15 @@ export class SimulatedDatabase {
     return rows[0]?.blocked ?? false;
   }
 
-  /**
-   * Ends sessions, and resolves when the server has forgotten them and released their locks. It looks every 100 ms: until then, the
-   * last words of all have come, and every repetition of a world hears them in the same order.
-   */
-  async endSessions(pids: readonly number[]): Promise<void> {
-    await queryNow(this.control, "select pg_terminate_backend(pid, 5000) from unnest($1::int[]) pid", [pids]);
+  async endSession(pid: number): Promise<void> {
+    await queryNow(this.control, "select pg_terminate_backend($1)", [pid]);
+  }
+
+  /** Resolves when the server has forgotten sessions that end, and released their locks. */
+  async untilGone(pids: readonly number[]): Promise<void> {
+    const left = "select pid from pg_stat_activity where pid = any($1)";
+    while ((await queryNow(this.control, left, [pids])).length > 0)
+      await new Promise((resolve) => real.setTimeout(resolve, 1));
   }
 
   async cancelStatement(pid: number): Promise<void> {
