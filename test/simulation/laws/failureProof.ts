@@ -11,6 +11,8 @@ export interface ProofSources {
   readonly ledger: EvidenceLedger;
   readonly loss: ChainLoss;
   readonly submissions: () => readonly UserSubmission[];
+  /** Whether no behaviour names the sender. */
+  readonly isHonest: (submission: UserSubmission) => boolean;
   readonly maxQueueMs: number;
   readonly nonceGapMs: number;
 }
@@ -52,6 +54,8 @@ export function unproven(
     };
   if (reason === "NOT_BROADCAST") return undefined;
   if (reason === "WAIVER_NOT_REGISTERED" && wasWithoutWaiver(chain)) return undefined;
+  // Each node may tell the same wrong nonce of such a sender, and the service has sent nothing that could still land.
+  if (reason === "NONCE_TOO_LOW" && wrappers.length === 0 && !sources.isHonest(submission)) return undefined;
   if (reason === "NONCE_GAP") return unprovenGap(submission, age, sources);
   return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it may still land` };
 }

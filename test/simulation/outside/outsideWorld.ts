@@ -115,6 +115,7 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
       ledger,
       loss,
       violations,
+      isHonest,
       maxQueueMs,
       nonceGapMs,
       mayStop: mayStop(plan),
