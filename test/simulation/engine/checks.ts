@@ -142,6 +142,17 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     return lines;
   },
 
+  async readOnlyDatabase(place) {
+    const { realm, database } = place;
+    await connect(place);
+    await realm.activity.count(database.keepConnections(realm.sessions.release()));
+    new DatabaseFaults(realm, database).setReadOnly(true);
+    await sleep(1);
+    const client = await connect(place);
+    const { rows } = await client.query("show transaction_read_only");
+    return rows;
+  },
+
   async deadlock(place) {
     const [one, other] = [await connect(place), await connect(place)];
     for (const [client, key] of [

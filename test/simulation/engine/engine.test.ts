@@ -70,6 +70,10 @@ describe("the simulated database", () => {
     );
   });
 
+  it("is read-only for those too that could have a connection of an earlier world", async () => {
+    expect(await check("readOnlyDatabase")).toEqual([{ transaction_read_only: "on" }]);
+  });
+
   it("ends one of two transactions that wait for each other", async () => {
     expect(await check("deadlock")).toEqual(["done", "40P01"]);
   });

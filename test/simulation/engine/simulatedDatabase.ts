@@ -258,6 +258,7 @@ export class SimulatedDatabase {
   /** Lets sessions that begin from now on read only, or write again. */
   async setReadOnly(isReadOnly: boolean): Promise<void> {
     this.#isSpoiled = true;
+    this.#kept.clear();
     await queryNow(
       this.control,
       `alter database ${this.name} set default_transaction_read_only = ${isReadOnly}`,
