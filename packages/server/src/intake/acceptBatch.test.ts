@@ -8,6 +8,7 @@ import { innerOf, WAIVER } from "../../test/support/user.js";
 import { limitsOfService } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import type { LineSource } from "../results/resultLine.js";
+import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Acceptance, NewSubmission } from "../store/accept/newSubmission.js";
 import { StoreUnavailableError, troubleNamed } from "../store/database/storeTrouble.js";
 import { LoopQueue } from "../util/loopQueue.js";
@@ -29,7 +30,10 @@ const caller = {
 };
 
 /** Accepts a batch with an acceptor whose writes wait until the test finishes or fails them. */
-function startAccepting(transactions: readonly string[]) {
+function startAccepting(
+  transactions: readonly string[],
+  findStanding: SubmissionsByHash["standing"] = async () => new Map(),
+) {
   const lineSources: LineSource[] = [];
   const kept: string[] = [];
   const writes: {
@@ -61,7 +65,7 @@ function startAccepting(transactions: readonly string[]) {
     newId: randomUUID,
     onAccepted: () => {},
     isStopping: () => isStopping,
-    findStanding: async () => new Map(),
+    findStanding,
     refusals: { keep: (_, lines) => kept.push(...lines.map(({ error }) => error.reason)) },
     log: silent,
   });
@@ -116,6 +120,14 @@ describe("a batch", () => {
     (await write(0)).fail(new StoreUnavailableError(troubleNamed("unreachable")));
     await expect(accepted).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(lineSources).toEqual([]);
+  });
+
+  it("has nothing accepted if nobody can tell whether a refused transaction was accepted before", async () => {
+    const refused = innerOf(2, 0, { gasLimit: 20_000_000n });
+    const { write, accepted } = startAccepting([innerOf(1), refused], () =>
+      Promise.reject(new StoreUnavailableError(troubleNamed("unreachable"))),
+    );
+    await expect(Promise.race([accepted, write(0)])).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });
 
   it("gets a line with what is known for each transaction if a later slice cannot be written", async () => {

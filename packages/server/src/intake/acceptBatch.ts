@@ -179,6 +179,8 @@ export class BatchAcceptor {
     batch: Batch,
   ): Promise<SliceOutcome> {
     const { loop } = this.#dependencies;
+    // Before the write, so that no failure to find them hides what is accepted.
+    const standing = await this.#findStanding(transactions, batch.caller);
     const newSubmissions = assignLanes(
       transactions.flatMap((one) =>
         "valid" in one ? [unassignedSubmissionOf(one.id, one.valid, batch.caller)] : [],
@@ -196,7 +198,6 @@ export class BatchAcceptor {
       if (acceptance?.kind !== "accepted") return [];
       return [{ waiver: acceptance.waiver, submission, isSigned: acceptance.isSigned ?? false }];
     });
-    const standing = await this.#findStanding(transactions, batch.caller);
     return {
       lineSources: transactions.map(
         (one) => standing.get(one.id) ?? lineSourceOf(one, acceptanceById.get(one.id), batch.caller),
