@@ -49,6 +49,8 @@ export interface PosterOptions {
   readonly signal: AbortSignal;
   /** The longest answer that is read. Default: {@link MAX_RESPONSE_BYTES}. */
   readonly maxResponseBytes?: number | undefined;
+  /** Whether one more request may go at once, which then counts. Without it, one may. */
+  readonly takeTurn?: (() => boolean) | undefined;
 }
 
 /** Opens a reservation for one answer. */
@@ -81,7 +83,7 @@ function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoExceptio
 /** Uses `node:http` rather than `fetch`, whose streams and signals cost as much as everything else in a call. */
 export function createPoster(
   url: string,
-  { rpcTimeoutMs, signal, maxResponseBytes = MAX_RESPONSE_BYTES }: PosterOptions,
+  { rpcTimeoutMs, signal, maxResponseBytes = MAX_RESPONSE_BYTES, takeTurn = () => true }: PosterOptions,
 ): Poster {
   const { Agent, request } = url.startsWith("https:") ? https : http;
   // The agents' sockets are the only list of calls in flight. A set that each call enters and leaves is rebuilt now and
@@ -134,6 +136,7 @@ export function createPoster(
       withOneRepeat(
         () => postOnce(body, agents.keepAlive, openMemory?.()),
         () => postOnce(body, agents.fresh, openMemory?.()),
+        ({ status }) => BACKEND_AWAY.has(status) && takeTurn(),
       ),
   };
 }
@@ -142,12 +145,13 @@ export function createPoster(
 const BACKEND_AWAY: ReadonlySet<number> = new Set([502, 503]);
 
 /**
- * Posts again where the kept connection was reset, or a gateway met a backend that is away, and counts the requests.
+ * Posts again where the kept connection was reset, or the answer is worth it, and counts the requests.
  * @throws {@link NoAnswerError}
  */
 async function withOneRepeat(
   post: () => Promise<ReceivedAnswer>,
   postAgain: () => Promise<ReceivedAnswer>,
+  isWorthRepeat: (answer: ReceivedAnswer) => boolean,
 ): Promise<HttpAnswer> {
   let earlier = 0;
   try {
@@ -159,7 +163,7 @@ async function withOneRepeat(
       if (!(error instanceof StaleConnectionError)) throw error;
       return repeat();
     });
-    const answer = earlier === 0 && BACKEND_AWAY.has(first.status) ? await repeat() : first;
+    const answer = earlier === 0 && isWorthRepeat(first) ? await repeat() : first;
     return { ...answer, requests: earlier + 1 };
   } catch (error) {
     throw new NoAnswerError(error as Error, earlier + (wasNeverSent(error) ? 0 : 1));

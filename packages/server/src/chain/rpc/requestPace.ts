@@ -37,8 +37,7 @@ export class RequestPace {
    * @returns false if it has none within `maxWaitMs`.
    */
   async turn(priority: Priority, maxWaitMs: number): Promise<boolean> {
-    const isIdle = PRIORITIES.every((one) => this.#waiting[one].size === 0);
-    if (isIdle && this.#take() === 0) return true;
+    if (this.takeNow()) return true;
     return new Promise((resolve) => {
       const queue = this.#waiting[priority];
       const giveUp = setTimeout(() => end(false), maxWaitMs);
@@ -50,6 +49,11 @@ export class RequestPace {
       queue.add(end);
       this.#timer ??= setTimeout(() => this.#serve(), 0);
     });
+  }
+
+  /** @returns whether one more request may go at once, which then counts. */
+  takeNow(): boolean {
+    return PRIORITIES.every((one) => this.#waiting[one].size === 0) && this.#take() === 0;
   }
 
   /** The node asks for no requests for this time, in ms. */

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Misbehaviour, ScriptedNode } from "../../../test/support/scriptedNode.js";
 import { EndpointHeads } from "./endpointHeads.js";
-import { createRpc, NodeRpcError, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
+import { RequestPaces } from "./requestPace.js";
+import { createRpc, NodeRpcError, type RpcOptions, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 const nodes: ScriptedNode[] = [];
 afterEach(async () => {
@@ -13,7 +14,11 @@ const HEIGHT = { method: "eth_blockNumber", params: [] };
 const SEND = { method: "eth_sendRawTransaction", params: ["0x12"] };
 
 /** Starts nodes that count their calls, and a client of them. */
-async function startNodes(count: number, rpcTimeoutMs = 20_000, heads?: EndpointHeads) {
+async function startNodes(
+  count: number,
+  rpcTimeoutMs = 20_000,
+  others: Pick<RpcOptions, "heads" | "paces"> = {},
+) {
   const requests: string[][] = [];
   const scripts: (Misbehaviour | undefined)[] = [];
   for (let i = 0; i < count; i++) {
@@ -27,7 +32,7 @@ async function startNodes(count: number, rpcTimeoutMs = 20_000, heads?: Endpoint
   }
   const ending = new AbortController();
   const rpcUrls = nodes.map(({ url }) => url);
-  const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal, ...(heads && { heads }) });
+  const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal, ...others });
   /** Returns the number of calls to each node since the last time. */
   const counts = () => requests.map((methods) => methods.splice(0).length);
   return { rpc, scripts, counts, ending, healthy: () => rpc.health().map(({ healthy }) => healthy) };
@@ -103,6 +108,13 @@ describe("a read", () => {
       { result: "0x1", requests: 2 },
     ]);
     expect(counts()).toEqual([4]);
+  });
+
+  it("goes out once there where the rate of requests leaves no room for another", async () => {
+    const { rpc, scripts, counts } = await startNodes(2, 20_000, { paces: new RequestPaces(1) });
+    scripts[0] = { kind: "answer", status: 503, body: "" };
+    expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
+    expect(counts()).toEqual([1, 1]);
   });
 
   it("goes on after a refused connection, and reports it when no node answers", async () => {
@@ -236,7 +248,7 @@ describe("a node that is behind", () => {
 
   it("gets neither reads nor sends, also when the other does not answer", async () => {
     const heads = new EndpointHeads(2);
-    const { rpc, scripts, counts } = await startNodes(2, 20_000, heads);
+    const { rpc, scripts, counts } = await startNodes(2, 20_000, { heads });
     heads.observe(0, at(10_000), 0);
     for (const now of [0, 5_000]) heads.observe(1, at(100), now);
     scripts[0] = { kind: "answer", status: 429, body: "" };
@@ -248,7 +260,7 @@ describe("a node that is behind", () => {
 
   it("is asked again when it has caught up", async () => {
     const heads = new EndpointHeads(2);
-    const { rpc, counts } = await startNodes(2, 20_000, heads);
+    const { rpc, counts } = await startNodes(2, 20_000, { heads });
     heads.observe(1, at(10_000), 0);
     for (const now of [0, 5_000]) heads.observe(0, at(100), now);
     await rpc.read([HEIGHT]);
@@ -261,7 +273,7 @@ describe("a node that is behind", () => {
 describe("a node whose last two polls were slow", () => {
   it("is asked after the others, until a poll is fast", async () => {
     const heads = new EndpointHeads(2);
-    const { rpc, counts } = await startNodes(2, 20_000, heads);
+    const { rpc, counts } = await startNodes(2, 20_000, { heads });
     const poll = (place: number, tookMs: number) =>
       heads.observe(place, { number: 1n, timestamp: 0 }, 0, tookMs);
     const askedAfter = async (tookMs: number) => {
@@ -284,7 +296,7 @@ describe("a node whose last two polls were slow", () => {
 describe("a node on another chain", () => {
   it("is not asked even if it is the only one, and the calls were surely not sent", async () => {
     const heads = new EndpointHeads(1);
-    const { rpc, counts } = await startNodes(1, 20_000, heads);
+    const { rpc, counts } = await startNodes(1, 20_000, { heads });
     heads.refuse(0);
     expect((await rpc.send([SEND])).map(kindOf)).toEqual(["unavailable, sent: no"]);
     expect(counts()).toEqual([0]);

@@ -70,11 +70,9 @@ export function createRpc(options: RpcOptions): Rpc {
   const { paces = new RequestPaces(0), isGateway = false, rpcTimeoutMs } = options;
   const readPriority = isGateway ? "gateway" : "read";
   const endpoints = options.rpcUrls.map((url, place) => {
-    const poster = pacedPoster(createPoster(url, options), {
-      pace: paces.of(url),
-      rpcTimeoutMs,
-      readPriority,
-    });
+    const pace = paces.of(url);
+    const unpaced = createPoster(url, { ...options, takeTurn: () => pace.takeNow() });
+    const poster = pacedPoster(unpaced, { pace, rpcTimeoutMs, readPriority });
     return new Endpoint(poster, place, { mayAnswerTooLong });
   });
   /** The endpoints that may be asked: one that is slow or rests, as a whole or for a method of the calls, comes after the others. */
