@@ -182,6 +182,24 @@ describe("a list of calls", () => {
   });
 });
 
+describe("an endpoint that asks for silence", () => {
+  it("is not asked whether it answers something else", async () => {
+    const poster = {
+      url: "",
+      heldUntil: 0,
+      async post() {
+        if (poster.heldUntil > 0) return await new Promise<HttpAnswer>(() => {});
+        poster.heldUntil = performance.now() + 50_000;
+        return answer("slow down", 429);
+      },
+    };
+    const asking = new Endpoint(poster, 0, { mayAnswerTooLong: false }).ask(callsOf(3));
+    const startedAt = performance.now();
+    await Promise.all([asking, vi.runAllTimersAsync()]);
+    expect(performance.now() - startedAt).toBe(0);
+  });
+});
+
 describe("a call that hangs", () => {
   const hangs = async () => {
     await new Promise((resolve) => setTimeout(resolve, 5_000));

@@ -57,6 +57,10 @@ export class Endpoint {
     return Math.max(this.#restsUntil, this.poster.heldUntil ?? 0);
   }
 
+  get #isHeld(): boolean {
+    return (this.poster.heldUntil ?? 0) > performance.now();
+  }
+
   /** It answered its last request, or failed with calls that fail alone. */
   get isHealthy(): boolean {
     return this.#failures === 0;
@@ -184,7 +188,7 @@ export class Endpoint {
    */
   async #answersOther(calls: readonly PendingCall[], failure: RpcUnavailableError): Promise<boolean> {
     const [first] = calls;
-    if (isAway(failure)) return false;
+    if (isAway(failure) || this.#isHeld) return false;
     const isFirstAlone = calls.length === 1 && first !== undefined && !this.#division.isSuspect(first);
     if (isFirstAlone && (!first.isSend || failure.sent === "no")) return false;
     return await this.#answersProbe();
