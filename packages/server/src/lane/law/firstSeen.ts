@@ -1,9 +1,14 @@
 import { forgetOldest } from "../../util/forgetOldest.js";
 
-/** Remembers since when something holds. */
+/** For this long, nodes may contradict each other, in ms: behind one address, another may answer. */
+export const PATIENCE_MS = 5_000;
+
+/** Remembers what holds, by names, and since when. */
 export interface FirstSeen {
-  /** @returns the time since the first call with this name, in ms; undefined at the first call. */
-  since(name: string): number | undefined;
+  /** Whether this is the first call with this name. */
+  isFirst(name: string): boolean;
+  /** Whether the first call with this name was {@link PATIENCE_MS} ago. */
+  isLasting(name: string): boolean;
   /** Makes the next call with this name the first again. */
   forget(name: string): void;
 }
@@ -11,14 +16,16 @@ export interface FirstSeen {
 /** @param now a monotonic clock in ms. */
 export function createFirstSeen(now: () => number = () => performance.now()): FirstSeen {
   const seenAt = new Map<string, number>();
+  const since = (name: string): number | undefined => {
+    const at = seenAt.get(name);
+    if (at !== undefined) return now() - at;
+    seenAt.set(name, now());
+    forgetOldest(seenAt);
+    return undefined;
+  };
   return {
-    since(name) {
-      const at = seenAt.get(name);
-      if (at !== undefined) return now() - at;
-      seenAt.set(name, now());
-      forgetOldest(seenAt);
-      return undefined;
-    },
+    isFirst: (name) => since(name) === undefined,
+    isLasting: (name) => (since(name) ?? 0) >= PATIENCE_MS,
     forget(name) {
       seenAt.delete(name);
     },

@@ -21,8 +21,8 @@ import { setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
 import { findSubmissions } from "../../store/submissions/findSubmissions.js";
 import type { Candidate } from "./chainOutcomes.js";
-import { createFirstSeen } from "./firstSeen.js";
-import { BLOCK_PATIENCE_MS, type ReconcileContext, reconcile } from "./reconcile.js";
+import { createFirstSeen, PATIENCE_MS } from "./firstSeen.js";
+import { type ReconcileContext, reconcile } from "./reconcile.js";
 
 describe("a reconciled submission", () => {
   let store: Store;
@@ -256,10 +256,10 @@ describe("a reconciled submission", () => {
         chain: { ...context.chain, blocks } as unknown as NodeClient,
       });
     await reconcileOnce();
-    nowMs = BLOCK_PATIENCE_MS - 1;
+    nowMs = PATIENCE_MS - 1;
     await reconcileOnce();
     expect(published).toEqual([]);
-    nowMs = BLOCK_PATIENCE_MS;
+    nowMs = PATIENCE_MS;
     await reconcileOnce();
     expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });

@@ -104,7 +104,7 @@ async function decideContradicted(
     decided.push({ candidate, outcome, evidence, decision });
     const { clause } = decision;
     const { id } = candidate;
-    if (clause === "L3" && context.firstSeen.since(`executed ${id}`) === undefined) {
+    if (clause === "L3" && context.firstSeen.isFirst(`executed ${id}`)) {
       const found =
         "a final block has the submission's wrapper or its InnerTx, and the node has no receipt of the InnerTx";
       context.log.warn({ id, outcome: outcome.kind, clause }, found);
@@ -151,8 +151,6 @@ function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replac
   return [{ id, waiverNonce, wrapperHash, usedBy: use }];
 }
 
-/** Behind one address, a node may have a receipt before another node has the receipt's block. */
-export const BLOCK_PATIENCE_MS = 5_000;
 /** A failover takes longer than this, so an answer of this age is not from before it. */
 export const MOVE_CHECK_MS = 1_000;
 
@@ -172,9 +170,9 @@ async function includeExecuted(
   const carriers = await findCarriers(executed, chain, await store.moves.hasMoved(MOVE_CHECK_MS));
   const included = executed.flatMap(({ candidate, receipt: { succeeded, ...block } }, i) => {
     const carrier = carriers[i] ?? "own";
-    // A queued one would be signed meanwhile.
+    // A node may have a receipt before another has its block. A queued one would be signed meanwhile.
     const mayWait = carrier === "not shown" && candidate.waiverNonce !== undefined;
-    if (mayWait && (firstSeen.since(`block of ${candidate.id}`) ?? 0) < BLOCK_PATIENCE_MS) return [];
+    if (mayWait && !firstSeen.isLasting(`block of ${candidate.id}`)) return [];
     const carriedBy = carrier === "not shown" ? "unknown" : carrier;
     return [{ candidate, id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
   });

@@ -72,5 +72,5 @@ export async function releaseToOthers(
     context,
   );
   const ids = released.map(({ id }) => id);
-  if (ids.length > 0) log.warn({ ids }, "blocks leave out the lane's wrappers; other lanes carry them");
+  if (ids.length > 0) log.warn({ ids }, "the lane's line does not move; other lanes carry its submissions");
 }

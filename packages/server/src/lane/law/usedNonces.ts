@@ -178,7 +178,7 @@ export async function stopForPlainWrappers(
 ): Promise<void> {
   // An operator who opens the lane again knows about those that were reported.
   const plain = contradicted.filter(
-    (submission) => isPlain(submission) && firstSeen.since(nameOf(submission)) === undefined,
+    (submission) => isPlain(submission) && firstSeen.isFirst(nameOf(submission)),
   );
   const [first] = plain;
   const use = first?.evidence.waiverNonceUse;

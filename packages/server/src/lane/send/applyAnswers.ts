@@ -44,8 +44,6 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
   "inner too late": 250,
   "waiver unusable": 1_000,
 };
-/** For this long, nodes may contradict each other about a wrapper or its nonce, in ms: behind one address, another may answer. */
-const SHOW_PATIENCE_MS = 5_000;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 /** Another wrapper has the nonce in a pool. A strict pool calls the nonce too low. */
@@ -188,7 +186,7 @@ function isForgotten(
 ): boolean {
   const { id, wrapperHash } = one.submission;
   if (kindOf(one) !== "already known" || presences.get(id)?.is !== "absent") return false;
-  return (firstSeen.since(`absent ${bytesToHex(wrapperHash)}`) ?? 0) >= SHOW_PATIENCE_MS;
+  return firstSeen.isLasting(`absent ${bytesToHex(wrapperHash)}`);
 }
 
 /**
@@ -293,7 +291,7 @@ async function moveBreaker(
   if (refused === undefined) return;
   const why = `the node does not take this waiver's wrappers: ${whyOf(refused)}`;
   const { wrapperHash } = refused.submission;
-  const isLong = (lane.firstSeen.since(`held ${bytesToHex(wrapperHash)}`) ?? 0) >= SHOW_PATIENCE_MS;
+  const isLong = lane.firstSeen.isLasting(`held ${bytesToHex(wrapperHash)}`);
   if (!isLong || !lane.routing.hasOtherLane(held.waiver))
     return kindOf(refused) === "occupied" ? await breaker.avoid(why) : undefined;
   // Something in the pools has the nonce, and blocks leave it out.
