@@ -66,7 +66,7 @@ export class Division {
   readonly #suspects = new Map<string, Suspect>();
   /** The answers of each method since there have been suspects. */
   readonly #answers = new Map<string, number>();
-  /** The last time at which a call of each method took long, and was answered. */
+  /** The last time at which a call of each method was answered late. */
   readonly #late = new Map<string, number>();
   #failed: FailedList[] = [];
   /** The size of a failed request whose calls were answered in smaller ones. */
@@ -110,7 +110,7 @@ export class Division {
   }
 
   /** Tells whether a request with this call has taken too long here, and the call was not answered since. */
-  wasSlow({ name }: WireCall): boolean {
+  wasSlowHere({ name }: WireCall): boolean {
     return this.#suspects.get(name)?.isSlow ?? false;
   }
 
@@ -119,7 +119,7 @@ export class Division {
     return this.#suspects.get(name)?.isSlow ?? most !== undefined;
   }
 
-  /** Tells whether the endpoint has taken long for calls of these methods, and answered, a while ago. */
+  /** Tells whether the endpoint has lately answered a call of one of these methods, after a long time. */
   answersLate(calls: readonly WireCall[], now: number): boolean {
     return calls.some(({ name }) => now - (this.#late.get(methodOf(name)) ?? -FORGET_MS) < FORGET_MS);
   }

@@ -119,14 +119,14 @@ export class Endpoint {
   }
 
   /**
-   * Posts a list. One that takes long does not have its whole time where the endpoint answers something else meanwhile: it is divided
-   * at once, and a late answer to a call that is alone helps the next one. It has its whole time where late answers come, or where
-   * callers may ask for what takes long.
+   * Posts a list. Where the endpoint answers something else meanwhile, a list that takes long does not have its whole time: the list is
+   * divided at once, and a late answer to a call that is alone helps the next one. A list has its whole time where the endpoint has
+   * lately answered late, or where callers may ask for what takes long.
    */
   async #postInTime(list: CallList<PendingCall>) {
     const [first] = list.list;
     const isAlone = list.calls === 1;
-    const wasSlow = isAlone && first !== undefined && this.#division.wasSlow(first);
+    const wasSlow = isAlone && first !== undefined && this.#division.wasSlowHere(first);
     const ms = wasSlow ? SUSPECT_MS : SLOW_MS;
     const post = this.#post(list);
     if (first === undefined || (await isWithin(post, ms))) return await post;

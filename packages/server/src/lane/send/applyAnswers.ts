@@ -46,8 +46,8 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
 };
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
-/** Another wrapper has the nonce in a pool. A strict pool calls the nonce too low. */
-const OCCUPIED: ReadonlySet<SendVerdictKind> = new Set(["occupied", "nonce too low"]);
+/** Answers of a node that holds another wrapper under the nonce. A strict pool calls the nonce too low. */
+export const HELD: ReadonlySet<SendVerdictKind> = new Set(["occupied", "nonce too low"]);
 /** The node surely does not have the wrapper. */
 const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
   "refused",
@@ -287,7 +287,7 @@ async function moveBreaker(
   if (answered.some(isTaken)) return headOfLine.isJammed ? undefined : await breaker.succeed();
   const [silent] = answered.some(({ answer }) => answer.isAnswered) ? [] : answered;
   if (silent) return await breaker.avoid(`no node answers: ${whyOf(silent)}`);
-  const refused = remaining.find((one) => OCCUPIED.has(kindOf(one)));
+  const refused = remaining.find((one) => HELD.has(kindOf(one)));
   if (refused === undefined) return;
   const why = `the node does not take this waiver's wrappers: ${whyOf(refused)}`;
   const { wrapperHash } = refused.submission;

@@ -6,7 +6,7 @@ import type { LaneContext, WatchContext } from "../context.js";
 import { createRetries, type Retries } from "../inbox/retries.js";
 import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { assign } from "../sign/assign.js";
-import { type Answered, applyAnswers, kindOf } from "./applyAnswers.js";
+import { type Answered, applyAnswers, HELD, kindOf } from "./applyAnswers.js";
 import { createSenderGaps } from "./senderNonces.js";
 
 /** Sends stored wrappers, and stores what the node's answers mean. */
@@ -86,8 +86,6 @@ export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): B
   };
 }
 
-/** Answers of a node that holds another wrapper under the nonce. A strict pool calls the nonce too low. */
-const HELD: ReadonlySet<SendVerdictKind> = new Set(["occupied", "nonce too low"]);
 /** Answers of nodes that say nothing of the wrapper. */
 const SILENT: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "not now"]);
 
