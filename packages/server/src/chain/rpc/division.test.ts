@@ -260,6 +260,19 @@ describe("a call that hangs", () => {
       }
   });
 
+  it("lets no late answer to a read stand behind newer ones: callers compare them", async () => {
+    const { endpoint } = endpointThat(
+      () => true,
+      async (ids) => {
+        await new Promise((resolve) => setTimeout(resolve, ids.length > 1 ? 1_500 : 200));
+        return answer(ids.map((id) => ({ id, result: ids.length > 1 ? "old" : "new" })));
+      },
+    );
+    const calls = callsOf(3);
+    await timeOf(endpoint.ask(calls));
+    expect(calls.map(({ outcome }) => outcome)).toEqual(Array(3).fill({ result: "new" }));
+  });
+
   it("is none where an endpoint takes long for many calls: it is soon asked for as few as it answers at once", async () => {
     const { endpoint, requests } = endpointThat(
       () => true,

@@ -149,8 +149,10 @@ export class Endpoint {
     const told = (i: number) => (isTooLong ? { error: failure } : outcomes[i]);
     const answered = list.list.filter((_, i) => told(i) !== undefined);
     const left = list.list.filter((_, i) => told(i) === undefined);
+    // Callers compare the answers to reads: this one is older than those that smaller requests have brought meanwhile.
+    const isOutdated = list.list.some(({ isSend, outcome }) => !isSend && outcome !== undefined);
     list.list.forEach((call, i) => {
-      call.outcome ??= told(i);
+      if (!isOutdated) call.outcome ??= told(i);
       call.requests += requests - 1;
     });
     if (answered.length > 0) this.#recover();
