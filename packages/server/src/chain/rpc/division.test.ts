@@ -273,6 +273,25 @@ describe("a call that hangs", () => {
     expect(calls.map(({ outcome }) => outcome)).toEqual(Array(3).fill({ result: "new" }));
   });
 
+  it("keeps its place among reads, whose answers callers compare in this order", async () => {
+    let isWell = false;
+    const { endpoint, requests } = endpointThat(
+      (ids) => isWell || ids.includes(0),
+      async (ids) => {
+        if (!isWell) return await hangs();
+        await new Promise((resolve) => setTimeout(resolve, ids.includes(0) ? 400 : 200));
+        return answer(ids.map((id) => ({ id, result: "0x1" })));
+      },
+    );
+    await timeOf(endpoint.ask(callsOf(2)));
+    isWell = true;
+    requests.length = 0;
+    const calls = callsOf(2);
+    await timeOf(endpoint.ask(calls));
+    expect(requests.filter(({ length }) => length > 0)).toEqual([[0], [1]]);
+    expect(calls.map(({ outcome }) => outcome)).toEqual([undefined, { result: "0x1" }]);
+  });
+
   it("is none where an endpoint takes long for many calls: it is soon asked for as few as it answers at once", async () => {
     const { endpoint, requests } = endpointThat(
       () => true,

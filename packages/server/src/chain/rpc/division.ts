@@ -72,11 +72,16 @@ export class Division {
   /** The size of a failed request whose calls were answered in smaller ones. */
   #doubted: RequestSize | undefined;
 
-  /** The calls to ask now, those that have failed alone before at the end, and the ones that rest. */
-  due<C extends WireCall>(calls: readonly C[], now: number): { readonly asked: C[]; readonly resting: C[] } {
+  /** The calls to ask now, those that have failed alone before at the end unless the order counts, and the ones that rest. */
+  due<C extends WireCall>(
+    calls: readonly C[],
+    now: number,
+    keepsOrder = false,
+  ): { readonly asked: C[]; readonly resting: C[] } {
     if (this.#suspects.size === 0) return { asked: [...calls], resting: [] };
     const rests = (call: C) => (this.#suspects.get(call.name)?.restsUntil ?? 0) > now;
     const failedAlone = (call: C) => (this.#suspects.get(call.name)?.restMs ?? 0) > 0;
+    if (keepsOrder) return { asked: calls.filter((one) => !rests(one)), resting: calls.filter(rests) };
     const others = calls.filter((call) => !failedAlone(call));
     const alone = calls.filter(failedAlone);
     return { asked: [...others, ...alone.filter((one) => !rests(one))], resting: alone.filter(rests) };

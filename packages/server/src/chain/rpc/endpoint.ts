@@ -69,10 +69,11 @@ export class Endpoint {
   /**
    * Asks for calls in their order, in as few requests as the endpoint takes. A request that fails whole is divided, if the
    * endpoint answers anything else. Each call has an outcome or a failure afterwards.
-   * @param mayGoTogether the order of the answers does not matter.
+   * @param mayGoTogether the order of the answers does not matter. Otherwise no read has an answer that is older than those before it.
    */
   async ask(calls: readonly PendingCall[], mayGoTogether = false): Promise<void> {
-    const { asked, resting } = this.#division.due(calls, performance.now());
+    const keepsOrder = !mayGoTogether && calls.every(({ isSend }) => !isSend);
+    const { asked, resting } = this.#division.due(calls, performance.now(), keepsOrder);
     for (const call of resting) call.failure = ofCall("the endpoint fails with this call alone, which rests");
     let pending = asked;
     let failures = 0;
@@ -81,7 +82,7 @@ export class Endpoint {
     while (pending.length > 0) {
       const lists = this.#together(pending, mayGoTogether);
       pending = pending.slice(lists.reduce((sum, { calls: count }) => sum + count, 0));
-      const posts = await Promise.all(lists.map((list) => this.#postInTime(list)));
+      const posts = await Promise.all(lists.map((list) => this.#postInTime(list, keepsOrder)));
       const isAnswered = posts.some(({ left, list }) => left.length < list.calls);
       const again: PendingCall[] = [];
       answers ||= isAnswered;
@@ -123,22 +124,24 @@ export class Endpoint {
    * divided at once, and a late answer to a call that is alone helps the next one. A list has its whole time where the endpoint has
    * lately answered late, or where callers may ask for what takes long.
    */
-  async #postInTime(list: CallList<PendingCall>) {
+  async #postInTime(list: CallList<PendingCall>, keepsOrder: boolean) {
     const [first] = list.list;
     const isAlone = list.calls === 1;
     const wasSlow = isAlone && first !== undefined && this.#division.wasSlowHere(first);
     const ms = wasSlow ? SUSPECT_MS : SLOW_MS;
-    const post = this.#post(list);
+    let isPassedOver = false;
+    const post = this.#post(list, () => isPassedOver && keepsOrder);
     if (first === undefined || (await isWithin(post, ms))) return await post;
     const mayTakeLong =
       (isAlone && this.#mayAnswerTooLong) || this.#division.answersLate(list.list, performance.now());
     if (!wasSlow && (mayTakeLong || !(await this.#answersBefore(post)))) return await post;
+    isPassedOver = true;
     const failure = ofCall("no answer came in time");
     return { list, left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow };
   }
 
-  /** Posts a list. @returns the calls without an answer, and why. */
-  async #post(list: CallList<PendingCall>) {
+  /** Posts a list. @param isOutdated tells whether its answers come too late for its callers. @returns the calls without an answer, and why. */
+  async #post(list: CallList<PendingCall>, isOutdated: () => boolean) {
     const startedAt = performance.now();
     // A request that is on its way counts as arrived for those who do not wait for its end.
     for (const call of list.list) call.requests++;
@@ -149,10 +152,8 @@ export class Endpoint {
     const told = (i: number) => (isTooLong ? { error: failure } : outcomes[i]);
     const answered = list.list.filter((_, i) => told(i) !== undefined);
     const left = list.list.filter((_, i) => told(i) === undefined);
-    // Callers compare the answers to reads: this one is older than those that smaller requests have brought meanwhile.
-    const isOutdated = list.list.some(({ isSend, outcome }) => !isSend && outcome !== undefined);
     list.list.forEach((call, i) => {
-      if (!isOutdated) call.outcome ??= told(i);
+      if (!isOutdated()) call.outcome ??= told(i);
       call.requests += requests - 1;
     });
     if (answered.length > 0) this.#recover();
