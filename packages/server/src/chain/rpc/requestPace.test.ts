@@ -48,6 +48,8 @@ describe("RequestPace", () => {
     pace.holdFor(3_000);
     ask("late", "send", 1_000);
     ask("in time", "read", 5_000);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(log).toEqual(["no late"]);
     await vi.advanceTimersByTimeAsync(2_999);
     expect(log).toEqual(["no late"]);
     await vi.advanceTimersByTimeAsync(1);

@@ -34,10 +34,11 @@ export class RequestPace {
 
   /**
    * Waits for the turn of a request.
-   * @returns false if it has none within `maxWaitMs`.
+   * @returns false if it has none within `maxWaitMs`: at once where the node asks for a longer silence.
    */
   async turn(priority: Priority, maxWaitMs: number): Promise<boolean> {
     if (this.takeNow()) return true;
+    if (this.heldUntil - performance.now() > maxWaitMs) return false;
     return new Promise((resolve) => {
       const queue = this.#waiting[priority];
       const giveUp = setTimeout(() => end(false), maxWaitMs);
