@@ -5,7 +5,7 @@ import { isStoreUnavailable } from "./storeTrouble.js";
 
 const databases = useTestPostgres();
 let pool: Pool;
-const usePool = (options: Pick<PoolOptions, "answerTimeoutMs"> = {}) => {
+const usePool = (options: Pick<PoolOptions, "answerTimeoutMs" | "connectTimeoutMs"> = {}) => {
   beforeEach(async () => {
     const connectionString = await databases.createEmptyDatabase();
     pool = openPool({ connectionString, maxConnections: 1, ...options });
@@ -51,6 +51,17 @@ describe("a connection whose statement fails", () => {
     const first = await backend();
     await expect(pool.query("select pg_terminate_backend(pg_backend_pid())")).rejects.toThrow("terminating");
     expect(await backend()).not.toBe(first);
+  });
+});
+
+describe("a pool whose connections are made anew", () => {
+  usePool({ connectTimeoutMs: 3_000 });
+  it("serves whoever has waited for one of those before", async () => {
+    const before = await pool.connect();
+    const waiting = backend();
+    pool.renew();
+    before.release();
+    await expect(waiting).resolves.toBeTypeOf("number");
   });
 });
 

@@ -121,6 +121,8 @@ export function openPool(options: PoolOptions): Pool {
 class DriverPool implements Pool {
   readonly #options: PoolOptions;
   readonly #retired = new Set<Promise<void>>();
+  /** Callbacks of those who wait for a connection, to be called when it has to be another pool's. */
+  readonly #waiting = new Set<() => void>();
   #pool: pg.Pool;
 
   constructor(options: PoolOptions) {
@@ -150,11 +152,23 @@ class DriverPool implements Pool {
 
   async connect(): Promise<PooledConnection> {
     try {
-      const client = await this.#pool.connect();
+      const client = await this.#connect();
       return new DriverConnection(client, (error) => this.#toStoreError(error, "query"));
     } catch (error) {
       throw this.#toStoreError(error, "connect");
     }
+  }
+
+  /** Waits for a connection. The driver's pool leaves whoever waits without one when it ends. */
+  #connect(): Promise<pg.PoolClient> {
+    return new Promise((resolve, reject) => {
+      const again = () => void this.#connect().then(resolve, reject);
+      this.#waiting.add(again);
+      this.#pool.connect().then(
+        (client) => (this.#waiting.delete(again) ? resolve(client) : client.release(true)),
+        (error) => this.#waiting.delete(again) && reject(error),
+      );
+    });
   }
 
   use(): PoolUse {
@@ -169,6 +183,9 @@ class DriverPool implements Pool {
       .then(() => void this.#retired.delete(retired));
     this.#retired.add(retired);
     this.#pool = createDriverPool(this.#options);
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const again of waiting) again();
   }
 
   async end(): Promise<void> {
