@@ -1,7 +1,6 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { inLockedTransaction } from "./database/transaction.js";
 import type { Queryable, Store } from "./store.js";
-import { toBuffer } from "./submissionRow.js";
 import { FAILED_COLUMNS, finishStatement } from "./transitions/finishStatement.js";
 
 /** The identity of a chain. */
@@ -63,8 +62,8 @@ export async function saveGenesis(
 ): Promise<void> {
   await pool.query("update chains set genesis_hash = $2 where id = $1 and genesis_hash = $3", [
     chainRef,
-    toBuffer(genesisHash),
-    toBuffer(UNKNOWN_GENESIS),
+    genesisHash,
+    UNKNOWN_GENESIS,
   ]);
 }
 
@@ -115,7 +114,7 @@ export async function countSubmissions({ pool }: Pick<Store, "pool">): Promise<n
 async function addChain(db: Queryable, { chainId, genesisHash }: ChainIdentity): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
     "insert into chains (chain_id, genesis_hash) values ($1, $2) returning id",
-    [chainId, toBuffer(genesisHash)],
+    [chainId, genesisHash],
   );
   if (rows[0] === undefined) throw new Error("the database returned no row for the chain");
   return rows[0].id;

@@ -103,8 +103,3 @@ function wrappedOf({ waiver, waiver_nonce, wrapper_hash }: SubmissionRow) {
   if (waiver === null || waiver_nonce === null || wrapper_hash === null) return undefined;
   return { waiver, waiverNonce: BigInt(waiver_nonce), wrapperHash: wrapper_hash };
 }
-
-/** Wraps bytes without a copy, as the driver takes them for a parameter. */
-export function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}

@@ -1,7 +1,7 @@
+import { bytesEqual } from "@gas-waiver/protocol";
 import type { Submission } from "../../model/submission/submission.js";
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Queryable } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 import { findSubmissions } from "../submissions/findSubmissions.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
@@ -22,7 +22,7 @@ export function acceptanceOf(
   if (competitor === undefined) throw new CompetitorGoneError();
   // A repeated write finds what it accepted the first time.
   if (competitor.id === newSubmission.id) return { kind: "accepted", waiver: newSubmission.waiver };
-  if (toBuffer(competitor.innerHash).equals(newSubmission.innerHash))
+  if (bytesEqual(competitor.innerHash, newSubmission.innerHash))
     return { kind: "known", submission: competitor };
   return { kind: "conflict", with: competitor };
 }

@@ -1,6 +1,5 @@
 import { type ErrorValues, isReason, type Reason } from "@gas-waiver/protocol";
 import type { Queryable } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 
 /** A request with an `Idempotency-Key` (D18). */
 export interface IdempotentRequest {
@@ -43,7 +42,7 @@ export async function findIdempotentRequest(
   const { rows } = await db.query<Row>(
     `select body_hash, ids, decided, refusals from keyed_requests
      where chain = $1 and key_id = $2 and name_hash = $3 and created_at >= $4`,
-    [chain, keyId, toBuffer(idempotencyKeyHash), forgotten],
+    [chain, keyId, idempotencyKeyHash, forgotten],
   );
   return rows[0] && decisionsOf(rows[0]);
 }
@@ -60,7 +59,7 @@ export async function lockIdempotentRequest(
   ids: readonly string[],
   forgotten: Date,
 ): Promise<Decisions> {
-  const name = [chain, keyId, toBuffer(idempotencyKeyHash)];
+  const name = [chain, keyId, idempotencyKeyHash];
   await db.query(
     `delete from keyed_requests
      where chain = $1 and key_id = $2 and name_hash = $3 and created_at < $4`,
@@ -71,7 +70,7 @@ export async function lockIdempotentRequest(
      -- An update that changes nothing locks the row.
      on conflict (chain, key_id, name_hash) do update set decided = known.decided
      returning body_hash, ids, decided, refusals`,
-    [...name, toBuffer(bodyHash), ids],
+    [...name, bodyHash, ids],
   );
   if (rows[0] === undefined) throw new Error("the database returned no row for the request");
   return decisionsOf(rows[0]);
@@ -86,7 +85,7 @@ export async function saveDecisions(
   await db.query(
     `update keyed_requests set ids = $4, decided = $5, refusals = $6
      where chain = $1 and key_id = $2 and name_hash = $3`,
-    [chain, keyId, toBuffer(idempotencyKeyHash), ids, decided, JSON.stringify(refusals)],
+    [chain, keyId, idempotencyKeyHash, ids, decided, JSON.stringify(refusals)],
   );
 }
 

@@ -1,6 +1,5 @@
 import type { Actor, AuditAction, AuditEntry, AuditedChanges } from "../../model/keys/auditRecord.js";
 import type { Queryable } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 
 /** An event that happens now. */
 export interface AuditEvent {
@@ -25,15 +24,7 @@ export async function recordEvent(
   await db.query(
     `insert into audit (actor, action, key_id, waiver, token_id, changes, source)
      values ($1, $2, $3, $4, $5, $6, coalesce($7, host(inet_client_addr())))`,
-    [
-      name,
-      action,
-      keyId ?? null,
-      waiver === undefined ? null : toBuffer(waiver),
-      tokenId ?? null,
-      JSON.stringify(changes),
-      source ?? null,
-    ],
+    [name, action, keyId ?? null, waiver ?? null, tokenId ?? null, JSON.stringify(changes), source ?? null],
   );
 }
 
@@ -69,7 +60,7 @@ export async function lastEntryOfWaiver(
 ): Promise<AuditEntry | undefined> {
   const { rows } = await pool.query<AuditEntry>(
     `${SELECT} where waiver = $1 and action = $2 order by id desc limit 1`,
-    [toBuffer(waiver), action],
+    [waiver, action],
   );
   return rows[0] && entryOf(rows[0]);
 }

@@ -25,6 +25,14 @@ describe("a bytea array", () => {
   });
 });
 
+it("takes bytes as they are, those of a part of a buffer too, alone and in a list", async () => {
+  const bytes = Uint8Array.of(1, 92, 34, 0, 255).subarray(1, 4);
+  const values = [bytes, [bytes, new Uint8Array(0)]];
+  const { rows } = await store.pool.query(prepared("select $1::bytea as one, $2::bytea[] as list", values));
+  const arrived = Buffer.from(bytes);
+  expect(rows).toEqual([{ one: arrived, list: [arrived, Buffer.alloc(0)] }]);
+});
+
 describe("a prepared query", () => {
   it("is planned once on each connection", async () => {
     const client = await store.pool.connect();

@@ -10,7 +10,6 @@ import type { Pool } from "../database/database.js";
 import { channelName } from "../database/sharedDatabase.js";
 import { inLockedTransaction } from "../database/transaction.js";
 import type { Queryable, Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 
 /** An API key as stored. Times are by the database's clock. */
 export interface StoredKey {
@@ -166,15 +165,9 @@ export async function updateKey(db: Queryable, id: string, columns: KeyColumns):
 
 function parametersOf({ label, hash, previous, terms, notUnderstood, ...states }: KeyColumns) {
   const { expiresAt, disabledAt, revokedAt } = states;
-  const before = [previous ? toBuffer(previous.hash) : null, previous?.until ?? null];
+  const before = [previous?.hash ?? null, previous?.until ?? null];
   const times = [expiresAt ?? null, disabledAt ?? null, revokedAt ?? null];
-  return [
-    label,
-    toBuffer(hash),
-    ...before,
-    ...times,
-    JSON.stringify(notUnderstood?.terms ?? termsToJson(terms)),
-  ];
+  return [label, hash, ...before, ...times, JSON.stringify(notUnderstood?.terms ?? termsToJson(terms))];
 }
 
 function singleKeyOf(rows: readonly KeyRow[]): StoredKey {

@@ -1,6 +1,5 @@
 import { prepared } from "../database/statements.js";
 import type { Queryable, Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 
 /**
  * A lane whose lease a replica holds. Every write that moves the lane's submissions or the lane itself names it, and changes
@@ -33,8 +32,8 @@ export const HELD_LEASE = `held as (
 )`;
 
 /** Parameters $1 to $4 of {@link HELD_LEASE}. */
-export function leaseParameters(lane: HeldLane): [number, Buffer, string, bigint] {
-  return [lane.chain, toBuffer(lane.waiver), lane.owner, lane.epoch];
+export function leaseParameters(lane: HeldLane): [number, Uint8Array, string, bigint] {
+  return [lane.chain, lane.waiver, lane.owner, lane.epoch];
 }
 
 /** A submission that a statement changed, and the replica whose clients wait for its result. */

@@ -1,6 +1,5 @@
 import { byteaArray, prepared } from "../database/statements.js";
 import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 import type { HeldLane } from "./heldLane.js";
 import type { LaneState } from "./laneStatus.js";
 
@@ -120,13 +119,6 @@ export async function releaseLease({ pool }: Store, lane: HeldLane, successor?: 
     `update lanes set lease_until = '-infinity', owner = null, watch_only = false, reserved_for = $5,
        reserved_until = now() + $6 * interval '1 millisecond'
      where chain = $1 and waiver = $2 and owner = $3 and epoch = $4`,
-    [
-      lane.chain,
-      toBuffer(lane.waiver),
-      lane.owner,
-      lane.epoch,
-      successor?.replica ?? null,
-      successor?.forMs ?? 0,
-    ],
+    [lane.chain, lane.waiver, lane.owner, lane.epoch, successor?.replica ?? null, successor?.forMs ?? 0],
   );
 }

@@ -1,7 +1,6 @@
 import type { LaneWait } from "../../model/submission/waitCauses.js";
 import { inTransaction } from "../database/transaction.js";
 import type { Queryable, Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "./heldLane.js";
 import { FOREIGN_USE_MEMORY, type LaneState } from "./laneStatus.js";
 import { rememberTransaction, type WithdrawnWrapper } from "./nonces/withdrawnWrappers.js";
@@ -49,7 +48,7 @@ export async function setLaneState(
        foreign_uses = case when $3::lane_state = 'open' then 0 else foreign_uses end,
        known_below = case when $3::lane_state <> 'open' or ${TAKES_WORK} then known_below end
      where chain = $1 and waiver = $2`,
-    [chain, toBuffer(waiver), state, reason ?? null],
+    [chain, waiver, state, reason ?? null],
   );
   return rowCount === 1;
 }

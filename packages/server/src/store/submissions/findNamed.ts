@@ -1,7 +1,7 @@
 import type { Submission } from "../../model/submission/submission.js";
 import { uuidLiteral } from "../database/statements.js";
 import type { Store } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf, toBuffer } from "../submissionRow.js";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
 
 // Look-ups of operators, across all API keys. Those of outcomes go along an index of each partition.
 
@@ -37,7 +37,7 @@ export async function findByHash(
      union select open_for from withdrawn where chain = $1 and wrapper_hash = $2 and open_for is not null
      union select id from finished where inner_hash = $2 and state = 'included' and chain = $1
      union select id from finished where chain = $1 and inner_hash = $2 and state = 'failed'`,
-    [chain, toBuffer(hash)],
+    [chain, hash],
   );
 }
 
@@ -51,7 +51,7 @@ export async function findByWrapperPlace(
     store,
     `select id from unfinished where chain = $1 and waiver = $2 and waiver_nonce = $3
      union select id from finished where chain = $1 and waiver = $2 and waiver_nonce = $3 and waiver_nonce is not null`,
-    [chain, toBuffer(waiver), nonce.toString()],
+    [chain, waiver, nonce.toString()],
   );
 }
 
@@ -68,7 +68,7 @@ export async function findBySender(
             order by sender_nonce desc limit ${MAX_FOUND})
      union (select id from finished where chain = $1 and sender = $2 and state = 'failed' and id >= recent_outcomes()
             order by id desc limit ${MAX_FOUND})`,
-    [chain, toBuffer(sender)],
+    [chain, sender],
   );
 }
 

@@ -1,6 +1,5 @@
 import type { Submission } from "../../model/submission/submission.js";
 import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 import { findSubmissions } from "./findSubmissions.js";
 import { type Days, type ListFilter, pageQuery, planned } from "./pageQuery.js";
 
@@ -59,7 +58,7 @@ async function hasBusySender({ pool }: Store, { chain, sender, innerHash, states
       days,
       `select from finished where chain = $1 and sender = $2 and state = 'included' and ${days}
        order by chain, sender, sender_nonce offset $3 limit 1`,
-      [chain, toBuffer(sender), BUSY_SENDER_ROWS],
+      [chain, sender, BUSY_SENDER_ROWS],
     ),
   );
   return rowCount === 1;

@@ -1,7 +1,6 @@
 import type { SubmissionState } from "../../model/submission/submission.js";
 import type { Statement } from "../database/database.js";
 import { prepared } from "../database/statements.js";
-import { toBuffer } from "../submissionRow.js";
 
 /** The conditions of a list. A submission must meet all of them. */
 export interface ListFilter {
@@ -69,8 +68,8 @@ function termsOf(filter: ListFilter, days: Days): { terms: Terms; values: readon
   const key = $(filter.keyId, "text");
   const low = $(filter.from, "uuid");
   const high = $(filter.before, "uuid");
-  const sender = filter.sender && $(toBuffer(filter.sender), "bytea");
-  const hash = filter.innerHash && $(toBuffer(filter.innerHash), "bytea");
+  const sender = filter.sender && $(filter.sender, "bytea");
+  const hash = filter.innerHash && $(filter.innerHash, "bytea");
   const maxRows = $(filter.limit + 1, "bigint");
   const states = filter.onlyFinished
     ? ""

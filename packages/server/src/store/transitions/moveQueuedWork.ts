@@ -1,6 +1,5 @@
 import { byteaArray } from "../database/statements.js";
 import type { Store } from "../store.js";
-import { toBuffer } from "../submissionRow.js";
 
 /** A call as policies see it. */
 export interface QueuedCall {
@@ -29,7 +28,7 @@ export async function findQueuedCalls(
   const { rows } = await pool.query<QueuedCall>(
     `select distinct target, coalesce(selector, '') as selector from unfinished
      where chain = $1 and waiver = $2 and waiver_nonce is null and state = 'queued'`,
-    [chain, toBuffer(waiver)],
+    [chain, waiver],
   );
   return rows;
 }
@@ -61,7 +60,7 @@ export async function moveQueuedWork(
      from (select min(look_at) as first from moving) moved
      where u.state = 'queued' and u.id in (select id from moving)`,
     [
-      ...[chain, toBuffer(from), toBuffer(to), limit, withStruck],
+      ...[chain, from, to, limit, withStruck],
       calls && byteaArray(calls.map(({ target }) => target)),
       calls && byteaArray(calls.map(({ selector }) => selector)),
       ...[laneFloors.headOf(to), ofBusySenders],

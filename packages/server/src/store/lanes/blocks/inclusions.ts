@@ -1,6 +1,5 @@
 import { prepared } from "../../database/statements.js";
 import type { Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "../heldLane.js";
 import { STOPPED, TAKES_WORK } from "../setLaneState.js";
 
@@ -42,7 +41,7 @@ export async function findLastFinalInclusion(
        (select old_nonce, old_block_number, old_block_hash from lanes
         where chain = $1 and waiver = $2 and old_nonce is not null)
        order by waiver_nonce desc limit 1`,
-      [chain, toBuffer(waiver)],
+      [chain, waiver],
     ),
   );
   const [last] = rows.map(inclusionOf);
@@ -64,7 +63,7 @@ export async function findNewestInclusion(
        union all
        (select chain, state, waiver, block_number, block_hash, waiver_nonce from unfinished order by id desc limit $3)) newest
      where chain = $1 and waiver = $2 and state = 'included' order by block_number desc limit 1`,
-    [chain, toBuffer(waiver), SEARCHED],
+    [chain, waiver, SEARCHED],
   );
   return rows.map(inclusionOf)[0];
 }
@@ -119,7 +118,7 @@ export async function findUnfinalized(
   }>(
     `select id, inner_hash, block_number, block_hash from unfinished
      where chain = $1 and waiver = $2 and block_number >= $4 order by block_number limit $3`,
-    [lane.chain, toBuffer(lane.waiver), limit, blockFloor.toString()],
+    [lane.chain, lane.waiver, limit, blockFloor.toString()],
   );
   return rows.map(({ id, inner_hash: innerHash, block_number, block_hash: blockHash }) => ({
     id,

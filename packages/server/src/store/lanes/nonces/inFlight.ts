@@ -1,6 +1,5 @@
 import { prepared } from "../../database/statements.js";
 import type { Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 import {
   UNFINISHED_COLUMNS,
@@ -59,7 +58,7 @@ export async function findInFlight(
        order by waiver_nonce limit $5`,
       [
         lane.chain,
-        toBuffer(lane.waiver),
+        lane.waiver,
         filter.state ?? null,
         filter.sentBeforeMs ?? null,
         filter.limit ?? null,
@@ -93,7 +92,7 @@ export async function findFirstUnusedNonce(
        highest_final_nonce($1, $2),
        (select max(waiver_nonce) from unfinished
         where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state = 'included')) + 1 as next`,
-    [lane.chain, toBuffer(lane.waiver)],
+    [lane.chain, lane.waiver],
   );
   const next = BigInt(rows[0]?.next ?? 0);
   return next > chainNonce ? next : chainNonce;

@@ -1,5 +1,4 @@
 import type { Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import { type HeldLane, updateLaneAsOwner } from "../heldLane.js";
 
 /** Finds the waiver nonce below which the lane has accounted for all; undefined if it has never looked. */
@@ -9,7 +8,7 @@ export async function findKnownBelow(
 ): Promise<bigint | undefined> {
   const { rows } = await pool.query<{ known_below: string | null }>(
     "select known_below from lanes where chain = $1 and waiver = $2",
-    [chain, toBuffer(waiver)],
+    [chain, waiver],
   );
   const known = rows[0]?.known_below;
   return known == null ? undefined : BigInt(known);

@@ -1,7 +1,6 @@
 import { byteaArray } from "../../database/statements.js";
 import { innerTxColumns, type StoredInnerTx } from "../../innerTxColumns.js";
 import type { Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import { type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../heldLane.js";
 
 /** A wrapper of this lane that the store has lost, as the chain has it. */
@@ -37,7 +36,7 @@ export async function findUnknownNonces(
          where chain = $1 and waiver = $2 and waiver_nonce >= $3::bigint and waiver_nonce < $4::bigint)
        and not exists (select from unfinished where chain = $1 and waiver = $2 and waiver_nonce = nonce)
      order by nonce desc limit ${FOUND_NONCES}`,
-    [lane.chain, toBuffer(lane.waiver), lowest.toString(), below.toString(), [...except].map(String)],
+    [lane.chain, lane.waiver, lowest.toString(), below.toString(), [...except].map(String)],
   );
   return rows.map(({ nonce }) => BigInt(nonce));
 }

@@ -1,6 +1,5 @@
 import { prepared } from "../../database/statements.js";
 import type { Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 
 /**
@@ -38,8 +37,8 @@ export async function findLowestNoncesElsewhere(
      ) held group by n.sender`,
     [
       lane.chain,
-      toBuffer(lane.waiver),
-      senders.map(({ sender }) => toBuffer(sender)),
+      lane.waiver,
+      senders.map(({ sender }) => sender),
       senders.map(({ next }) => next.toString()),
       except,
     ],

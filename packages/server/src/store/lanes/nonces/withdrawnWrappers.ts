@@ -1,6 +1,5 @@
 import { prepared } from "../../database/statements.js";
 import type { Queryable, Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 import {
   UNFINISHED_COLUMNS,
@@ -28,7 +27,7 @@ export async function findWithdrawnWrappers(
   const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
     `select waiver_nonce, wrapper_hash from withdrawn
      where chain = $1 and waiver = $2 and waiver_nonce = any($3::bigint[])`,
-    [lane.chain, toBuffer(lane.waiver), nonces.map(String)],
+    [lane.chain, lane.waiver, nonces.map(String)],
   );
   return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash }) => ({
     waiverNonce: BigInt(waiver_nonce),
@@ -48,7 +47,7 @@ export async function rememberTransaction(
   const { rowCount } = await pool.query(
     `insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash) values ($1, $2, $3, $4)
      on conflict do nothing`,
-    [lane.chain, toBuffer(lane.waiver), waiverNonce.toString(), toBuffer(wrapperHash)],
+    [lane.chain, lane.waiver, waiverNonce.toString(), wrapperHash],
   );
   return rowCount === 1;
 }
@@ -76,7 +75,7 @@ export async function closeWithdrawnWrappers(
   await pool.query(
     `update withdrawn set open_for = null
      where chain = $1 and waiver = $2 and wrapper_hash = any($3::bytea[])`,
-    [lane.chain, toBuffer(lane.waiver), wrappers.map(({ wrapperHash }) => toBuffer(wrapperHash))],
+    [lane.chain, lane.waiver, wrappers.map(({ wrapperHash }) => wrapperHash)],
   );
 }
 
@@ -95,7 +94,7 @@ export async function forgetWithdrawnWrappers(
        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state in ('signed', 'broadcast')))
      and l.known_below is not null
      and not exists (select from unfinished u where u.id = open_for)`,
-    [lane.chain, toBuffer(lane.waiver)],
+    [lane.chain, lane.waiver],
   );
 }
 
@@ -132,10 +131,7 @@ export async function findDoubtedWrappers(
   { from, below, openBeyond = false, first, limit }: NonceRange,
 ): Promise<DoubtedWrapper[]> {
   const { rows } = await pool.query<DoubtedRow>(
-    prepared(DOUBTED[first], [
-      ...[lane.chain, toBuffer(lane.waiver), String(from), String(below), limit],
-      openBeyond,
-    ]),
+    prepared(DOUBTED[first], [lane.chain, lane.waiver, String(from), String(below), limit, openBeyond]),
   );
   return rows.map((row) => ({
     waiverNonce: BigInt(row.doubted_nonce),

@@ -1,7 +1,6 @@
 import type { DatabaseClock } from "../../clock/databaseClock.js";
 import { prepared } from "../../database/statements.js";
 import type { Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 import { ABOVE_FLOOR } from "../nonces/nonceFloor.js";
 
@@ -201,7 +200,7 @@ export async function readLaneSnapshot(
 ): Promise<LaneSnapshot> {
   const { rows } = await pool.query<SnapshotRow>(
     prepared(SNAPSHOT, [
-      ...[lane.chain, toBuffer(lane.waiver), ready, due, ofSender, queueFloor ?? "-infinity"],
+      ...[lane.chain, lane.waiver, ready, due, ofSender, queueFloor ?? "-infinity"],
       ...[placesOfSender ?? null, waiverNonce.toString()],
     ]),
   );

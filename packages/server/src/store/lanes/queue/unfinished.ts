@@ -1,5 +1,4 @@
 import type { Store } from "../../store.js";
-import { toBuffer } from "../../submissionRow.js";
 import type { HeldLane } from "../heldLane.js";
 
 /** A submission that is in no block and has not failed. */
@@ -47,7 +46,7 @@ export async function findUnfinished(
     `select ${UNFINISHED_COLUMNS.join(", ")} from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
-    [lane.chain, toBuffer(lane.waiver), after, limit],
+    [lane.chain, lane.waiver, after, limit],
   );
   return rows.map(unfinishedOf);
 }
