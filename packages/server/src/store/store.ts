@@ -18,7 +18,7 @@ import {
   type PoolOptions,
 } from "./database/database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
-import { troubleOf } from "./database/storeTrouble.js";
+import { type TroubleKind, troubleOf } from "./database/storeTrouble.js";
 import { LaneFloors } from "./lanes/queue/laneFloors.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
 import { StoreMonitor, type TroubleParty } from "./primary/monitor.js";
@@ -249,7 +249,7 @@ const MONITOR_ANSWER_MS = 3_000;
 const WORK: ReadonlySet<StoreRole> = new Set(["leases", "lanes", "accepting"]);
 /** For the one statement that takes and renews all leases. */
 const LEASE_CONNECTIONS = 1;
-/** For the vacuum, while which nothing else is overdue. */
+/** For the vacuum and the counts of old days, which wait for each other. */
 const MAINTENANCE_CONNECTIONS = 1;
 /** The shortest time limit of a renewal, in ms. A busy database may need some hundred. */
 const MIN_LEASE_ANSWER_MS = 1_000;
@@ -260,12 +260,16 @@ const LANE_LOCK_TIMEOUT_MS = 2_000;
 function roleLimits(leaseMs: number): Partial<Readonly<Record<StoreRole, RoleLimits>>> {
   const answerTimeoutMs = Math.max(MIN_LEASE_ANSWER_MS, leaseMs / 3);
   const timeouts = { answerTimeoutMs, connectTimeoutMs: answerTimeoutMs, lockTimeoutMs: answerTimeoutMs / 2 };
-  return { leases: { ...timeouts, isHasty: true }, lanes: { lockTimeoutMs: LANE_LOCK_TIMEOUT_MS } };
+  return {
+    leases: { ...timeouts, ownTrouble: "silent" },
+    lanes: { lockTimeoutMs: LANE_LOCK_TIMEOUT_MS },
+    maintenance: { ownTrouble: "busy" },
+  };
 }
 
 interface RoleLimits extends SessionOptions, Pick<PoolOptions, "answerTimeoutMs" | "connectTimeoutMs"> {
-  /** The time limit is so short that reaching it is no trouble of the store yet. The monitor finds that out by itself. */
-  readonly isHasty?: boolean;
+  /** A trouble that this role meets while the store has none: its time limit is short, or its one connection is at long work. */
+  readonly ownTrouble?: TroubleKind;
 }
 
 /** The most connections of each role. */
@@ -311,7 +315,7 @@ function openPools(
     name: string,
     maxConnections: number,
     party: TroubleParty,
-    { lockTimeoutMs = 0, isHasty = false, ...timeouts }: RoleLimits = {},
+    { lockTimeoutMs = 0, ownTrouble, ...timeouts }: RoleLimits = {},
   ) =>
     openPool({
       ...connection,
@@ -321,9 +325,7 @@ function openPools(
       schema: settings.schema,
       prepare: (connected) => prepareSession(connected, { ...session(), lockTimeoutMs }),
       onTrouble: (trouble, error) =>
-        isHasty && trouble.kind === "silent"
-          ? (monitor.trouble ?? trouble)
-          : monitor.report(trouble, error, party),
+        trouble.kind === ownTrouble ? (monitor.trouble ?? trouble) : monitor.report(trouble, error, party),
       onCertificate: (end) => monitor.noteCertificate(end),
       onIdleConnectionLost: (error) => {
         // The pool's `end` resolves before its connections are closed, and the database that stops then cuts them.

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.js";
+import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
 import { openPool } from "./database/database.js";
 import { doLongWork } from "./database/longWork.js";
 import { prepareSession } from "./primary/session.js";
-import type { Store } from "./store.js";
+import { openStore, type Store } from "./store.js";
 import { saveFailed } from "./transitions/saveFailed.js";
 import { vacuumUnfinished } from "./vacuum.js";
 
@@ -39,6 +40,16 @@ it("vacuums unfinished rows as soon as many of them are dead, and tells that an 
   reader.release();
   expect(await vacuumUnfinished(store, signal, 30)).toBe("removed");
   expect(await vacuumUnfinished(store, signal, 1)).toBe("none");
+});
+
+it("names no trouble of the store where the connection of maintenance is at other long work", async () => {
+  const opened = await openStore({ databaseUrl }, silent);
+  const maintenance = opened.forRole("maintenance");
+  const other = await maintenance.pool.connect();
+  await expect(vacuumUnfinished(maintenance, signal)).rejects.toThrow("timeout exceeded");
+  expect(opened.monitor.trouble).toBeUndefined();
+  other.release();
+  await opened.close();
 });
 
 it("may take longer than other statements, and ends with the service", async () => {
