@@ -6,6 +6,7 @@ import { TransactionPooler } from "../../../test/support/transactionPooler.js";
 import { createConnection, openPool } from "../database/database.js";
 import { type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
+import { readServer } from "./serverWatch.js";
 import { prepareSession } from "./session.js";
 
 const databases = useTestPostgres("tcp");
@@ -75,6 +76,17 @@ describe("the session of a connection", () => {
     // This role has no connection yet.
     await expect(store.forRole("reading").pool.query("select")).rejects.toThrow("the store is read-only");
   });
+});
+
+it("tells a server from others only while it is writable: connections are not made anew for a standby behind the name", async () => {
+  const databaseUrl = await databases.createEmptyDatabase();
+  const connection = { connectionString: databaseUrl };
+  const server = await readServer(connection);
+  expect(await readServer(connection)).toBe(server);
+  expect(server).toMatch(/^\d+\.\d+$/);
+  const name = new URL(databaseUrl).pathname.slice(1);
+  await databases.query(`alter database ${name} set default_transaction_read_only = on`);
+  expect(await readServer(connection)).toBeUndefined();
 });
 
 describe("an open transaction", () => {

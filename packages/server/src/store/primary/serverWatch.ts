@@ -7,9 +7,9 @@ const INTERVAL_MS = 5_000;
  * Watches which server the database's name leads to, by a new connection now and then. After a failover that did not end the old
  * primary, open connections stay with it and go on as before, so that one service would write to two servers.
  * @param first the server of the connections that are open.
- * @param onOther called when the name leads to another server than before.
+ * @param onOther called when the name leads to another primary than before.
  */
-export function watchServer(options: ConnectionOptions, first: string, onOther: () => void) {
+export function watchServer(options: ConnectionOptions, first: string | undefined, onOther: () => void) {
   const timer = createWakeableTimer();
   let isClosed = false;
   let known = first;
@@ -18,8 +18,8 @@ export function watchServer(options: ConnectionOptions, first: string, onOther: 
       await timer.rest(INTERVAL_MS, false);
       if (isClosed) return;
       // Whether the database can be reached is for the monitor to tell.
-      const server = await readServer(options).catch(() => known);
-      if (server === known || isClosed) continue;
+      const server = await readServer(options).catch(() => undefined);
+      if (server === undefined || server === known || isClosed) continue;
       known = server;
       onOther();
     }
@@ -34,15 +34,19 @@ export function watchServer(options: ConnectionOptions, first: string, onOther: 
   };
 }
 
-/** Returns what tells the server from any other one: no two have started in the same microsecond. */
-export async function readServer(options: ConnectionOptions): Promise<string> {
+/**
+ * Returns what tells the server from any other one: no two have started in the same microsecond. It is undefined for a standby, to
+ * which a name may lead for a while, and where no connection of the service could work.
+ */
+export async function readServer(options: ConnectionOptions): Promise<string | undefined> {
   const connection = createConnection(options);
   try {
     await connection.connect();
     const { rows } = await connection.query<{ server: string }>(
-      "select extract(epoch from pg_postmaster_start_time())::text as server",
+      `select extract(epoch from pg_postmaster_start_time())::text as server
+       where current_setting('transaction_read_only') = 'off'`,
     );
-    return rows[0]?.server ?? "";
+    return rows[0]?.server;
   } finally {
     await connection.end().catch(() => {});
   }
