@@ -284,21 +284,13 @@ function poolSizes(settings: Required<StoreConnections>): Readonly<Record<StoreR
   };
 }
 
-/**
- * Connections besides those of the four roles: the leases, maintenance, notifications, and the state of the database; two more for a
- * moment at the start.
- */
-const OTHER_CONNECTIONS = LEASE_CONNECTIONS + MAINTENANCE_CONNECTIONS + 2 + 2;
+/** Connections besides those of the roles: notifications, and the state of the database; two more for a moment at the start. */
+const OTHER_CONNECTIONS = 2 + 2;
 
 /** Returns the most connections that a store opens, those of its start among them. */
 export function connectionsOf(settings: StoreConnections): number {
-  const {
-    laneConnections = DEFAULTS.laneConnections,
-    acceptConnections = DEFAULTS.acceptConnections,
-    readConnections = DEFAULTS.readConnections,
-    adminConnections = DEFAULTS.adminConnections,
-  } = settings;
-  return laneConnections + acceptConnections + readConnections + adminConnections + OTHER_CONNECTIONS;
+  const ofRoles = Object.values(poolSizes({ ...DEFAULTS, ...settings }));
+  return ofRoles.reduce((sum, size) => sum + size, OTHER_CONNECTIONS);
 }
 
 function openPools(

@@ -4,7 +4,7 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
 import { createConnection, openPool } from "../database/database.js";
-import { type OpenStore, openStore, type StoreOptions } from "../store.js";
+import { connectionsOf, type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
 import { readServer } from "./serverWatch.js";
 import { prepareSession } from "./session.js";
@@ -87,6 +87,11 @@ it("tells a server from others only while it is writable: connections are not ma
   const name = new URL(databaseUrl).pathname.slice(1);
   await databases.query(`alter database ${name} set default_transaction_read_only = on`);
   expect(await readServer(connection)).toBeUndefined();
+});
+
+it("has 20 connections for a store by default, and two more for a moment", () => {
+  expect(connectionsOf({})).toBe(22);
+  expect(connectionsOf({ laneConnections: 8 })).toBe(24);
 });
 
 describe("an open transaction", () => {
