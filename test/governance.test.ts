@@ -11,7 +11,6 @@ import { account, TOKEN, token } from "./support/user.js";
 
 const script = join(root, "docs", "governance.sh");
 const text = readFileSync(script, "utf8");
-const document = readFileSync(join(root, "docs", "governance.md"), "utf8");
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
 
 describe("the transactions of the walk-through", () => {
@@ -51,10 +50,8 @@ describe.skipIf(!hasBash)("the walk-through of governance", () => {
   const linesOf = (step: number) =>
     [...(steps[step - 1] ?? "").matchAll(/^\{"index":0.*$/gm)].map(([line]) => JSON.parse(line));
 
-  it("has seven steps, under the headings of the document", () => {
+  it("has seven steps", () => {
     expect(steps).toHaveLength(7);
-    for (const [heading = ""] of text.matchAll(/(?<=^step ")\d\. [^"]+/gm))
-      expect(document).toContain(heading);
   });
 
   it("begins without the waiver: lines end with TIMEOUT, and the log has the reason", () => {
