@@ -7,21 +7,25 @@ import { runMain } from "../../scripts/runMain.mjs";
 import { inFolder } from "../inFolder.mjs";
 import { median } from "../median.mjs";
 import { withPrograms } from "../programs.mjs";
+import { OTHER_KEY } from "../service/shape.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 
 const HERE = fileURLToPath(new URL("../..", import.meta.url));
 const rateProgram = (name) => new URL(`../rate/${name}.mjs`, import.meta.url);
 /** Requests before the measurement, for which V8 compiles the code. */
 const WARM_UP = { perSecond: 200, seconds: 5 };
+/** Users of the other key, whom the load never reaches. */
+const OTHER_USERS = 100_000_000;
 const FIGURES = {
   p50: "p50, ms",
   p90: "p90, ms",
   p99: "p99, ms",
+  beside: "other key, p50, ms",
   service: "service, µs",
   database: "PostgreSQL, µs",
 };
 
-const main = ({ other, rates, rounds, seconds, json }) =>
+const main = ({ other, rates, beside, rounds, seconds, json }) =>
   inFolder("gas-waiver-pair-", async ({ folder, signal }) => {
     const loadBefore = loadavg()[0];
     const turns = await withPrograms({ signal }, async (start) => {
@@ -29,12 +33,12 @@ const main = ({ other, rates, rounds, seconds, json }) =>
         await startVersion("other", resolve(other), join(folder, "other"), start),
         await startVersion("this", HERE, join(folder, "this"), start),
       ];
-      return await takeTurns(pair, { rates, rounds, seconds });
+      return await takeTurns(pair, { rates, beside, rounds, seconds });
     });
     const figures = rates.map((rate) => ({ rate, ...summaryOf(turns.filter((turn) => turn.rate === rate)) }));
     const record = {
       ...{ when: new Date().toISOString(), node: process.version, cores: cpus().length, loadBefore },
-      ...{ rounds, seconds, figures, turns },
+      ...{ beside, rounds, seconds, figures, turns },
     };
     print(record);
     if (json !== undefined) await writeFile(json, `${JSON.stringify(record, undefined, 2)}\n`);
@@ -45,17 +49,23 @@ async function startVersion(name, checkout, dataDir, start) {
   const node = await start(rateProgram("node"), []);
   const service = await start(new URL("service.mjs", import.meta.url), [checkout, node.url, dataDir]);
   const load = await start(rateProgram("load"), [service.url]);
+  const otherLoad = await start(rateProgram("load"), [service.url, OTHER_KEY, String(OTHER_USERS)]);
   await load.ask("offer", WARM_UP);
-  return { name, service, load };
+  return { name, service, load, otherLoad };
 }
 
-async function takeTurns(pair, { rates, rounds, seconds }) {
+async function takeTurns(pair, { rates, beside, rounds, seconds }) {
   const turns = [];
   for (let round = 0; round < rounds; round++) {
     for (const rate of rates) {
       // The one after the other gains or loses by it, so they change places.
       for (const version of round % 2 === 0 ? pair : pair.toReversed()) {
-        turns.push({ round, rate, name: version.name, ...(await measure(version, rate, seconds)) });
+        turns.push({
+          round,
+          rate,
+          name: version.name,
+          ...(await measure(version, { rate, beside, seconds })),
+        });
       }
     }
     console.log(`round ${round + 1}/${rounds}`);
@@ -64,14 +74,18 @@ async function takeTurns(pair, { rates, rounds, seconds }) {
 }
 
 /** Offers one version its load; processor times are for each request. */
-async function measure({ service, load }, rate, seconds) {
+async function measure({ service, load, otherLoad }, { rate, beside, seconds }) {
   await load.ask("prepare", { count: rate * seconds });
   const before = await service.ask("usage");
-  const { quantiles, total, failed } = await load.ask("offer", { perSecond: rate, seconds });
+  const [{ quantiles, total, failed }, others] = await Promise.all([
+    load.ask("offer", { perSecond: rate, seconds }),
+    otherLoad.ask("offer", { perSecond: beside, seconds }),
+  ]);
   const after = await service.ask("usage");
   const perRequest = (name) => ((after[name] - before[name]) * 1_000) / total;
   return {
-    ...{ p50: quantiles.p50, p90: quantiles.p90, p99: quantiles.p99, failed },
+    ...{ p50: quantiles.p50, p90: quantiles.p90, p99: quantiles.p99, beside: others.quantiles.p50 },
+    failed: failed + others.failed,
     ...{ service: perRequest("cpuMs"), database: perRequest("childrenCpuMs") },
   };
 }

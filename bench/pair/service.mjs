@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { answerBenchmark } from "../service/contestant.mjs";
-import { API_KEY, CHAIN_ID, waiverKey } from "../service/shape.mjs";
+import { API_KEY, CHAIN_ID, OTHER_KEY, waiverKey } from "../service/shape.mjs";
 import { UNLIMITED } from "../startService.mjs";
 
 const [folder, rpcUrl, dataDir] = process.argv.slice(2);
@@ -18,7 +18,7 @@ const server = await createServer({
   chainId: CHAIN_ID,
   rpcUrl,
   waivers: [privateKeyWaiver(waiverKey())],
-  apiKeys: [API_KEY],
+  apiKeys: [API_KEY, OTHER_KEY],
   allowedTargets: [{ address: TEST_TOKEN, selectors: [hexToBytes("0x095ea7b3")] }],
   dataDir,
   ratePerSecond: UNLIMITED,

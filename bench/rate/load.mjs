@@ -1,7 +1,7 @@
 // The load generator of a fixed rate: requests of one transaction. Each latency counts from the due moment
 // to the result line, so that a stall raises those of all requests that it delays.
 //
-//   node load.mjs <the service's address>
+//   node load.mjs <the service's address> [<API key> <number of its first user>]
 import { Agent, request } from "node:http";
 import { createHistogram } from "node:perf_hooks";
 import { answerBenchmark } from "../service/contestant.mjs";
@@ -9,9 +9,10 @@ import { API_KEY } from "../service/shape.mjs";
 import { signed } from "../signed.mjs";
 import { Slowest } from "./slowest.mjs";
 
-const url = new URL("/v1/submit", process.argv[2]);
+const [service, apiKey = API_KEY, firstUser = "0"] = process.argv.slice(2);
+const url = new URL("/v1/submit", service);
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
-const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
+const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
 const target = { hostname: url.hostname, port: url.port, path: url.pathname, method: "POST", agent, headers };
 const TIMEOUT_MS = 60_000;
 const SHARES = [50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99, 100];
@@ -25,7 +26,7 @@ const quantilesOf = (histogram) =>
 
 /** Transactions that are signed before they are due; the others are signed when they are sent. */
 let prepared = [];
-let user = 0;
+let user = Number(firstUser);
 const nextTransaction = () => prepared.pop() ?? signed(user++);
 
 /** Sends one transaction. @returns the id of its line and the line's time. Rejects if the line is none of a success. */

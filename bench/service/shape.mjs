@@ -7,6 +7,8 @@ export const CHAIN_ID = Number(DEVNET_CHAIN_ID);
 /** The waiver of every relay. It is registered on the devnet, so that both nodes accept its wrappers. */
 export const [WAIVER] = accountsOf("waiver");
 export const API_KEY = "benchmark-key-90e3b7c15d2f48a6c7";
+/** The key of a client that asks now and then beside the load. */
+export const OTHER_KEY = "benchmark-other-key-41d0aa6f7b29";
 /** The publishable key of the gateway's URL. */
 export const GATEWAY_KEY = "gwp_benchmark";
 /** Hash of block 0 of the node that accepts everything. */
