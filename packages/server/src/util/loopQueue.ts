@@ -24,9 +24,10 @@ const REFUSAL_US = 500;
 const MAX_DEBT_US = 200_000;
 /** Each refusal is paid for, however many there are. */
 const REFUSAL_TERMS = { rateBurst: Number.POSITIVE_INFINITY, ratePerSecond: PAID_PER_SECOND };
-/** A party counts as active for this long. */
-const ACTIVE_MS = 1_000;
-const MAX_USE = 0.3;
+/** A party counts as active for this long: some times as long as a submission is on its way through the process. */
+const ACTIVE_MS = 100;
+/** At this use of the loop, whoever comes waits about as long again as the work takes. */
+const MAX_USE = 0.5;
 /** The use of the loop is measured over at least this long. */
 const WINDOW_MS = 10;
 /** One of the parties that use much has a turn at least this often. */
