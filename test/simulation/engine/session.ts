@@ -9,8 +9,10 @@ interface ClientParts {
   readonly connection: {
     readonly stream: Socket;
     on(event: "error", listener: (error: Error) => void): void;
+    once(event: "readyForQuery", listener: () => void): void;
     prependListener(event: "errorMessage", listener: (message: { code?: string }) => void): void;
   };
+  readonly readyForQuery: boolean | null;
   getTransactionStatus(): "I" | "T" | "E" | null;
 }
 
@@ -111,6 +113,16 @@ export class Session {
     this.#answers.add(answer);
     cancel(this.#idle);
     this.#watchSilence();
+  }
+
+  /** Resolves when the server takes the next statement. It tells of an error before it releases the transaction's locks. */
+  async ready(): Promise<void> {
+    const { connection, readyForQuery } = this.#parts;
+    if (readyForQuery || this.isClosed) return;
+    await new Promise<void>((resolve) => {
+      connection.once("readyForQuery", resolve);
+      connection.stream.once("close", resolve);
+    });
   }
 
   /** The server has done a statement. */

@@ -71,6 +71,7 @@ export class SqlGate {
           arrive(() => resolve(result));
         } catch (error) {
           arrive(() => reject(error));
+          await session.ready();
         }
         session.done();
       };
