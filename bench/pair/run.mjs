@@ -100,12 +100,13 @@ function summaryOf(turns) {
   return { other, this: own, ratios };
 }
 
-function print({ node, cores, loadBefore, rounds, seconds, figures }) {
+function print({ node, cores, loadBefore, beside, rounds, seconds, figures }) {
   console.log(`\nnode ${node}, ${cores} cores, load before: ${loadBefore.toFixed(1)}`);
   console.log(`medians of ${rounds} rounds of ${seconds} s`);
   for (const { rate, other, this: own, ratios } of figures) {
     console.log(`\n${`${rate} requests a second`.padEnd(24)}    other     this    ratio`);
     for (const [name, title] of Object.entries(FIGURES)) {
+      if (name === "beside" && beside === 0) continue;
       const digits = title.endsWith("µs") ? 0 : 2;
       const cells = [other[name].toFixed(digits), own[name].toFixed(digits), ratios[name].toFixed(2)];
       console.log(`${title.padEnd(24)}${cells.map((cell) => cell.padStart(9)).join("")}`);
