@@ -13,10 +13,6 @@ export const MAX_RESPONSE_BYTES = 33_554_432;
 /** The answer is longer than what is read, or than there is room for. The connection was cut, and the calls may have been made. */
 export class ResponseTooLargeError extends Error {
   override readonly name = "ResponseTooLargeError";
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-  }
 }
 
 /** An HTTP response of an endpoint. */
