@@ -37,6 +37,8 @@ export interface Store {
   readonly pool: Pool;
   /** Opens a further connection, outside the pool. */
   readonly connection: ConnectionOptions;
+  /** Called when the pools make their connections anew, since the database's name may lead to another server. */
+  readonly onRenewed: Set<() => void>;
   readonly moves: StoreMoves;
   readonly clock: DatabaseClock;
   /** Where the queues of the lanes begin, by this process's readings of the lanes. */
@@ -183,7 +185,7 @@ export async function connectStore(
   const settings = { ...DEFAULTS, ...options };
   let searchPath: readonly string[] = [];
   let servers: ReturnType<typeof watchServer> | undefined;
-  const { pools, monitor, renew, close } = openPools(connection, settings, log, clock, () => ({
+  const { pools, monitor, renew, onRenewed, close } = openPools(connection, settings, log, clock, () => ({
     requireSynchronousStandby: settings.requireSynchronousStandby,
     searchPath,
   }));
@@ -207,7 +209,7 @@ export async function connectStore(
       renew();
     });
     const storeOf = (role: StoreRole): Store => ({
-      ...{ pool: pools[role], connection, moves, clock, laneFloors, newId },
+      ...{ pool: pools[role], connection, onRenewed, moves, clock, laneFloors, newId },
       close: closeAll,
     });
     const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
@@ -333,14 +335,17 @@ function openPools(
   // A connection of its own: those of the roles may all wait for a standby.
   const monitorPool = open("monitor", 1, "poll", { answerTimeoutMs: MONITOR_ANSWER_MS });
   const all = [...Object.values(pools), monitorPool];
+  const onRenewed = new Set<() => void>();
   const renew = () => {
     for (const pool of all) pool.renew();
+    for (const listener of onRenewed) listener();
   };
   const monitor = new StoreMonitor({ db: monitorPool, clock, log, onReadOnly: renew });
   return {
     pools,
     monitor,
     renew,
+    onRenewed,
     async close() {
       closing = true;
       await monitor.close();

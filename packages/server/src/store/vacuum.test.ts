@@ -6,6 +6,7 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
 import { openPool } from "./database/database.js";
 import { doLongWork } from "./database/longWork.js";
+import { readServerFacts } from "./primary/facts.js";
 import { prepareSession } from "./primary/session.js";
 import { openStore, type Store } from "./store.js";
 import { saveFailed } from "./transitions/saveFailed.js";
@@ -68,6 +69,10 @@ it("may take longer than other statements, and ends with the service", async () 
   const vacuum = doLongWork({ pool }, closing.signal, (db) => db.query("vacuum cap_outcomes"));
   const running = "select from pg_stat_activity where query = 'vacuum cap_outcomes' and state = 'active'";
   while ((await store.pool.query(running)).rows.length === 0);
+  // It keeps no dead row of others, so it is not among the transactions that are too old.
+  const progress = "select from pg_stat_progress_vacuum";
+  while ((await store.pool.query(progress)).rows.length === 0);
+  expect((await readServerFacts(store.pool)).oldestTransactionMs).toBe(0);
   closing.abort();
   await expect(vacuum).rejects.toThrow();
   while ((await store.pool.query(running)).rows.length > 0);

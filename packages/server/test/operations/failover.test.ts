@@ -85,14 +85,14 @@ describe("a failover", () => {
     expect(node.chain.executed).toEqual([1, 2].map((user) => hashOf(innerOf(user))));
   });
 
-  it("to another server behind the same name, while the old one still takes writes, leaves it with no connection that writes", async () => {
+  it("to another server behind the same name, while the old one still takes writes, leaves it with no connection", async () => {
     await service.submit([innerOf(1)]);
     await postgres.addStandby("asynchronous");
     const old = await postgres.switchOver({ isFenced: false });
-    const writers = `select from pg_stat_activity where datname = '${service.databaseUrl.split("/").at(-1)}'
-      and application_name ~ '^gas-waiver (leases|lanes|accepting|administration)'`;
+    const connections = `select from pg_stat_activity where datname = '${service.databaseUrl.split("/").at(-1)}'
+      and application_name like 'gas-waiver%'`;
     // Busy connections are never idle for long enough to be closed for that.
-    for (let user = 2; (await old.query(writers)).length > 0; user++) await service.post(bodyOf(user));
+    for (let user = 2; (await old.query(connections)).length > 0; user++) await service.post(bodyOf(user));
     await postUntil(isSuccess, 1_000);
     const [row] = await service.query("select state from submissions where inner_hash = $1", [
       Buffer.from(hashOf(innerOf(1_000)).slice(2), "hex"),

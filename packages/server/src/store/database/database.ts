@@ -71,10 +71,16 @@ export interface ConnectionOptions extends DatabaseAddress {
 /** The time that a query may go without a byte from the database, in ms. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
+/** The time without a byte after which the system asks whether the other end of a connection is still there, in ms. */
+const KEEPALIVE_MS = 10_000;
+
 function driverConfig({ connectTimeoutMs, applicationName, ...address }: ConnectionOptions): pg.ClientConfig {
   const { connectionString } = address;
   return {
     ...address,
+    // A server that is gone without a word is noticed after twenty seconds, also by a connection that only listens: Node sends ten
+    // probes, one a second.
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEPALIVE_MS },
     // The driver connects without TLS unless it is told otherwise.
     ...(connectionString !== undefined &&
       !namesTlsMode(connectionString) &&

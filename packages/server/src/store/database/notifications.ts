@@ -20,11 +20,12 @@ export interface ListenerEvents {
 }
 
 /**
- * Listens to the channels on a connection of its own, and connects again a second after the connection was lost.
+ * Listens to the channels on a connection of its own, and connects again a second after the connection was lost, or had to be made
+ * anew.
  * @param channels names that need no quotes in SQL.
  */
 export function listen(
-  { connection: options }: Pick<Store, "connection">,
+  { connection: options, onRenewed }: Pick<Store, "connection" | "onRenewed">,
   channels: readonly string[],
   { onListening, onNotification }: ListenerEvents,
   log: Logger,
@@ -50,15 +51,25 @@ export function listen(
       await connection.end().catch(() => {});
     }
   };
+  const follow = () => {
+    // The server that is left may not answer any more, and so not end the connection either.
+    const left = current;
+    current = undefined;
+    if (!left) return;
+    retry = setTimeout(start, RECONNECT_MS);
+    left.end().catch(() => {});
+  };
   const start = () => {
     connect().catch((error: Error) =>
       log.warn({ err: error.message }, "notifications between replicas cannot be received"),
     );
   };
+  onRenewed.add(follow);
   start();
   return {
     async close() {
       closed = true;
+      onRenewed.delete(follow);
       clearTimeout(retry);
       await current?.end().catch(() => {});
     },

@@ -15,8 +15,8 @@ export interface ServerFacts {
   readonly fsync: boolean;
   readonly fullPageWrites: boolean;
   /**
-   * The age of the oldest open transaction of any session, in ms; 0 without one. Dead rows stay as long as it is open. A role
-   * without `pg_read_all_stats` sees only the sessions of its own user.
+   * The age of the oldest open transaction of any session, in ms; 0 without one. Dead rows stay as long as it is open, unless it is
+   * a vacuum. A role without `pg_read_all_stats` sees only the sessions of its own user.
    */
   readonly oldestTransactionMs: number;
 }
@@ -34,6 +34,7 @@ const FACTS = `
          (select coalesce(max(extract(epoch from clock_timestamp() - begun) * 1000), 0)::float8 from (
             select xact_start as begun from pg_stat_activity
             where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+              and pid not in (select pid from pg_stat_progress_vacuum)
             union all select prepared from pg_prepared_xacts where database = current_database()) t
          ) as "oldestTransactionMs"
   from pg_stat_replication`;

@@ -1,4 +1,6 @@
 // The demands of the service on its database at the start.
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
@@ -23,6 +25,19 @@ async function open(options: StoreOptions): Promise<OpenStore> {
 
 const setting = async (store: OpenStore, name: string) =>
   (await store.pool.query<{ value: string }>("select current_setting($1) as value", [name])).rows[0]?.value;
+
+/** In Linux's /proc/net/tcp: a state, and what the column of timers says of a connection for which the system waits for nothing. */
+const ESTABLISHED = "01";
+const NO_TIMER = "00";
+
+/** Returns the timers that the system has set for open connections to a port of loopback. */
+async function timersOf(port: string): Promise<(string | undefined)[]> {
+  const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n").map((line) => line.trim().split(/\s+/));
+  const remote = `:${Number(port).toString(16).toUpperCase().padStart(4, "0")}`;
+  return lines
+    .filter(([, , address, state]) => address?.endsWith(remote) && state === ESTABLISHED)
+    .map((columns) => columns[5]?.split(":")[0]);
+}
 
 describe("the session of a connection", () => {
   it.each(["off", "local", "remote_write"])(
@@ -67,6 +82,21 @@ describe("the session of a connection", () => {
     const waiting = "select from pg_locks where relation = 'audit'::regclass and not granted";
     while ((await colleague.query(waiting)).rows.length > 0);
   });
+
+  it.runIf(existsSync("/proc/net/tcp"))(
+    "notices a server that is gone without a word, also where it only listens",
+    async () => {
+      const databaseUrl = await databases.createDatabase();
+      const { connection } = await open({ databaseUrl });
+      const listener = createConnection(connection);
+      closers.push(() => listener.end());
+      await listener.connect();
+      await listener.query("listen nobody");
+      const timers = await timersOf(new URL(databaseUrl).port);
+      expect(timers.length).toBeGreaterThan(1);
+      expect(timers).not.toContain(NO_TIMER);
+    },
+  );
 
   it("serves no reader on a server that is read-only", async () => {
     const databaseUrl = await databases.createDatabase();
