@@ -6,8 +6,8 @@ import { findCircles, type ImportGraph, readImports } from "./importGraph.js";
 
 /** The most source files in one folder, so that a reader takes in its list at one look. */
 const MOST_FILES = 16;
-/** Folders whose files are of one kind, such as the methods of an interface, one a file. They may have {@link MOST_ALIKE}. */
-const ALIKE = ["devnet/src/methods"];
+/** Folders whose files are of one kind, such as the methods of an interface or the commands of a program. They may have {@link MOST_ALIKE}. */
+const ALIKE = ["devnet/src/methods", "cli/src/commands"];
 const MOST_ALIKE = 24;
 
 /** The part of the lane's face that its rooms import: what all of them share. */

@@ -1,170 +1,92 @@
-import type { CommandGroup } from "./command.js";
+import type { Command, CommandEntry, CommandGroup } from "./command.js";
+
+/**
+ * The commands of a group by their names, with their summaries. Their module exports each by its name, and is imported when one of
+ * them is called.
+ */
+function commandsOf<Name extends string>(
+  load: () => Promise<Readonly<Record<NoInfer<Name>, Command>>>,
+  summaries: Readonly<Record<Name, string>>,
+): Record<Name, CommandEntry> {
+  const names = Object.keys(summaries) as Name[];
+  const entryOf = (name: Name) => ({ summary: summaries[name], load: async () => (await load())[name] });
+  return Object.fromEntries(names.map((name) => [name, entryOf(name)])) as Record<Name, CommandEntry>;
+}
 
 const GOVERNANCE: CommandGroup = {
   summary: "Propose, vote on and list which waivers may send gas-waived transactions, on any chain.",
   introduction:
     "The WaiverRegistry of a chain: its waivers, what each may send, and the validators who vote on both.",
-  commands: {
-    list: {
-      summary: "List the waivers with their targets, the validators, and the open proposals.",
-      load: async () => (await import("./commands/governance/list.js")).list,
-    },
-    show: {
-      summary: "Show one proposal: its subject, its votes, the missing votes, its expiry.",
-      load: async () => (await import("./commands/governance/show.js")).show,
-    },
-    propose: {
-      summary: "Propose to register, update or revoke a waiver, or to add or remove a validator.",
-      load: async () => (await import("./commands/governance/propose.js")).propose,
-    },
-    vote: {
-      summary: "Vote on a proposal.",
-      load: async () => (await import("./commands/governance/vote.js")).vote,
-    },
-    allow: {
-      summary: "Let a waiver call a further contract, beside what it may call already.",
-      load: async () => (await import("./commands/governance/allow.js")).allow,
-    },
-  },
+  commands: commandsOf(() => import("./commands/governance.js"), {
+    list: "List the waivers with their targets, the validators, and the open proposals.",
+    show: "Show one proposal: its subject, its votes, the missing votes, its expiry.",
+    propose: "Propose to register, update or revoke a waiver, or to add or remove a validator.",
+    vote: "Vote on a proposal.",
+    allow: "Let a waiver call a further contract, beside what it may call already.",
+  }),
 };
 
 const LANES: CommandGroup = {
   summary: "List, check and control the lanes of a service.",
   introduction: "The lanes of a service: each sends the wrappers of one waiver key.",
-  commands: {
-    list: {
-      summary: "List the lanes: their state, the replica that works each, and their load.",
-      load: async () => (await import("./commands/lanes/list.js")).list,
-    },
-    doctor: {
-      summary: "Compare the lanes' unfinished submissions, nonces and newest blocks with the chain.",
-      load: async () => (await import("./commands/lanes/doctor.js")).doctor,
-    },
-    drain: {
-      summary: "Let a lane finish its work, then retire it.",
-      load: async () => (await import("./commands/lanes/state.js")).drain,
-    },
-    stop: {
-      summary: "Stop a lane at once.",
-      load: async () => (await import("./commands/lanes/state.js")).stop,
-    },
-    open: {
-      summary: "Let a lane accept work again.",
-      load: async () => (await import("./commands/lanes/state.js")).open,
-    },
-    cancel: {
-      summary: "Free a nonce that a wrapper holds which blocks leave out, by a transaction that pays.",
-      load: async () => (await import("./commands/lanes/cancel.js")).cancel,
-    },
-  },
+  commands: commandsOf(() => import("./commands/lanes.js"), {
+    list: "List the lanes: their state, the replica that works each, and their load.",
+    doctor: "Compare the lanes' unfinished submissions, nonces and newest blocks with the chain.",
+    drain: "Let a lane finish its work, then retire it.",
+    stop: "Stop a lane at once.",
+    open: "Let a lane accept work again.",
+    cancel: "Free a nonce that a wrapper holds which blocks leave out, by a transaction that pays.",
+  }),
 };
 
 const WAIVERS: CommandGroup = {
   summary: "Create, import, export and list the encrypted keystores of waivers' keys, and rotate keys.",
   introduction:
     "The waivers' keys as encrypted keystores, which geth, ethers and Web3Signer read and write too.",
-  commands: {
-    create: {
-      summary: "Make a key, and write it encrypted under a passphrase.",
-      load: async () => (await import("./commands/waivers/create.js")).create,
-    },
-    import: {
-      summary: "Encrypt a private key that lies in a file.",
-      load: async () => (await import("./commands/waivers/import.js")).importKey,
-    },
-    export: {
-      summary: "Write the private key of a keystore to a file, unencrypted.",
-      load: async () => (await import("./commands/waivers/export.js")).exportKey,
-    },
-    list: {
-      summary: "List the keystores of a folder with their addresses.",
-      load: async () => (await import("./commands/waivers/list.js")).list,
-    },
-    reload: {
-      summary: "Have all running replicas read their waivers' keys again.",
-      load: async () => (await import("./commands/waivers/reload.js")).reload,
-    },
-    rotate: {
-      summary: "Replace a waiver's key under a running service: create, register, open, drain, revoke.",
-      load: async () => (await import("./commands/waivers/rotate.js")).rotate,
-    },
-  },
+  commands: commandsOf(() => import("./commands/waivers.js"), {
+    create: "Make a key, and write it encrypted under a passphrase.",
+    import: "Encrypt a private key that lies in a file.",
+    export: "Write the private key of a keystore to a file, unencrypted.",
+    list: "List the keystores of a folder with their addresses.",
+    reload: "Have all running replicas read their waivers' keys again.",
+    rotate: "Replace a waiver's key under a running service: create, register, open, drain, revoke.",
+  }),
 };
 
 const NODE: CommandGroup = {
   summary: "Check whether the chain's nodes are as a service needs them.",
   introduction: "The nodes of the chain that a service works with.",
-  commands: {
-    check: {
-      summary:
-        "Check each node by reads alone: chain, lookups by hash, batches, history, finality, clock, waivers.",
-      load: async () => (await import("./commands/node/check.js")).check,
-    },
-  },
+  commands: commandsOf(() => import("./commands/node.js"), {
+    check:
+      "Check each node by reads alone: chain, lookups by hash, batches, history, finality, clock, waivers.",
+  }),
 };
 
 const CONFIG: CommandGroup = {
   summary: "Check and print the configuration of a service.",
   introduction: "The configuration of a service: its file, the environment, and flags.",
-  commands: {
-    check: {
-      summary:
-        "Find every problem of a configuration at once, and try all that can be tried without sending.",
-      load: async () => (await import("./commands/config/check.js")).check,
-    },
-    print: {
-      summary: "Print the settings in force, and where each came from.",
-      load: async () => (await import("./commands/config/print.js")).print,
-    },
-    schema: {
-      summary: "Print the JSON Schema of the configuration file.",
-      load: async () => (await import("./commands/config/schema.js")).schema,
-    },
-  },
+  commands: commandsOf(() => import("./commands/config.js"), {
+    check: "Find every problem of a configuration at once, and try all that can be tried without sending.",
+    print: "Print the settings in force, and where each came from.",
+    schema: "Print the JSON Schema of the configuration file.",
+  }),
 };
 
 const KEYS: CommandGroup = {
   summary: "Create, list, change and revoke the API keys of a service, and read their audit log.",
   introduction:
     "The API keys of a service: who may submit, how much, and what. A change reaches all replicas within a second.",
-  commands: {
-    create: {
-      summary: "Create a key and print it, this once.",
-      load: async () => (await import("./commands/keys/create.js")).create,
-    },
-    list: {
-      summary: "List the keys with their state and their own limits.",
-      load: async () => (await import("./commands/keys/list.js")).list,
-    },
-    show: {
-      summary: "Show one key.",
-      load: async () => (await import("./commands/keys/show.js")).show,
-    },
-    update: {
-      summary: "Change a key's label, expiry, limits, scope or caps.",
-      load: async () => (await import("./commands/keys/update.js")).update,
-    },
-    rotate: {
-      summary: "Give a key a new secret; the old one stays valid for a while.",
-      load: async () => (await import("./commands/keys/rotate.js")).rotate,
-    },
-    disable: {
-      summary: "Refuse a key until it is enabled again.",
-      load: async () => (await import("./commands/keys/access.js")).disable,
-    },
-    enable: {
-      summary: "Accept a disabled key again.",
-      load: async () => (await import("./commands/keys/access.js")).enable,
-    },
-    revoke: {
-      summary: "Revoke a key for good.",
-      load: async () => (await import("./commands/keys/access.js")).revoke,
-    },
-    audit: {
-      summary: "Show who changed which key, when, and how.",
-      load: async () => (await import("./commands/keys/audit.js")).audit,
-    },
-  },
+  commands: commandsOf(() => import("./commands/keys.js"), {
+    create: "Create a key and print it, this once.",
+    list: "List the keys with their state and their own limits.",
+    show: "Show one key.",
+    update: "Change a key's label, expiry, limits, scope or caps.",
+    rotate: "Give a key a new secret; the old one stays valid for a while.",
+    disable: "Refuse a key until it is enabled again.",
+    enable: "Accept a disabled key again.",
+    revoke: "Revoke a key for good.",
+    audit: "Show who changed which key, when, and how.",
+  }),
 };
 
 /** All commands of `gas-waiver`. */
@@ -215,7 +137,7 @@ export const PROGRAM: CommandGroup = {
     },
     stuck: {
       summary: "For operators: list the submissions that no block has for some time, with their causes.",
-      load: async () => (await import("./commands/stuck.js")).stuck,
+      load: async () => (await import("./commands/why.js")).stuck,
     },
     config: CONFIG,
     node: NODE,

@@ -1,5 +1,4 @@
 import { type AuditRecord, openAudit } from "@gas-waiver/server";
-import { auditLines } from "../audit/auditOutput.js";
 import { type Context, defineCommand } from "../command.js";
 import { switchedOn, wholeNumber } from "../settings/parsers.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS, withStore } from "../store/withStore.js";
@@ -54,4 +53,17 @@ function printerOf(json: boolean | undefined, print: Context["print"]): (entry: 
     if (json) print(JSON.stringify(entry));
     else for (const line of auditLines(entry)) print(line);
   };
+}
+
+/** An entry of the audit as lines. */
+export function auditLines(entry: AuditRecord): string[] {
+  const { at, actor, action, keyId, waiver, tokenId, source, changes } = entry;
+  const values = Object.entries(changes).map(([name, { from, to }]) => {
+    const before = from === undefined ? "" : `${JSON.stringify(from)} → `;
+    return `  ${name}: ${before}${to === undefined ? "none" : JSON.stringify(to)}`;
+  });
+  const subject = [keyId, waiver].flatMap((one) => (one === undefined ? [] : ` ${one}`)).join("");
+  const token = tokenId === undefined ? "" : ` (${tokenId})`;
+  const address = source === undefined ? "" : ` from ${source}`;
+  return [`${at}  ${action}${subject} by ${actor}${token}${address}`, ...values];
 }

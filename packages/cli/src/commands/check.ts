@@ -4,12 +4,13 @@ import {
   type WaiverClient,
   WaiverClientError,
 } from "@gas-waiver/client";
-import { checkLines, checkSummary } from "../check/checkOutput.js";
+import { hashOf } from "@gas-waiver/client/self-hosted";
 import { partsOf } from "../check/checkParts.js";
 import { checkLocally } from "../check/localCheck.js";
-import { type Context, defineCommand } from "../command.js";
+import { type Context, defineCommand, type Terminal } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { CHAIN_ID_SETTING } from "../jsonRpcClient.js";
+import { type Cell, tableLines } from "../output/table.js";
 import { fileOf, switchedOn, url } from "../settings/parsers.js";
 import { API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 import { allowedTargets } from "../settings/serviceValues.js";
@@ -147,4 +148,49 @@ function refusalText(error: WaiverClientError): string {
   return isTooLarge
     ? `${error.message}: a sender has more of them; check fewer, or give --rpc-url in place of --url`
     : error.message;
+}
+
+const COLUMNS = [
+  { title: "#", isNumber: true },
+  { title: "transaction", shortens: true },
+  { title: "answer" },
+  { title: "why" },
+];
+
+/**
+ * The lines of a check as a table for a person.
+ * @param transactions the signed bytes as 0x hex, in the order of the lines.
+ */
+function checkLines(
+  lines: readonly CheckLine[],
+  transactions: readonly string[],
+  terminal: Terminal | undefined,
+): string[] {
+  const rows = lines.map((line) => {
+    const hash = hashOf(transactions[line.index] ?? "0x");
+    return [String(line.index + 1), hash, answerOf(line), reasonOf(line)];
+  });
+  return tableLines(COLUMNS, rows, terminal);
+}
+
+function answerOf(line: CheckLine): Cell {
+  if (!line.success) return { text: "refused", tone: "bad" };
+  if (line.simulation?.success === false) return { text: "taken, reverts", tone: "bad" };
+  return { text: "taken", tone: "good" };
+}
+
+function reasonOf(line: CheckLine): string {
+  if (!line.success) return `${line.error.reason ?? line.error.code}: ${line.error.message}`;
+  if (line.simulation === undefined) return "";
+  return line.simulation.success
+    ? "the call succeeds"
+    : `${line.simulation.kind}: ${line.simulation.message}`;
+}
+
+/** One sentence for all lines. @param total the transactions, of which some have no line where the check broke off. */
+function checkSummary(lines: readonly CheckLine[], total: number): string {
+  const taken = lines.filter(({ success }) => success).length;
+  const unchecked = total - lines.length;
+  const rest = unchecked > 0 ? `; not checked: ${unchecked}` : "";
+  return `${taken} of ${lines.length} transaction(s) would be taken${rest}`;
 }

@@ -5,18 +5,20 @@ import {
   DEFAULT_SERVICE_PORT,
   DEV_API_KEY,
   DEV_PUBLISHABLE_KEY,
+  DEVNET_MNEMONIC,
   type DevnetAccount,
+  TEST_TOKEN_ADDRESS,
 } from "@gas-waiver/devnet";
 import type { ServerOptions } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import { type Context, defineCommand } from "../command.js";
+import { accountLines, accountsJson, readHoldings } from "../demo/accounts.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../interruption.js";
 import { problemsOfLimits, SERVE_SETTINGS, SERVE_SUBJECTS } from "../serve/serveSettings.js";
 import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
 import { flagsOf, splitValues, type Values, withoutUndefined } from "../settings/setting.js";
 import { DEV_NONCE_GAP_MS, type DevChain, devServiceOptions, followDevnet } from "../startup/devService.js";
-import { devJson, devLines } from "../startup/devSummary.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 import { earlierSubmissions, openServer } from "../startup/openServer.js";
 
@@ -155,4 +157,50 @@ function serviceOptions(values: DevValues, chain: DevChain, waiver: DevnetAccoun
     dataDir,
     logLevel,
   };
+}
+
+/** The addresses of a running `gas-waiver dev`. */
+interface DevAddresses {
+  /** The service's URL. */
+  readonly url: string;
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  /** The waiver that carries the transactions. */
+  readonly waiver: string;
+}
+
+/** Returns the accounts, the token and the next steps as lines for a person. */
+async function devLines({ url, rpcUrl, waiver }: DevAddresses, signal: AbortSignal): Promise<string[]> {
+  const holdings = await readHoldings(rpcUrl, signal);
+  const [{ decimals } = { decimals: 18 }] = holdings;
+  return [
+    ...accountLines(holdings),
+    `  mnemonic  ${DEVNET_MNEMONIC}`,
+    `token    ${TEST_TOKEN_ADDRESS}  USDT0, ${decimals} decimals${decimals === 18 ? "" : ", and the native balance"}`,
+    "",
+    "next",
+    `  1. send a transaction of your own: ${url}/docs has the routes, and the package for programs is`,
+    "     npm install @gas-waiver/client",
+    "  2. let the waiver call your contract:",
+    `     npx gas-waiver governance allow --dev --rpc-url ${rpcUrl} --waiver ${waiver} --target ADDRESS`,
+    `  3. see these accounts again: npx gas-waiver accounts --rpc-url ${rpcUrl}`,
+    "",
+  ];
+}
+
+/** Returns everything that a script needs, as one line of JSON. */
+async function devJson(addresses: DevAddresses, signal: AbortSignal): Promise<string> {
+  const { url, rpcUrl, chainId, waiver } = addresses;
+  return JSON.stringify({
+    url,
+    rpcUrl,
+    gatewayUrl: `${url}/rpc/${DEV_PUBLISHABLE_KEY}`,
+    chainId,
+    apiKey: DEV_API_KEY,
+    publishableKey: DEV_PUBLISHABLE_KEY,
+    token: TEST_TOKEN_ADDRESS,
+    waiver,
+    mnemonic: DEVNET_MNEMONIC,
+    accounts: accountsJson(await readHoldings(rpcUrl, signal)),
+  });
 }

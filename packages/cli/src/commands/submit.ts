@@ -16,7 +16,7 @@ import {
 } from "../settings/serviceClient.js";
 import type { Values } from "../settings/setting.js";
 import { count, submitProgress } from "../submit/submitProgress.js";
-import { transactionsFile } from "../submit/transactionsFile.js";
+import { transactionsFile } from "../submit/transactionSettings.js";
 
 const SETTINGS = {
   transactions: {

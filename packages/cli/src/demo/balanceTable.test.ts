@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { balanceTable } from "./balanceTable.js";
+import { balanceTable } from "./showGaslessTransfer.js";
 
 it("keeps numbers of any length apart, and in their columns", () => {
   const coins = `${10n ** 36n} wei`;

@@ -3,10 +3,9 @@ import { accountsOf, DEV_API_KEY, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-wa
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
 import type { Receipt } from "../jsonRpcClient.js";
 import { inUnits } from "./accounts.js";
-import { balanceTable, type Change } from "./balanceTable.js";
 import { ChainReader, DemoFailedError } from "./chainReader.js";
 
-export interface DemoOptions {
+interface DemoOptions {
   /** The service's URL. */
   readonly url: string;
   readonly rpcUrl: string;
@@ -124,4 +123,15 @@ function assertGasless(inner: Receipt, wrapper: Receipt): void {
   const paid = [inner, wrapper].some(({ effectiveGasPrice }) => BigInt(effectiveGasPrice) !== 0n);
   if (paid) throw new DemoFailedError("an account paid for gas");
   if (BigInt(inner.status) !== 1n) throw new DemoFailedError("the transfer reverted");
+}
+
+/** A line of the table: a name, and what an account has before and after. */
+export type Change = readonly [name: string, before: string, after: string];
+
+/** Lays out a table whose numbers stand apart, however long they are. */
+export function balanceTable(changes: readonly Change[]): string[] {
+  const width = Math.max(15, ...changes.flatMap(([, before, after]) => [before.length, after.length]));
+  return [["", "before", "after"] as const, ...changes].map(
+    ([name, before, after]) => `  ${name.padEnd(18)}${before.padStart(width)}${after.padStart(width + 6)}`,
+  );
 }

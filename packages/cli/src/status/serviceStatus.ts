@@ -3,8 +3,7 @@ import { type KeyPolicy, type Readiness, type WaiverClient, WaiverClientError } 
 import type { LaneStatus } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient } from "../jsonRpcClient.js";
-import { withLanes } from "../lanes/withLanes.js";
-import type { StoreValues } from "../store/withStore.js";
+import { type StoreValues, withLanes } from "../store/withStore.js";
 
 /** An answer, or the reason why there is none. */
 export type Answer<T> = { readonly value: T } | { readonly trouble: string };

@@ -1,4 +1,5 @@
-import { StartError } from "@gas-waiver/server";
+import { hostname, userInfo } from "node:os";
+import { type LaneAdmin, openLaneAdmin, StartError } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
 import { schemasOf } from "../serve/networkSchema.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
@@ -81,3 +82,21 @@ function assertOneNetwork(config: ConfigFile | undefined, schema: string | undef
     `${config.path} has a list of networks: name the schema of one with --schema (${choice})`,
   ]);
 }
+
+/** The actor in the audit for changes by the command line: the system's user and host. */
+export function commandLineUser(): string {
+  let user = "somebody";
+  try {
+    user = userInfo().username;
+  } catch {
+    // A container's user may have no name.
+  }
+  return `command line, ${user}@${hostname()}`;
+}
+
+/** The setting of commands on lanes that ask the chain's nodes: the service's own, so that they take its file. */
+export const NODE_SETTING = { rpcUrl: SERVE_SETTINGS.rpcUrl } as const;
+
+/** Opens the lanes of a service's store, uses them and closes the store. */
+export const withLanes = <T>(values: StoreValues, use: (lanes: LaneAdmin) => Promise<T>): Promise<T> =>
+  withStore(values, (place) => openLaneAdmin(place, commandLineUser()), use);

@@ -11,13 +11,18 @@ import {
   TEST_TOKEN_ADDRESS,
 } from "@gas-waiver/devnet";
 import { type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { createServer, type Server, type ServerOptions } from "@gas-waiver/server";
+import {
+  createServer,
+  type ScratchPostgres,
+  type Server,
+  type ServerOptions,
+  startScratchPostgres,
+} from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import { proposeAddition, readSelector } from "../governance/allow.js";
 import { address } from "../settings/parsers.js";
 import { devServiceOptions, followDevnet } from "../startup/devService.js";
 import { createGaslessSender, type GaslessSender, type GaslessWallet } from "./gaslessSender.js";
-import { takeDatabase } from "./sharedPostgres.js";
 
 /** The options of `startDev`. */
 export interface StartDevOptions {
@@ -152,4 +157,48 @@ async function start(options: StartDevOptions, closeStack: CloseStack): Promise<
       await closeStack.close();
     },
   };
+}
+
+/** A database of one service, in the PostgreSQL that all of this process share. */
+interface TakenDatabase {
+  readonly url: string;
+  /** Drops the database. The last one stops PostgreSQL. */
+  close(): Promise<void>;
+}
+
+interface Shared {
+  readonly postgres: Promise<ScratchPostgres>;
+  users: number;
+}
+
+/** The PostgreSQL servers of this process, by the folder of their clusters. */
+const running = new Map<string, Shared>();
+
+/** Makes an empty database. The first one starts PostgreSQL. */
+async function takeDatabase(cacheDir?: string): Promise<TakenDatabase> {
+  const name = cacheDir ?? "";
+  const shared = running.get(name) ?? { postgres: startScratchPostgres(cacheDir), users: 0 };
+  running.set(name, shared);
+  shared.users++;
+  const leave = async () => {
+    if (--shared.users > 0) return;
+    running.delete(name);
+    await shared.postgres.then(
+      (postgres) => postgres.stop(),
+      () => {},
+    );
+  };
+  try {
+    const { url, drop } = await (await shared.postgres).createDatabase();
+    return {
+      url,
+      async close() {
+        await drop();
+        await leave();
+      },
+    };
+  } catch (error) {
+    await leave();
+    throw error;
+  }
 }

@@ -22,8 +22,7 @@ import { secretFile, secretFileOf } from "../settings/secretFile.js";
 import { kmsKeyName } from "../settings/serviceValues.js";
 import { serviceSettings, splitValues, type Values } from "../settings/setting.js";
 import { allOrNone, type Custody, defineCustody, inTurns, together, usable } from "./custody.js";
-import { keystorePath } from "./keystoreFiles.js";
-import { openKeystore } from "./openKeystore.js";
+import { keystorePath, openKeystore } from "./keystoreFiles.js";
 import { firstLine, PASSPHRASE_SETTINGS } from "./passphrase.js";
 
 // Each custody is one record. Another one is a file in the server's custody/, its name in the server's index, and a

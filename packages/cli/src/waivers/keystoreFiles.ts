@@ -1,11 +1,23 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Keystore, KeystoreError, parseKeystore } from "@gas-waiver/server";
+import { checksumAddress, type Hex, privateKeyToAddress } from "@gas-waiver/protocol";
+import {
+  decryptKeystore,
+  encryptKeystore,
+  type Keystore,
+  KeystoreError,
+  openSealedKeystore,
+  parseKeystore,
+  sealKeystore,
+} from "@gas-waiver/server";
+import type { Context } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { withForm } from "../settings/form.js";
 import { fileOf } from "../settings/parsers.js";
-import { InvalidValueError } from "../settings/setting.js";
+import { InvalidValueError, type Values } from "../settings/setting.js";
+import { usable } from "./custody.js";
+import { type PASSPHRASE_SETTINGS, readNewPassphrase } from "./passphrase.js";
 
 /** A keystore that lies in a file. */
 export interface KeystoreFile {
@@ -58,7 +70,7 @@ export function findKeystore(folder: string, address: string): string | undefine
  * Writes a keystore under the name that geth gives it, for its owner alone.
  * @returns the path.
  */
-export async function writeKeystore(folder: string, keystore: Keystore, now = new Date()): Promise<string> {
+async function writeKeystore(folder: string, keystore: Keystore, now = new Date()): Promise<string> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const time = now.toISOString().replaceAll(":", "-").replace("Z", "000000Z");
   const path = join(folder, `UTC--${time}--${keystore.address}`);
@@ -76,4 +88,45 @@ export async function writeSecretFile(path: string, content: string): Promise<vo
       code === "EEXIST" ? `${path} is there already` : `${path} cannot be written: ${message}`,
     );
   }
+}
+
+/**
+ * Decrypts the private key of a keystore, by its seal or by the passphrase.
+ * @param fail makes the error of a keystore that cannot be opened from the rest of a sentence that begins with the file.
+ */
+export async function openKeystore(
+  { keystore }: KeystoreFile,
+  passphrase: () => Promise<string>,
+  fail: (reason: string) => Error,
+): Promise<Uint8Array> {
+  try {
+    if (keystore.seal) return await usable(() => openSealedKeystore(keystore));
+    return await decryptKeystore(keystore, await passphrase());
+  } catch (error) {
+    if (error instanceof KeystoreError) throw fail(error.message);
+    throw error;
+  }
+}
+
+type StoreValues = Values<typeof PASSPHRASE_SETTINGS> & {
+  readonly seal: string | undefined;
+  readonly folder: string;
+  readonly json: boolean | undefined;
+};
+
+/**
+ * Writes a private key as a new keystore, and prints its address and file.
+ * @returns the address.
+ */
+export async function storeKey(privateKey: Uint8Array, values: StoreValues, context: Context): Promise<Hex> {
+  const file = await writeKeystore(values.folder, await encrypted(privateKey, values, context));
+  const address = checksumAddress(privateKeyToAddress(privateKey));
+  context.print(values.json ? JSON.stringify({ address, file }) : `${address} in ${file}`);
+  return address;
+}
+
+async function encrypted(privateKey: Uint8Array, values: StoreValues, context: Context): Promise<Keystore> {
+  const { seal } = values;
+  if (seal !== undefined) return await usable(() => sealKeystore(privateKey, seal));
+  return await encryptKeystore(privateKey, await readNewPassphrase(values, context));
 }

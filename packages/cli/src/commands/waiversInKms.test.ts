@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checksumAddress, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { installCustodyPeers } from "../../../../server/test/support/custodyPeers.js";
-import { AWS_KEYS, startAwsKms } from "../../../../server/test/support/kms/awsKmsServer.js";
-import { SECOND_WAIVER, WAIVER } from "../../../../server/test/support/user.js";
-import { run } from "../../run.js";
+import { installCustodyPeers } from "../../../server/test/support/custodyPeers.js";
+import { AWS_KEYS, startAwsKms } from "../../../server/test/support/kms/awsKmsServer.js";
+import { SECOND_WAIVER, WAIVER } from "../../../server/test/support/user.js";
+import { run } from "../run.js";
 
 await installCustodyPeers();
 

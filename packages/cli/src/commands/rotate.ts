@@ -3,26 +3,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { accountsOf } from "@gas-waiver/devnet/presets";
 import { bytesEqual, checksumAddress, hexToBytes } from "@gas-waiver/protocol";
 import type { LaneAdmin } from "@gas-waiver/server";
-import { type Context, defineCommand } from "../../command.js";
-import { CommandFailedError, IncompleteError } from "../../errorMessage.js";
-import { DecisionMaker } from "../../governance/decision.js";
-import { VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../../governance/settings.js";
-import { withLanes } from "../../lanes/withLanes.js";
-import { address, switchedOn } from "../../settings/parsers.js";
-import type { Values } from "../../settings/setting.js";
-import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../../store/withStore.js";
-import { PASSPHRASE_SETTINGS } from "../../waivers/passphrase.js";
-import {
-  advance,
-  nextStep,
-  type Rotation,
-  type RotationParties,
-  viewRotation,
-} from "../../waivers/rotation.js";
-import { RotationOutput } from "../../waivers/rotationOutput.js";
-import { storeKey } from "../../waivers/storeKey.js";
-import { FOLDER_SETTING, NEW_PASSPHRASE_ALTERNATIVES, SEAL_SETTING } from "../../waivers/waiverSettings.js";
-import { CHAIN_SETTINGS } from "../governance/chainSettings.js";
+import { type Context, defineCommand } from "../command.js";
+import { CommandFailedError, IncompleteError } from "../errorMessage.js";
+import { DecisionMaker } from "../governance/decision.js";
+import { VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../governance/settings.js";
+import { address, switchedOn } from "../settings/parsers.js";
+import type { Values } from "../settings/setting.js";
+import { STORE_ALTERNATIVES, STORE_SETTINGS, withLanes } from "../store/withStore.js";
+import { storeKey } from "../waivers/keystoreFiles.js";
+import { PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
+import { advance, nextStep, type Rotation, type RotationParties, viewRotation } from "../waivers/rotation.js";
+import { RotationOutput } from "../waivers/rotationOutput.js";
+import { FOLDER_SETTING, NEW_PASSPHRASE_ALTERNATIVES, SEAL_SETTING } from "../waivers/waiverSettings.js";
+import { CHAIN_SETTINGS } from "./governance.js";
 
 const SETTINGS = {
   from: {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { encryptKeystore } from "@gas-waiver/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { run } from "../../run.js";
-import { keyFile } from "../../settings/parsers.js";
-import { type CustodyValues, splitCustody } from "../../waivers/custodies.js";
-import { openWaivers } from "../../waivers/openWaivers.js";
+import { run } from "../run.js";
+import { keyFile } from "../settings/parsers.js";
+import { type CustodyValues, splitCustody } from "../waivers/custodies.js";
+import { openWaivers } from "../waivers/openWaivers.js";
 
 const KEY = `0x${"77".repeat(32)}`;
 const PASSPHRASE = "correct horse battery staple";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { accountsOf, createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { run } from "../../run.js";
+import { run } from "../run.js";
 
 let devnet: Devnet;
 let url: string;

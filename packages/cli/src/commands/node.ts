@@ -1,12 +1,12 @@
 import { checkNodes, type NodeFinding } from "@gas-waiver/server";
-import { defineCommand } from "../../command.js";
-import { linesOf, refusesStart, summaryOf } from "../../configCheck/finding.js";
-import { nodeCheckOf, nodesOfNetworks } from "../../configCheck/nodesOfNetworks.js";
-import { CommandFailedError } from "../../errorMessage.js";
-import { CONFIG_SETTING } from "../../serve/serveFile.js";
-import { SERVE_SETTINGS } from "../../serve/serveSettings.js";
-import { addresses, switchedOn } from "../../settings/parsers.js";
-import { CUSTODIES, CUSTODY_SETTINGS, splitCustody, waiverAddresses } from "../../waivers/custodies.js";
+import { defineCommand } from "../command.js";
+import { linesOf, refusesStart, summaryOf } from "../configCheck/finding.js";
+import { nodeCheckOf, nodesOfNetworks } from "../configCheck/nodesOfNetworks.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { CONFIG_SETTING } from "../serve/serveFile.js";
+import { SERVE_SETTINGS } from "../serve/serveSettings.js";
+import { addresses, switchedOn } from "../settings/parsers.js";
+import { CUSTODIES, CUSTODY_SETTINGS, splitCustody, waiverAddresses } from "../waivers/custodies.js";
 
 export const check = defineCommand({
   description:

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDevnet, type Devnet, devnetAccount, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run } from "../../run.js";
+import { run } from "../run.js";
 
 const NEWCOMER = devnetAccount(12).address;
 const WAIVER = devnetAccount(10).address;

@@ -1,0 +1,194 @@
+import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
+import { encodeCall, hexToBytes } from "@gas-waiver/protocol";
+import { defineCommand } from "../command.js";
+import { proposalIn, proposeAddition, readSelectors, TARGETS } from "../governance/allow.js";
+import { overviewJson, overviewLines, printProposal } from "../governance/output.js";
+import { Registry } from "../governance/registry.js";
+import { sendAsValidator } from "../governance/sendToRegistry.js";
+import { PROPOSAL_SETTING, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../governance/settings.js";
+import { JsonRpcClient } from "../jsonRpcClient.js";
+import { CONFIG_SETTING } from "../serve/serveFile.js";
+import { SERVE_SETTINGS } from "../serve/serveSettings.js";
+import { printChecksumWarning } from "../settings/checksumWarning.js";
+import { address, fileOf, switchedOn } from "../settings/parsers.js";
+import { UsageError } from "../settings/readSettings.js";
+import { allowedTargets } from "../settings/serviceValues.js";
+import type { Values } from "../settings/setting.js";
+
+/** The settings of every governance command. The nodes are the service's own, so that its file will do. */
+export const CHAIN_SETTINGS = {
+  config: CONFIG_SETTING,
+  rpcUrl: {
+    ...SERVE_SETTINGS.rpcUrl,
+    help: "JSON-RPC of nodes of the chain; one that does not answer gives way to the next.",
+    required: false,
+    defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
+  },
+  json: {
+    help: "Print JSON, for programs.",
+    parse: switchedOn,
+  },
+} as const;
+
+export const list = defineCommand({
+  description: "The command reads the chain's WaiverRegistry and needs no key.",
+  examples: [
+    "gas-waiver governance list --rpc-url http://127.0.0.1:8545",
+    "gas-waiver governance list --config gas-waiver.yaml",
+  ],
+  settings: CHAIN_SETTINGS,
+  async run({ rpcUrl, json }, { print, signal }) {
+    const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
+    const [waivers, validators, proposals] = await Promise.all([
+      registry.waivers(),
+      registry.validators(),
+      registry.openProposals(),
+    ]);
+    const overview = { waivers, validators, proposals };
+    if (json) print(JSON.stringify(overviewJson(overview)));
+    else for (const line of overviewLines(overview)) print(line);
+  },
+});
+
+export const show = defineCommand({
+  description: "The proposal may be open or closed. The command needs no key.",
+  examples: ["gas-waiver governance show --proposal 1"],
+  settings: { proposal: PROPOSAL_SETTING, ...CHAIN_SETTINGS },
+  run: ({ proposal, ...chain }, context) => printProposal(proposal, chain, context),
+});
+
+const subject = (help: string) => ({ placeholder: "ADDRESS", help, parse: address }) as const;
+
+const PROPOSE_SETTINGS = {
+  register: subject("Propose to register this address as a waiver, with --targets."),
+  update: subject("Propose to replace this waiver's targets by --targets."),
+  revoke: subject("Propose to revoke this waiver."),
+  addValidator: subject("Propose to add this address to the validators."),
+  removeValidator: subject("Propose to remove this validator."),
+  targets: {
+    placeholder: "FILE",
+    help: 'JSON file of what the waiver may send: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
+    parse: fileOf(allowedTargets),
+  },
+  ...VALIDATOR_SETTINGS,
+  ...CHAIN_SETTINGS,
+} as const;
+
+export const propose = defineCommand({
+  description:
+    "A proposal is not a vote: the proposer votes like the others, and more than two thirds of the validators\n" +
+    "carry it. Voting ends after seven days. The validator pays for the transaction.",
+  examples: [
+    "gas-waiver governance propose --register 0x… --targets policy.json --validator-key-file validator.key",
+  ],
+  settings: PROPOSE_SETTINGS,
+  rules: {
+    alternatives: [
+      {
+        keys: ["register", "update", "revoke", "addValidator", "removeValidator"],
+        subject: "what is proposed",
+        required: true,
+      },
+      VALIDATOR_ALTERNATIVES,
+    ],
+    check: problemsOfTargets,
+  },
+  async run(values, context) {
+    const receipt = await sendAsValidator(values, calldataOf(values), context.signal);
+    printChecksumWarning(values.targets, { json: values.json, print: context.print });
+    await printProposal(proposalIn(receipt), values, context);
+  },
+});
+
+type ProposeValues = Values<typeof PROPOSE_SETTINGS>;
+
+/** `--targets` belongs to a registration or an update alone. */
+function problemsOfTargets(values: Partial<ProposeValues>): string[] {
+  const otherKind = values.revoke ?? values.addValidator ?? values.removeValidator;
+  return values.targets && otherKind ? ["--targets belongs to --register and --update alone"] : [];
+}
+
+function calldataOf(values: ProposeValues): Uint8Array {
+  const { register, update, revoke, addValidator, removeValidator, targets } = values;
+  if ((register ?? update) !== undefined && targets === undefined) {
+    throw new UsageError([`--${register ? "register" : "update"} needs --targets FILE`]);
+  }
+  if (register) return encodeCall(`proposeRegister(address,${TARGETS})`, register, targets ?? []);
+  if (update) return encodeCall(`proposeUpdate(address,${TARGETS})`, update, targets ?? []);
+  if (revoke) return encodeCall("proposeRevoke(address)", revoke);
+  if (addValidator) return encodeCall("proposeAddValidator(address)", addValidator);
+  if (removeValidator) return encodeCall("proposeRemoveValidator(address)", removeValidator);
+  throw new Error("nothing is proposed");
+}
+
+export const vote = defineCommand({
+  description:
+    "A validator can change its vote until the proposal is carried or expires. The vote that makes more than two\n" +
+    "thirds carries the proposal at once, in the same transaction. The validator pays for the transaction.",
+  examples: ["gas-waiver governance vote --proposal 1 --yes --validator-key-file validator.key"],
+  settings: {
+    proposal: PROPOSAL_SETTING,
+    yes: { help: "Vote for the proposal.", parse: switchedOn },
+    no: { help: "Vote against the proposal.", parse: switchedOn },
+    ...VALIDATOR_SETTINGS,
+    ...CHAIN_SETTINGS,
+  },
+  rules: {
+    alternatives: [{ keys: ["yes", "no"], subject: "the vote", required: true }, VALIDATOR_ALTERNATIVES],
+  },
+  async run(values, context) {
+    const { proposal, yes } = values;
+    await sendAsValidator(values, encodeCall("vote(uint256,bool)", proposal, yes === true), context.signal);
+    await printProposal(proposal, values, context);
+  },
+});
+
+const ALLOW_SETTINGS = {
+  waiver: {
+    placeholder: "ADDRESS",
+    help: "The registered waiver that is to send more.",
+    required: true,
+    parse: address,
+  },
+  target: {
+    placeholder: "ADDRESS",
+    help: "The contract that it is to call, or * for any.",
+    required: true,
+    parse: (text: string) => (text === "*" ? ("*" as const) : address(text)),
+  },
+  selectors: {
+    placeholder: "LIST",
+    help: "The methods, separated by commas: selectors, or signatures such as mint(address,uint256).",
+    defaultText: "any calldata",
+    parse: readSelectors,
+  },
+  dev: {
+    help: "Propose and vote as the devnet's validators, so that it is carried at once. Their keys are public.",
+    parse: switchedOn,
+  },
+  ...VALIDATOR_SETTINGS,
+  ...CHAIN_SETTINGS,
+} as const;
+
+export const allow = defineCommand({
+  description:
+    "What the waiver may send already stays allowed; `governance propose --update` replaces it.\n" +
+    "Except with --dev, the command only proposes, and the validators vote.",
+  examples: [
+    "gas-waiver governance allow --dev --waiver 0x… --target 0x… --selectors 'mint(address,uint256)'",
+  ],
+  settings: ALLOW_SETTINGS,
+  rules: {
+    alternatives: [{ ...VALIDATOR_ALTERNATIVES, keys: [...VALIDATOR_ALTERNATIVES.keys, "dev"] }],
+  },
+  async run(values, context) {
+    const { rpcUrl, waiver, target, selectors, dev, validatorKeyFile, devValidator } = values;
+    const own = validatorKeyFile ?? devValidator;
+    const validators = own ? [own] : accountsOf("validator").map(({ privateKey }) => hexToBytes(privateKey));
+    const added = { address: target, ...(selectors && { selectors }) };
+    const { signal } = context;
+    const id = await proposeAddition({ rpcUrl, waiver, added, validators, votes: dev === true, signal });
+    if (id !== undefined) return printProposal(id, values, context);
+    context.print(values.json ? "null" : "the waiver may send that already: nothing is proposed");
+  },
+});
