@@ -153,6 +153,15 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     return rows;
   },
 
+  async awayDatabase(place) {
+    const faults = new DatabaseFaults(place.realm, place.database);
+    const tryToConnect = () => connect(place).then(() => "connected", codeOf);
+    faults.setAway(true);
+    const away = await tryToConnect();
+    faults.setAway(false);
+    return [away, await tryToConnect()];
+  },
+
   async deadlock(place) {
     const [one, other] = [await connect(place), await connect(place)];
     for (const [client, key] of [

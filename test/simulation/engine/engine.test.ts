@@ -74,6 +74,10 @@ describe("the simulated database", () => {
     expect(await check("readOnlyDatabase")).toEqual([{ transaction_read_only: "on" }]);
   });
 
+  it("refuses connections while it is away, and takes them when it is back", async () => {
+    expect(await check("awayDatabase")).toEqual(["ECONNREFUSED", "connected"]);
+  });
+
   it("ends one of two transactions that wait for each other", async () => {
     expect(await check("deadlock")).toEqual(["done", "40P01"]);
   });

@@ -115,10 +115,13 @@ export class Session {
     this.#watchSilence();
   }
 
-  /** Resolves when the server takes the next statement. It tells of an error before it releases the transaction's locks. */
+  /**
+   * Resolves when the server takes the next statement. It tells of an error before it releases the transaction's locks. A connection that
+   * could not be made has neither.
+   */
   async ready(): Promise<void> {
     const { connection, readyForQuery } = this.#parts;
-    if (readyForQuery || this.isClosed) return;
+    if (readyForQuery || this.pid === 0 || this.isClosed) return;
     await new Promise<void>((resolve) => {
       connection.once("readyForQuery", resolve);
       connection.stream.once("close", resolve);
