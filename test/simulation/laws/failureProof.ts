@@ -1,4 +1,4 @@
-import { classifySendError } from "@gas-waiver/protocol";
+import { classifySendError, type Hex, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { Block } from "../chain/block.js";
 import type { Wrapper } from "../chain/wrapper.js";
 import type { SimulatedChain } from "../nodes/simulatedChain.js";
@@ -26,6 +26,10 @@ export interface ToldFailure {
 
 /** The times of lines and records are some ms later than the decision. */
 const SLACK_MS = 1_500;
+/** A node that answers so does not have the wrapper. */
+const NOT_TAKEN: ReadonlySet<SendVerdictKind | undefined> = new Set([
+  ...(["refused", "nonce gap", "inner too early", "inner too late", "waiver unusable"] as const),
+]);
 /** The service may know the registry by a state that is older by so much. */
 const REGISTRY_SECONDS = 30;
 
@@ -39,18 +43,19 @@ export function unproven(
   if (isUsedByAnother(submission, chain)) return undefined;
   const wrappers = ledger.wrappersOf(submission.innerHash);
   const delivered = wrappers.filter(({ hash }) => ledger.deliveriesOf(hash) > 0);
-  if (wasRefused(submission, delivered.length, ledger)) return undefined;
+  const kinds = new Map(delivered.map(({ hash }) => [hash, onlyAnswerTo(hash, submission, ledger)]));
+  const isOpen = ({ hash, waiver, nonce }: Wrapper) =>
+    !NOT_TAKEN.has(kinds.get(hash)) && chain.nonceOf(waiver) <= nonce && !loss.hasNonce(waiver, nonce);
+  const open = delivered.filter(isOpen).length;
+  if (open === 0 && [...kinds.values()].includes("refused")) return undefined;
   const age = failure.at - submission.triedAt;
   const { reason = "no reason", message = "" } = failure;
   if (reason === "NOT_BROADCAST" && age + SLACK_MS < sources.maxQueueMs)
     return { law: "S3", why: `failed for its age after ${Math.round(age)} ms: ${message}` };
-  const isOpen = ({ waiver, nonce }: Wrapper) =>
-    chain.nonceOf(waiver) <= nonce && !loss.hasNonce(waiver, nonce);
-  const open = delivered.filter(isOpen).length;
   if (open > 0)
     return {
       law: "S1",
-      why: `failed (${reason}: ${message}) although ${delivered.length} wrapper(s) were sent, ${open} of them under unused nonces`,
+      why: `failed (${reason}: ${message}) although ${delivered.length} wrapper(s) were sent, ${open} of which may still land`,
     };
   if (reason === "NOT_BROADCAST") return undefined;
   if (reason === "WAIVER_NOT_REGISTERED" && wasWithoutWaiver(chain)) return undefined;
@@ -74,12 +79,14 @@ function wasWithoutWaiver({ head }: SimulatedChain): boolean {
   return false;
 }
 
-/** A rule of the closed list was the answer to the only request that ever carried a wrapper of it. */
-function wasRefused({ innerHash }: UserSubmission, delivered: number, ledger: EvidenceLedger): boolean {
-  if (delivered > 1) return false;
-  return ledger
-    .refusalsOf(innerHash)
-    .some(({ error, deliveries }) => deliveries <= 1 && classifySendError(error).kind === "refused");
+/** The kind of the answer to the only request that ever carried a wrapper; undefined where there was another, or no clear one. */
+function onlyAnswerTo(
+  hash: Hex,
+  { innerHash }: UserSubmission,
+  ledger: EvidenceLedger,
+): SendVerdictKind | undefined {
+  const answer = ledger.refusalsOf(innerHash).find((one) => one.hash === hash);
+  return answer && ledger.deliveriesOf(hash) === 1 ? classifySendError(answer.error).kind : undefined;
 }
 
 function unprovenGap(

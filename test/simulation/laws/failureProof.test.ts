@@ -1,0 +1,72 @@
+import type { Hex } from "@gas-waiver/protocol";
+import { describe, expect, it } from "vitest";
+import { geth } from "../../nodeZoo/gethNodes.js";
+import { hashOfText, type Wrapper } from "../chain/wrapper.js";
+import { SimulatedChain } from "../nodes/simulatedChain.js";
+import type { UserSubmission } from "../users/submission.js";
+import { ChainLoss } from "./chainLoss.js";
+import { EvidenceLedger } from "./evidenceLedger.js";
+import { unproven } from "./failureProof.js";
+
+const CLOCK = { now: () => 0, wallMs: () => 0, after() {} };
+const address = (name: string) => hashOfText(name).slice(0, 42) as Hex;
+const WAIVER = address("waiver");
+const SUBMISSION: UserSubmission = {
+  ...{
+    user: 1,
+    sender: address("user"),
+    nonce: 0,
+    raw: "0x",
+    innerHash: hashOfText("inner"),
+    wait: "broadcast",
+  },
+  ...{ triedAt: 0, lines: [], refusals: [], asked: "" },
+};
+
+/** The wrapper of the submission under a nonce of the waiver. */
+const wrapperAt = (nonce: number): Wrapper => ({
+  ...{ hash: hashOfText(`wrapper ${nonce}`), waiver: WAIVER, nonce: BigInt(nonce), innerRaw: "0x" },
+  ...{ innerHash: SUBMISSION.innerHash, sender: SUBMISSION.sender, senderNonce: 0n },
+});
+
+/** Judges a failure of the submission, after a node has answered each of these sends with an error. */
+function judge(reason: string, ...sends: readonly (readonly [nonce: number, error: string])[]) {
+  const ledger = new EvidenceLedger(CLOCK, (raw) => wrapperAt(Number(raw)));
+  for (const [nonce, message] of sends) {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message } });
+    ledger.onExchange(
+      0,
+      { calls: [{ id: 1, method: "eth_sendRawTransaction", params: [nonce] }], isList: false, isKept: false },
+      { kind: "answer", status: 200, body, isCut: false, delayMs: 0 },
+    );
+  }
+  const chain = new SimulatedChain({
+    ...{ seed: 1, clock: CLOCK, chainId: 1, blockMs: 1_000, waivers: [WAIVER] },
+    nodes: [{ pool: "keeps", personality: geth }],
+  });
+  const failure = { at: 30_000, reason, message: "it was given up" };
+  return unproven(SUBMISSION, failure, {
+    ...{ chain, ledger, loss: new ChainLoss(0), submissions: () => [SUBMISSION], isHonest: () => true },
+    ...{ maxQueueMs: 20_000, nonceGapMs: 10_000 },
+  })?.law;
+}
+
+const NOT_FOR_FREE = "transaction underpriced";
+const TOO_LITTLE_GAS = "intrinsic gas too low";
+const UNCLEAR = "internal error";
+
+describe("the proof of a failure", () => {
+  it("by age is there where the only request with each wrapper was answered by a rule for which no node has it", () => {
+    expect(judge("NOT_BROADCAST")).toBeUndefined();
+    expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [1, NOT_FOR_FREE])).toBeUndefined();
+    expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [0, NOT_FOR_FREE])).toBe("S1");
+    expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [1, UNCLEAR])).toBe("S1");
+  });
+
+  it("by a refusal is there where no other wrapper may still land", () => {
+    expect(judge("INTRINSIC_GAS_TOO_LOW", [0, TOO_LITTLE_GAS])).toBeUndefined();
+    expect(judge("INTRINSIC_GAS_TOO_LOW", [0, NOT_FOR_FREE], [1, TOO_LITTLE_GAS])).toBeUndefined();
+    expect(judge("INTRINSIC_GAS_TOO_LOW", [0, UNCLEAR], [1, TOO_LITTLE_GAS])).toBe("S1");
+    expect(judge("INTRINSIC_GAS_TOO_LOW", [0, TOO_LITTLE_GAS], [0, TOO_LITTLE_GAS])).toBe("S1");
+  });
+});
