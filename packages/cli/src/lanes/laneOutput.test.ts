@@ -19,7 +19,6 @@ const lane: LaneStatus = {
   hasUnfinalized: false,
   hasWithdrawn: false,
   hasOpenWrapper: false,
-  knownBelow: 0n,
   wait: undefined,
 };
 const laneAsJson = {

@@ -30,8 +30,6 @@ export interface Lane {
   lease(): Lease | undefined;
   /** Follows what the lane has sent, if it has sent something. */
   onNewBlock(): void;
-  /** Looks whether all is accounted for that the chain has used. @param next the waiver's next nonce. */
-  onNextNonce(next: bigint): void;
   /** Takes note of the lane's status in the store. A lane that rests although it has work wakes up. */
   onStatus(status: LaneStatus): void;
   /** Finishes the step in progress, and gives the lease, if held, to another replica. */
@@ -94,7 +92,6 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     wake,
     takeOffers: stepTimer.wake,
     onNewBlock: watch.onNewBlock,
-    onNextNonce: watch.onNextNonce,
     onStatus(status) {
       watch.onStatus(status);
       const held = lease.current();

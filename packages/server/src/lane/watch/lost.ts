@@ -53,8 +53,7 @@ const CONFIRM_LOSS_MS = 15_000;
 
 /** Compares the lane's last final block with the chain, and stops the lane when the chain has lost it. */
 export interface LostBlocksCheck {
-  /** @param isIdle nothing of the lane has come into a block since the last run. Then the store is not read. */
-  run(held: HeldLane, isIdle?: boolean): Promise<void>;
+  run(held: HeldLane): Promise<void>;
   /** Undefined unless the lane waits for a node that lags. */
   readonly wait: LaneWait | undefined;
 }
@@ -69,7 +68,6 @@ export function createLostBlocksCheck(
   now: () => number = () => performance.now(),
 ): LostBlocksCheck {
   const { store, log, onLaneStopped } = context;
-  let recorded: FinalInclusion | undefined;
   let lostSince: number | undefined;
   /** Once is no wait: another node may answer the next time, behind one address. */
   let lags = 0;
@@ -83,8 +81,8 @@ export function createLostBlocksCheck(
     get wait() {
       return wait;
     },
-    async run(held, isIdle = false) {
-      if (!isIdle) recorded = await findLastFinalInclusion(store, held);
+    async run(held) {
+      const recorded = await findLastFinalInclusion(store, held);
       if (recorded === undefined) return keep();
       const view = await viewOf(held, recorded, context);
       if (view === undefined) return;
@@ -209,7 +207,9 @@ export function createNonceAccount(context: WatchContext): Question {
   return async (held) => {
     const hasMoved = await followMoves();
     const [below = 0n] = await chain.nonces([held.waiver]);
-    const knownBelow = (await findKnownBelow(store, held)) ?? below;
+    const known = await findKnownBelow(store, held);
+    if (below === known && !hasMoved) return undefined;
+    const knownBelow = known ?? below;
     const from = hasMoved ? 0n : knownBelow;
     const unknown = await findUnknownNonces(store, held, { from, below, except: examined });
     const uses = await findUses(held, unknown);

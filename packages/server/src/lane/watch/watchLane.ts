@@ -34,7 +34,7 @@ const FOR_BLOCKS: ReadonlySet<LaneWaitCause | undefined> = new Set(["head", "blo
 type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
 /** A lane is compared with the chain once in so many intervals, whether it has work or not. */
-export const INTERVALS_PER_FINALITY = 15;
+const INTERVALS_PER_FINALITY = 15;
 
 /** The failures of a loop that does several things. */
 interface FailureLog {
@@ -84,11 +84,11 @@ export class LaneWatch {
   readonly #context: LaneWatchContext;
   readonly #failures: FailureLog;
   readonly #lostBlocks: ReturnType<typeof createLostBlocksCheck>;
+  readonly #accountForNonces: Question;
   readonly #turns: ReturnType<typeof createTurns>;
   readonly #blocks: Look;
   readonly #doubts: readonly Look[];
   readonly #sweeps: Look;
-  readonly #accounts: Look;
   readonly #finality: Look;
   /** The waits of the looks that have failed, and come again. */
   readonly #waits = new Map<object, LaneWait>();
@@ -96,10 +96,7 @@ export class LaneWatch {
   isFollowing = false;
   /** Something may have been sent since the last look at blocks began. */
   #mustFollow = false;
-  /** Something may have come into a block since the last look at final blocks. */
-  #hasFollowed = true;
   #mustSweep = false;
-  #knownBelow: bigint | undefined;
 
   constructor(lease: WatchedLease, broadcaster: Broadcaster, context: LaneWatchContext) {
     const { schedule } = context;
@@ -114,7 +111,7 @@ export class LaneWatch {
     this.#doubts = this.#watcher.doubts.questions.map((question) => this.#ask(question));
     const sweep = createSweep(context);
     this.#sweeps = this.#ask(async (lane) => (this.#mustSweep ? await sweep(lane) : undefined));
-    this.#accounts = this.#ask(createNonceAccount(context));
+    this.#accountForNonces = createNonceAccount(context);
     this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
     this.#finality = this.#turns.look(this.#withLease((held) => this.#compareFinality(held)));
   }
@@ -143,17 +140,10 @@ export class LaneWatch {
     if (this.isFollowing) this.#blocks.wake();
   };
 
-  /** Accounts for the nonces that the chain has used. @param next the waiver's next nonce. */
-  onNextNonce = (next: bigint): void => {
-    const lease = this.#lease.current();
-    if (lease && lease.state !== "stopped" && next !== this.#knownBelow) this.#accounts.start();
-  };
-
   /** Follows what the lane has sent, and asks what is due and concerns something that the lane has. */
   onStatus = (status: LaneStatus): void => {
     if (this.#lease.current() === undefined) return;
     const { queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper } = status;
-    this.#knownBelow = status.knownBelow;
     if (inFlight > 0 || hasUnfinalized) this.follow();
     if (hasOpenWrapper || this.#context.nonceProofs.isSearching) this.#startDoubts();
     this.#mustSweep = queued + inFlight > 0 || hasWithdrawn;
@@ -167,21 +157,22 @@ export class LaneWatch {
 
   async #followBlocks({ lane, state }: Lease): Promise<number | undefined> {
     this.#mustFollow = false;
-    this.#hasFollowed = true;
     const isFollowing = await this.#watcher.poll(lane, state === "stopped" ? "silent" : this.#context.mode);
     this.#startDoubts();
     this.isFollowing = isFollowing || this.#mustFollow;
     return this.isFollowing ? this.#idleMs : undefined;
   }
 
-  /** Compares the lane's last final block with the chain, and accounts for nonces anew after the store has moved. */
+  /**
+   * Compares the lane's last final block with the chain, and accounts for the nonces that the chain has used. Where nobody signs, only
+   * a store that has moved may lack one: whoever has the key may use it.
+   */
   async #compareFinality({ lane, state }: Lease): Promise<number> {
     if (state === "stopped") return this.#finalityMs;
-    const isIdle = !this.#hasFollowed;
-    this.#hasFollowed = this.isFollowing;
-    await this.#lostBlocks.run(lane, isIdle);
-    if (await this.#context.store.moves.hasMoved(MOVE_CHECK_MS)) this.#accounts.start();
-    return this.#finalityMs;
+    await this.#lostBlocks.run(lane);
+    const { mode, store } = this.#context;
+    const accounts = mode === "signs" || (await store.moves.hasMoved(MOVE_CHECK_MS));
+    return (accounts ? await this.#accountForNonces(lane) : undefined) ?? this.#finalityMs;
   }
 
   #startDoubts(): void {

@@ -29,8 +29,6 @@ export interface LaneStatus extends LaneWork {
   readonly hasWithdrawn: boolean;
   /** One of these may still land, and its submission is unfinished, in whichever lane. */
   readonly hasOpenWrapper: boolean;
-  /** The waiver nonce below which the lane has accounted for all; undefined if it has never looked. */
-  readonly knownBelow: bigint | undefined;
 }
 
 /** The status of a lane with the floors that it shows. */
@@ -54,7 +52,6 @@ interface LaneRow {
   has_unfinalized: boolean;
   has_withdrawn: boolean;
   has_open_wrapper: boolean;
-  known_below: string | null;
   queue_floor: Date;
   queue_head: Date;
   block_floor: string | null;
@@ -102,7 +99,7 @@ select l.waiver, l.state, l.reason,
        -- A subquery of one value: for "exists", the planner may read all of \`unfinished\` at once.
        coalesce((select true from withdrawn w
                  where w.chain = l.chain and w.waiver = l.waiver and w.open_for is not null
-                   and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper, l.known_below,
+                   and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper,
        least(queued.first_look_at, now()) as queue_floor, least(queued.first_place, now()) as queue_head,
        pg_postmaster_start_time()::text as server_start
 from lanes l join floor on floor.waiver = l.waiver join queued on queued.waiver = l.waiver
@@ -143,7 +140,6 @@ export async function findLaneStatuses(
     hasUnfinalized: row.has_unfinalized,
     hasWithdrawn: row.has_withdrawn,
     hasOpenWrapper: row.has_open_wrapper,
-    knownBelow: row.known_below === null ? undefined : BigInt(row.known_below),
     queueFloor: row.queue_floor,
     queueHead: row.queue_head,
     blockFloor: BigInt(row.block_floor ?? 0),
