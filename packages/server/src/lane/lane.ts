@@ -7,12 +7,11 @@ import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.j
 import { createLaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, type LaneDependencies, logFailure } from "./context.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
-import { createLaneWaits, type LaneWaits } from "./laneWaits.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
 import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
-import { waitAfter } from "./watch/waitAfter.js";
+import { createLaneWaits, type LaneWaits, waitAfter } from "./watch/laneWaits.js";
 import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */

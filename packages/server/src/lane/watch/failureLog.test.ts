@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import type { Logger } from "../../model/telemetry/log.js";
-import { createFailureLog } from "./watchLane.js";
+import { createFailures } from "./watchLane.js";
 
 const SILENCE = new RpcUnavailableError("the node gave no answer", "unknown");
 const REFUSAL = new Error("method not found");
@@ -14,7 +14,7 @@ function logOf(...outcomes: readonly (readonly ["a" | "b", Error | undefined])[]
   const tell = (level: string) => (first: unknown, message?: string) =>
     void logged.at(-1)?.push(`${level} ${message ?? first}`);
   const log = Object.fromEntries(["debug", "info", "warn"].map((level) => [level, tell(level)]));
-  const failures = createFailureLog(log as unknown as Logger, "watcher");
+  const failures = createFailures(log as unknown as Logger, "watcher");
   const things = { a: {}, b: {} };
   for (const [name, error] of outcomes) {
     logged.push([]);
@@ -41,5 +41,5 @@ it("a loop tells once that no node answers, and once that all that it does goes 
 
 it("a loop tells of each other failure, also while no node answers", () => {
   const logged = logOf(["a", SILENCE], ["a", REFUSAL], ["a", SILENCE], ["b", REFUSAL]);
-  expect(logged).toEqual([[UNANSWERED], [UNANSWERED], [], [UNANSWERED]]);
+  expect(logged).toEqual([[UNANSWERED], [UNANSWERED], [UNANSWERED], [UNANSWERED]]);
 });

@@ -7,6 +7,7 @@ import { innerOf } from "../../../test/support/user.js";
 import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
+import { createFirstSeen } from "../law/firstSeen.js";
 import { createStrikes, createStruckTurn } from "../law/strikes.js";
 import { HeadOfLine } from "../send/head.js";
 import { createHeadWatch } from "./headWatch.js";
@@ -41,6 +42,7 @@ async function pollsUntilQueued(senderNonce: bigint, roomOf?: (height: number) =
     store,
     chain: { nonces: async () => [senderNonce], head },
     ...{ strikes, struckTurn: createStruckTurn(), headOfLine, log: silent, options: { maxInFlight: 10 } },
+    firstSeen: createFirstSeen(),
     broadcastBuffer: { unstored: () => new Set() },
     routing: { whyUnusable: () => undefined },
   };

@@ -26,7 +26,6 @@ const FRONT = 16;
 
 export function createHeadWatch(context: WatchContext): HeadWatch {
   const { store, headOfLine: head, broadcastBuffer, routing } = context;
-  const findStuck = createStuckSearch(context);
   let wasUnusable = false;
   return {
     async run(held, { block, waiverNonce, signs }) {
@@ -47,7 +46,7 @@ export function createHeadWatch(context: WatchContext): HeadWatch {
       await pardonAtFullBlock(first, context);
       if (!signs || head.passed < 1n) return;
       const front = await findInFlight(store, held, { from: waiverNonce, limit: FRONT });
-      await withdrawStuck(held, first, await findStuck(front), context);
+      await withdrawStuck(held, first, await findStuck(front, context), context);
       if (head.isOver) await withdrawPassed(held, first, context);
     },
   };
@@ -61,19 +60,16 @@ interface Stuck {
   readonly gaps: readonly InFlightSubmission[];
 }
 
-/** Finds what two polls in a row show as stuck: one node may be ahead of the one that told the waiver's nonce, or behind it. */
-function createStuckSearch({ chain }: Pick<WatchContext, "chain">) {
-  let before: ReadonlySet<string> = new Set();
-  const keyOf = ({ id, signings }: InFlightSubmission) => `${id} ${signings}`;
-  return async (front: readonly InFlightSubmission[]): Promise<Stuck> => {
-    const turns = await readSenderTurns(front, chain);
-    const dead = front.filter(({ sender, senderNonce }) => senderNonce < turns.of(sender));
-    const gaps = missingPredecessors(turns, front).map(({ submission }) => submission);
-    const seen = before;
-    before = new Set([...dead, ...gaps].map(keyOf));
-    const isSeenAgain = (one: InFlightSubmission) => seen.has(keyOf(one));
-    return { dead: dead.filter(isSeenAgain), gaps: gaps.filter(isSeenAgain) };
-  };
+/** Finds what two polls show as stuck: one node may be ahead of the one that told the waiver's nonce, or behind it. */
+async function findStuck(
+  front: readonly InFlightSubmission[],
+  { chain, firstSeen }: Pick<WatchContext, "chain" | "firstSeen">,
+): Promise<Stuck> {
+  const turns = await readSenderTurns(front, chain);
+  const isSeenAgain = ({ id, signings }: InFlightSubmission) => !firstSeen.isFirst(`stuck ${id} ${signings}`);
+  const dead = front.filter(({ sender, senderNonce }) => senderNonce < turns.of(sender));
+  const gaps = missingPredecessors(turns, front).map(({ submission }) => submission);
+  return { dead: dead.filter(isSeenAgain), gaps: gaps.filter(isSeenAgain) };
 }
 
 /**

@@ -3,7 +3,7 @@ import { useTestStore } from "../../../test/support/testStore.js";
 import { NodeRpcError, RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import { StoreUnavailableError, troubleNamed } from "../../store/database/storeTrouble.js";
 import type { Store } from "../../store/store.js";
-import { waitAfter } from "./waitAfter.js";
+import { waitAfter } from "./laneWaits.js";
 
 let store: Store;
 useTestStore("shared", (opened) => {

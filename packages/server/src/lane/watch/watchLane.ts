@@ -16,8 +16,8 @@ import type { LaneLease } from "../own/lease.js";
 import type { Broadcaster } from "../send/broadcaster.js";
 import { HeadOfLine } from "../send/head.js";
 import { createSweep, type Question } from "./doubts.js";
+import { waitAfter } from "./laneWaits.js";
 import { createLostBlocksCheck, createNonceAccount } from "./lost.js";
-import { waitAfter } from "./waitAfter.js";
 import { createWatcher, type Watcher, type WatchMode } from "./watch.js";
 
 export interface LaneWatchContext extends WatchContext {
@@ -36,26 +36,27 @@ type WatchedLease = Pick<LaneLease, "current" | "forget">;
 /** A lane is compared with the chain once in so many intervals, whether it has work or not. */
 const INTERVALS_PER_FINALITY = 15;
 
-/** The failures of a loop that does several things. */
-interface FailureLog {
-  /** Logs an error of one thing, but for all but the first of those that only say that no node answers. */
-  note(thing: object, error: unknown): void;
-  /** The thing has not failed. Logs when nothing fails any more because no node answers. */
-  end(thing: object): void;
-}
-
-export function createFailureLog(log: Logger, loop: string): FailureLog {
-  const unanswered = new Set<object>();
+/** The things that a loop does, as far as they have failed and come again. */
+export function createFailures(log: Logger, loop: string) {
+  const failed = new Map<object, unknown>();
+  const isUnanswered = (error: unknown) => error instanceof RpcUnavailableError;
+  const areUnanswered = () => [...failed.values()].some(isUnanswered);
   return {
-    note(thing, error) {
-      const isKnown = unanswered.size > 0;
-      const isUnanswered = error instanceof RpcUnavailableError;
-      if (isUnanswered) unanswered.add(thing);
-      if (!isUnanswered || !isKnown) logFailure(log, error, loop);
+    /** Logs an error of one thing, but for all but the first of those that only say that no node answers. */
+    note(thing: object, error: unknown): void {
+      const isKnown = isUnanswered(error) && areUnanswered();
+      failed.set(thing, error);
+      if (!isKnown) logFailure(log, error, loop);
     },
-    end(thing) {
-      if (unanswered.delete(thing) && unanswered.size === 0) log.info(`${loop}: nodes answer again`);
+    /** The thing has not failed. Logs when nothing fails any more because no node answers. */
+    end(thing: object): void {
+      const wasUnanswered = isUnanswered(failed.get(thing));
+      failed.delete(thing);
+      if (wasUnanswered && !areUnanswered()) log.info(`${loop}: nodes answer again`);
     },
+    /** The thing is not done any more. */
+    drop: (thing: object) => void failed.delete(thing),
+    waits: (): LaneWait[] => [...failed.values()].flatMap((error) => waitAfter(error) ?? []),
   };
 }
 
@@ -82,7 +83,7 @@ export class LaneWatch {
   readonly #watcher: Watcher;
   readonly #lease: WatchedLease;
   readonly #context: LaneWatchContext;
-  readonly #failures: FailureLog;
+  readonly #failures: ReturnType<typeof createFailures>;
   readonly #lostBlocks: ReturnType<typeof createLostBlocksCheck>;
   readonly #accountForNonces: Question;
   readonly #turns: ReturnType<typeof createTurns>;
@@ -90,8 +91,6 @@ export class LaneWatch {
   readonly #doubts: readonly Look[];
   readonly #sweeps: Look;
   readonly #finality: Look;
-  /** The waits of the looks that have failed, and come again. */
-  readonly #waits = new Map<object, LaneWait>();
   /** The lane has something in flight, or in a block that is not final. */
   isFollowing = false;
   /** Something may have been sent since the last look at blocks began. */
@@ -102,7 +101,7 @@ export class LaneWatch {
     const { schedule } = context;
     this.#lease = lease;
     this.#context = context;
-    this.#failures = createFailureLog(context.log, "watcher");
+    this.#failures = createFailures(context.log, "watcher");
     this.#watcher = createWatcher(context, broadcaster, () => {
       for (const look of this.#doubts) look.wake();
     });
@@ -120,7 +119,7 @@ export class LaneWatch {
   waitBeside(ofStep: LaneWait | undefined): LaneWait | undefined {
     const { wait } = this.#lostBlocks;
     if (wait) return wait;
-    const waits = [...this.#waits.values()];
+    const waits = this.#failures.waits();
     const byStore = waits.find(({ cause }) => cause === "store");
     const byNodes = FOR_BLOCKS.has(ofStep?.cause) ? waits.find(({ cause }) => cause === "nodes") : undefined;
     return byStore ?? byNodes ?? ofStep;
@@ -188,27 +187,20 @@ export class LaneWatch {
     return async () => {
       const held = this.#lease.current();
       if (held === undefined) {
-        this.#noteWait(lookAt, undefined);
+        this.#failures.drop(lookAt);
         this.isFollowing = false;
         return undefined;
       }
       try {
         const restMs = await lookAt(held);
-        this.#noteWait(lookAt, undefined);
         this.#failures.end(lookAt);
         return restMs;
       } catch (error) {
-        this.#noteWait(lookAt, waitAfter(error));
         if (error instanceof LeaseLostError) this.#lease.forget();
         this.#failures.note(lookAt, error);
         return this.#idleMs;
       }
     };
-  }
-
-  #noteWait(look: object, wait: LaneWait | undefined): void {
-    if (wait) this.#waits.set(look, wait);
-    else this.#waits.delete(look);
   }
 
   get #finalityMs(): number {

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { createHeldLane } from "../../test/support/submissions.js";
-import { useTestStore } from "../../test/support/testStore.js";
-import { createLog } from "../model/telemetry/log.js";
-import type { HeldLane } from "../store/lanes/heldLane.js";
-import type { Store } from "../store/store.js";
+import { createHeldLane } from "../../../test/support/submissions.js";
+import { useTestStore } from "../../../test/support/testStore.js";
+import { createLog } from "../../model/telemetry/log.js";
+import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { Store } from "../../store/store.js";
 import { createLaneWaits } from "./laneWaits.js";
 
 let store: Store;
