@@ -1,5 +1,4 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import { type ChainNonces, fetchNonces } from "../../chain/nonces.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findLowestNoncesElsewhere } from "../../store/lanes/nonces/missingNonces.js";
 import {
@@ -10,7 +9,7 @@ import {
 import { parkQueued, unparkNext } from "../../store/transitions/parkQueued.js";
 import { postponeQueued } from "../../store/transitions/postponeQueued.js";
 import type { LaneContext } from "../context.js";
-import { planSender, type SenderPlan } from "./plan.js";
+import type { SenderPlan } from "./plan.js";
 
 // Submissions that are ahead of their turn wait beside the queue, so that they take no place in a step. Of each sender only
 // the first is read again after a pause. The rest are parked, and read with the first or with a new submission of the
@@ -87,8 +86,8 @@ export async function unparkNextOfSenders(
 }
 
 /**
- * Turns failures by `NONCE_GAP` (D20) into waiting if the earlier nonce is not missing after all. The chain is asked again,
- * and then the store, because a node may take seconds to answer: meanwhile the nonce may have been accepted, or included. Another lane
+ * Turns failures by `NONCE_GAP` (D20) into waiting if the earlier nonce is not missing after all. The store is asked after the chain:
+ * a node may take seconds to answer, and meanwhile the nonce may have been accepted, and included. Another lane
  * may hold it, too: where the waivers' policies differ, a sender's transactions are in several lanes and wait for each other.
  * After a failover that may have lost commits, nothing fails for a gap until the chain has had blocks: the missing nonce may be
  * in a wrapper that the store has lost.
@@ -98,53 +97,26 @@ export async function excuseNonceGaps(
   held: HeldLane,
   senders: readonly QueuedSender[],
   plans: readonly SenderPlan[],
-  context: Pick<LaneContext, "store" | "chain" | "options">,
+  { store, chain }: Pick<LaneContext, "store" | "chain">,
 ): Promise<readonly SenderPlan[]> {
-  const failing = failingSenders(senders, plans);
+  const failing = senders.flatMap(({ sender, queued }, i) => {
+    const [first] = plans[i]?.failed ?? [];
+    return first ? [{ sender, queued, next: first.missing }] : [];
+  });
   if (failing.length === 0) return plans;
-  const nonces = await fetchNonces(
-    context.chain,
-    held.waiver,
-    failing.map(({ sender }) => sender),
-  );
-  const planned = excuseUsedNonces(senders, plans, nonces, context.options.nonceGapTimeoutMs);
-  const missing = failingSenders(senders, planned);
-  const isStoreWhole =
-    missing.length === 0 || (await context.store.moves.isChainPastMove(() => context.chain.blockNumber()));
-  // The store comes last: what the chain has used since its answer has a row that is included.
-  const lowest = await findLowestNoncesElsewhere(context.store, held, {
-    senders: missing.map(({ sender }) => ({ sender, next: nonces.of(sender) ?? 0n })),
-    except: missing.flatMap(({ queued }) => queued.map(({ id }) => id)),
+  const isStoreWhole = await store.moves.isChainPastMove(() => chain.blockNumber());
+  const lowest = await findLowestNoncesElsewhere(store, held, {
+    senders: failing,
+    except: failing.flatMap(({ queued }) => queued.map(({ id }) => id)),
   });
-  return planned.map((plan, i) => {
-    const sender = senders[i];
-    if (sender !== undefined && !isStoreWhole) return excuse(plan, sender.queued, () => true);
-    const elsewhere = sender && lowest.get(Buffer.from(sender.sender).toString("hex"));
-    if (sender === undefined || elsewhere === undefined) return plan;
-    return excuse(plan, sender.queued, ({ senderNonce }) => elsewhere < senderNonce);
-  });
-}
-
-/** Excuses submissions whose earlier nonce is used by the chain's second answer. The next step plans them. */
-function excuseUsedNonces(
-  senders: readonly QueuedSender[],
-  plans: readonly SenderPlan[],
-  nonces: ChainNonces,
-  nonceGapTimeoutMs: number,
-): readonly SenderPlan[] {
   return plans.map((plan, i) => {
-    const sender = senders[i];
-    const next = sender && nonces.of(sender.sender);
-    if (sender === undefined || plan.failed.length === 0) return plan;
-    if (next === undefined) return excuse(plan, sender.queued, () => true);
-    const { failed } = planSender(sender.queued, next, sender.inFlightNonces, nonceGapTimeoutMs);
-    const missing = new Set(failed.map(({ id }) => id));
-    return excuse(plan, sender.queued, ({ id }) => !missing.has(id));
+    const { sender, queued } = senders[i] ?? {};
+    if (sender === undefined || queued === undefined) return plan;
+    const elsewhere = lowest.get(Buffer.from(sender).toString("hex"));
+    const isExcused = ({ senderNonce }: QueuedSubmission) =>
+      !isStoreWhole || (elsewhere !== undefined && elsewhere < senderNonce);
+    return excuse(plan, queued, isExcused);
   });
-}
-
-function failingSenders(senders: readonly QueuedSender[], plans: readonly SenderPlan[]): QueuedSender[] {
-  return senders.filter((_, i) => (plans[i]?.failed.length ?? 0) > 0);
 }
 
 /** Moves failed submissions of a plan that are excused to the early ones. */
