@@ -170,6 +170,17 @@ describe("a list of calls", () => {
     ]);
   });
 
+  it("tells sends that have gone in no request from those that do not go again", async () => {
+    const { endpoint } = endpointThat(() => true, FAILURES["a bill"] as Failure);
+    const calls = callsOf(120, true);
+    await endpoint.ask(calls);
+    const heldBack = calls.flatMap(({ requests, failure }) => {
+      const [, words] = failure?.message.match(/^(not sent.*), after/) ?? [];
+      return words === undefined ? [] : [`${words}: ${requests > 0 ? "some requests" : "none"}`];
+    });
+    expect([...new Set(heldBack)]).toEqual(["not sent again: some requests", "not sent: none"]);
+  });
+
   it("is not divided where the endpoint answers nothing else", async () => {
     let requests = 0;
     const post = async () => {

@@ -92,7 +92,7 @@ export class Endpoint {
         answers ||= isPassedOver || (await this.#answersOther(left, failure));
         if (!answers) {
           for (const post of posts) fail(post.left, post.failure);
-          fail(pending, heldBack(pending, failure));
+          holdBack(pending, failure);
           return this.#rest();
         }
         failures += isSlow && ms >= SLOW_MS ? SLOW_WEIGHT : 1;
@@ -102,7 +102,7 @@ export class Endpoint {
         why = failure;
       }
       pending = [...again, ...pending].filter(({ outcome }) => outcome === undefined);
-      if (why && failures >= MAX_FAILURES) return fail(pending, heldBack(pending, why));
+      if (why && failures >= MAX_FAILURES) return holdBack(pending, why);
     }
   }
 
@@ -233,9 +233,14 @@ function ofCall(
   return new RpcUnavailableError(message, sent ?? "unknown", { cause, status, isOfCall: true });
 }
 
-/** The failure of calls that were not asked after another request had failed. */
-function heldBack([first]: readonly PendingCall[], failure: RpcUnavailableError): RpcUnavailableError {
-  return first?.isSend ? new RpcUnavailableError(`not sent, after: ${failure.message}`, "no") : failure;
+/** Fails calls that are not asked, or not again, after another request has failed. */
+function holdBack(calls: readonly PendingCall[], failure: RpcUnavailableError): void {
+  for (const call of calls) {
+    const what = call.requests === 0 ? "not sent" : "not sent again";
+    call.failure = call.isSend
+      ? new RpcUnavailableError(`${what}, after: ${failure.message}`, "no")
+      : failure;
+  }
 }
 
 /** Waits for a promise, which never rejects, for at most some time. */
