@@ -132,12 +132,12 @@ export function createPoster(
       withOneRepeat(
         () => postOnce(body, agents.keepAlive, openMemory?.()),
         () => postOnce(body, agents.fresh, openMemory?.()),
-        ({ status }) => BACKEND_AWAY.has(status) && takeTurn(),
+        ({ status, retryAfter }) => BACKEND_AWAY.has(status) && retryAfter === undefined && takeTurn(),
       ),
   };
 }
 
-/** Statuses by which a gateway says that its backend is away. It may have others that are well. */
+/** Statuses by which a gateway says that its backend is away. It may have others that are well, unless it asks for silence. */
 const BACKEND_AWAY: ReadonlySet<number> = new Set([502, 503]);
 
 /**

@@ -5,9 +5,8 @@ import { type HttpAnswer, NoAnswerError, type Poster } from "./httpPoster.js";
 export const PRIORITIES = ["send", "read", "gateway"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-const RATE_LIMITED = 429;
 /** A node may ask for silence of this length at most; then it is asked again. */
-const MAX_HOLD_MS = 60_000;
+const MAX_HOLD_MS = 30_000;
 
 /**
  * Keeps the requests to one node within a rate, and keeps away from it for as long as it asks for by `Retry-After`. What waits
@@ -123,13 +122,13 @@ export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster
         throw new NoAnswerError(new Error(message), 0);
       }
       const answer = await poster.post(body, isSend, openMemory);
-      if (answer.status === RATE_LIMITED) pace.holdFor(retryAfterOf(answer));
+      pace.holdFor(retryAfterOf(answer));
       return answer;
     },
   };
 }
 
-/** The time that `Retry-After` asks for, in ms: seconds, or a date by the node's own clock. */
+/** The time that `Retry-After` asks for, in ms: seconds, or a date by the node's own clock. 0 without it. */
 function retryAfterOf({ retryAfter = "", date = "" }: HttpAnswer): number {
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1_000;
   const ms = Date.parse(retryAfter) - Date.parse(date);

@@ -83,20 +83,23 @@ describe("a read", () => {
     expect(healthy()).toEqual([false, true]);
   });
 
-  it("asks the next node for as long as the first asks for silence, and waits for no turn", async () => {
-    const { rpc, scripts, counts } = await startNodes(2, 600_000);
-    scripts[0] = { kind: "answer", status: 429, body: "", headers: { "retry-after": "50" } };
-    scripts[1] = accepted;
-    await rpc.read([HEIGHT]);
-    const now = performance.now.bind(performance);
-    // The rest after the failure is over, and the silence is not.
-    vi.spyOn(performance, "now").mockImplementation(() => now() + 20_000);
-    expect([...(await rpc.read([HEIGHT])), ...(await rpc.send([SEND]))].map(kindOf)).toEqual([
-      "result",
-      "result",
-    ]);
-    expect(counts()).toEqual([1, 3]);
-  });
+  it.each([429, 503])(
+    "asks the next node for as long as the first asks for silence by %i",
+    async (status) => {
+      const { rpc, scripts, counts } = await startNodes(2, 600_000);
+      scripts[0] = { kind: "answer", status, body: "", headers: { "retry-after": "50" } };
+      scripts[1] = accepted;
+      await rpc.read([HEIGHT]);
+      const now = performance.now.bind(performance);
+      // The rest after the failure is over, and the silence is not.
+      vi.spyOn(performance, "now").mockImplementation(() => now() + 20_000);
+      expect([...(await rpc.read([HEIGHT])), ...(await rpc.send([SEND]))].map(kindOf)).toEqual([
+        "result",
+        "result",
+      ]);
+      expect(counts()).toEqual([1, 3]);
+    },
+  );
 
   it("goes out once more where a gateway met a backend that is away, and a send counts both requests", async () => {
     const { rpc, scripts, counts } = await startNodes(1);
