@@ -19,7 +19,7 @@ import {
 import { MAX_GATEWAY_CALLS } from "../../packages/server/src/gateway/jsonRpc.js";
 import { GATEWAY_BODY_BYTES } from "../../packages/server/src/http/authenticator.js";
 import { MAX_HEAD_BYTES } from "../../packages/server/src/http/base.js";
-import { FREE_CHUNKS, MIN_AVERAGE_CHUNK_BYTES } from "../../packages/server/src/http/body/growingBuffer.js";
+import { FREE_CHUNKS, MIN_AVERAGE_CHUNK_BYTES } from "../../packages/server/src/http/body/jsonBody.js";
 import { NOTIFIED_BYTES } from "../../packages/server/src/http/gateway/buildGateway.js";
 import { ADDRESS_BYTES } from "../../packages/server/src/http/limits/bodyMemoryBudget.js";
 import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../packages/server/src/http/limits/connections.js";

@@ -19,8 +19,7 @@ import {
 } from "ethers";
 import { UnusableAccountError } from "./errors.js";
 import { failingProvider } from "./ethersSigner/failingProvider.js";
-import { assertReadable, callOf, PAYMENT } from "./ethersSigner/gaslessCall.js";
-import { responseOf } from "./ethersSigner/transactionResponse.js";
+import { assertReadable, callOf, PAYMENT, responseOf } from "./ethersSigner/gaslessCall.js";
 import { explainEstimate } from "./gasless/estimate.js";
 import { Gasless, type GaslessOptions } from "./gasless/gasless.js";
 import type { GaslessCall, GaslessSender, SentTransaction } from "./gasless/gaslessCall.js";

@@ -3,18 +3,19 @@
  * signs and sends; it needs no account that the page holds.
  */
 export { type GaslessChain, gaslessChain, gaslessTransport, readGaslessChain } from "./hooks/gaslessChain.js";
-export { gaslessWriteContract } from "./hooks/gaslessWriteContract.js";
+export { gaslessWriteContract, useGaslessWriteContract } from "./hooks/gaslessWriteContract.js";
 export {
   type SponsorableCall,
   type SponsorableOptions,
   type Sponsorship,
   sponsorableQueryOptions,
+  type UseSponsorableParameters,
+  useSponsorable,
 } from "./hooks/sponsorable.js";
 export {
   type SubmissionOptions,
   type SubmissionRecord,
   submissionQueryOptions,
+  type UseSubmissionParameters,
+  useSubmission,
 } from "./hooks/submission.js";
-export { useGaslessWriteContract } from "./hooks/useGaslessWriteContract.js";
-export { type UseSponsorableParameters, useSponsorable } from "./hooks/useSponsorable.js";
-export { type UseSubmissionParameters, useSubmission } from "./hooks/useSubmission.js";

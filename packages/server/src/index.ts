@@ -19,8 +19,13 @@ export {
   type SenderTransaction,
   type SenderVerdict,
 } from "./check/sender.js";
-export { createNetworks, type NetworkState, type NetworksServer } from "./createNetworks.js";
-export { createServer, type Server } from "./createServer.js";
+export {
+  createNetworks,
+  createServer,
+  type NetworkState,
+  type NetworksServer,
+  type Server,
+} from "./createServer.js";
 export { checkCustody } from "./custody/checkCustody.js";
 export {
   decryptKeystore,
@@ -56,7 +61,6 @@ export {
 export type { AdminRole, AdminToken } from "./model/options/adminToken.js";
 export { DEFAULTS } from "./model/options/defaults.js";
 export { weaknessOfKey } from "./model/options/keyStrength.js";
-export { limitConflicts } from "./model/options/limitConflicts.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/options/networkAddress.js";
 export {
   isServicePath,
@@ -65,6 +69,7 @@ export {
   SHARED_OPTIONS,
 } from "./model/options/networkOptions.js";
 export { type Option, type OptionTerms, type ValueOf, withNames } from "./model/options/option.js";
+export { limitConflicts } from "./model/options/optionProblems.js";
 export type { ServerOptions } from "./model/options/options.js";
 export {
   type GatewayPaid,

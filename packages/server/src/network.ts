@@ -12,9 +12,13 @@ import { confirmServedChain, findServedChain, type ServedChain } from "./chain/s
 import { observeReadiness } from "./health/observeReadiness.js";
 import type { ReadinessProbe } from "./health/readiness.js";
 import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
-import { recordSecretsRead } from "./keys/auditSecrets.js";
 import { ConfiguredGrants, type ConfiguredRights } from "./keys/configuredGrants.js";
-import { type IdentifiedToken, identifyKeys, identifyTokens } from "./keys/configuredKeys.js";
+import {
+  type IdentifiedToken,
+  identifyKeys,
+  identifyTokens,
+  recordSecretsRead,
+} from "./keys/configuredKeys.js";
 import { KeyDirectory } from "./keys/directory.js";
 import { startLanes } from "./lane/laneSet.js";
 import { startAuditingFailures } from "./maintenance/auditFailures.js";

@@ -8,7 +8,7 @@ import {
 } from "./http/limits/connections.js";
 import { IDLE_SCRAPER_MS, OPERATORS_ROUTES } from "./http/operatorsApp.js";
 import { createPort } from "./http/port/port.js";
-import { replaceCertificates } from "./http/port/transport.js";
+import { replaceCertificates } from "./http/port/tls.js";
 import type { HttpApps, PortsOfApps } from "./httpApps.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { certificateEnd, type TlsCertificate } from "./model/options/tlsCertificate.js";

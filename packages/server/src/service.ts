@@ -5,7 +5,7 @@ import { crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { Registry } from "prom-client";
 import { setOptionsOfAll, setWaivers } from "./changeNetworks.js";
 import { closeApps, type ListenAddress, listen } from "./http/port/listen.js";
-import { warnOfTransport } from "./http/port/transport.js";
+import { warnOfTransport } from "./http/port/tls.js";
 import { type PortsOfApps, readVersion } from "./httpApps.js";
 import { StartError } from "./model/errors.js";
 import { type NetworksOptions, resolveNetworks } from "./model/options/networkOptions.js";

@@ -1,8 +1,7 @@
 import { CHECK_ROUTE, type CheckLine, parseCheckLine } from "@gas-waiver/protocol/wire";
-import { answerLines } from "../http/answerLines.js";
+import { answerLines, assertTransactionList } from "../http/answerLines.js";
 import type { Connection } from "../http/connection.js";
 import { type RetryOptions, withRetries } from "../http/retry.js";
-import { assertTransactionList } from "./transactionList.js";
 
 export type { CheckLine, Simulation } from "@gas-waiver/protocol/wire";
 

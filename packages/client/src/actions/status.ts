@@ -1,7 +1,10 @@
-import { type AnySubmissionRecord, parseAnySubmissionRecord } from "@gas-waiver/protocol/wire";
+import {
+  type AnySubmissionRecord,
+  parseAnySubmissionRecord,
+  SUBMISSION_ROUTE,
+} from "@gas-waiver/protocol/wire";
 import type { Connection } from "../http/connection.js";
-import type { ReadOptions } from "../http/readAnswer.js";
-import { readRecord } from "./readRecord.js";
+import { type ReadOptions, readAnswer } from "../http/readAnswer.js";
 
 export type { AnySubmissionRecord, RefusedRecord, SubmissionRecord } from "@gas-waiver/protocol/wire";
 
@@ -26,4 +29,19 @@ export function status(
   options?: StatusOptions,
 ): Promise<AnySubmissionRecord> {
   return readRecord(connection, id, parseAnySubmissionRecord, options);
+}
+
+/**
+ * Reads the record of this name, an id or a hash.
+ * @param parse reads the kinds of records that the name may have: a hash has none of a refused line.
+ */
+export function readRecord<Kind>(
+  connection: Connection,
+  name: string,
+  parse: (value: unknown) => Kind,
+  options?: ReadOptions,
+): Promise<Kind> {
+  const path = SUBMISSION_ROUTE.path.replace(":id", encodeURIComponent(name));
+  const answer = { parse, expected: "the record of a submission" };
+  return readAnswer(connection, { ...SUBMISSION_ROUTE, path }, answer, options);
 }

@@ -6,16 +6,13 @@ import {
   SUBMIT_ROUTE,
   type Wait,
 } from "@gas-waiver/protocol/wire";
-import { InvalidArgumentError, StreamEndedError } from "../errors.js";
-import { answerLines } from "../http/answerLines.js";
+import { InvalidArgumentError, StreamEndedError, WrongSenderError } from "../errors.js";
+import { answerLines, assertTransactionList } from "../http/answerLines.js";
 import type { Connection } from "../http/connection.js";
 import { pauseBeforeRetry, type RetryOptions } from "../http/retry.js";
 import { isSurelyNotAccepted, leavingInDoubt } from "./acceptance.js";
-import { assertSender, type SenderCheck } from "./senderCheck.js";
-import { assertTransactionList } from "./transactionList.js";
 
 export type { ResultLine, Wait } from "@gas-waiver/protocol/wire";
-export type { SenderCheck } from "./senderCheck.js";
 
 /** Options of {@link submit}. */
 export interface SubmitOptions {
@@ -112,4 +109,37 @@ export async function* submit(
 function errorOfAllAttempts(error: unknown, missing: ReadonlySet<number>): unknown {
   if (error instanceof StreamEndedError) return new StreamEndedError([...missing], { cause: error.cause });
   return isSurelyNotAccepted(error) ? new StreamEndedError([...missing], { cause: error }) : error;
+}
+
+/**
+ * The account that must have signed the transactions, and a function that recovers the signer of one. Each library for
+ * chains has such a function; so has `@gas-waiver/client/self-hosted` (`senderOf`).
+ */
+export interface SenderCheck {
+  /** The sender's address, as 0x hex in any case. */
+  readonly address: string;
+  /** Returns the address that the signed bytes (0x hex) recover to. */
+  recover(signed: string): string | Promise<string>;
+}
+
+/** @throws {@link WrongSenderError} for the first transaction that another account signed, or nobody. */
+async function assertSender(
+  transactions: readonly string[],
+  { address, recover }: SenderCheck,
+): Promise<void> {
+  for (const [index, signed] of transactions.entries()) {
+    const recovered = await recoverOrRefuse(index, () => recover(signed));
+    if (recovered.toLowerCase() !== address.toLowerCase()) {
+      throw new WrongSenderError(index, `transaction ${index} recovers to ${recovered}, not to ${address}`);
+    }
+  }
+}
+
+async function recoverOrRefuse(index: number, recover: () => string | Promise<string>): Promise<string> {
+  try {
+    return await recover();
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new WrongSenderError(index, `transaction ${index} recovers to no sender: ${message}`, { cause });
+  }
 }

@@ -1,8 +1,8 @@
-import type { SubmissionRecord, Wait } from "@gas-waiver/protocol/wire";
+import type { AnySubmissionRecord, SubmissionRecord, Wait } from "@gas-waiver/protocol/wire";
+import { SubmissionFailedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";
 import type { RetryOptions } from "../http/retry.js";
-import { hasReached } from "./hasReached.js";
 import { status } from "./status.js";
 
 /** Options of {@link wait}. */
@@ -40,4 +40,18 @@ export async function wait(
     if (hasReached(record, until)) return record;
     await pause(pollMs, signal);
   }
+}
+
+/**
+ * Tells whether a submission has reached the stage `until`.
+ * @throws SubmissionFailedError if it never will.
+ */
+export function hasReached(record: AnySubmissionRecord, until: Wait): record is SubmissionRecord {
+  const { id, state, error } = record;
+  // D16: a transaction whose call reverted was broadcast, and did not succeed.
+  if ("refused" in record || state === "failed" || (record.reverted && until === "included")) {
+    const why = error ?? { code: "BROADCAST_FAILED", message: "the submission failed" };
+    throw new SubmissionFailedError(id, why, record);
+  }
+  return state === "included" || (state === "broadcast" && until === "broadcast");
 }

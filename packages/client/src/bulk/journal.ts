@@ -43,7 +43,7 @@ export async function encodeJournal(
 }
 
 /** Writes the line of an outcome. `index` counts all transactions of the journal. */
-export function encodeOutcome(line: ResultLine): string {
+function encodeOutcome(line: ResultLine): string {
   return `${encodeResultLine(line)}\n`;
 }
 
@@ -107,4 +107,39 @@ async function digestOf(transactions: readonly string[]): Promise<string> {
   const bytes = new TextEncoder().encode(transactions.join("\n"));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Appends outcomes to a journal. Those that come while it writes share the next write. */
+export class OutcomeLog {
+  readonly #journal: Journal | undefined;
+  #waiting: string;
+  #writing: Promise<void> | undefined;
+
+  /** @param isTorn ends the line that a crash has cut short, so that the next one stands alone. */
+  constructor(journal: Journal | undefined, isTorn: boolean) {
+    this.#journal = journal;
+    this.#waiting = isTorn ? "\n" : "";
+  }
+
+  add(line: ResultLine): void {
+    if (this.#journal === undefined) return;
+    this.#waiting += encodeOutcome(line);
+    this.#writing ??= this.#write(this.#journal);
+    // `flush` throws the error. Until then it must not count as unhandled.
+    this.#writing.catch(() => undefined);
+  }
+
+  /** Resolves when all outcomes are durable. @throws the error of the journal. */
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(journal: Journal): Promise<void> {
+    while (this.#waiting !== "") {
+      const lines = this.#waiting;
+      this.#waiting = "";
+      await journal.append(lines);
+    }
+    this.#writing = undefined;
+  }
 }

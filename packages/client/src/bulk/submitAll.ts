@@ -13,10 +13,9 @@ import {
   type Journal,
   type JournalChain,
   type JournalContent,
+  OutcomeLog,
 } from "./journal.js";
-import { OutcomeLog } from "./outcomeLog.js";
-import { pacedConnection } from "./pacedConnection.js";
-import { Pacer } from "./pacer.js";
+import { Pacer, pacedConnection } from "./pacer.js";
 import type {
   SubmitAllOptions,
   SubmitAllProgress,

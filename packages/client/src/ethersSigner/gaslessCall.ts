@@ -1,4 +1,10 @@
-import type { TransactionLike, TransactionRequest } from "ethers";
+import {
+  type Provider,
+  type Transaction,
+  type TransactionLike,
+  type TransactionRequest,
+  TransactionResponse,
+} from "ethers";
 import { InvalidArgumentError } from "../errors.js";
 import type { GaslessCall } from "../gasless/gaslessCall.js";
 import { assertHonoured } from "../gasless/honoured.js";
@@ -29,4 +35,16 @@ export function callOf(
     chainId: chainId === undefined || chainId === null ? undefined : Number(chainId),
     idempotencyKey: customData?.idempotencyKey,
   };
+}
+
+/** Returns the transaction in the form of a node's answer before it is in a block. */
+export function responseOf(transaction: Transaction, provider: Provider): TransactionResponse {
+  const { hash, from, signature, to, nonce, gasLimit, data, value, chainId } = transaction;
+  if (hash === null || from === null || signature === null)
+    throw new InvalidArgumentError("the transaction is not signed");
+  const inclusion = { blockNumber: null, blockHash: null, index: 0 };
+  const fees = { gasPrice: 0n, maxPriorityFeePerGas: null, maxFeePerGas: null };
+  const call = { from, to, nonce, gasLimit, data, value, chainId, signature };
+  const noLists = { accessList: null, authorizationList: null };
+  return new TransactionResponse({ hash, type: 0, ...inclusion, ...fees, ...call, ...noLists }, provider);
 }

@@ -1,5 +1,5 @@
-import { hasReached } from "../actions/hasReached.js";
 import { type AnySubmissionRecord, status } from "../actions/status.js";
+import { hasReached } from "../actions/wait.js";
 import { SubmissionFailedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";

@@ -1,3 +1,4 @@
+import { useMutation } from "@tanstack/react-query";
 import {
   type Abi,
   type ContractFunctionArgs,
@@ -7,7 +8,14 @@ import {
   type Hash,
 } from "viem";
 import { type WriteContractParameters as ViemParameters, writeContract } from "viem/actions";
-import type { Config, Connector } from "wagmi";
+import {
+  type Config,
+  type Connector,
+  type ResolvedRegister,
+  type UseWriteContractParameters,
+  type UseWriteContractReturnType,
+  useConfig,
+} from "wagmi";
 import { getConnection, getConnectorClient, type WriteContractParameters } from "wagmi/actions";
 import type { Eip1193Provider } from "../provider/eip1193.js";
 import { gaslessProvider } from "../provider/gaslessProvider.js";
@@ -76,4 +84,37 @@ function gaslessWallet(
     gaslessProvider(wallet, { ...gasWaiver, chainId: id, chainName: name, nativeCurrency });
   byService.set(key, provider);
   return provider;
+}
+
+/**
+ * Calls a contract's function through the connected wallet, without gas. It is used like wagmi's `useWriteContract`; the
+ * wallet adds the gateway as its network with the first call.
+ * @returns the mutation; its data is the transaction's hash.
+ * @example
+ * ```ts
+ * import { useGaslessWriteContract, useSubmission } from "@gas-waiver/client/wagmi";
+ *
+ * function useSend() {
+ *   const { mutate: send, data: hash, error } = useGaslessWriteContract();
+ *   const { data: submission } = useSubmission({ hash });
+ *   return { send, error, state: submission?.state };
+ * }
+ * ```
+ */
+export function useGaslessWriteContract<
+  config extends Config = ResolvedRegister["config"],
+  context = unknown,
+>(parameters: UseWriteContractParameters<config, context> = {}): UseWriteContractReturnType<config, context> {
+  const config = useConfig(parameters);
+  const mutation = useMutation({
+    ...(parameters.mutation as object),
+    mutationKey: ["gasWaiver", "writeContract"],
+    mutationFn: (variables) => gaslessWriteContract(config, variables as never),
+  });
+  const { mutate, mutateAsync } = mutation;
+  return {
+    ...mutation,
+    writeContract: mutate,
+    writeContractAsync: mutateAsync,
+  } as unknown as UseWriteContractReturnType<config, context>;
 }

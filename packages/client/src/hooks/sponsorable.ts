@@ -1,3 +1,4 @@
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import {
   type Abi,
   type Address,
@@ -7,9 +8,10 @@ import {
   type Hex,
   numberToHex,
 } from "viem";
-import type { Config } from "wagmi";
+import { type Config, useConnection } from "wagmi";
 import { getClient } from "wagmi/actions";
 import { pickGaslessChain } from "./gaslessChain.js";
+import { type QueryParameters, useGaslessConfig, withQuery } from "./queryParameters.js";
 
 /** A call as calldata, or by the contract's function. */
 export type SponsorableCall = { readonly value?: bigint; readonly gas?: bigint } & (
@@ -89,4 +91,30 @@ function rpcCall(call: SponsorableCall, account: Address | undefined): RpcCall {
     value: numberToHex(value),
     ...(gas !== undefined && { gas: numberToHex(gas) }),
   };
+}
+
+/** The parameters of {@link useSponsorable}. */
+export type UseSponsorableParameters = SponsorableOptions & QueryParameters<Sponsorship>;
+
+/**
+ * Tells whether the service would waive the gas of a call, before the user is asked to sign it. The sender is the
+ * connected account by default.
+ * @returns the query; its data is a {@link Sponsorship}, with the refusing rule.
+ * @example
+ * ```ts
+ * import { useSponsorable } from "@gas-waiver/client/wagmi";
+ *
+ * function useIsFree() {
+ *   const { data } = useSponsorable({ call: { to: tokenAddress, data: calldata } });
+ *   return data?.sponsorable ?? false;
+ * }
+ * ```
+ */
+export function useSponsorable(parameters: UseSponsorableParameters): UseQueryResult<Sponsorship> {
+  const { call, account, query } = parameters;
+  const { config, chainId } = useGaslessConfig(parameters);
+  const { address } = useConnection({ config });
+  return useQuery<Sponsorship>(
+    withQuery(sponsorableQueryOptions(config, { call, chainId, account: account ?? address }), query),
+  );
 }

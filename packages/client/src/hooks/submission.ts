@@ -1,11 +1,14 @@
 import { parseSubmissionRecord, type SubmissionRecord } from "@gas-waiver/protocol/wire";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import type { Hash } from "viem";
 import type { Config } from "wagmi";
-import { readRecord } from "../actions/readRecord.js";
+import { readRecord } from "../actions/status.js";
 import { pause } from "../http/pause.js";
 import { isTemporary } from "../http/retry.js";
 import type { SocketClient } from "../socket/connect.js";
 import { connectionTo, pickGaslessChain } from "./gaslessChain.js";
+import { type QueryParameters, useGaslessConfig, withQuery } from "./queryParameters.js";
 
 export type { SubmissionRecord } from "@gas-waiver/protocol/wire";
 
@@ -94,4 +97,30 @@ interface FollowedState {
 function hasEnded({ data, error }: FollowedState): boolean {
   const isRefused = error !== null && !isTemporary(error);
   return isRefused || data?.state === "included" || data?.state === "failed";
+}
+
+/** The parameters of {@link useSubmission}. */
+export type UseSubmissionParameters = SubmissionOptions & QueryParameters<SubmissionRecord>;
+
+/**
+ * Follows a submission until it is in a block or has failed, and renders each of its states.
+ * @returns the query; its data is the service's record: `state`, `blockNumber`, and `error` if it failed.
+ * @example
+ * ```ts
+ * import { useSubmission } from "@gas-waiver/client/wagmi";
+ *
+ * function useStateOf(hash: `0x${string}` | undefined) {
+ *   const { data } = useSubmission({ hash });
+ *   return data?.state === "failed" ? data.error?.message : data?.state;
+ * }
+ * ```
+ */
+export function useSubmission(parameters: UseSubmissionParameters): UseQueryResult<SubmissionRecord> {
+  const { hash, pollMs, socket, query } = parameters;
+  const { config, chainId } = useGaslessConfig(parameters);
+  const options = useMemo(
+    () => submissionQueryOptions(config, { hash, chainId, socket, ...(pollMs && { pollMs }) }),
+    [config, hash, chainId, socket, pollMs],
+  );
+  return useQuery<SubmissionRecord>(withQuery(options, query));
 }

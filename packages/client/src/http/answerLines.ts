@@ -1,5 +1,5 @@
 import { NDJSON, WireError } from "@gas-waiver/protocol/wire";
-import { MalformedAnswerError, StreamEndedError } from "../errors.js";
+import { InvalidArgumentError, MalformedAnswerError, StreamEndedError } from "../errors.js";
 import type { Connection } from "./connection.js";
 import { NdjsonError, readNdjson } from "./ndjson.js";
 
@@ -53,4 +53,14 @@ export async function* answerLines<Line extends { readonly index: number }>(
     if (missing.size > 0) throw new StreamEndedError([...missing], { cause });
   }
   if (missing.size > 0) throw new StreamEndedError([...missing]);
+}
+
+/**
+ * Asserts that the transactions are a list. Types do not hold for programs in JavaScript, where one transaction in place of a
+ * list would be sent letter by letter.
+ * @throws InvalidArgumentError
+ */
+export function assertTransactionList(transactions: unknown): void {
+  if (!Array.isArray(transactions))
+    throw new InvalidArgumentError("transactions is not a list: pass [signedTransaction]");
 }

@@ -12,7 +12,6 @@ import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from
 import { frameTooLargeError, isTemporary, toRequestRefusedError } from "./frameRefusal.js";
 import { Heartbeat } from "./heartbeat.js";
 import { Reconnection, type ReconnectionOptions } from "./reconnection.js";
-import { largestOf, type SentFrame } from "./sentFrame.js";
 import { SocketLink, type WebSocketConstructor } from "./socketLink.js";
 import type { FramePart, SocketRequest } from "./socketRequest.js";
 
@@ -249,4 +248,22 @@ export class SocketSession {
     this.#ready.clear();
     for (const request of this.#requests) request.fail(errorFor(request.wasSent ? "unknown" : "not_sent"));
   }
+}
+
+/** A frame that was sent on this connection and is not done. */
+interface SentFrame {
+  readonly request: SocketRequest;
+  /** The positions in the request that the frame's own positions stand for. */
+  readonly indexes: readonly number[];
+  /** The length in characters. */
+  readonly length: number;
+  /** `first` and `again` carry transactions or ids; `probe` only asks whether the service still answers. */
+  readonly purpose: "first" | "again" | "probe";
+}
+
+/** The longest frame, or undefined if there is none. */
+export function largestOf(frames: Iterable<SentFrame>): SentFrame | undefined {
+  let largest: SentFrame | undefined;
+  for (const frame of frames) if (largest === undefined || frame.length > largest.length) largest = frame;
+  return largest;
 }

@@ -1,6 +1,6 @@
 import { classifySendError, type Hex, type SendVerdictKind } from "@gas-waiver/protocol";
 import { MalformedAnswerError, WaiverClientError } from "../errors.js";
-import { membersOf, post } from "./post.js";
+import { membersOf, post } from "./nodes.js";
 import { hashOf } from "./wrap.js";
 
 /** Options of {@link broadcast}. */

@@ -1,8 +1,7 @@
 import type { Hex } from "@gas-waiver/protocol";
 import { MalformedAnswerError } from "../errors.js";
 import type { Counts, Ending, Entry } from "./entry.js";
-import type { Ask, Nodes } from "./nodes.js";
-import { membersOf } from "./post.js";
+import { type Ask, membersOf, type Nodes } from "./nodes.js";
 
 /** The chain as one endpoint shows it at one moment. */
 export interface ChainView {

@@ -4,7 +4,6 @@ import type { Miner } from "../chain/miner.js";
 import { hasMethod } from "../presets/profiles.js";
 import type { Methods } from "../rpc/method.js";
 import { accountMethods } from "./accountMethods.js";
-import { blockMethods } from "./blockMethods.js";
 import { chainSettingMethods } from "./chainSettingMethods.js";
 import { feeMethods } from "./feeMethods.js";
 import { filterMethods } from "./filterMethods.js";
@@ -16,7 +15,7 @@ import { stateMethods } from "./stateMethods.js";
 import { statePatchMethods } from "./statePatchMethods.js";
 import { subscriptionMethods } from "./subscriptionMethods.js";
 import { traceMethods } from "./traceMethods.js";
-import { transactionMethods } from "./transactionMethods.js";
+import { blockMethods, transactionMethods } from "./transactionMethods.js";
 
 export interface MethodDependencies {
   readonly chain: Chain;

@@ -1,6 +1,5 @@
-import type { Connection } from "./connection.js";
 import { RPC_CODES, RpcError, toRpcError } from "./errors.js";
-import type { Methods, Params } from "./method.js";
+import type { Connection, Methods, Params } from "./method.js";
 import { shortJson } from "./params.js";
 
 export type RpcId = string | number | null;

@@ -4,10 +4,9 @@ import { WebSocketServer } from "ws";
 import type { Faults } from "../faults/faults.js";
 import { type Delivery, faultyExchange } from "../faults/faultyExchange.js";
 import type { ListeningAt } from "../reports.js";
-import type { Connection } from "../rpc/connection.js";
 import { answer } from "../rpc/dispatch.js";
 import { RPC_CODES } from "../rpc/errors.js";
-import type { Methods } from "../rpc/method.js";
+import type { Connection, Methods } from "../rpc/method.js";
 import { type AllowedCallers, callerRefusal } from "./allowedCallers.js";
 import { RpcSocket } from "./rpcSocket.js";
 

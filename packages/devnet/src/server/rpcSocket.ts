@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from "ws";
-import type { Connection } from "../rpc/connection.js";
 import { failure, type RpcResponse } from "../rpc/dispatch.js";
 import { RPC_CODES, RpcError, toRpcError } from "../rpc/errors.js";
+import type { Connection } from "../rpc/method.js";
 
 /** The most bytes that may wait to be read by a client. Above that the connection is closed. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, type ProtocolError, type ValidInnerTx } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/client/nodeClient.js";
-import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import type { Store } from "../store/store.js";
 import { findSenderSubmissions, type SenderSubmission } from "../store/submissions/senderSubmissions.js";
 import { checkSender, type SenderState, type SenderTransaction, type SenderVerdict } from "./sender.js";

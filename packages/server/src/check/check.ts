@@ -1,5 +1,14 @@
-import { bytesToHex, type CheckLine, ProtocolError, type Simulation } from "@gas-waiver/protocol";
-import { NodeRpcError, RpcUnavailableError } from "../chain/rpc/rpc.js";
+import {
+  bytesToHex,
+  type CheckLine,
+  callFailureOf,
+  ProtocolError,
+  type Simulation,
+  type ValidInnerTx,
+} from "@gas-waiver/protocol";
+import { callRequest } from "../chain/client/callRequest.js";
+import type { NodeClient } from "../chain/client/nodeClient.js";
+import { NodeRpcError, type RpcOutcome, RpcUnavailableError } from "../chain/rpc/rpc.js";
 import { type Caller, ownerOf } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { shuttingDown } from "../model/shuttingDown.js";
@@ -7,10 +16,10 @@ import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
 import { validateInTurns } from "../policy/validateInTurns.js";
 import { lineErrorOf } from "../results/resultLine.js";
+import { chunk } from "../util/chunk.js";
 import type { LoopQueue } from "../util/loopQueue.js";
 import { WorkQueue } from "../util/workQueue.js";
 import { type CheckedTransaction, checkFit, type FitDependencies } from "./fit.js";
-import { simulate } from "./simulate.js";
 
 /** The dry run of a submit. It finds out whether each transaction would be accepted, and accepts none. */
 export interface Checker {
@@ -22,7 +31,7 @@ export interface Checker {
   check(caller: Caller, transactions: readonly string[], simulated: boolean): Promise<CheckLine[]>;
 }
 
-export interface CheckDependencies extends FitDependencies {
+interface CheckDependencies extends FitDependencies {
   readonly options: Pick<ResolvedOptions, "chainId" | "maxWrapperBytes">;
   readonly policies: Pick<PolicySource, "current">;
   /** Spreads the checks over turns of the event loop. */
@@ -38,7 +47,7 @@ export const MAX_CONCURRENT_PER_KEY = 2;
 export const MAX_WAITING = 64;
 export const MAX_WAITING_PER_KEY = 8;
 /** Requests of one address under a publishable key that wait. */
-export const MAX_WAITING_PER_ADDRESS = 2;
+const MAX_WAITING_PER_ADDRESS = 2;
 
 export function createChecker(dependencies: CheckDependencies): Checker {
   const { chain, options, policies, loop, isShuttingDown } = dependencies;
@@ -95,4 +104,38 @@ function checkRefusal(error: unknown): unknown {
   if (!(error instanceof RpcUnavailableError || error instanceof NodeRpcError)) return error;
   const message = "this check needs the chain's node, which does not answer it";
   return new ProtocolError("CHAIN_UNAVAILABLE", message, {}, { cause: error });
+}
+
+/** Calls in one request to the node. Each may run for as long as its gas lasts. */
+const MAX_CALLS_PER_REQUEST = 20;
+/** Longer revert data is left out of the answer. */
+const MAX_REVERT_DATA_BYTES = 4_096;
+
+/**
+ * Runs the call of each transaction by itself on the state of the latest block, with its gas limit and gas price 0.
+ * @returns one simulation for each transaction, in their order.
+ * @throws RpcUnavailableError if no node answers.
+ */
+export async function simulate(
+  chain: Pick<NodeClient, "call">,
+  transactions: readonly ValidInnerTx[],
+): Promise<Simulation[]> {
+  const simulations: Simulation[] = [];
+  for (const batch of chunk(transactions, MAX_CALLS_PER_REQUEST)) {
+    const outcomes = await chain.call(batch.map(callRequest));
+    for (const outcome of outcomes) simulations.push(simulationOf(outcome));
+  }
+  return simulations;
+}
+
+/** @throws the error of an outcome without an answer of a node, such as a time-out. */
+function simulationOf(outcome: RpcOutcome): Simulation {
+  if (!("error" in outcome)) return { success: true };
+  const { error } = outcome;
+  if (!(error instanceof NodeRpcError)) throw error;
+  const { kind, message, data } = callFailureOf(error) ?? { kind: "halted", message: error.message };
+  if (kind === "halted" || kind === "out_of_gas")
+    return { success: false, kind: "halted", message: error.message };
+  const isShown = data !== undefined && data.length <= 2 + 2 * MAX_REVERT_DATA_BYTES;
+  return { success: false, kind, message, ...(isShown && { data }) };
 }

@@ -2,7 +2,7 @@ import { bytesToHex, type ProtocolError } from "@gas-waiver/protocol";
 import type { NodeClient } from "../chain/client/nodeClient.js";
 import type { Caller, KeyCaps } from "../model/keys/caller.js";
 import { capExceeded } from "../model/keys/capExceeded.js";
-import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import type { Store } from "../store/store.js";
 import { type IndexedTransaction, loadAccounts, type SenderAccounts } from "./accounts.js";

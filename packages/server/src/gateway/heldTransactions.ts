@@ -9,10 +9,9 @@ import {
 import { toQuantity } from "../chain/client/calls.js";
 import type { Caller, LimitedCaller } from "../model/keys/caller.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
-import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import type { Store } from "../store/store.js";
-import { findHeldNonces, HELD_NONCES_PER_PAGE } from "../store/submissions/findHeldNonces.js";
-import type { HeldTransaction } from "../store/submissions/findHeldTransactions.js";
+import { findHeldNonces, HELD_NONCES_PER_PAGE, type HeldTransaction } from "../store/submissions/findHeld.js";
 import { GatewayRefusal, RPC_CODES } from "./jsonRpc.js";
 import type { NodeReader } from "./nodeReader.js";
 import { bytesAt, quantityOf } from "./params.js";

@@ -6,7 +6,7 @@ import { toSubmissionRecord } from "../model/submission/submissionRecord.js";
 import type { Refusals } from "../results/refusals.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { findReadableSubmissions } from "../store/accept/readAccess.js";
-import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import type { Store } from "../store/store.js";
 import type { StoreTurns } from "./heldTransactions.js";
 import { invalidParams } from "./jsonRpc.js";

@@ -1,15 +1,21 @@
-import { type FastifyInstance, type FastifyServerOptions, fastify } from "fastify";
+import { ProtocolError } from "@gas-waiver/protocol";
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  fastify,
+} from "fastify";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { LoopQueue } from "../util/loopQueue.js";
 import { registerJsonParser } from "./body/jsonBody.js";
 import { createErrorHandler } from "./errors.js";
 import type { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
-import { refuseUnknownPaths } from "./notFound.js";
-import type { RoutePattern } from "./paths.js";
+import { allowedMethods, pathOf, type RoutePattern } from "./paths.js";
 import { refuseForeignHosts, refuseUnclearHead } from "./requestHost.js";
 
-export interface BaseAppOptions {
+interface BaseAppOptions {
   readonly log: Logger;
   /** Counts the refusals. By default, nothing does. */
   readonly metrics?: Pick<Metrics, "refused">;
@@ -70,5 +76,32 @@ export function createBaseApp(options: BaseAppOptions): FastifyInstance {
 function endConnections(app: FastifyInstance, leaving: AbortSignal): void {
   app.addHook("onRequest", async (_request, reply) => {
     if (leaving.aborted) reply.header("connection", "close");
+  });
+}
+
+/** API keys in a path, such as the gateway's. Answers may be logged where keys should not be. */
+const KEYS = /gwp?_\w+/g;
+
+/**
+ * Answers 404 for unknown paths, and 405 with `Allow` for methods that a path does not take.
+ * @param hint the end of the message of a 404.
+ */
+function refuseUnknownPaths(app: FastifyInstance, routes: readonly RoutePattern[], hint = ""): void {
+  const refusal = (request: FastifyRequest, reply: FastifyReply): ProtocolError => {
+    const path = pathOf(request.url);
+    const methods = allowedMethods(path, routes);
+    const shown = path.replace(KEYS, "…");
+    if (methods.length === 0) return new ProtocolError("NO_SUCH_PATH", `there is no ${shown}${hint}`);
+    reply.header("allow", methods.join(", "));
+    const message = `${shown} takes ${methods.join(", ")}, not ${request.method}`;
+    return new ProtocolError("NO_SUCH_METHOD", message);
+  };
+  app.setNotFoundHandler((request, reply) => {
+    throw refusal(request, reply);
+  });
+  // Refuses before the body is read, so that the body takes no memory.
+  app.addHook("preParsing", (request, reply, payload, done) => {
+    if (request.is404) done(refusal(request, reply));
+    else done(null, payload);
   });
 }

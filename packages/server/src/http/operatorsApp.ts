@@ -4,8 +4,7 @@ import type { ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { createBaseApp } from "./base.js";
-import { serveHealth } from "./routes/health.js";
-import { serveReplicaReady } from "./routes/ready.js";
+import { serveHealth, serveReplicaReady } from "./routes/ready.js";
 import type { RouteServices } from "./routes/routeHandler.js";
 
 export interface OperatorsAppServices extends Pick<RouteServices, "health"> {

@@ -21,7 +21,7 @@ import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import type { Accept } from "../store/accept/groupAccepts.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
-import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import type { LoopQueue } from "../util/loopQueue.js";
 import type { AcceptedSubmission, DecidedSlice, Idempotency, SliceOutcome } from "./idempotency.js";
 import { lineSourceOf, maybeAccepted, notAccepted, type ValidatedTransaction } from "./lineSources.js";

@@ -17,7 +17,7 @@ import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { createAcceptAll } from "../store/accept/acceptAll.js";
 import type { IdempotentRequest } from "../store/accept/idempotentRequests.js";
 import { Places } from "../store/accept/places.js";
-import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import type { Store } from "../store/store.js";
 import type { LoopQueue } from "../util/loopQueue.js";
 import { BatchAcceptor } from "./acceptBatch.js";

@@ -1,6 +1,8 @@
 import { createHmac } from "node:crypto";
-import { PUBLISHABLE_PREFIX } from "@gas-waiver/protocol";
+import { hostname } from "node:os";
+import { bytesToHex, PUBLISHABLE_PREFIX, type WaiverAccount } from "@gas-waiver/protocol";
 import type { AdminToken } from "../model/options/adminToken.js";
+import { recordEvent } from "../store/audit/audit.js";
 import { storeSecret } from "../store/keys/storeSecret.js";
 import type { Queryable } from "../store/store.js";
 import { hashOfKey } from "./apiKey.js";
@@ -49,4 +51,30 @@ export async function identifyTokens(
 
 function keyedId(secret: Buffer, text: string): string {
   return createHmac("sha256", secret).update(text).digest("hex").slice(0, 16);
+}
+
+/** The secrets that the service has read, at its start or when it reads a file again. */
+interface ReadSecrets {
+  readonly waivers?: readonly Pick<WaiverAccount, "address">[];
+  readonly configuredKeys?: readonly ConfiguredKey[];
+  readonly adminTokens?: readonly IdentifiedToken[];
+}
+
+/** Records in the audit which keys and tokens a service has read, by their addresses, ids and names. */
+export async function recordSecretsRead(
+  { pool }: { readonly pool: Queryable },
+  { waivers, configuredKeys, adminTokens }: ReadSecrets,
+): Promise<void> {
+  const tokens = adminTokens?.map(({ id, name, role = "admin", expiresAt }) => ({
+    id,
+    name,
+    role,
+    expiresAt,
+  }));
+  const changes = {
+    ...(waivers && { waivers: { to: waivers.map(({ address }) => bytesToHex(address)) } }),
+    ...(configuredKeys && { apiKeys: { to: configuredKeys.map(({ keyId }) => keyId) } }),
+    ...(tokens && { adminTokens: { to: tokens } }),
+  };
+  await recordEvent(pool, { actor: `service, ${hostname()}`, action: "read-secrets", changes });
 }

@@ -16,7 +16,7 @@ import type { ServedChain } from "../chain/servedChain.js";
 import type { Caller, KeyCaps } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { UNKNOWN_GENESIS } from "../store/chains.js";
-import { mapStoreErrors } from "../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import { findDayUse } from "../store/keys/capUse.js";
 import type { Store } from "../store/store.js";
 import type { PolicySet } from "./policySet.js";

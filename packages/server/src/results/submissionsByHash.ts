@@ -2,7 +2,7 @@ import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import type { Submission } from "../model/submission/submission.js";
 import { findFinishedByHash, findIncluded, findReadableSubmissions } from "../store/accept/readAccess.js";
 import type { Store } from "../store/store.js";
-import { findHeldTransactions } from "../store/submissions/findHeldTransactions.js";
+import { findHeldTransactions } from "../store/submissions/findHeld.js";
 import { batched } from "../util/batched.js";
 
 export type SubmissionsByHash = ReturnType<typeof createSubmissionsByHash>;

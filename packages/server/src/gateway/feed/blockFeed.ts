@@ -3,8 +3,15 @@ import { blockCall, blockNumberCall, logsCall } from "../../chain/client/calls.j
 import { isObject, type Rpc, type RpcCall, resultOf } from "../../chain/rpc/rpc.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { heightIn } from "../logRange.js";
-import { type AnnouncedBlock, AnnouncedBlocks, MAX_ANNOUNCED } from "./announcedBlocks.js";
-import { type Announcement, announcementOf, announcementOfHeader, removalsOf } from "./announcement.js";
+import {
+  type AnnouncedBlock,
+  AnnouncedBlocks,
+  type Announcement,
+  announcementOf,
+  announcementOfHeader,
+  MAX_ANNOUNCED,
+  removalsOf,
+} from "./announcedBlocks.js";
 
 export type HeadListener = (header: Announcement) => void;
 

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { MAX_ANNOUNCED } from "./announcedBlocks.js";
-import { type Announcement, announcementOf } from "./announcement.js";
+import { type Announcement, announcementOf, MAX_ANNOUNCED } from "./announcedBlocks.js";
 import type { LogListener } from "./blockFeed.js";
 import { LogSubscriptions } from "./logSubscriptions.js";
 

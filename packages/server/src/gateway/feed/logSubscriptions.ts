@@ -1,6 +1,5 @@
 import { chunk } from "../../util/chunk.js";
-import { MAX_ANNOUNCED } from "./announcedBlocks.js";
-import type { Announcement } from "./announcement.js";
+import { type Announcement, MAX_ANNOUNCED } from "./announcedBlocks.js";
 import type { BlockFeed } from "./blockFeed.js";
 
 /** A subscription to logs. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptsGzip } from "./acceptsGzip.js";
+import { acceptsGzip } from "../routes/submissions.js";
 
 describe("acceptsGzip", () => {
   it.each(["gzip", "deflate, gzip;q=0.5, br", "GZIP ; q=1", "x-gzip"])("is true for %s", (value) => {

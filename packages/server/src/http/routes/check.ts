@@ -1,7 +1,7 @@
 import { encodeCheckLine, NDJSON, parseSimulate, parseSubmitRequest } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
 import type { AuthenticatedRequest } from "../authenticator.js";
-import { refuseEncodedBody } from "../body/encodedBody.js";
+import { refuseEncodedBody } from "../body/jsonBody.js";
 import { setRateLimit, setRateLimitPolicy } from "../limits/rates.js";
 import type { RouteServices } from "./routeHandler.js";
 

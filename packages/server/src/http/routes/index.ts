@@ -1,13 +1,12 @@
 import { ProtocolError, ROUTES, type RouteName } from "@gas-waiver/protocol";
-import type { FastifyInstance, RouteHandlerMethod } from "fastify";
+import { ROUTE_DEFINITIONS } from "@gas-waiver/protocol/description";
+import type { FastifyInstance, onRequestHookHandler, RouteHandlerMethod } from "fastify";
 import { type AuthenticatedRequest, requireApiKey } from "../authenticator.js";
 import { prefixOf } from "../port/networkPrefix.js";
 import { serveCheck } from "./check.js";
 import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
-import { serveHealth } from "./health.js";
 import { servePolicy } from "./policy.js";
-import { refuseUnknownParameters } from "./queryNames.js";
-import { serveReady } from "./ready.js";
+import { serveHealth, serveReady } from "./ready.js";
 import type { CreateRouteHandler, RouteServices } from "./routeHandler.js";
 import { serveSocket } from "./socket.js";
 import { serveSubmission } from "./submission.js";
@@ -74,4 +73,17 @@ function registerRoute(scope: FastifyInstance, name: RouteName, services: RouteS
   const checks = [refuseUnknownParameters(name), ...(onRequest ? [onRequest] : [])];
   // The scope's hook makes the request an authenticated one before the handler runs.
   scope.route({ method, url: path, onRequest: checks, handler: handler as RouteHandlerMethod });
+}
+
+/** Refuses a query parameter that the route does not have: a misspelt one would change the answer in silence. */
+function refuseUnknownParameters(route: RouteName): onRequestHookHandler {
+  const { parameters = [] } = ROUTE_DEFINITIONS[route];
+  const names = parameters.flatMap((one) => (one.in === "query" ? [one.name] : []));
+  return async ({ query }) => {
+    const parameter = Object.keys(Object(query)).find((name) => !names.includes(name));
+    if (parameter === undefined) return;
+    const known = names.length > 0 ? `there are ${names.join(", ")}` : "this route has none";
+    const message = `there is no parameter ${JSON.stringify(parameter)}; ${known}`;
+    throw new ProtocolError("MALFORMED_QUERY", message, { parameter });
+  };
 }

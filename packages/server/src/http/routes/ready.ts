@@ -1,3 +1,4 @@
+import type { Health } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
 import type { ReadinessProbe } from "../../health/readiness.js";
 import type { RouteServices } from "./routeHandler.js";
@@ -22,4 +23,9 @@ function handlerOf(probe: ReadinessProbe["probe"]) {
         .send(answer);
     },
   };
+}
+
+/** `GET /v1/health`, and `/livez` of the operators' port: liveness and nothing else (D24). It queries neither the store nor the node. */
+export function serveHealth({ health }: Pick<RouteServices, "health">) {
+  return { handler: (): Health => health };
 }

@@ -4,7 +4,7 @@ import type { Caller } from "../../model/keys/caller.js";
 import type { Submission } from "../../model/submission/submission.js";
 import { toSubmissionRecord } from "../../model/submission/submissionRecord.js";
 import { findReadableSubmissions } from "../../store/accept/readAccess.js";
-import { mapStoreErrors } from "../../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../../store/database/storeTrouble.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { RouteServices } from "./routeHandler.js";
 

@@ -12,7 +12,7 @@ import type { FastifyReply } from "fastify";
 import { validate as isUuid, parse as uuidBytes } from "uuid";
 import type { Caller } from "../../model/keys/caller.js";
 import { toSubmissionRecord } from "../../model/submission/submissionRecord.js";
-import { mapStoreErrors } from "../../store/database/mapStoreErrors.js";
+import { mapStoreErrors } from "../../store/database/storeTrouble.js";
 import type { Store } from "../../store/store.js";
 import {
   firstIdAt,
@@ -22,7 +22,6 @@ import {
 } from "../../store/submissions/listSubmissions.js";
 import type { ListFilter } from "../../store/submissions/pageQuery.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
-import { acceptsGzip } from "../body/acceptsGzip.js";
 import { addVary } from "../vary.js";
 import type { RouteServices } from "./routeHandler.js";
 
@@ -88,4 +87,15 @@ function idIn(cursor: string): string {
   if (isUuid(id) && toCursor(id) === cursor) return id;
   const message = `cursor is ${JSON.stringify(cursor)}; it must be \`next\` of the page before, unchanged`;
   throw new ProtocolError("MALFORMED_QUERY", message, { parameter: "cursor" });
+}
+
+/** @returns whether `Accept-Encoding` names gzip (RFC 9110, 12.5.3). `*` does not count. */
+export function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
+  return String(acceptEncoding ?? "")
+    .split(",")
+    .some((item) => {
+      const [coding = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
+      return (coding === "gzip" || coding === "x-gzip") && (weight === undefined || Number(weight) > 0);
+    });
 }

@@ -9,7 +9,7 @@ import {
 import type { FastifyReply } from "fastify";
 import type { LineGroup } from "../../results/resultLine.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
-import { refuseEncodedBody } from "../body/encodedBody.js";
+import { refuseEncodedBody } from "../body/jsonBody.js";
 import { sendChunks } from "../body/sendChunks.js";
 import { setRateLimit, setRateLimitPolicy } from "../limits/rates.js";
 import type { RouteServices } from "./routeHandler.js";

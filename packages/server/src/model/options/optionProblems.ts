@@ -1,7 +1,6 @@
 import { bytesToHex, EMPTY_SELECTORS, PUBLISHABLE_PREFIX, type WaiverAccount } from "@gas-waiver/protocol";
 import { adminTokenProblems } from "./adminToken.js";
 import { weaknessOfKey } from "./keyStrength.js";
-import { limitConflicts } from "./limitConflicts.js";
 import { parseAddressBlock } from "./networkAddress.js";
 import { type Option, withNames } from "./option.js";
 import type { ResolvedOptions } from "./options.js";
@@ -171,4 +170,29 @@ function namesSeveralHosts(url: string): boolean {
 
 function protocolOf(url: string): string {
   return URL.canParse(url) ? new URL(url).protocol : "";
+}
+
+type Limits = Pick<
+  ResolvedOptions,
+  "headTimeoutMs" | "bodyTimeoutMs" | "maxBodyBytes" | "maxHeldBytes" | "rateBurst" | "maxBatchSize"
+>;
+
+/** Finds limits that contradict each other. `{name}` in a problem is an option. */
+export function limitConflicts(limits: Limits): string[] {
+  const { headTimeoutMs, bodyTimeoutMs, maxBodyBytes, maxHeldBytes, rateBurst, maxBatchSize } = limits;
+  return [
+    ...(headTimeoutMs > bodyTimeoutMs
+      ? [
+          `{headTimeoutMs} is ${headTimeoutMs}, longer than a whole request may take ({bodyTimeoutMs} ${bodyTimeoutMs})`,
+        ]
+      : []),
+    ...(maxBodyBytes > maxHeldBytes
+      ? [
+          `{maxBodyBytes} is ${maxBodyBytes}: such a body could never pass, since {maxHeldBytes} is ${maxHeldBytes}`,
+        ]
+      : []),
+    ...(rateBurst < maxBatchSize
+      ? [`{rateBurst} is ${rateBurst}: a batch of {maxBatchSize} (${maxBatchSize}) could never pass`]
+      : []),
+  ];
 }

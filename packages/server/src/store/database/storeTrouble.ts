@@ -1,3 +1,5 @@
+import { ProtocolError } from "@gas-waiver/protocol";
+
 /** The reasons for which the database cannot do its work, each with a sentence for clients and advice for the operator. */
 const TROUBLES = {
   unreachable: {
@@ -151,4 +153,20 @@ export function troubleOf(error: unknown): StoreTrouble | undefined {
 /** True if the database could not do its work. False if it answered with a refusal of the query. */
 export function isStoreUnavailable(error: unknown): boolean {
   return troubleOf(error) !== undefined;
+}
+
+/**
+ * Runs work on the store for a request.
+ * @throws {@link ProtocolError} `STORE_UNAVAILABLE` (D21) with the name of the trouble if the database cannot do its work;
+ * any other error as it is.
+ */
+export async function mapStoreErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble === undefined) throw error;
+    const message = `${trouble.message}; it is not certain that anything was accepted`;
+    throw new ProtocolError("STORE_UNAVAILABLE", message, {}, { cause: error });
+  }
 }

@@ -22,11 +22,10 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { StartError } from "../../model/errors.js";
 import { createConnection, type DatabaseAddress } from "../database/database.js";
 import { openStore } from "../store.js";
-import { findBinaries } from "./binaries.js";
+import { findBinaries, reachableBinaries } from "./binaries.js";
 import { makeCluster } from "./cluster.js";
 import { SUPERUSER } from "./clusterRoles.js";
 import { type EmbeddedPostgres, embeddedConnection, startEmbeddedPostgres } from "./embedded.js";
-import { reachableBinaries } from "./reachableBinaries.js";
 
 const folders: string[] = [];
 const running: EmbeddedPostgres[] = [];

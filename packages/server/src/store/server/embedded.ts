@@ -5,12 +5,11 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/telemetry/log.js";
-import { findBinaries } from "./binaries.js";
+import { findBinaries, reachableBinaries } from "./binaries.js";
 import { createTakeover, IN_USE, makeCluster, takeOverCluster } from "./cluster.js";
 import { PROGRAM_ENVIRONMENT } from "./clusterProgram.js";
 import { forgetRestriction, SERVICE_ROLE } from "./clusterRoles.js";
 import { ensurePassword, readPassword } from "./databasePassword.js";
-import { reachableBinaries } from "./reachableBinaries.js";
 import { clusterCommand, databaseUsers, type User } from "./unprivilegedUser.js";
 
 /** The address and the login for the driver. */
