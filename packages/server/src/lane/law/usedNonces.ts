@@ -46,21 +46,10 @@ export async function requeueReplaced(
 ): Promise<void> {
   if (replaced.length === 0) return;
   const { store, log, onLaneStopped } = context;
-  const nonces = replaced.map(({ waiverNonce }) => waiverNonce);
-  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
-  const isOurs = ({ usedBy }: Replaced) =>
-    withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, usedBy.transaction.hash));
   const options = { afterMs: REPLACED_DELAY_MS, isOpen: false };
   if ((await requeue(held, replaced, options, context)).length === 0) return;
-  const landed = replaced.filter(isOurs).map(({ waiverNonce }) => String(waiverNonce));
-  if (landed.length > 0)
-    log.warn({ nonces: landed }, "withdrawn wrappers landed after all, under their nonces");
-  const unknown = replaced.filter((one) => !isOurs(one));
-  const foreign = await countForeign(
-    held,
-    unknown.map(({ usedBy }) => usedBy),
-    context,
-  );
+  const uses = replaced.map(({ usedBy }) => usedBy);
+  const foreign = await countForeign(held, uses, context);
   if (foreign.nonces.length === 0 || foreign.uses < MAX_FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${foreign.nonces.join(", ")} were used by other transactions`;
   if (!(await stopWorkingLane(store, held, reason))) return;
@@ -69,18 +58,16 @@ export async function requeueReplaced(
 }
 
 /**
- * Counts and reports the nonces that something else has used: with transactions that are not the lane's own wrappers, and were not
- * lost by the store.
- * @param unknown the uses of nonces under which the store knows no such wrapper.
+ * Counts and reports the nonces that something else has used: with transactions that are not the lane's own.
  * @returns `uses`: how often something else has used the key lately.
  */
 export async function countForeign(
   held: HeldLane,
-  unknown: readonly NonceUse[],
+  nonceUses: readonly NonceUse[],
   context: Pick<WatchContext, "store" | "log">,
 ): Promise<{ readonly nonces: readonly bigint[]; readonly uses: number }> {
-  const own = await adoptIfLost(held, unknown, context);
-  const foreign = unknown
+  const own = await findOwn(held, nonceUses, context);
+  const foreign = nonceUses
     .filter(({ transaction }) => !own.includes(transaction))
     .map(({ nonce, transaction }) => ({ waiverNonce: nonce, wrapperHash: transaction.hash }));
   const nonces = foreign.map(({ waiverNonce }) => waiverNonce);
@@ -96,13 +83,34 @@ export async function countForeign(
 const NOT_OURS = "the chain used the waiver's nonces for transactions that are not ours";
 
 /**
+ * Finds the transactions of the lane among those that used its nonces: its withdrawn wrappers, and those that the store has lost.
+ * @returns the transactions that count as the lane's own.
+ */
+export async function findOwn(
+  held: HeldLane,
+  uses: readonly NonceUse[],
+  context: Pick<WatchContext, "store" | "log">,
+): Promise<readonly BlockTransaction[]> {
+  const nonces = uses.map(({ nonce }) => nonce);
+  const withdrawn = nonces.length === 0 ? [] : await findWithdrawnWrappers(context.store, held, nonces);
+  const isKnown = ({ transaction }: NonceUse) =>
+    withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, transaction.hash));
+  const lost = await adoptIfLost(
+    held,
+    uses.filter((use) => !isKnown(use)),
+    context,
+  );
+  return [...uses.filter(isKnown).map(({ transaction }) => transaction), ...lost];
+}
+
+/**
  * After a failover, the store may have lost its last commits, and the chain may show wrappers of this lane that the store
  * does not know. For an hour after the store has moved to another server, a transaction of the waiver to the marker that
  * decodes counts as a lost wrapper, not as a foreign use of the key. Storing it again gives the same InnerTx the same
  * answer when it is sent again (D18). A wrapper of an InnerTx that the store has is the lane's own at any time.
  * @returns the transactions that count as the lane's own.
  */
-export async function adoptIfLost(
+async function adoptIfLost(
   held: HeldLane,
   uses: readonly NonceUse[],
   { store, log }: { readonly store: Store; readonly log: Logger },

@@ -11,11 +11,10 @@ import {
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findKnownBelow, raiseKnownBelow } from "../../store/lanes/nonces/knownNonces.js";
 import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
-import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
 import { MOVE_CHECK_MS } from "../law/reconcile.js";
-import { adoptIfLost, countForeign } from "../law/usedNonces.js";
+import { countForeign, findOwn } from "../law/usedNonces.js";
 import type { Question } from "./doubts.js";
 
 /*
@@ -183,17 +182,6 @@ export function createNonceAccount(context: WatchContext): Question {
     examinedAfter = move;
     return move !== undefined;
   };
-  /** Leaves out the uses by transactions that the store knows. */
-  const withoutKnown = async (held: HeldLane, uses: readonly NonceUse[]) => {
-    const withdrawn = await findWithdrawnWrappers(
-      store,
-      held,
-      uses.map(({ nonce }) => nonce),
-    );
-    return uses.filter(
-      ({ transaction }) => !withdrawn.some(({ wrapperHash }) => bytesEqual(wrapperHash, transaction.hash)),
-    );
-  };
   const findUses = async (held: HeldLane, unknown: readonly bigint[]) => {
     const last = unknown.length === 0 ? undefined : await findLastFinalInclusion(store, held);
     const uses: NonceUse[] = [];
@@ -213,10 +201,9 @@ export function createNonceAccount(context: WatchContext): Question {
     const from = hasMoved ? 0n : knownBelow;
     const unknown = await findUnknownNonces(store, held, { from, below, except: examined });
     const uses = await findUses(held, unknown);
-    const unknownUses = await withoutKnown(held, uses);
     const isAccounted = ({ nonce }: NonceUse) => nonce < knownBelow;
-    await adoptIfLost(held, unknownUses.filter(isAccounted), context);
-    const others = unknownUses.filter((use) => !isAccounted(use));
+    await findOwn(held, uses.filter(isAccounted), context);
+    const others = uses.filter((use) => !isAccounted(use));
     await countForeign(held, others, context);
     for (const { nonce } of uses) examined.add(nonce);
     if (unknown.length > 0) return AGAIN_MS;
