@@ -49,7 +49,7 @@ export type Expiry =
 export type Misplacement =
   /** A nonce of its sender before it is neither used nor carried by a wrapper in front. */
   | "sender gap"
-  /** Another wrapper waits in the pool under its nonce: a withdrawn one of the lane, or any above a free nonce. */
+  /** Another wrapper waits in the pool under its nonce, above a free one, or no node gives that wrapper up. */
   | "nonce occupied"
   /** The lane has too few submissions to fill the nonces below it. */
   | "nonces unfilled"

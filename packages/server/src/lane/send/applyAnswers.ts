@@ -1,8 +1,8 @@
-import { bytesEqual, bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
+import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { Presence, SendAnswer } from "../../chain/evidence.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
-import { countOpenWrappers, findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
 import type { FailedSubmission } from "../../store/transitions/saveFailed.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
@@ -190,9 +190,8 @@ function isForgotten(
 }
 
 /**
- * Queues again submissions whose nonce is occupied in the pool, where both wrappers could wait for ever: the pool's wrapper
- * waits for nonces below, and the lane signs nothing below while this submission is not broadcast. The pool's wrapper is a
- * withdrawn one of the lane, or stands above a free nonce, such as a wrapper that the store has lost in a failover. Other
+ * Queues again submissions whose nonce is occupied in the pool above a free nonce, where both wrappers could wait for ever: the
+ * pool's wrapper waits for nonces below, and the lane signs nothing below while this submission is not broadcast. Other
  * submissions stay: the chain will show whose wrapper holds the nonce.
  * @returns those that were queued.
  */
@@ -202,22 +201,9 @@ async function requeueOccupied(
   context: Pick<WatchContext, "store" | "chain" | "onNoncesFreed">,
 ): Promise<readonly InFlightSubmission[]> {
   if (occupied.length === 0) return [];
-  const { store, chain } = context;
-  const nonces = occupied.map(({ waiverNonce }) => waiverNonce);
-  const withdrawn = await findWithdrawnWrappers(store, held, nonces);
-  const presences = await chain.lookUp(withdrawn.map(({ wrapperHash }) => wrapperHash));
-  const inPool = new Map(
-    withdrawn
-      .filter((_, i) => presences[i]?.is === "shown")
-      .map(({ waiverNonce, wrapperHash }) => [waiverNonce, wrapperHash]),
-  );
-  const isByWithdrawn = ({ waiverNonce, wrapperHash }: InFlightSubmission) => {
-    const other = inPool.get(waiverNonce);
-    return other !== undefined && !bytesEqual(other, wrapperHash);
-  };
-  const [chainNonce = 0n] = await chain.nonces([held.waiver]);
-  const free = await findLowestFreeNonce(store, held, chainNonce);
-  const blocked = occupied.filter((one) => isByWithdrawn(one) || one.waiverNonce > free);
+  const [chainNonce = 0n] = await context.chain.nonces([held.waiver]);
+  const free = await findLowestFreeNonce(context.store, held, chainNonce);
+  const blocked = occupied.filter(({ waiverNonce }) => waiverNonce > free);
   await requeueMisplaced(held, blocked, "nonce occupied", context);
   return blocked;
 }
