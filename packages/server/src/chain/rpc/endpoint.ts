@@ -34,7 +34,10 @@ const PROBE: WireCall = {
   text: '{"jsonrpc":"2.0","id":0,"method":"eth_blockNumber","params":[]}',
 };
 
-/** One node, or a proxy before some. */
+/**
+ * One node, or a proxy before some. A request that fails whole has one question: is the endpoint at work? It is if it has answered
+ * anything since, or answers a probe. Then calls are the cause, and the request is divided. If not, the endpoint rests.
+ */
 export class Endpoint {
   readonly poster: Poster;
   /** Its place in the order of preference. */
@@ -42,6 +45,8 @@ export class Endpoint {
   readonly #mayAnswerTooLong: boolean;
   readonly #division = new Division();
   readonly methods = new MethodRests();
+  /** The requests that it has answered, if only one of their calls. */
+  #answers = 0;
   #failures = 0;
   #restsUntil = 0;
 
@@ -75,22 +80,19 @@ export class Endpoint {
     const keepsOrder = !mayGoTogether && calls.every(({ isSend }) => !isSend);
     const { asked, resting } = this.#division.due(calls, performance.now(), keepsOrder);
     for (const call of resting) call.failure = ofCall("the endpoint fails with this call alone, which rests");
+    const begunAt = this.#answers;
     let pending = asked;
     let failures = 0;
     let why: RpcUnavailableError | undefined;
-    let answers = false;
     while (pending.length > 0) {
       const lists = this.#together(pending, mayGoTogether);
       pending = pending.slice(lists.reduce((sum, { calls: count }) => sum + count, 0));
       const posts = await Promise.all(lists.map((list) => this.#postInTime(list, keepsOrder)));
-      const isAnswered = posts.some(({ left, list }) => left.length < list.calls);
       const again: PendingCall[] = [];
-      answers ||= isAnswered;
-      for (const { left, list, failure, isSlow, ms, isPassedOver } of posts) {
+      for (const { left, failure, isSlow, ms, isPassedOver, postedAt } of posts) {
         if (left.length === 0) continue;
-        if (left.length === list.calls && !isAnswered && (isSlow || isAway(failure))) answers = false;
-        answers ||= isPassedOver || (await this.#answersOther(left, failure));
-        if (!answers) {
+        const since = isSlow || isAway(failure) ? postedAt : begunAt;
+        if (!(await this.#isAtWork(since, left, failure))) {
           for (const post of posts) fail(post.left, post.failure);
           holdBack(pending, failure);
           return this.#rest();
@@ -130,18 +132,21 @@ export class Endpoint {
     const wasSlow = isAlone && first !== undefined && this.#division.wasSlowHere(first);
     const ms = wasSlow ? SUSPECT_MS : SLOW_MS;
     let isPassedOver = false;
+    const postedAt = this.#answers;
     const post = this.#post(list, () => isPassedOver && keepsOrder);
     if (first === undefined || (await isWithin(post, ms))) return await post;
     const mayTakeLong =
       (isAlone && this.#mayAnswerTooLong) || this.#division.answersLate(list.list, performance.now());
-    if (!wasSlow && (mayTakeLong || !(await this.#answersBefore(post)))) return await post;
+    if (!wasSlow && (mayTakeLong || !(await Promise.race([post.then(() => false), this.#answersProbe()]))))
+      return await post;
     isPassedOver = true;
     const failure = ofCall("no answer came in time");
-    return { list, left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow };
+    return { left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow, postedAt };
   }
 
   /** Posts a list. @param isOutdated tells whether its answers come too late for its callers. @returns the calls without an answer, and why. */
   async #post(list: CallList<PendingCall>, isOutdated: () => boolean) {
+    const postedAt = this.#answers;
     const startedAt = performance.now();
     // A request that is on its way counts as arrived for those who do not wait for its end.
     for (const call of list.list) call.requests++;
@@ -162,7 +167,7 @@ export class Endpoint {
     if (ms > SLOW_MS) this.#division.onLateAnswers(answered, now);
     // An answer that is too long shows an endpoint at work, however slow the line is.
     const isSlow = ms >= SLOW_MS && !(failure.cause instanceof ResponseTooLargeError);
-    return { list, left, failure, isSlow, ms, isPassedOver: false };
+    return { left, failure, isSlow, ms, isPassedOver: false, postedAt };
   }
 
   async #request(
@@ -186,10 +191,16 @@ export class Endpoint {
   }
 
   /**
-   * Tells whether the endpoint answers something else than what it has just failed with. A single call that fails for the first
-   * time is not worth the question if another endpoint may be asked for it.
+   * Tells whether the endpoint is at work, although these calls have just failed. A single call that fails for the first time is not
+   * worth a probe if another endpoint may be asked for it.
+   * @param since the count of answers before the failure.
    */
-  async #answersOther(calls: readonly PendingCall[], failure: RpcUnavailableError): Promise<boolean> {
+  async #isAtWork(
+    since: number,
+    calls: readonly PendingCall[],
+    failure: RpcUnavailableError,
+  ): Promise<boolean> {
+    if (this.#answers > since) return true;
     const [first] = calls;
     if (isAway(failure) || this.#isHeld) return false;
     const isFirstAlone = calls.length === 1 && first !== undefined && !this.#division.isSuspect(first);
@@ -197,17 +208,15 @@ export class Endpoint {
     return await this.#answersProbe();
   }
 
-  /** Tells whether the endpoint answers a probe before it answers a request. */
-  #answersBefore(post: Promise<unknown>): Promise<boolean> {
-    return Promise.race([post.then(() => false), this.#answersProbe()]);
-  }
-
   async #answersProbe(): Promise<boolean> {
     const probing = this.#request([PROBE]);
-    return (await isWithin(probing, PROBE_MS)) && (await probing).outcomes[0] !== undefined;
+    if (!(await isWithin(probing, PROBE_MS)) || (await probing).outcomes[0] === undefined) return false;
+    this.#answers++;
+    return true;
   }
 
   #recover(): void {
+    this.#answers++;
     this.#failures = 0;
     this.#restsUntil = 0;
   }
