@@ -2,7 +2,7 @@ import { testArrows } from "./testArrows.js";
 
 // A request comes in at the top. The EVM and the state are at the bottom.
 testArrows("devnet", {
-  server: ["faults", "reports", "rpc"],
+  server: ["faults", "rpc"],
   methods: ["block", "chain", "evm", "pool", "presets", "rpc", "state"],
   faults: ["block", "chain", "governance", "pool", "rpc"],
   governance: ["block", "chain", "presets", "registry"],

@@ -3,16 +3,13 @@ import { Chain } from "./chain/chain.js";
 import { createGoingBack, type GoBack } from "./chain/goBack.js";
 import { Miner } from "./chain/miner.js";
 import { commonOf } from "./evm/common.js";
-import { type Executor, ethereumJsExecutor } from "./evm/executor.js";
-import { withOneBalance } from "./evm/oneBalance.js";
 import { installFaults } from "./faults/installFaults.js";
 import { createMethods } from "./methods/createMethods.js";
 import { type DevnetOptions, type ResolvedDevnetOptions, resolveOptions } from "./options.js";
-import { DEFAULT_HOST, DEFAULT_RPC_PORT, TEST_TOKEN } from "./presets/constants.js";
+import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "./presets/constants.js";
 import type { DroppedTransaction, ListeningAt, MinedBlock, RestoredChain } from "./reports.js";
 import { call } from "./rpc/dispatch.js";
 import type { Methods } from "./rpc/method.js";
-import type { AllowedCallers } from "./server/allowedCallers.js";
 import { createRpcServer, type RpcServer } from "./server/rpcServer.js";
 import { StateFolder } from "./storage/stateFolder.js";
 
@@ -76,15 +73,31 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
     resolved.stateDir === undefined ? undefined : new StateFolder(resolved.stateDir, resolved.chainId);
   const chain = openChain(resolved, folder);
   const miner = new Miner(chain, { ...resolved, onError: emitWarning });
-  const allowed = { hosts: resolved.allowedHosts, origins: resolved.allowedOrigins };
   const { goBack, setAround } = createGoingBack();
-  const { methods, server, faults } = createNode({ chain, miner, goBack, folder, cryptoName, allowed });
+  // Faults need the names of all methods, and the sockets of the server.
+  const { faults, ...faultControl } = installFaults({
+    chain,
+    miner,
+    stateDir: folder?.folder,
+    methodNames: () => Object.keys(methods),
+    cutSockets: () => server.cutSockets(),
+  });
+  const methods: Methods = createMethods({
+    chain,
+    miner,
+    goBack,
+    // Helpers of hardhat and others work only with a name that begins with that of a node for development.
+    clientVersion: `anvil/gas-waiver-devnet/${VERSION}/${cryptoName}`,
+    faultMethods: faultControl.methods,
+  });
+  const allowed = { hosts: resolved.allowedHosts, origins: resolved.allowedOrigins };
+  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), faults, allowed);
   const close = async () => {
     await server.close();
     await miner.close();
     folder?.close();
   };
-  await faults.apply(resolved.faults).catch(async (error: unknown) => {
+  await faultControl.apply(resolved.faults).catch(async (error: unknown) => {
     await close();
     throw error;
   });
@@ -105,49 +118,15 @@ export async function createDevnet(options: DevnetOptions = {}): Promise<Devnet>
   };
 }
 
-interface NodeParts {
-  readonly chain: Chain;
-  readonly miner: Miner;
-  readonly goBack: GoBack;
-  readonly folder: StateFolder | undefined;
-  readonly cryptoName: string;
-  readonly allowed: AllowedCallers;
-}
-
-/** Wires methods, faults and server. Faults need the names of all methods, and the sockets of the server. */
-function createNode({ chain, miner, goBack, folder, cryptoName, allowed }: NodeParts) {
-  const faults = installFaults({
-    chain,
-    miner,
-    stateDir: folder?.folder,
-    methodNames: () => Object.keys(methods),
-    cutSockets: () => server.cutSockets(),
-  });
-  const methods: Methods = createMethods({
-    chain,
-    miner,
-    goBack,
-    // Helpers of hardhat and others work only with a name that begins with that of a node for development.
-    clientVersion: `anvil/gas-waiver-devnet/${VERSION}/${cryptoName}`,
-    faultMethods: faults.methods,
-  });
-  const server: RpcServer = createRpcServer(methods, () => miner.afterRequest(), faults.faults, allowed);
-  return { methods, server, faults };
-}
-
 /** Reports a block that failed. Only a full disk or a defect of this program causes that. */
 function emitWarning(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error));
 }
 
-function executorFor({ profile }: ResolvedDevnetOptions): Executor {
-  return profile === "stable" ? withOneBalance(ethereumJsExecutor, TEST_TOKEN) : ethereumJsExecutor;
-}
-
 /** @throws StateFolderError if the folder does not hold a chain. The folder is released then. */
 function openChain(options: ResolvedDevnetOptions, folder: StateFolder | undefined): Chain {
   try {
-    return new Chain(options, executorFor(options), folder);
+    return new Chain(options, folder);
   } catch (error) {
     folder?.close();
     throw folder?.explain(error) ?? error;

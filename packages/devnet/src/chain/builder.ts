@@ -1,22 +1,20 @@
 import { type Hex, ProtocolError } from "@gas-waiver/protocol";
 import { BlockDraft } from "../block/block.js";
-import type { BlockEnvironment, Execution, Executor, Outcome } from "../evm/executor.js";
+import type { BlockEnvironment, Execution, Outcome } from "../evm/executor.js";
 import { effectiveGasPrice } from "../evm/gasPrice.js";
 import { type AdmissionRules, type PoolEntry, recheck, type WrapperEntry } from "../pool/admission.js";
 import type { Pool } from "../pool/pool.js";
 import { RefusedError } from "../pool/refusedError.js";
-import { Overlay } from "../state/overlay.js";
+import type { Overlay } from "../state/overlay.js";
 import { EMPTY_ACCOUNT, NO_BYTES, type StateReader } from "../state/reader.js";
 
+/** The parts that a block is built with. */
 export interface BuildDependencies {
+  /** Runs the transactions on the state. */
+  readonly execution: Execution;
+  readonly environment: BlockEnvironment;
   readonly pool: Pool;
-  readonly executor: Executor;
   readonly rules: AdmissionRules;
-}
-
-export interface BuiltBlock {
-  readonly draft: BlockDraft;
-  readonly state: Overlay;
 }
 
 /** The number of blocks that a wrapper may wait for its inner's nonce, holding up its waiver, before it is dropped. */
@@ -26,19 +24,14 @@ const MAX_HELD_BLOCKS = 20n;
 const TURN_MS = 8;
 
 /**
- * Runs the transactions of the pool on top of a state.
+ * Runs the transactions of the pool on a state.
  *
  * The transactions of a signer run in nonce order, and signers take turns. A wrapper whose inner is ahead of its
  * sender's nonce holds up its waiver until that nonce comes up, in this block or one of the next. Transactions that
  * break a rule by now are dropped, and the block goes on (D8).
  */
-export async function buildBlock(
-  base: StateReader,
-  environment: BlockEnvironment,
-  { pool, executor, rules }: BuildDependencies,
-): Promise<BuiltBlock> {
-  const state = new Overlay(base);
-  const execution = await executor.open(state, environment);
+export async function buildBlock(state: Overlay, dependencies: BuildDependencies): Promise<BlockDraft> {
+  const { environment, pool } = dependencies;
   const draft = new BlockDraft();
   // Iteration over a set follows the order of insertion and includes elements added meanwhile.
   const ready = new Set(pool.signers());
@@ -52,7 +45,7 @@ export async function buildBlock(
       waiting.set(entry.inner.sender, [...(waiting.get(entry.inner.sender) ?? []), signer]);
       continue;
     }
-    if (!(await include(entry, state, { execution, draft, pool, rules, environment }))) continue;
+    if (!(await include(entry, state, draft, dependencies))) continue;
     for (const account of accountsOf(entry)) {
       // The account's next transaction may be ready now, and so may wrappers that wait for an inner of this account.
       for (const next of [account, ...(waiting.get(account) ?? [])]) ready.add(next);
@@ -63,7 +56,7 @@ export async function buildBlock(
     turnStart = performance.now();
   }
   await draft.prepare(yieldToEventLoop);
-  return { draft, state };
+  return draft;
 }
 
 function yieldToEventLoop(): Promise<void> {
@@ -85,20 +78,12 @@ function accountsOf(entry: PoolEntry): Hex[] {
   return entry.kind === "wrapper" ? [entry.signer, entry.inner.sender] : [entry.signer];
 }
 
-/** The block under construction, and what it is built with. */
-interface Building {
-  readonly execution: Execution;
-  readonly draft: BlockDraft;
-  readonly pool: Pool;
-  readonly rules: AdmissionRules;
-  readonly environment: BlockEnvironment;
-}
-
 /** Checks one entry (D8) and runs it. @returns false if it was dropped. */
 async function include(
   entry: PoolEntry,
   state: Overlay,
-  { execution, draft, pool, rules, environment }: Building,
+  draft: BlockDraft,
+  { execution, pool, rules, environment }: BuildDependencies,
 ): Promise<boolean> {
   await state.checkpoint();
   try {

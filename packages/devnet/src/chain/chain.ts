@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { bytesToHex, crypto, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { type BlockDraft, type SealedBlock, sealedBlock } from "../block/block.js";
 import type { CallTracer } from "../evm/callTracer.js";
-import type { BlockEnvironment, Call, CallOutcome, Execution, Executor } from "../evm/executor.js";
+import { type BlockEnvironment, type Call, type CallOutcome, Execution } from "../evm/executor.js";
 import type { AdmissionRules, PoolEntry, SentTransaction } from "../pool/admission.js";
 import type { PoolKind } from "../pool/nonceRules.js";
 import { Pool, type PoolLimits } from "../pool/pool.js";
 import { admitToPool } from "../pool/poolKind.js";
 import { RefusedError } from "../pool/refusedError.js";
+import { TEST_TOKEN } from "../presets/constants.js";
 import type { Profile } from "../presets/profiles.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
@@ -20,7 +21,6 @@ import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
 import { restore } from "./restore.js";
 import { Snapshots } from "./snapshots.js";
-import { applyPatch, type StatePatch } from "./statePatch.js";
 
 export interface ChainOptions extends AdmissionRules, PoolLimits {
   /** The contracts and balances of genesis. */
@@ -50,7 +50,6 @@ export class Chain {
   readonly #initialOptions: ChainOptions;
   #options: ChainOptions;
   readonly #world: WorldState;
-  readonly #executor: Executor;
   readonly #journal: Journal | undefined;
   readonly #listeners = new Set<(block: SealedBlock) => void>();
   readonly #preparations = new Set<(number: number) => Promise<void>>();
@@ -59,10 +58,9 @@ export class Chain {
   #lastChange: Promise<unknown> = Promise.resolve();
 
   /** @param journal keeps the chain, and restores it at the start. Without one the chain is in memory only. */
-  constructor(options: ChainOptions, executor: Executor, journal?: Journal) {
+  constructor(options: ChainOptions, journal?: Journal) {
     this.#initialOptions = options;
     this.#options = options;
-    this.#executor = executor;
     this.#journal = journal;
     this.poolKind = options.pool;
     this.clock = new Clock(options.now);
@@ -156,11 +154,15 @@ export class Chain {
     return ready ? this.mine() : undefined;
   }
 
-  /** Patches the state between two blocks. Reads of the latest state see it at once; the next state root has it. */
-  patch(step: StatePatch): Promise<void> {
+  /**
+   * Changes the state between two blocks, as no transaction does. Reads of the latest state see it at once; the next state root
+   * has it.
+   * @param change writes into an overlay over the latest state.
+   */
+  patch(change: (state: Overlay) => void): Promise<void> {
     return this.#inTurn(() => {
       const state = new Overlay(this.#world);
-      applyPatch(step, state);
+      change(state);
       this.#journal?.patch(state.changes);
       this.#world.patch(state.changes);
       this.#prunePool(state.changes);
@@ -228,13 +230,22 @@ export class Chain {
     { environment = {}, tracer }: CallOptions = {},
   ): Promise<CallOutcome> {
     const callEnvironment = { ...environmentOf(block, this.ledger, this.#options.chainId), ...environment };
-    const execution = await this.#executor.open(new Overlay(state), callEnvironment, tracer);
+    const execution = await this.#open(new Overlay(state), callEnvironment, tracer);
     return execution.call(call);
   }
 
   /** Opens the EVM with the environment of a block, over a state that the caller owns. */
   openIn(block: SealedBlock, state: Overlay, tracer?: CallTracer): Promise<Execution> {
-    return this.#executor.open(state, environmentOf(block, this.ledger, this.#options.chainId), tracer);
+    return this.#open(state, environmentOf(block, this.ledger, this.#options.chainId), tracer);
+  }
+
+  /**
+   * The gas token of the profile `stable` is also an ERC-20 contract: its balances are the accounts' native ones
+   * (contracts/NativeToken.sol), and nothing goes to the zero address.
+   */
+  #open(state: Overlay, environment: BlockEnvironment, tracer?: CallTracer): Promise<Execution> {
+    if (this.#options.profile === "stable") state.useNativeToken(bytesToHex(TEST_TOKEN));
+    return Execution.open(state, environment, tracer);
   }
 
   /** Proves an account of the latest block's state; undefined while the state has patches that no block has yet. */
@@ -280,11 +291,9 @@ export class Chain {
     const { pool, options: rules } = this;
     const { ledger, clock, blockSettings: settings } = this;
     const environment = environmentAfter(parent, { ledger, clock, settings, rules });
-    const { draft, state } = await buildBlock(this.#world, environment, {
-      pool,
-      rules,
-      executor: this.#executor,
-    });
+    const state = new Overlay(this.#world);
+    const execution = await this.#open(state, environment);
+    const draft = await buildBlock(state, { execution, environment, pool, rules });
     // From here on nothing awaits, except after a failure, so no reader sees a state without its block.
     const mark = this.#world.pin();
     const block = draft.seal(environment, parent.hash, this.#world.apply(state.changes));

@@ -6,23 +6,20 @@
 export type GoBack = (step: () => Promise<boolean>) => Promise<boolean>;
 
 /** Lets one listener act before and after the chain goes back, such as a service whose transactions are on it. */
-export interface GoingBack {
-  readonly goBack: GoBack;
-  /** Calls `around`, instead of an earlier one, with each step back. It must call the step once. */
-  setAround(around: GoBack): void;
-}
+export type GoingBack = ReturnType<typeof createGoingBack>;
 
 /** Steps run one after the other, so that no listener meets the next one before it is done with the last. */
-export function createGoingBack(): GoingBack {
+export function createGoingBack() {
   let around: GoBack = (step) => step();
   let last: Promise<unknown> = Promise.resolve();
   return {
-    goBack(step) {
+    goBack(step: () => Promise<boolean>) {
       const next = last.then(() => around(step));
       last = next.catch(() => {});
       return next;
     },
-    setAround(given) {
+    /** Calls `around`, instead of an earlier one, with each step back. It must call the step once. */
+    setAround(given: GoBack) {
       around = given;
     },
   };

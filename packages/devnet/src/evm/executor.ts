@@ -77,23 +77,23 @@ export interface CallOutcome {
   readonly accessed: readonly AccessedAccount[];
 }
 
-/** An EVM over one state and one block. Runs on it must not overlap. */
-export interface Execution {
-  /** Runs a signed transaction whose sender is known. @throws if the transaction must not be in a block. */
-  transaction(tx: TypedTransaction): Promise<Outcome>;
-  /** Runs a call. Its changes stay in the state, so the state must be used for this call alone. */
-  call(call: Call): Promise<CallOutcome>;
-}
+/**
+ * EthereumJS over one state and one block, and the only way to it. Runs must not overlap. An instance takes 0.3 ms to make, so
+ * each block and each call gets its own.
+ */
+export class Execution {
+  readonly #vm: VM;
+  readonly #block: EvmBlock;
+  readonly #waivedBlock: EvmBlock;
 
-/** The only way to the EVM, so that another EVM can take its place. */
-export interface Executor {
+  private constructor(vm: VM, block: BlockEnvironment) {
+    this.#vm = vm;
+    this.#block = toBlock(block);
+    this.#waivedBlock = block.baseFee === 0n ? this.#block : toBlock({ ...block, baseFee: 0n });
+  }
+
   /** @param tracer records every run. */
-  open(state: Overlay, block: BlockEnvironment, tracer?: CallTracer): Promise<Execution>;
-}
-
-/** Runs EthereumJS. An instance takes 0.3 ms to make, so each block and each call gets its own. */
-export const ethereumJsExecutor: Executor = {
-  async open(state, block, tracer) {
+  static async open(state: Overlay, block: BlockEnvironment, tracer?: CallTracer): Promise<Execution> {
     const common = commonOf(block.chainId);
     const vm = await createVM({
       common,
@@ -101,21 +101,10 @@ export const ethereumJsExecutor: Executor = {
       evmOpts: { common, stateManager: state, blockchain: hashesOf(block) },
     });
     tracer?.attach(vm.evm);
-    return new EthereumJsExecution(vm, block);
-  },
-};
-
-class EthereumJsExecution implements Execution {
-  readonly #vm: VM;
-  readonly #block: EvmBlock;
-  readonly #waivedBlock: EvmBlock;
-
-  constructor(vm: VM, block: BlockEnvironment) {
-    this.#vm = vm;
-    this.#block = toBlock(block);
-    this.#waivedBlock = block.baseFee === 0n ? this.#block : toBlock({ ...block, baseFee: 0n });
+    return new Execution(vm, block);
   }
 
+  /** Runs a signed transaction whose sender is known. @throws if the transaction must not be in a block. */
   async transaction(tx: TypedTransaction): Promise<Outcome> {
     const block = this.#blockFor(tx);
     const result = await runTx(this.#vm, { tx, block, skipHardForkValidation: true });
@@ -141,6 +130,7 @@ class EthereumJsExecution implements Execution {
     return this.#block;
   }
 
+  /** Runs a call. Its changes stay in the state, so the state must be used for this call alone. */
   async call(call: Call): Promise<CallOutcome> {
     const { evm } = this.#vm;
     const caller = new Address(call.from);

@@ -6,7 +6,7 @@ import type { Chain } from "../chain/chain.js";
 import { commonOf } from "../evm/common.js";
 import { devnetAccounts } from "../presets/accounts.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
-import type { Method, Methods } from "../rpc/method.js";
+import { inNamespaces, type Methods } from "../rpc/method.js";
 import { address, boolean, type Members, object, optional, quantity, uint64 } from "../rpc/params.js";
 import { type CallRequest, readCallRequest, toEvmAccessList } from "./callRequest.js";
 import { estimateGas } from "./estimateGas.js";
@@ -39,22 +39,20 @@ export function accountMethods(chain: Chain): Methods {
     sending = sent.catch(() => undefined);
     return sent;
   };
-  const impersonate: Method = ([account]) => {
-    impersonated.add(bytesToHex(address(account)));
-    return null;
-  };
-  const stopImpersonating: Method = ([account]) => {
-    impersonated.delete(bytesToHex(address(account)));
-    return null;
-  };
   return {
     eth_accounts: () => [...KEYS.keys(), ...[...impersonated].filter((account) => !KEYS.has(account))],
     eth_sendTransaction: ([param]) => inTurn(param, false),
     eth_sendUnsignedTransaction: ([param]) => inTurn(param, true),
-    anvil_impersonateAccount: impersonate,
-    hardhat_impersonateAccount: impersonate,
-    anvil_stopImpersonatingAccount: stopImpersonating,
-    hardhat_stopImpersonatingAccount: stopImpersonating,
+    ...inNamespaces(["anvil", "hardhat"], {
+      impersonateAccount: ([account]) => {
+        impersonated.add(bytesToHex(address(account)));
+        return null;
+      },
+      stopImpersonatingAccount: ([account]) => {
+        impersonated.delete(bytesToHex(address(account)));
+        return null;
+      },
+    }),
     anvil_autoImpersonateAccount: ([on]) => {
       impersonatesAll = boolean(on, "the parameter");
       return null;

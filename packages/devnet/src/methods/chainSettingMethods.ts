@@ -1,42 +1,38 @@
 import type { Chain } from "../chain/chain.js";
 import { invalidParams } from "../rpc/errors.js";
-import type { Method, Methods } from "../rpc/method.js";
+import { inNamespaces, type Method, type Methods } from "../rpc/method.js";
 import { address, boolean, bytes, quantity, shortJson, uint64 } from "../rpc/params.js";
 
 const LEAST_BLOCK_GAS = 21_000n;
 
 /** Methods that change how blocks are made and what transactions pay, under the names of hardhat and anvil. */
 export function chainSettingMethods(chain: Chain): Methods {
-  const setCoinbase: Method = ([account]) => {
-    chain.blockSettings.coinbase = address(account);
-    return null;
-  };
-  const setBlockGasLimit: Method = ([limit]) => {
-    const blockGasLimit = uint64(limit, "the block's gas limit");
-    if (blockGasLimit < LEAST_BLOCK_GAS)
-      throw invalidParams(`the block's gas limit is ${blockGasLimit}, which is below ${LEAST_BLOCK_GAS}`);
-    chain.changeRules({ blockGasLimit });
-    return true;
-  };
-  const setMinGasPrice: Method = ([price]) => {
-    chain.changeRules({ minGasPrice: uint64(price, "the minimum gas price") });
-    return null;
-  };
   return {
-    anvil_setCoinbase: setCoinbase,
-    hardhat_setCoinbase: setCoinbase,
+    ...inNamespaces(["anvil", "hardhat"], {
+      setCoinbase: ([account]) => {
+        chain.blockSettings.coinbase = address(account);
+        return null;
+      },
+      setMinGasPrice: ([price]) => {
+        chain.changeRules({ minGasPrice: uint64(price, "the minimum gas price") });
+        return null;
+      },
+      setNextBlockBaseFeePerGas: setNextBaseFee,
+      setLoggingEnabled: setLogging,
+    }),
     hardhat_setPrevRandao: ([value]) => {
       chain.blockSettings.nextPrevRandao = bytes(value, "prevRandao", 32);
       return null;
     },
-    evm_setBlockGasLimit: setBlockGasLimit,
-    anvil_setBlockGasLimit: setBlockGasLimit,
-    anvil_setMinGasPrice: setMinGasPrice,
-    hardhat_setMinGasPrice: setMinGasPrice,
-    anvil_setNextBlockBaseFeePerGas: setNextBaseFee,
-    hardhat_setNextBlockBaseFeePerGas: setNextBaseFee,
-    anvil_setLoggingEnabled: setLogging,
-    hardhat_setLoggingEnabled: setLogging,
+    ...inNamespaces(["evm", "anvil"], {
+      setBlockGasLimit: ([limit]) => {
+        const blockGasLimit = uint64(limit, "the block's gas limit");
+        if (blockGasLimit < LEAST_BLOCK_GAS)
+          throw invalidParams(`the block's gas limit is ${blockGasLimit}, which is below ${LEAST_BLOCK_GAS}`);
+        chain.changeRules({ blockGasLimit });
+        return true;
+      },
+    }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Chain } from "../chain/chain.js";
 import type { GoBack } from "../chain/goBack.js";
 import type { Miner } from "../chain/miner.js";
 import { invalidParams } from "../rpc/errors.js";
-import type { Method, Methods } from "../rpc/method.js";
+import { inNamespaces, type Methods } from "../rpc/method.js";
 import { boolean, optional, quantity, shortJson } from "../rpc/params.js";
 import { toQuantity } from "./format.js";
 
@@ -17,24 +17,22 @@ export function miningMethods(chain: Chain, miner: Miner, goBack: GoBack): Metho
 }
 
 function blockMakingMethods(chain: Chain, miner: Miner): Methods {
-  const setAutomine: Method = ([on]) => {
-    miner.automine = boolean(on, "automine");
-    return true;
-  };
-  const setInterval: Method = ([seconds]) => {
-    miner.blockTimeMs = Math.round(readInterval(seconds) * 1_000);
-    return true;
-  };
   return {
     evm_mine: ([options]) => mineBlocks(chain, options),
-    anvil_mine: ([count, interval]) => mineMany(chain, count, interval),
-    hardhat_mine: ([count, interval]) => mineMany(chain, count, interval),
-    evm_setAutomine: setAutomine,
-    anvil_setAutomine: setAutomine,
-    anvil_getAutomine: () => miner.automine && miner.blockTimeMs === 0,
-    hardhat_getAutomine: () => miner.automine && miner.blockTimeMs === 0,
-    evm_setIntervalMining: setInterval,
-    anvil_setIntervalMining: setInterval,
+    ...inNamespaces(["anvil", "hardhat"], {
+      mine: ([count, interval]) => mineMany(chain, count, interval),
+      getAutomine: () => miner.automine && miner.blockTimeMs === 0,
+    }),
+    ...inNamespaces(["evm", "anvil"], {
+      setAutomine: ([on]) => {
+        miner.automine = boolean(on, "automine");
+        return true;
+      },
+      setIntervalMining: ([seconds]) => {
+        miner.blockTimeMs = Math.round(readInterval(seconds) * 1_000);
+        return true;
+      },
+    }),
     anvil_getIntervalMining: () => (miner.blockTimeMs === 0 ? null : miner.blockTimeMs / 1_000),
   };
 }
@@ -66,20 +64,19 @@ async function mineMany(chain: Chain, count: unknown, interval: unknown): Promis
 }
 
 function clockMethods(chain: Chain): Methods {
-  const increase: Method = ([seconds]) => {
-    const ahead = chain.clock.increase(number(seconds, "the seconds", MAX_SECONDS));
-    return Number(ahead);
-  };
-  const setNext: Method = ([timestamp]) => {
-    chain.clock.setNextTimestamp(number(timestamp, "the timestamp", MAX_SECONDS), chain.head.timestamp);
-    return null;
-  };
   return {
-    evm_increaseTime: increase,
-    anvil_increaseTime: increase,
-    evm_setNextBlockTimestamp: setNext,
-    anvil_setNextBlockTimestamp: setNext,
-    hardhat_setNextBlockTimestamp: setNext,
+    ...inNamespaces(["evm", "anvil"], {
+      increaseTime: ([seconds]) => {
+        const ahead = chain.clock.increase(number(seconds, "the seconds", MAX_SECONDS));
+        return Number(ahead);
+      },
+    }),
+    ...inNamespaces(["evm", "anvil", "hardhat"], {
+      setNextBlockTimestamp: ([timestamp]) => {
+        chain.clock.setNextTimestamp(number(timestamp, "the timestamp", MAX_SECONDS), chain.head.timestamp);
+        return null;
+      },
+    }),
     anvil_setBlockTimestampInterval: ([seconds]) => {
       chain.clock.interval = number(seconds, "the interval", MAX_SECONDS);
       return null;
@@ -93,25 +90,23 @@ function clockMethods(chain: Chain): Methods {
 }
 
 function snapshotMethods(chain: Chain, goBack: GoBack): Methods {
-  const snapshot: Method = async () => toQuantity(await chain.snapshot());
-  const revert: Method = ([id]) => {
-    const snapshot = Number(number(id, "the snapshot", 2n ** 53n));
-    return goBack(() => chain.revert(snapshot));
-  };
-  const reset: Method = async ([options]) => {
-    assertNoFork(options);
-    return goBack(async () => {
-      await chain.reset();
-      return true;
-    });
-  };
   return {
-    evm_snapshot: snapshot,
-    anvil_snapshot: snapshot,
-    evm_revert: revert,
-    anvil_revert: revert,
-    anvil_reset: reset,
-    hardhat_reset: reset,
+    ...inNamespaces(["evm", "anvil"], {
+      snapshot: async () => toQuantity(await chain.snapshot()),
+      revert: ([id]) => {
+        const snapshot = Number(number(id, "the snapshot", 2n ** 53n));
+        return goBack(() => chain.revert(snapshot));
+      },
+    }),
+    ...inNamespaces(["anvil", "hardhat"], {
+      reset: async ([options]) => {
+        assertNoFork(options);
+        return goBack(async () => {
+          await chain.reset();
+          return true;
+        });
+      },
+    }),
   };
 }
 

@@ -1,16 +1,14 @@
 import { bytesToHex, crypto } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
-import type { Methods } from "../rpc/method.js";
+import { inNamespaces, type Methods } from "../rpc/method.js";
 import { bytes } from "../rpc/params.js";
 import { toQuantity } from "./format.js";
 
 /** Chain id, client version and the constants that clients ask a node for. */
 export function networkMethods(chain: Chain, clientVersion: string): Methods {
-  const metadata = () => metadataOf(chain, clientVersion);
   return {
     anvil_nodeInfo: () => nodeInfoOf(chain),
-    anvil_metadata: metadata,
-    hardhat_metadata: metadata,
+    ...inNamespaces(["anvil", "hardhat"], { metadata: () => metadataOf(chain, clientVersion) }),
     eth_chainId: () => toQuantity(chain.options.chainId),
     net_version: () => chain.options.chainId.toString(),
     net_listening: () => true,

@@ -1,11 +1,12 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { bytesToBigInt, bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bigIntToBytes, bytesToBigInt, bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import type { GoBack } from "../chain/goBack.js";
-import type { LoadedAccount } from "../chain/statePatch.js";
 import { invalidParams } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
 import { address, bytes, hash, type Members, object, optional, quantity, uint64 } from "../rpc/params.js";
+import type { Overlay } from "../state/overlay.js";
+import { EMPTY_ACCOUNT } from "../state/reader.js";
 import { toQuantity } from "./format.js";
 
 /** The most bytes of a dump's JSON. */
@@ -21,11 +22,29 @@ export function stateDumpMethods(chain: Chain, goBack: GoBack): Methods {
     anvil_loadState: ([dump]) => {
       const accounts = readDump(bytes(dump, "the state"));
       return goBack(async () => {
-        await chain.patch({ kind: "loadAccounts", accounts });
+        await chain.patch((state) => {
+          for (const account of accounts) load(account, state);
+        });
         return true;
       });
     },
   };
+}
+
+/** An account that replaces the one at its address, if there is one. */
+interface LoadedAccount {
+  readonly address: Hex;
+  readonly nonce: bigint;
+  readonly balance: bigint;
+  readonly code: Uint8Array;
+  readonly slots: ReadonlyMap<Hex, bigint>;
+}
+
+function load({ address, nonce, balance, code, slots }: LoadedAccount, state: Overlay): void {
+  state.setAccount(address, { ...EMPTY_ACCOUNT, nonce, balance });
+  state.setCode(address, code);
+  state.wipeSlots(address);
+  for (const [slot, value] of slots) state.setSlot(address, slot, bigIntToBytes(value));
 }
 
 function dumpOf(chain: Chain): Readonly<Record<Hex, unknown>> {

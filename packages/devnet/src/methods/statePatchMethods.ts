@@ -1,8 +1,11 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
 import type { GoBack } from "../chain/goBack.js";
-import type { Method, Methods } from "../rpc/method.js";
+import { inNamespaces, type Methods } from "../rpc/method.js";
 import { address, bytes, quantity, uint64 } from "../rpc/params.js";
+import { type AccountRecord, EMPTY_ACCOUNT } from "../state/reader.js";
+
+const MAX_BALANCE = 2n ** 256n - 1n;
 
 /**
  * Methods that change the state without a transaction. Reads of the latest block see the change at once, and the next
@@ -10,44 +13,52 @@ import { address, bytes, quantity, uint64 } from "../rpc/params.js";
  */
 export function statePatchMethods(chain: Chain, goBack: GoBack): Methods {
   const account = (value: unknown) => bytesToHex(address(value));
-  const setBalance: Method = async ([target, wei]) => {
-    await chain.patch({ kind: "setBalance", address: account(target), balance: quantity(wei, "balance") });
-    return null;
-  };
-  const addBalance: Method = async ([target, amount]) => {
-    const wei = quantity(amount, "the amount");
-    await chain.patch({ kind: "addBalance", address: account(target), wei });
-    return null;
-  };
-  const setNonce: Method = async ([target, nonce]) => {
-    const patch = { kind: "setNonce", address: account(target), nonce: uint64(nonce, "nonce") } as const;
-    const before = chain.state.account(patch.address)?.nonce ?? 0n;
-    const set = async () => {
-      await chain.patch(patch);
-      return true;
-    };
-    await (patch.nonce < before ? goBack(set) : set());
-    return null;
-  };
-  const setCode: Method = async ([target, code]) => {
-    await chain.patch({ kind: "setCode", address: account(target), code: bytes(code, "code") });
-    return null;
-  };
-  const setStorageAt: Method = async ([target, slot, value]) => {
-    const key: Hex = `0x${quantity(slot, "slot").toString(16).padStart(64, "0")}`;
-    const word = bytes(value, "value", 32);
-    await chain.patch({ kind: "setSlot", address: account(target), slot: key, value: word });
-    return true;
-  };
+  const change = (target: Hex, changed: (before: AccountRecord) => Partial<AccountRecord>) =>
+    chain.patch((state) => {
+      const before = state.account(target) ?? EMPTY_ACCOUNT;
+      state.setAccount(target, { ...before, ...changed(before) });
+    });
   return {
-    anvil_setBalance: setBalance,
-    hardhat_setBalance: setBalance,
-    anvil_addBalance: addBalance,
-    anvil_setNonce: setNonce,
-    hardhat_setNonce: setNonce,
-    anvil_setCode: setCode,
-    hardhat_setCode: setCode,
-    anvil_setStorageAt: setStorageAt,
-    hardhat_setStorageAt: setStorageAt,
+    ...inNamespaces(["anvil", "hardhat"], {
+      setBalance: async ([target, wei]) => {
+        const [holder, balance] = [account(target), quantity(wei, "balance")];
+        await change(holder, () => ({ balance }));
+        return null;
+      },
+      setNonce: async ([target, value]) => {
+        const [holder, nonce] = [account(target), uint64(value, "nonce")];
+        const before = chain.state.account(holder)?.nonce ?? 0n;
+        const set = async () => {
+          await change(holder, () => ({ nonce }));
+          return true;
+        };
+        await (nonce < before ? goBack(set) : set());
+        return null;
+      },
+      setCode: async ([target, value]) => {
+        const [holder, code] = [account(target), bytes(value, "code")];
+        await chain.patch((state) => state.setCode(holder, code));
+        return null;
+      },
+      setStorageAt: async ([target, slot, value]) => {
+        const holder = account(target);
+        const key: Hex = `0x${quantity(slot, "slot").toString(16).padStart(64, "0")}`;
+        const word = bytes(value, "value", 32);
+        await chain.patch((state) => {
+          // A state root commits to storage through its account, so there has to be one.
+          if (state.account(holder) === undefined) state.setAccount(holder, EMPTY_ACCOUNT);
+          state.setSlot(holder, key, word);
+        });
+        return true;
+      },
+    }),
+    anvil_addBalance: async ([target, amount]) => {
+      const wei = quantity(amount, "the amount");
+      await change(account(target), ({ balance }) => {
+        const sum = balance + wei;
+        return { balance: sum > MAX_BALANCE ? MAX_BALANCE : sum };
+      });
+      return null;
+    },
   };
 }

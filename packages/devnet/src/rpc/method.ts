@@ -5,6 +5,14 @@ export type Method = (params: Params, connection?: Connection) => unknown;
 /** Methods by their names. */
 export type Methods = Readonly<Record<string, Method>>;
 
+/** The methods in each of the namespaces, for what tools know under several names. */
+export function inNamespaces(namespaces: readonly string[], methods: Methods): Methods {
+  const named = namespaces.flatMap((namespace) =>
+    Object.entries(methods).map(([name, run]) => [`${namespace}_${name}`, run]),
+  );
+  return Object.fromEntries(named);
+}
+
 /** A connection that takes notifications: a WebSocket. Methods get it beside their parameters. */
 export interface Connection {
   /** Sends a notification. If a response is being made, the notification follows it. */

@@ -3,7 +3,6 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { WebSocketServer } from "ws";
 import type { Faults } from "../faults/faults.js";
 import { type Delivery, faultyExchange } from "../faults/faultyExchange.js";
-import type { ListeningAt } from "../reports.js";
 import { answer } from "../rpc/dispatch.js";
 import { RPC_CODES } from "../rpc/errors.js";
 import type { Connection, Methods } from "../rpc/method.js";
@@ -16,13 +15,7 @@ const BODY_LIMIT = 64 * 1024 * 1024;
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?:-rpc)?\s*(?:;|$)/i;
 
 /** JSON-RPC over HTTP and WebSocket, on one port. */
-export interface RpcServer {
-  /** Starts listening; port 0 picks a free one. @throws the system's error, such as EADDRINUSE. */
-  listen(address: { readonly host: string; readonly port: number }): Promise<ListeningAt>;
-  /** Breaks every WebSocket without a close frame. @returns how many there were. */
-  cutSockets(): number;
-  close(): Promise<void>;
-}
+export type RpcServer = ReturnType<typeof createRpcServer>;
 
 /**
  * Creates the server; it accepts connections after `listen`.
@@ -35,7 +28,7 @@ export function createRpcServer(
   afterRequest: () => Promise<void>,
   faults: Faults,
   allowed: AllowedCallers,
-): RpcServer {
+) {
   const deliver = deliveryOf(methods, afterRequest, faults);
   // Without these, Fastify loads its compilers of schemas, and no request here has one.
   const compilersFactory = { buildValidator: noSchemas, buildSerializer: noSchemas };
@@ -49,12 +42,14 @@ export function createRpcServer(
   servePosts(app, deliver);
   const sockets = acceptSockets(app, deliver, allowed);
   return {
-    async listen({ host, port }) {
+    /** Starts listening; port 0 picks a free one. @throws the system's error, such as EADDRINUSE. */
+    async listen({ host, port }: { readonly host: string; readonly port: number }) {
       await app.listen({ host, port });
       const bound = app.server.address();
       const actual = typeof bound === "object" && bound !== null ? bound.port : port;
       return { url: `http://${isIP(host) === 6 ? `[${host}]` : host}:${actual}`, host, port: actual };
     },
+    /** Breaks every WebSocket without a close frame. @returns how many there were. */
     cutSockets() {
       for (const socket of sockets) socket.cut();
       return sockets.size;

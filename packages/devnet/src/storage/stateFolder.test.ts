@@ -17,8 +17,9 @@ import { sealedBlock } from "../block/block.js";
 import { Chain } from "../chain/chain.js";
 import type { Journal } from "../chain/journal.js";
 import { createDevnet } from "../createDevnet.js";
-import { ethereumJsExecutor } from "../evm/executor.js";
 import { resolveOptions } from "../options.js";
+import type { Overlay } from "../state/overlay.js";
+import { EMPTY_ACCOUNT } from "../state/reader.js";
 import { encodeGenesis } from "./codec.js";
 import { frame } from "./recordLog.js";
 
@@ -294,15 +295,15 @@ describe("a block that cannot be kept", () => {
         keptBlocks.push(number);
       },
     };
-    const chain = new Chain(resolveOptions({}), ethereumJsExecutor, journal);
+    const chain = new Chain(resolveOptions({}), journal);
     const announced: number[] = [];
     chain.onBlock(({ number }) => announced.push(number));
     for (const nonce of [0n, 1n]) {
       await chain.send(hexToBytes(wrap(signInner(0, { nonce }), { nonce })));
     }
     await expect(chain.mine()).rejects.toThrow("no room");
-    const balance = { kind: "setBalance", address: addressOf(0), balance: 1n } as const;
-    await expect(chain.patch(balance)).rejects.toThrow("no room");
+    const setBalance = (state: Overlay) => state.setAccount(addressOf(0), { ...EMPTY_ACCOUNT, balance: 1n });
+    await expect(chain.patch(setBalance)).rejects.toThrow("no room");
     expect([chain.head.number, chain.pool.size, announced]).toEqual([0, 2, []]);
     expect(chain.state.account(addressOf(0))).toBeUndefined();
 

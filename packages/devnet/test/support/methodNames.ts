@@ -1,6 +1,5 @@
 import { Chain } from "../../src/chain/chain.js";
 import { Miner } from "../../src/chain/miner.js";
-import { ethereumJsExecutor } from "../../src/evm/executor.js";
 import { installFaults } from "../../src/faults/installFaults.js";
 import { createMethods } from "../../src/methods/createMethods.js";
 import { resolveOptions } from "../../src/options.js";
@@ -8,7 +7,7 @@ import { resolveOptions } from "../../src/options.js";
 /** The names of all methods of the node. */
 export function methodNames(): string[] {
   const options = resolveOptions({ blockTimeMs: 0 });
-  const chain = new Chain(options, ethereumJsExecutor);
+  const chain = new Chain(options);
   const miner = new Miner(chain, { ...options, onError: () => {} });
   const { methods: faultMethods } = installFaults({
     chain,
