@@ -20,7 +20,7 @@ const READERS = [...new Set(SCHEMA_NAMES.map((name) => named(name).read))].map(
 
 /** The readers and writers that a definition wraps, because the schema alone does not have all that they need. */
 const WRAPPED = [
-  ...["parseSubmitRequest", "readClientFrame", "readParsedFrame", "parseServerFrame"],
+  ...["parseSubmitRequest", "readParsedFrame", "parseServerFrame"],
   ...["encodeLineFrame", "encodeDoneFrame", "encodeErrorFrame"],
 ];
 

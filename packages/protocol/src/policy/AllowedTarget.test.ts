@@ -11,11 +11,11 @@ import {
   type AllowedTarget,
   allowedTargetsToJson,
   assertVerdict,
-  compilePolicy,
   InvalidAllowedTargetError,
   parseAllowedTargets,
   selectorOf,
 } from "./AllowedTarget.js";
+import { compilePolicy } from "./policySets.js";
 
 const OTHER_SELECTOR = Uint8Array.of(1, 2, 3, 4);
 const NOTHING = new Uint8Array(0);

@@ -110,64 +110,6 @@ export function selectorOf(data: Uint8Array): Uint8Array | undefined {
 /** The answer of a policy to a call. */
 export type Verdict = "allowed" | "target not allowed" | "selector not allowed";
 
-/** A compiled policy. `check` takes constant time, however many entries the policy has. */
-export interface Policy {
-  /**
-   * Tells whether a call is permitted.
-   * @param to the called contract, 20 bytes.
-   * @param data the calldata.
-   */
-  check(to: Uint8Array, data: Uint8Array): Verdict;
-  /**
-   * Returns the method selectors that may be called on a contract, in 0x hex and in order; none if the contract is not
-   * permitted, and undefined if any calldata is.
-   * @param to the contract, 20 bytes.
-   */
-  selectorsFor(to: Uint8Array): readonly string[] | undefined;
-}
-
-const ANY_CALLDATA = "any calldata";
-
-/**
- * Compiles a policy from its entries (D4). Entries for the same address add up.
- * @example
- * ```ts
- * const policy = compilePolicy([{ address: token, selectors: [hexToBytes("0xa9059cbb")] }]);
- * console.log(policy.check(token, inner.data)); // "allowed", "target not allowed" or "selector not allowed"
- * ```
- */
-export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
-  const rules = new Map<string, Set<string> | typeof ANY_CALLDATA>();
-  for (const { address, selectors } of targets) {
-    const key = address === "*" ? "*" : bytesToHex(address);
-    const existing = rules.get(key);
-    if (selectors === undefined || existing === ANY_CALLDATA) {
-      rules.set(key, ANY_CALLDATA);
-      continue;
-    }
-    const names = existing ?? new Set();
-    for (const selector of selectors) names.add(bytesToHex(selector));
-    rules.set(key, names);
-  }
-  const wildcard = rules.get("*");
-  return {
-    check(to, data) {
-      const targetRule = rules.get(bytesToHex(to));
-      if (targetRule === undefined && wildcard === undefined) return "target not allowed";
-      if (targetRule === ANY_CALLDATA || wildcard === ANY_CALLDATA) return "allowed";
-      const selector = selectorOf(data);
-      if (selector === undefined) return "selector not allowed";
-      const name = bytesToHex(selector);
-      return targetRule?.has(name) || wildcard?.has(name) ? "allowed" : "selector not allowed";
-    },
-    selectorsFor(to) {
-      const targetRule = rules.get(bytesToHex(to));
-      if (targetRule === ANY_CALLDATA || wildcard === ANY_CALLDATA) return undefined;
-      return [...new Set([...(targetRule ?? []), ...(wildcard ?? [])])].sort();
-    },
-  };
-}
-
 /**
  * Asserts that a policy permits a call.
  * @param to the called contract, 20 bytes.

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AllowedTarget, compilePolicy } from "./AllowedTarget.js";
-import { anyPolicy, everyPolicy, intersectTargets, uniteTargets } from "./policySets.js";
+import type { AllowedTarget } from "./AllowedTarget.js";
+import { anyPolicy, compilePolicy, everyPolicy, intersectTargets, uniteTargets } from "./policySets.js";
 
 const addresses = [1, 2, 3].map((fill) => new Uint8Array(20).fill(fill));
 const selectors = [1, 2, 3].map((fill) => new Uint8Array(4).fill(fill));

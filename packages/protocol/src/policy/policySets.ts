@@ -1,7 +1,52 @@
 import { bytesToHex, hexToBytes } from "../encoding/hex.js";
-import type { AllowedTarget, Policy } from "./AllowedTarget.js";
+import { type AllowedTarget, selectorOf, type Verdict } from "./AllowedTarget.js";
 
-// Combinations of policies: the calls that every policy permits, and the calls that any policy permits.
+// Compiled policies, and combinations of policies: the calls that every one permits, and the calls that any one permits.
+
+/** A compiled policy. `check` takes constant time, however many entries the policy has. */
+export interface Policy {
+  /**
+   * Tells whether a call is permitted.
+   * @param to the called contract, 20 bytes.
+   * @param data the calldata.
+   */
+  check(to: Uint8Array, data: Uint8Array): Verdict;
+  /**
+   * Returns the method selectors that may be called on a contract, in 0x hex and in order; none if the contract is not
+   * permitted, and undefined if any calldata is.
+   * @param to the contract, 20 bytes.
+   */
+  selectorsFor(to: Uint8Array): readonly string[] | undefined;
+}
+
+/**
+ * Compiles a policy from its entries (D4). Entries for the same address add up.
+ * @example
+ * ```ts
+ * const policy = compilePolicy([{ address: token, selectors: [hexToBytes("0xa9059cbb")] }]);
+ * console.log(policy.check(token, inner.data)); // "allowed", "target not allowed" or "selector not allowed"
+ * ```
+ */
+export function compilePolicy(targets: readonly AllowedTarget[]): Policy {
+  const scopes = scopesOf(targets);
+  const wildcard = scopes.get("*");
+  return {
+    check(to, data) {
+      const ofTarget = scopes.get(bytesToHex(to));
+      if (ofTarget === undefined && wildcard === undefined) return "target not allowed";
+      if (ofTarget === ANY || wildcard === ANY) return "allowed";
+      const selector = selectorOf(data);
+      if (selector === undefined) return "selector not allowed";
+      const name = bytesToHex(selector);
+      return ofTarget?.has(name) || wildcard?.has(name) ? "allowed" : "selector not allowed";
+    },
+    selectorsFor(to) {
+      const ofTarget = scopes.get(bytesToHex(to));
+      if (ofTarget === ANY || wildcard === ANY) return undefined;
+      return [...new Set([...(ofTarget ?? []), ...(wildcard ?? [])])].sort();
+    },
+  };
+}
 
 /**
  * Returns the policy that permits what every given one permits. Otherwise its verdict is that of the first that
@@ -60,10 +105,11 @@ export function anyPolicy(policies: readonly Policy[]): Policy {
     },
   };
 }
+
 const ANY = "any calldata";
 
 /** The permitted selectors in hex, or any calldata, by address in hex or `*`. */
-type Scopes = Map<string, ReadonlySet<string> | typeof ANY>;
+type Scopes = Map<string, Set<string> | typeof ANY>;
 
 /**
  * Returns the union of policies in normal form: one entry an address, in a fixed order, without what another entry
@@ -116,7 +162,8 @@ function scopesOf(targets: readonly AllowedTarget[]): Scopes {
 function addSelectors(scopes: Scopes, address: string, selectors: ReadonlySet<string> | typeof ANY): void {
   const existing = scopes.get(address);
   if (selectors === ANY || existing === ANY) scopes.set(address, ANY);
-  else scopes.set(address, new Set([...(existing ?? []), ...selectors]));
+  else if (existing === undefined) scopes.set(address, new Set(selectors));
+  else for (const selector of selectors) existing.add(selector);
 }
 
 function intersectSelectors(

@@ -14,7 +14,7 @@ import {
 import { bytesToHex } from "../encoding/hex.js";
 import { encodeRlp } from "../encoding/rlp.js";
 import { MARKER_ADDRESS } from "../network.js";
-import { compilePolicy } from "../policy/AllowedTarget.js";
+import { compilePolicy } from "../policy/policySets.js";
 import { decodeTransaction } from "./decodeTransaction.js";
 import {
   assertInnerTx,

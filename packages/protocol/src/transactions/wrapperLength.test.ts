@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { privateKeyToAddress } from "../accounts/address.js";
 import { encodeRlp } from "../encoding/rlp.js";
-import { compilePolicy } from "../policy/AllowedTarget.js";
+import { compilePolicy } from "../policy/policySets.js";
 import { assertInnerTx, DEFAULT_MAX_DATA_LENGTH, decodeInnerTx } from "./InnerTx.js";
 import { encodeTransaction, type UnsignedTransaction } from "./SignedTransaction.js";
 import { DEFAULT_MAX_WRAPPER_BYTES, maxDataLengthFor, maxWrapperLength } from "./wrapperLength.js";

@@ -14,7 +14,8 @@ import {
 } from "../../test/support/fixtures.js";
 import { bytesToHex } from "../encoding/hex.js";
 import { MARKER_ADDRESS } from "../network.js";
-import { type AllowedTarget, compilePolicy } from "../policy/AllowedTarget.js";
+import type { AllowedTarget } from "../policy/AllowedTarget.js";
+import { compilePolicy } from "../policy/policySets.js";
 import { intrinsicGas } from "../transactions/intrinsicGas.js";
 import {
   encodeTransaction,

@@ -2,12 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { refusal, refusalOf } from "../../test/support/fixtures.js";
 import { bytesToHex, type Hex, hexToBytes } from "../encoding/hex.js";
-import {
-  type AllowedTargetJson,
-  compilePolicy,
-  type Policy,
-  parseAllowedTargets,
-} from "../policy/AllowedTarget.js";
+import { type AllowedTargetJson, parseAllowedTargets } from "../policy/AllowedTarget.js";
+import { compilePolicy, type Policy } from "../policy/policySets.js";
 import { assertInnerTx, parseInnerTx } from "../transactions/InnerTx.js";
 import { intrinsicGas } from "../transactions/intrinsicGas.js";
 import { hashTransaction } from "../transactions/SignedTransaction.js";

@@ -1,7 +1,6 @@
 import { define } from "../define.js";
 import { describeValue } from "../describeValue.js";
 import { ProtocolError } from "../protocolError.js";
-import { assertFewValues } from "./limits.js";
 import { ID_SAMPLE, SIGNED_SAMPLE } from "./samples.js";
 import { defineNamedSchemas, objectSchema } from "./schema.js";
 import type { Members, TypeOf } from "./shape.js";
@@ -54,10 +53,11 @@ export interface ReceivedFrame {
 }
 
 /**
- * Reads a client's frame in two steps, because the refusal of an invalid frame must name its request. Never throws.
+ * Reads a client's frame from parsed JSON in two steps, because the refusal of an invalid frame must name its request. Never
+ * throws.
  * @example
  * ```ts
- * const { request, parse } = readClientFrame(text);
+ * const { request, parse } = readParsedFrame({ id: 1, transactions: [signedTransaction] });
  * try {
  *   const frame = parse(100);
  * } catch (error) {
@@ -65,31 +65,9 @@ export interface ReceivedFrame {
  * }
  * ```
  */
-export function readClientFrame(text: string): ReceivedFrame {
-  let frame: unknown;
-  try {
-    assertFewValues(text);
-    frame = JSON.parse(text);
-  } catch (error) {
-    if (error instanceof ProtocolError) return refused("MALFORMED_BODY", error.message);
-    return refused("MALFORMED_JSON", "the frame is not JSON");
-  }
-  return readParsedFrame(frame);
-}
-
-/**
- * Reads a client's frame as {@link readClientFrame} does, from parsed JSON. Never throws.
- * @example
- * ```ts
- * const { request, parse } = readParsedFrame({ id: 1, transactions: [signedTransaction] });
- * ```
- */
 export function readParsedFrame(frame: unknown): ReceivedFrame {
   if (!isObject(frame)) {
-    return refused(
-      "MALFORMED_BODY",
-      'the frame is not a JSON object of the form {"id": 1, "transactions": [ … ]}',
-    );
+    return refused('the frame is not a JSON object of the form {"id": 1, "transactions": [ … ]}');
   }
   const id = ownMember(frame, "id");
   if (id === undefined) {
@@ -97,16 +75,16 @@ export function readParsedFrame(frame: unknown): ReceivedFrame {
   }
   if (!isRequestId(id)) {
     const rule = `a finite number or a text of at most ${MAX_REQUEST_ID_LENGTH} characters`;
-    return refused("MALFORMED_BODY", `\`id\` is ${describeValue(id)}; it must be ${rule}`);
+    return refused(`\`id\` is ${describeValue(id)}; it must be ${rule}`);
   }
   return { request: id, parse: (maxBatchSize) => parseClientFrame(id, frame, maxBatchSize) };
 }
 
-function refused(reason: "MALFORMED_JSON" | "MALFORMED_BODY", message: string): ReceivedFrame {
+function refused(message: string): ReceivedFrame {
   return {
     request: null,
     parse() {
-      throw new ProtocolError(reason, message);
+      throw new ProtocolError("MALFORMED_BODY", message);
     },
   };
 }
@@ -153,7 +131,7 @@ export const WATCH_FRAME_SCHEMA = /* @__PURE__ */ define(() =>
   ),
 );
 
-const readFrame = (value: unknown): ClientFrame => readClientFrame(JSON.stringify(value)).parse(100);
+const readFrame = (value: unknown): ClientFrame => readParsedFrame(value).parse(100);
 
 export default /* @__PURE__ */ defineNamedSchemas(() => ({
   SubmitFrame: {

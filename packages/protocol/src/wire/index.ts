@@ -6,7 +6,6 @@ export {
   type ClientFrame,
   encodeClientFrame,
   type ReceivedFrame,
-  readClientFrame,
   readParsedFrame,
   type SubmitFrame,
   type WatchFrame,
