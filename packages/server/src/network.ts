@@ -25,12 +25,7 @@ import { startAuditingFailures } from "./maintenance/auditFailures.js";
 import { limitsOfService } from "./model/keys/caller.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { WALLETS } from "./model/options/origins.js";
-import {
-  type ReloadableOptions,
-  reload,
-  resolveAgain,
-  withReloaded,
-} from "./model/options/reloadableOptions.js";
+import { type ReloadableOptions, reload, withReloaded } from "./model/options/reloadableOptions.js";
 import type { Patience } from "./model/patience.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { addNodeGauges } from "./model/telemetry/metrics.js";
@@ -95,27 +90,13 @@ export interface NetworkParts extends KeyedFoundations {
 export type PreparedOptions = () => Promise<void>;
 
 /** A chain that the service relays to: its store, keys, nodes and lanes, without any port. */
-export interface Network {
-  readonly parts: NetworkParts;
-  setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
-  setOptions(changed: ReloadableOptions): Promise<void>;
-  /** Does everything about a change of options that can fail. */
-  prepareOptions(changed: ReloadableOptions): Promise<PreparedOptions>;
-  rewind(goBack: () => Promise<boolean>): Promise<boolean>;
-  /**
-   * Accepts nothing more, waits for the open lines, finishes what is signed, releases the lanes, and answers the lines that
-   * are still open: within `shutdownMs` and a moment.
-   */
-  drain(): Promise<void>;
-  /** Closes what is left, after {@link drain} and when no request comes any more. */
-  close(): Promise<void>;
-}
+export type Network = Awaited<ReturnType<typeof openNetwork>>;
 
 /**
  * Builds a network, each part once, in this order: keys, chain, relay (lanes and intake). Its lanes work from then on.
  * @throws {@link StartError}. Then everything of it is closed, the store as well.
  */
-export async function openNetwork(foundations: NetworkFoundations): Promise<Network> {
+export async function openNetwork(foundations: NetworkFoundations) {
   const { store, log } = foundations;
   // A copy, which changes while the network runs. All parts hold this one.
   const options = { ...foundations.options };
@@ -134,13 +115,15 @@ export async function openNetwork(foundations: NetworkFoundations): Promise<Netw
     return {
       parts,
       setWaivers: lanes.setWaivers,
-      async setOptions(changed) {
-        const apply = await prepareOptions(parts, changed);
-        await apply();
-      },
-      prepareOptions: (changed) => prepareOptions(parts, changed),
-      rewind: (goBack) => rewind(parts, lanes.started, goBack),
+      /** Does everything about a change of options that can fail. */
+      prepareOptions: (changed: ReloadableOptions) => prepareOptions(parts, changed),
+      rewind: (goBack: () => Promise<boolean>) => rewind(parts, lanes.started, goBack),
+      /**
+       * Accepts nothing more, waits for the open lines, finishes what is signed, releases the lanes, and answers the lines that
+       * are still open: within `shutdownMs` and a moment.
+       */
       drain: () => drain(parts, lanes.started),
+      /** Closes what is left, after the drain and when no request comes any more. */
       close: () => close(parts),
     };
   } catch (error) {
@@ -240,8 +223,8 @@ function beginLanes({ options, store, log, chain, served, relay, ending }: Netwo
   const started = startLanes({ confirmed, start, log, signal });
   return {
     started,
+    /** @param changed waivers that were checked. */
     async setWaivers(changed: readonly WaiverAccount[]): Promise<void> {
-      resolveAgain({ ...options, waivers: changed });
       waivers = changed;
       await started;
       // The store is closed after the end, and nothing reads the waivers any more.

@@ -117,11 +117,8 @@ export class NetworkSlot {
   }
 
   async setWaivers(accounts: readonly WaiverAccount[]): Promise<void> {
-    if (this.#running) {
-      await this.#running.network.setWaivers(accounts);
-    } else {
-      resolveAgain({ ...this.place.options, waivers: accounts });
-    }
+    resolveAgain({ ...this.place.options, waivers: accounts });
+    await this.#running?.network.setWaivers(accounts);
     this.#waivers = accounts;
   }
 
@@ -143,7 +140,7 @@ export class NetworkSlot {
       this.#changed = changed;
       if (apply) await apply();
       // The network has come up since it was asked.
-      else if (this.#running) this.#useLatest("options", this.#running.network.setOptions(changed));
+      else if (this.#running) this.#useLatest("options", setOptions(this.#running, changed));
     };
   }
 
@@ -196,7 +193,7 @@ export class NetworkSlot {
     this.#running = running;
     if (this.#waivers !== waivers) this.#useLatest("waivers", running.network.setWaivers(this.#waivers));
     if (this.#changed && this.#changed !== changed)
-      this.#useLatest("options", running.network.setOptions(this.#changed));
+      this.#useLatest("options", setOptions(running, this.#changed));
   }
 
   /** They were replaced during the attempt, and a key that was taken away must not sign. */
@@ -230,6 +227,11 @@ export class NetworkSlot {
     registry.setDefaultLabels({ network: name, chain_id: String(options.chainId) });
     return registry;
   }
+}
+
+async function setOptions({ network }: RunningNetwork, changed: ReloadableOptions): Promise<void> {
+  const apply = await network.prepareOptions(changed);
+  await apply();
 }
 
 function appsOf({ api, operators, admin }: HttpApps) {

@@ -13,16 +13,12 @@ export interface Grant {
 
 /** A grant that can be ended. */
 export class OpenGrant implements Grant {
-  readonly #caller: () => Caller;
   readonly #controller = new AbortController();
   readonly signal: AbortSignal = this.#controller.signal;
+  caller: Caller;
 
-  constructor(caller: () => Caller) {
-    this.#caller = caller;
-  }
-
-  get caller(): Caller {
-    return this.#caller();
+  constructor(caller: Caller) {
+    this.caller = caller;
   }
 
   end(reason: ProtocolError): void {
@@ -57,6 +53,7 @@ export class CachedKey {
     const areOriginsSame = sameOrigins(this.#caller, caller);
     this.#key = key;
     this.#caller = caller;
+    for (const grant of this.#grants.values()) grant.caller = caller;
     // An open WebSocket may belong to a page that the key no longer permits. It connects again if the key does.
     if (!areOriginsSame)
       this.#endAll(refusal("ORIGIN_NOT_ALLOWED", "the origins of the API key have changed"));
@@ -90,7 +87,7 @@ export class CachedKey {
     const refusal = this.#refusal(hash, now);
     if (refusal) throw refusal;
     const hex = hash.toString("hex");
-    const grant = this.#grants.get(hex) ?? new OpenGrant(() => this.#caller);
+    const grant = this.#grants.get(hex) ?? new OpenGrant(this.#caller);
     this.#grants.set(hex, grant);
     return grant;
   }

@@ -11,8 +11,8 @@ export type ConfiguredRights = Pick<Caller, "limits"> & {
 
 interface ConfiguredGrant extends Pick<ConfiguredKey, "keyId" | "hash"> {
   readonly grant: OpenGrant;
-  caller: Caller;
 }
+
 /** The API keys of the configuration and what they permit. Both may change while the service runs. */
 export class ConfiguredGrants {
   #known: readonly ConfiguredGrant[] = [];
@@ -29,21 +29,17 @@ export class ConfiguredGrants {
   set(keys: readonly ConfiguredKey[], rights: ConfiguredRights): void {
     const before = new Map(this.#known.map((known) => [known.keyId, known]));
     this.#known = keys.map((key) => {
-      const known = before.get(key.keyId) ?? newGrant(key, rights);
-      before.delete(key.keyId);
-      known.caller = callerOf(key, rights);
+      const { keyId, hash } = key;
+      const caller = callerOf(key, rights);
+      const known = before.get(keyId) ?? { keyId, hash, grant: new OpenGrant(caller) };
+      before.delete(keyId);
+      known.grant.caller = caller;
       return known;
     });
     for (const { grant } of before.values()) grant.end(unknownKey());
   }
 }
 
-function newGrant(key: ConfiguredKey, rights: ConfiguredRights): ConfiguredGrant {
-  const { keyId, hash } = key;
-  const grant = new OpenGrant(() => known.caller);
-  const known: ConfiguredGrant = { keyId, hash, caller: callerOf(key, rights), grant };
-  return known;
-}
 function callerOf(
   { keyId, isPublishable }: ConfiguredKey,
   { limits, publicKeyOrigins }: ConfiguredRights,

@@ -21,12 +21,8 @@ export interface KnownChain {
 }
 
 /** Finds the chain that the store served last. */
-export function lastChain({ pool }: Store): Promise<KnownChain | undefined> {
-  return latestChain(pool);
-}
-
-async function latestChain(db: Queryable): Promise<KnownChain | undefined> {
-  const { rows } = await db.query<{ id: number; chain_id: string; genesis_hash: Buffer }>(
+export async function lastChain({ pool }: { readonly pool: Queryable }): Promise<KnownChain | undefined> {
+  const { rows } = await pool.query<{ id: number; chain_id: string; genesis_hash: Buffer }>(
     "select id, chain_id, genesis_hash from chains order by id desc limit 1",
   );
   return (
@@ -47,7 +43,7 @@ const ADOPTION_LOCK = 0x6761_7363;
  */
 export async function adoptChain({ pool }: Pick<Store, "pool">, identity: ChainIdentity): Promise<number> {
   return await inLockedTransaction({ pool }, ADOPTION_LOCK, async (db) => {
-    const before = await latestChain(db);
+    const before = await lastChain({ pool: db });
     const chainRef = before && isSameChain(before.identity, identity) ? before.chainRef : undefined;
     if (before && chainRef === undefined) await endUnfinished(db, before.chainRef);
     return chainRef ?? (await addChain(db, identity));

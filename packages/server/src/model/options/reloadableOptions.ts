@@ -19,18 +19,12 @@ export type ReloadableOptions = Pick<ServerOptions, ReloadableOption>;
  * @throws {@link InvalidOptionsError} with every problem.
  */
 export function withReloaded(options: ResolvedOptions, changed: ReloadableOptions): ResolvedOptions {
-  const { policySource } = options;
-  const resolved = resolveAgain({
-    ...without(options, RELOADABLE_OPTIONS),
-    ...picked(changed),
-    policySource,
-  });
-  return { ...options, ...allPicked(resolved) };
+  return { ...options, ...reloadableIn(resolveAgain({ ...options, ...reloadableIn(changed) })) };
 }
 
 /** Puts the values of another set of options that can change into options that parts of a running service hold. */
 export function reload(options: ResolvedOptions, resolved: ResolvedOptions): void {
-  Object.assign(options, allPicked(resolved));
+  Object.assign(options, reloadableIn(resolved));
 }
 
 /**
@@ -46,16 +40,7 @@ export function resolveAgain({
   return resolveOptions({ ...options, rpcUrl: rpcUrls } as ServerOptions);
 }
 
-function picked(options: ReloadableOptions): ReloadableOptions {
-  const entries = RELOADABLE_OPTIONS.map((name) => [name, options[name]] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as ReloadableOptions;
-}
-
-function allPicked(options: ResolvedOptions) {
-  return Object.fromEntries(RELOADABLE_OPTIONS.map((name) => [name, options[name]]));
-}
-
-function without<T extends object, K extends keyof T>(object: T, keys: readonly K[]): Omit<T, K> {
-  const entries = Object.entries(object).filter(([key]) => !keys.includes(key as K));
-  return Object.fromEntries(entries) as Omit<T, K>;
+/** The values of all options that can change, undefined where there is none. */
+function reloadableIn(options: ReloadableOptions): ReloadableOptions {
+  return Object.fromEntries(RELOADABLE_OPTIONS.map((name) => [name, options[name]])) as ReloadableOptions;
 }
