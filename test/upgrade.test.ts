@@ -7,7 +7,7 @@ import { connect, createWaiverClient, type ResultLine } from "@gas-waiver/client
 import { Wallet } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { openPool } from "../packages/server/src/store/database/database.js";
+import { Pool } from "../packages/server/src/store/database/database.js";
 import { useTestPostgres } from "../packages/server/test/support/testStore.js";
 import { Balancer } from "./support/balancer.js";
 import { freshFolder } from "./support/freshFolder.js";
@@ -128,7 +128,7 @@ describe("two replicas that are replaced one after the other by those of a versi
       }
       expect(await chain.getTransactionCount(sender.address)).toBe(nonce);
     }
-    const pool = openPool({ connectionString: databaseUrl, maxConnections: 1 });
+    const pool = new Pool({ connectionString: databaseUrl, maxConnections: 1 });
     expect((await pool.query("select remark from finished limit 1")).rowCount).toBe(1);
     await pool.end();
     const endings = await Promise.all(replacements.map((replica) => replica.end()));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { accountsOf, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
 import { bytesToHex, crypto, type Hex, hexToBytes, privateKeyToAddress } from "@gas-waiver/protocol";
 import { type LaneAdmin, openKeyAdmin, openLaneAdmin } from "@gas-waiver/server";
-import { openPool, type Pool } from "../../packages/server/src/store/database/database.js";
+import { Pool } from "../../packages/server/src/store/database/database.js";
 import { TestPostgres } from "../../packages/server/test/support/testPostgres.js";
 import { geth } from "../nodeZoo/gethNodes.js";
 import type { Personality } from "../nodeZoo/personality.js";
@@ -111,7 +111,7 @@ async function startProcesses(options: EnvironmentOptions, closers: Closers) {
   closers.push(() => spare?.close());
   const nodes = { rpcUrl: node.url, spareUrl: spare?.url, differentPolicies };
   const replicas = await startReplicas({ folder, databaseUrl, count, ...nodes, waiverKeys, flags }, closers);
-  const client = openPool({
+  const client = new Pool({
     ...{ connectionString: databaseUrl, connectTimeoutMs: 3_000 },
     ...{ maxConnections: 2, answerTimeoutMs: 600_000 },
   });

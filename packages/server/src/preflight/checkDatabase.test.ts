@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../test/support/testStore.js";
-import { openPool } from "../store/database/database.js";
+import { Pool } from "../store/database/database.js";
 import { migrate } from "../store/schema/migrate.js";
 import { checkDatabase } from "./checkDatabase.js";
 
@@ -28,7 +28,7 @@ describe("the check of a database", () => {
     expect(fresh.get("clock")).toMatch(/^ok: \d+ ms from this machine's$/);
     expect((await check(true)).get("durability")).toMatch(/^refuses: the store has no synchronous standby/);
 
-    const pool = openPool({ connectionString: databaseUrl, maxConnections: 1 });
+    const pool = new Pool({ connectionString: databaseUrl, maxConnections: 1 });
     try {
       await migrate(pool, silent);
       expect((await check()).get("schema")).toMatch(/^ok: number \d+, as this program$/);

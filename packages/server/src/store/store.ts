@@ -13,8 +13,7 @@ import {
   type ConnectionOptions,
   type DatabaseAddress,
   databaseRoute,
-  openPool,
-  type Pool,
+  Pool,
   type PoolOptions,
 } from "./database/database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
@@ -311,7 +310,7 @@ function openPools(
     party: TroubleParty,
     { lockTimeoutMs = 0, ownTrouble, ...timeouts }: RoleLimits = {},
   ) =>
-    openPool({
+    new Pool({
       ...connection,
       ...timeouts,
       applicationName: `gas-waiver ${name} ${PROCESS}`,

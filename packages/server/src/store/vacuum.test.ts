@@ -4,7 +4,7 @@ import { createHeldLane, newSubmissionOf } from "../../test/support/submissions.
 import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
-import { openPool } from "./database/database.js";
+import { Pool } from "./database/database.js";
 import { doLongWork } from "./database/longWork.js";
 import { readServerFacts } from "./primary/facts.js";
 import { prepareSession } from "./primary/session.js";
@@ -57,7 +57,7 @@ it("may take longer than other statements, and ends with the service", async () 
   const name = new URL(databaseUrl).pathname.slice(1);
   await databases.query(`alter database ${name} set vacuum_cost_delay = '100ms'`);
   await databases.query(`alter database ${name} set vacuum_cost_limit = 1`);
-  const pool = openPool({
+  const pool = new Pool({
     ...{ connectionString: databaseUrl, maxConnections: 1, answerTimeoutMs: 50 },
     prepare: prepareSession,
   });

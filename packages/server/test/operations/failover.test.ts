@@ -1,6 +1,6 @@
 // The database's primary fails, is replaced, or loses its standby, while the service runs.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openPool } from "../../src/store/database/database.js";
+import { Pool } from "../../src/store/database/database.js";
 import type { StoreUnavailableError } from "../../src/store/database/storeTrouble.js";
 import { openStore } from "../../src/store/store.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
@@ -102,7 +102,7 @@ describe("a failover", () => {
   });
 
   it("leaves no reader on a connection to the old one", async () => {
-    const reading = openPool({ connectionString: service.databaseUrl, maxConnections: 1 });
+    const reading = new Pool({ connectionString: service.databaseUrl, maxConnections: 1 });
     const readServer = () =>
       reading
         .query<{ readOnly: string }>(`select current_setting('default_transaction_read_only') as "readOnly"`)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { useTestPostgres } from "../../../test/support/testStore.js";
-import { openPool, type Pool, type PoolOptions, setAnswerTimeout } from "./database.js";
+import { Pool, type PoolOptions, setAnswerTimeout } from "./database.js";
 import { isStoreUnavailable } from "./storeTrouble.js";
 
 const databases = useTestPostgres();
@@ -8,7 +8,7 @@ let pool: Pool;
 const usePool = (options: Pick<PoolOptions, "answerTimeoutMs" | "connectTimeoutMs"> = {}) => {
   beforeEach(async () => {
     const connectionString = await databases.createEmptyDatabase();
-    pool = openPool({ connectionString, maxConnections: 1, ...options });
+    pool = new Pool({ connectionString, maxConnections: 1, ...options });
   });
   afterEach(() => pool.end());
 };

@@ -36,22 +36,6 @@ export interface Queryable {
   ): Promise<QueryResult<Row>>;
 }
 
-/** A connection that the caller has for itself until it releases it. */
-export interface PooledConnection extends Queryable {
-  /** Gives the connection back to the pool; with `destroy`, closes it, which rolls back an open transaction. */
-  release(destroy?: boolean): void;
-}
-
-export interface Pool extends Queryable {
-  /** The schema that its connections work in; undefined for the one of the role's search path. */
-  readonly schema?: string | undefined;
-  connect(): Promise<PooledConnection>;
-  use(): PoolUse;
-  /** Makes new connections from now on; those that are in use close when they are released. */
-  renew(): void;
-  end(): Promise<void>;
-}
-
 /** The address of a database: a URL, or a Unix socket's folder with a user and a database. */
 export interface DatabaseAddress {
   readonly connectionString?: string;
@@ -117,14 +101,12 @@ export interface PoolOptions extends ConnectionOptions {
 }
 
 /**
- * Makes a pool, which connects when it is first used. Queries reject with a {@link StoreUnavailableError} if the database
+ * A pool, which connects when it is first used. Queries reject with a {@link StoreUnavailableError} if the database
  * cannot work, and with the driver's error if the database refuses the statement.
  */
-export function openPool(options: PoolOptions): Pool {
-  return new DriverPool(options);
-}
-
-class DriverPool implements Pool {
+export class Pool implements Queryable {
+  /** The schema that its connections work in; undefined for the one of the role's search path. */
+  readonly schema?: string | undefined;
   readonly #options: PoolOptions;
   readonly #retired = new Set<Promise<void>>();
   /** Callbacks of those who wait for a connection, to be called when it has to be another pool's. */
@@ -132,19 +114,19 @@ class DriverPool implements Pool {
   #pool: pg.Pool;
 
   constructor(options: PoolOptions) {
+    this.schema = options.schema;
     this.#options = options;
     this.#pool = createDriverPool(options);
-  }
-
-  get schema(): string | undefined {
-    return this.#options.schema;
   }
 
   /**
    * Runs a statement on any connection, which it keeps if the statement loses to a competitor. The driver's own `query` closes it
    * then: a new connection takes as long as some forty short statements, and plans all of them again.
    */
-  async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
+  async query<Row = Record<string, unknown>>(
+    statement: string | Statement,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
     const connection = await this.connect();
     try {
       const result = await connection.query<Row>(statement, values);
@@ -159,7 +141,7 @@ class DriverPool implements Pool {
   async connect(): Promise<PooledConnection> {
     try {
       const client = await this.#connect();
-      return new DriverConnection(client, (error) => this.#toStoreError(error, "query"));
+      return new PooledConnection(client, (error) => this.#toStoreError(error, "query"));
     } catch (error) {
       throw this.#toStoreError(error, "connect");
     }
@@ -182,6 +164,7 @@ class DriverPool implements Pool {
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
   }
 
+  /** Makes new connections from now on; those that are in use close when they are released. */
   renew(): void {
     const retired = this.#pool
       .end()
@@ -224,7 +207,8 @@ function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === "ERROR" && REFUSALS.test(error.code ?? "");
 }
 
-class DriverConnection implements PooledConnection {
+/** A connection that the caller has for itself until it releases it. */
+export class PooledConnection implements Queryable {
   readonly client: pg.PoolClient;
   readonly #toStoreError: (error: unknown) => unknown;
 
@@ -233,7 +217,10 @@ class DriverConnection implements PooledConnection {
     this.#toStoreError = toStoreError;
   }
 
-  async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
+  async query<Row = Record<string, unknown>>(
+    statement: string | Statement,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>> {
     try {
       return await (this.client as unknown as Queryable).query<Row>(statement, values);
     } catch (error) {
@@ -241,6 +228,7 @@ class DriverConnection implements PooledConnection {
     }
   }
 
+  /** Gives the connection back to the pool; with `destroy`, closes it, which rolls back an open transaction. */
   release(destroy?: boolean): void {
     this.client.release(destroy);
   }
@@ -290,7 +278,7 @@ function withQueryTimeout(client: pg.ClientBase, timeoutMs: number): Queryable {
 
 /** Lets a pooled connection wait this long for each answer; without `timeoutMs`, for the default time again. */
 export function setAnswerTimeout(connection: PooledConnection, timeoutMs = ANSWER_TIMEOUT_MS): void {
-  socketOf((connection as DriverConnection).client).setTimeout(timeoutMs);
+  socketOf(connection.client).setTimeout(timeoutMs);
 }
 
 /** A connection outside the pool. */

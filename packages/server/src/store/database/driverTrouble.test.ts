@@ -6,7 +6,7 @@ import { createSecureContext, TLSSocket } from "node:tls";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { makeCertificate } from "../../../test/support/certificate.js";
-import { openPool } from "./database.js";
+import { Pool } from "./database.js";
 import { StoreUnavailableError, troubleOf } from "./storeTrouble.js";
 
 // Servers that speak PostgreSQL's protocol wrongly, or TLS with a certificate that nobody should trust.
@@ -32,7 +32,7 @@ async function listen(onConnection: (socket: Socket) => void): Promise<number> {
 
 /** Connects and runs a statement. @returns what went wrong. */
 async function failureAt(connectionString: string): Promise<unknown> {
-  const pool = openPool({ connectionString, maxConnections: 1, connectTimeoutMs: 400, answerTimeoutMs: 400 });
+  const pool = new Pool({ connectionString, maxConnections: 1, connectTimeoutMs: 400, answerTimeoutMs: 400 });
   const failure = await pool.query("select 1").catch((error: unknown) => error);
   await pool.end();
   return failure;

@@ -110,7 +110,8 @@ describe("a write of the lane that is still open", () => {
   it("sees the floor that was raised while it waited for it", async () => {
     const raiser = await store.pool.connect();
     await raiser.query("begin");
-    await raiseNonceFloor({ pool: { ...store.pool, query: raiser.query.bind(raiser) } }, lane, 5_000n);
+    const pool = { ...store.pool, query: raiser.query.bind(raiser) } as typeof store.pool;
+    await raiseNonceFloor({ pool }, lane, 5_000n);
     const floors = store.pool.query<{ nonce_floor: string }>(
       `with ${HELD_LEASE} select nonce_floor from held`,
       leaseParameters(lane),

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
-import { createConnection, openPool } from "../database/database.js";
+import { createConnection, Pool } from "../database/database.js";
 import { connectionsOf, type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
 import { readServer } from "./serverWatch.js";
@@ -73,7 +73,7 @@ describe("the session of a connection", () => {
     closers.push(() => colleague.end());
     await colleague.connect();
     await colleague.query("begin; lock table audit");
-    const pool = openPool({
+    const pool = new Pool({
       ...{ connectionString: databaseUrl, maxConnections: 1, answerTimeoutMs: 500 },
       prepare: prepareSession,
     });

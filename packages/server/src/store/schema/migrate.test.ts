@@ -3,7 +3,7 @@ import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { StartError } from "../../model/errors.js";
-import { openPool, type Pool } from "../database/database.js";
+import { Pool } from "../database/database.js";
 import { openStore } from "../store.js";
 import { migrate } from "./migrate.js";
 import { readSchemaFiles } from "./schemaFiles.js";
@@ -12,7 +12,7 @@ const databases = useTestPostgres();
 
 async function onNewDatabase(run: (pool: Pool, databaseUrl: string) => Promise<void>): Promise<void> {
   const databaseUrl = await databases.createEmptyDatabase();
-  const pool = openPool({ connectionString: databaseUrl, maxConnections: 10 });
+  const pool = new Pool({ connectionString: databaseUrl, maxConnections: 10 });
   try {
     await run(pool, databaseUrl);
   } finally {
@@ -147,7 +147,7 @@ describe("a database that cannot be reached", () => {
 
 describe("a store in a schema that the role's search path names", () => {
   const changed = (run: (database: string) => string[]) => async (databaseUrl: string) => {
-    const pool = openPool({ connectionString: databaseUrl, maxConnections: 1 });
+    const pool = new Pool({ connectionString: databaseUrl, maxConnections: 1 });
     const { rows } = await pool.query<{ name: string }>("select current_database() as name");
     for (const statement of run(rows[0]?.name ?? "")) await pool.query(statement);
     await pool.end();

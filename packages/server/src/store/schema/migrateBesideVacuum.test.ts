@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent, TestPostgres } from "../../../test/support/testPostgres.js";
-import { openPool } from "../database/database.js";
+import { Pool } from "../database/database.js";
 import { migrate } from "./migrate.js";
 
 // Its autovacuum has settings of its own.
@@ -16,7 +16,7 @@ it("upgrades a store while PostgreSQL vacuums its outcomes by itself", async () 
     "alter system set autovacuum_vacuum_cost_limit = 1",
     "select pg_reload_conf()",
   );
-  const pool = openPool({ connectionString: await postgres.createEmptyDatabase(), maxConnections: 2 });
+  const pool = new Pool({ connectionString: await postgres.createEmptyDatabase(), maxConnections: 2 });
   await migrate(pool, silent);
   await pool.query(`
     insert into finished (id, chain, key_id, state, inner_hash, sender, sender_nonce, target, waiver, signings,

@@ -4,7 +4,7 @@ import { describeSchema } from "../../../test/support/describeSchema.js";
 import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
-import { openPool } from "../database/database.js";
+import { Pool } from "../database/database.js";
 import { migrate } from "./migrate.js";
 import { readSchemaFiles, type SchemaFiles } from "./schemaFiles.js";
 
@@ -70,7 +70,7 @@ describe("an upgraded store", () => {
 
   /** Describes a store that was made by the first of these, and then upgraded by the others. */
   async function storeOf(...versions: SchemaFiles[]) {
-    const pool = openPool({ connectionString: await databases.createEmptyDatabase(), maxConnections: 1 });
+    const pool = new Pool({ connectionString: await databases.createEmptyDatabase(), maxConnections: 1 });
     try {
       for (const files of versions) await migrate(pool, silent, { files });
       return await describeSchema(pool);
