@@ -9,7 +9,6 @@ import {
 import { IDLE_SCRAPER_MS, OPERATORS_ROUTES } from "./http/operatorsApp.js";
 import { createPort } from "./http/port/port.js";
 import { replaceCertificates } from "./http/port/tls.js";
-import type { HttpApps, PortsOfApps } from "./httpApps.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { certificateEnd, type TlsCertificate } from "./model/options/tlsCertificate.js";
 import type { Logger } from "./model/telemetry/log.js";
@@ -32,23 +31,13 @@ export interface PortsOptions {
 }
 
 /** The ports of a service: the app that listens on each, and what the networks' apps share of it. */
-export interface Ports {
-  readonly apps: Readonly<Record<keyof HttpApps, FastifyInstance>>;
-  readonly shared: PortsOfApps;
-  /**
-   * Uses another certificate on all ports for new connections.
-   * @throws InvalidOptionsError if it is not valid, or if the service started without one. Then nothing changes.
-   */
-  setCertificate(tls: TlsCertificate): void;
-  /** Shows and logs the end of a reload of settings or keys: the reasons why it was refused, if it was. */
-  noteReload(problems: readonly string[], news?: readonly string[]): void;
-}
+export type Ports = ReturnType<typeof createPorts>;
 
 /**
  * Builds the ports of a service. On the public port, a network has its path or hosts. On the operators' ports, the
  * network's name is its path. A network that is alone has every path of every port.
  */
-export function createPorts(portsOptions: PortsOptions): Ports {
+export function createPorts(portsOptions: PortsOptions) {
   const { options, slots, log, registry, leaving, loop } = portsOptions;
   const metrics = createProcessMetrics(registry);
   const { tls, trustedProxies, allowedHosts } = options;
@@ -94,13 +83,18 @@ export function createPorts(portsOptions: PortsOptions): Ports {
   return {
     apps,
     shared: { api: api.port, operators: operators.port, admin: admin.port },
-    noteReload(problems, news = []) {
+    /** Shows and logs the end of a reload of settings or keys: the reasons why it was refused, if it was. */
+    noteReload(problems: readonly string[], news: readonly string[] = []) {
       metrics.reloadRefused(problems.length > 0);
       for (const one of news) log.info(one);
       if (problems.length > 0)
         log.error({ problems }, "a reload was refused: the settings and keys in force stay");
     },
-    setCertificate(fresh) {
+    /**
+     * Uses another certificate on all ports for new connections.
+     * @throws InvalidOptionsError if it is not valid, or if the service started without one. Then nothing changes.
+     */
+    setCertificate(fresh: TlsCertificate) {
       replaceCertificates(Object.values(apps), options, fresh, log);
       metrics.certificateEnds(certificateEnd(fresh));
     },

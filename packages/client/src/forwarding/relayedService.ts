@@ -2,14 +2,7 @@ import { NDJSON, SUBMISSION_ROUTE } from "@gas-waiver/protocol/wire";
 import { noSuchSubmission, serviceTrouble } from "./refusal.js";
 
 /** The service behind a relay. */
-export interface RelayedService {
-  /**
-   * Sends one request with the key.
-   * @returns the answer, for the relay to read.
-   * @throws RelayRefusal where no answer came, or one that is not the caller's business.
-   */
-  send(path: string, init: RelayedRequest): Promise<Response>;
-}
+export type RelayedService = ReturnType<typeof relayedService>;
 
 /** The parts of a request that reach the service. The relay writes them all; no header of the caller's passes. */
 export interface RelayedRequest {
@@ -29,9 +22,14 @@ interface ServiceOptions {
   onError(error: unknown): void;
 }
 
-export function relayedService({ base, apiKey, fetch, onError }: ServiceOptions): RelayedService {
+export function relayedService({ base, apiKey, fetch, onError }: ServiceOptions) {
   return {
-    async send(path, { method, query, headers, body, signal }) {
+    /**
+     * Sends one request with the key.
+     * @returns the answer, for the relay to read.
+     * @throws RelayRefusal where no answer came, or one that is not the caller's business.
+     */
+    async send(path: string, { method, query, headers, body, signal }: RelayedRequest) {
       const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : "";
       const init: RequestInit = {
         method,

@@ -1,20 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type AuditRecord, auditRecordOf } from "../model/keys/auditRecord.js";
+import { auditRecordOf } from "../model/keys/auditRecord.js";
 import { createLog } from "../model/telemetry/log.js";
 import { type AuditQuery, auditEntries, auditEntriesAfter } from "../store/audit/audit.js";
 import { openRunningStore, type StoreLocation } from "../store/store.js";
 
 /** Reads the audit of a service from outside its process. */
-export interface Audit {
-  /** Lists events, the latest first. */
-  list(query: AuditQuery): Promise<AuditRecord[]>;
-  /**
-   * Yields every event after an id, the oldest first, and then each new one within a second, until the signal is aborted.
-   * Whoever goes on after the last id misses none and gets none twice.
-   */
-  follow(after: string, signal: AbortSignal): AsyncGenerator<AuditRecord>;
-  close(): Promise<void>;
-}
+export type Audit = Awaited<ReturnType<typeof openAudit>>;
 
 /** The pause before the next look for new events. */
 const POLL_MS = 500;
@@ -24,11 +15,16 @@ const PAGE_SIZE = 1_000;
  * Connects to the store of a service, by its database URL or, while the service runs, by its data folder.
  * @throws {@link StartError} if the store cannot be reached.
  */
-export async function openAudit(location: StoreLocation): Promise<Audit> {
+export async function openAudit(location: StoreLocation) {
   const store = await openRunningStore(location, createLog("silent"));
   return {
-    list: async (query) => (await auditEntries(store, query)).map(auditRecordOf),
-    async *follow(after, signal) {
+    /** Lists events, the latest first. */
+    list: async (query: AuditQuery) => (await auditEntries(store, query)).map(auditRecordOf),
+    /**
+     * Yields every event after an id, the oldest first, and then each new one within a second, until the signal is aborted.
+     * Whoever goes on after the last id misses none and gets none twice.
+     */
+    async *follow(after: string, signal: AbortSignal) {
       for (let last = after; !signal.aborted; ) {
         const entries = await auditEntriesAfter(store, last, PAGE_SIZE);
         for (const entry of entries) yield auditRecordOf(entry);

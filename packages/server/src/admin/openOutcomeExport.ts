@@ -25,24 +25,7 @@ export interface OutcomeRecord extends SubmissionRecord {
 }
 
 /** Reads the outcomes of whole days, by the time in their ids. */
-export interface OutcomeExport {
-  /**
-   * Makes sure that the days have all their outcomes, which then never change: the days are over, and nothing that came in
-   * them is unfinished. Days that have been dropped are refused.
-   * @throws {@link StartError} that says what is missing.
-   */
-  assertComplete(range: DayRange): Promise<void>;
-  /**
-   * Yields all outcomes of the days in pages, the oldest first. No statement takes longer than a page, and none is open
-   * between pages.
-   * @param after begins behind the outcome with this id.
-   * @throws {@link StartError} at the end if a day was dropped meanwhile.
-   */
-  pages(range: DayRange, after?: string): AsyncGenerator<readonly OutcomeRecord[]>;
-  /** Records that the export of these days is complete and safe. @param rows the number of outcomes of each day with some. */
-  recordExported(range: DayRange, rows: Readonly<Record<string, number>>): Promise<void>;
-  close(): Promise<void>;
-}
+export type OutcomeExport = Awaited<ReturnType<typeof openOutcomeExport>>;
 
 /** A replica gives a submission its id before it is in the store, by its own clock. */
 const LATE_MS = 15 * 60_000;
@@ -52,12 +35,24 @@ const PAGE_SIZE = 5_000;
  * Connects to the store of a service, by its database URL or, while the service runs, by its data folder.
  * @throws {@link StartError} if the store cannot be reached. Its functions throw the same if the store fails meanwhile.
  */
-export async function openOutcomeExport(location: StoreLocation): Promise<OutcomeExport> {
+export async function openOutcomeExport(location: StoreLocation) {
   const store = await openRunningStore(location, createLog("silent"));
   return {
-    assertComplete: (range) => withStartErrors(() => assertComplete(store, range)),
-    pages: (range, after) => pagesOf(store, range, after),
-    recordExported: (range, rows) =>
+    /**
+     * Makes sure that the days have all their outcomes, which then never change: the days are over, and nothing that came in
+     * them is unfinished. Days that have been dropped are refused.
+     * @throws {@link StartError} that says what is missing.
+     */
+    assertComplete: (range: DayRange) => withStartErrors(() => assertComplete(store, range)),
+    /**
+     * Yields all outcomes of the days in pages, the oldest first. No statement takes longer than a page, and none is open
+     * between pages.
+     * @param after begins behind the outcome with this id.
+     * @throws {@link StartError} at the end if a day was dropped meanwhile.
+     */
+    pages: (range: DayRange, after?: string) => pagesOf(store, range, after),
+    /** Records that the export of these days is complete and safe. @param rows the number of outcomes of each day with some. */
+    recordExported: (range: DayRange, rows: Readonly<Record<string, number>>) =>
       withStartErrors(() =>
         recordExports(
           store,

@@ -45,16 +45,7 @@ export interface ExplainedSubmission {
 }
 
 /** Finds submissions across all API keys, and tells what each waits for. It only reads. */
-export interface SubmissionFinder {
-  /**
-   * @param name the id of a submission, the hash of its transaction or of a wrapper, or the address of a sender.
-   * @returns the newest first; none if nothing has this name.
-   * @throws {@link ProtocolError} `MALFORMED_QUERY` if it is none of these.
-   */
-  why(name: string): Promise<ExplainedSubmission[]>;
-  /** The oldest submissions that no block has, of those that were accepted longer ago than this. */
-  stuck(options: { readonly olderThanMs: number; readonly limit: number }): Promise<ExplainedSubmission[]>;
-}
+export type SubmissionFinder = ReturnType<typeof createSubmissionFinder>;
 
 export interface SubmissionFinderDependencies {
   readonly store: Store;
@@ -65,7 +56,7 @@ export interface SubmissionFinderDependencies {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-export function createSubmissionFinder(dependencies: SubmissionFinderDependencies): SubmissionFinder {
+export function createSubmissionFinder(dependencies: SubmissionFinderDependencies) {
   const { store, chainRef } = dependencies;
   const explained = async (found: readonly FoundSubmission[]) => {
     if (found.length === 0) return [];
@@ -78,8 +69,15 @@ export function createSubmissionFinder(dependencies: SubmissionFinderDependencie
     );
   };
   return {
-    why: async (name) => explained(await findNamed(name.trim().toLowerCase(), dependencies)),
-    stuck: async (options) => explained(await findStuck(store, chainRef, options)),
+    /**
+     * @param name the id of a submission, the hash of its transaction or of a wrapper, or the address of a sender.
+     * @returns the newest first; none if nothing has this name.
+     * @throws {@link ProtocolError} `MALFORMED_QUERY` if it is none of these.
+     */
+    why: async (name: string) => explained(await findNamed(name.trim().toLowerCase(), dependencies)),
+    /** The oldest submissions that no block has, of those that were accepted longer ago than this. */
+    stuck: async (options: { readonly olderThanMs: number; readonly limit: number }) =>
+      explained(await findStuck(store, chainRef, options)),
   };
 }
 

@@ -13,12 +13,7 @@ export interface IndexedTransaction {
 }
 
 /** The accounts of a request's senders, as chain and store had them at one moment. */
-export interface SenderAccounts {
-  /** 20 bytes each. */
-  readonly senders: readonly Uint8Array[];
-  /** Checks the request's transactions against the accounts, as if those at the positions `without` did not exist. */
-  verdict(without?: ReadonlySet<number>): SenderVerdict;
-}
+export type SenderAccounts = Awaited<ReturnType<typeof loadAccounts>>;
 
 interface SenderGroup {
   readonly sender: Uint8Array;
@@ -33,7 +28,7 @@ export async function loadAccounts(
     chain,
     chainRef,
   }: { readonly store: Store; readonly chain: NodeClient; readonly chainRef: number },
-): Promise<SenderAccounts> {
+) {
   const groups = groupBySender(transactions);
   const senders = groups.map(({ sender }) => sender);
   const nonces = groups.flatMap((group) =>
@@ -47,7 +42,12 @@ export async function loadAccounts(
     const account = accounts[i] ?? { nonce: 0n, balance: 0n };
     return { sender, ...account, work: work.get(bytesToHex(sender)) ?? [] };
   });
-  return { senders, verdict: (without) => checkGroups(groups, states, without) };
+  return {
+    /** 20 bytes each. */
+    senders,
+    /** Checks the request's transactions against the accounts, as if those at the positions `without` did not exist. */
+    verdict: (without?: ReadonlySet<number>) => checkGroups(groups, states, without),
+  };
 }
 
 function groupBySender(transactions: readonly IndexedTransaction[]): SenderGroup[] {

@@ -22,14 +22,7 @@ import { WorkQueue } from "../util/workQueue.js";
 import { type CheckedTransaction, checkFit, type FitDependencies } from "./fit.js";
 
 /** The dry run of a submit. It finds out whether each transaction would be accepted, and accepts none. */
-export interface Checker {
-  /**
-   * @param simulated whether to run the calls of the transactions that would be accepted.
-   * @returns one line for each transaction, in their order.
-   * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL` or `UNAVAILABLE` (D21).
-   */
-  check(caller: Caller, transactions: readonly string[], simulated: boolean): Promise<CheckLine[]>;
-}
+export type Checker = ReturnType<typeof createChecker>;
 
 interface CheckDependencies extends FitDependencies {
   readonly options: Pick<ResolvedOptions, "chainId" | "maxWrapperBytes">;
@@ -49,7 +42,7 @@ export const MAX_WAITING_PER_KEY = 8;
 /** Requests of one address under a publishable key that wait. */
 const MAX_WAITING_PER_ADDRESS = 2;
 
-export function createChecker(dependencies: CheckDependencies): Checker {
+export function createChecker(dependencies: CheckDependencies) {
   const { chain, options, policies, loop, isShuttingDown } = dependencies;
   const queue = new WorkQueue({
     ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_KEY },
@@ -58,7 +51,12 @@ export function createChecker(dependencies: CheckDependencies): Checker {
       new ProtocolError("QUEUE_AT_CAPACITY", `the service runs as many checks as it may at once: ${why}`),
   });
   return {
-    async check(caller, transactions, simulated) {
+    /**
+     * @param simulated whether to run the calls of the transactions that would be accepted.
+     * @returns one line for each transaction, in their order.
+     * @throws {@link ProtocolError} for a request refused whole: `QUEUE_FULL` or `UNAVAILABLE` (D21).
+     */
+    async check(caller: Caller, transactions: readonly string[], simulated: boolean) {
       if (isShuttingDown()) throw shuttingDown();
       const rules = rulesFor(caller, options, policies.current());
       // Validation is part of the turn: to refuse a request for which there is no room must cost nothing.

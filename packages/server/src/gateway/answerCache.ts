@@ -6,17 +6,7 @@ import { EncodedJson } from "./jsonRpc.js";
 import { heightIn } from "./logRange.js";
 
 /** Remembers answers that cannot change. */
-export interface AnswerCache {
-  /** @returns undefined if the answer is not known. */
-  get(key: string): EncodedJson | undefined;
-  /**
-   * Remembers the answer if it cannot change any more.
-   * @returns the answer as JSON if it was encoded, else as it is.
-   */
-  add(key: string, call: RpcCall, result: unknown): unknown;
-  /** Forgets all answers. */
-  clear(): void;
-}
+export type AnswerCache = ReturnType<typeof createAnswerCache>;
 
 export interface AnswerCacheOptions {
   /** Returns the height of the chain, as far as the service knows it. */
@@ -36,15 +26,20 @@ export function createAnswerCache({
   height,
   reorgDepth,
   maxCharacters = MAX_CHARACTERS,
-}: AnswerCacheOptions): AnswerCache {
+}: AnswerCacheOptions) {
   const answers = new LRUCache<string, EncodedJson>({
     maxSize: maxCharacters,
     maxEntrySize: maxCharacters * LARGEST_SHARE,
     sizeCalculation: ({ text }, key) => key.length + text.length,
   });
   return {
-    get: (key) => answers.get(key),
-    add(key, call, result) {
+    /** @returns undefined if the answer is not known. */
+    get: (key: string) => answers.get(key),
+    /**
+     * Remembers the answer if it cannot change any more.
+     * @returns the answer as JSON if it was encoded, else as it is.
+     */
+    add(key: string, call: RpcCall, result: unknown) {
       const latest = height();
       const final = latest === undefined ? -1n : latest - BigInt(reorgDepth);
       if (!isLasting(call, result, final)) return result;
@@ -52,6 +47,7 @@ export function createAnswerCache({
       answers.set(key, encoded);
       return encoded;
     },
+    /** Forgets all answers. */
     clear: () => answers.clear(),
   };
 }

@@ -14,13 +14,7 @@ import type { FailedAuthentications } from "./limits/failedAuthentications.js";
 import type { RequestParty } from "./limits/requestTurns.js";
 
 /** Finds the API key of a request, and what the key permits. */
-export interface Authenticator {
-  /**
-   * @returns for a publishable key (D32) a grant of its own, whose caller names the client's address.
-   * @throws {@link ProtocolError} of code `UNAUTHORIZED`, such as `ORIGIN_NOT_ALLOWED`, or of reason `TOO_MANY_UNKNOWN_KEYS`. The message never repeats the key.
-   */
-  authenticate(request: AddressedRequest & PresentedRequest): Grant;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** A request to the service, before any of its parts is validated. */
 export type ApiRequest = FastifyRequest<{
@@ -48,11 +42,15 @@ export interface AuthenticatorDependencies {
 }
 
 /** Accepts the keys of the configuration and of the store. Keys are compared by their hashes, in constant time. */
-export function createAuthenticator(dependencies: AuthenticatorDependencies): Authenticator {
+export function createAuthenticator(dependencies: AuthenticatorDependencies) {
   const { configuredKeys, directory, clientAddress, failures } = dependencies;
   const hashOnce = hashOncePerRequest();
   return {
-    authenticate(request) {
+    /**
+     * @returns for a publishable key (D32) a grant of its own, whose caller names the client's address.
+     * @throws {@link ProtocolError} of code `UNAUTHORIZED`, such as `ORIGIN_NOT_ALLOWED`, or of reason `TOO_MANY_UNKNOWN_KEYS`. The message never repeats the key.
+     */
+    authenticate(request: AddressedRequest & PresentedRequest) {
       const key = presentedKey(request);
       if (key === undefined) {
         throw new ProtocolError("MISSING_KEY", missingKeyMessage(request));

@@ -26,25 +26,7 @@ import { slicesOf } from "./slices.js";
  * transaction that accepts it. A repeated request, on whichever replica, waits for that commit and finds the decision. A
  * crash leaves both or neither, and the repeated request goes on where the first one stopped.
  */
-export interface Idempotency {
-  /**
-   * @returns the decisions for a request that came before, as sources of lines; "open" if some are still open, and undefined if
-   *   the store knows nothing of the request.
-   * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED`.
-   */
-  replay(request: IdempotentRequest): Promise<readonly LineSource[] | "open" | undefined>;
-  /**
-   * Decides a slice of the caller's request, in turns with the addresses under a publishable key: repeats the decisions that exist, and calls `write` for the transactions after
-   * them.
-   * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
-   */
-  decide(
-    caller: LimitedCaller,
-    request: IdempotentRequest,
-    range: SliceRange,
-    write: WriteSlice,
-  ): Promise<DecidedSlice>;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** The transactions of a request from index `from` to `to`, without `to`. */
 export interface SliceRange {
@@ -93,18 +75,28 @@ const MAX_TRANSACTIONS_OF_KEY = 3;
 /** Attempts at a slice that loses races against other writes. */
 const MAX_ATTEMPTS = 3;
 
-export function createIdempotency(dependencies: IdempotencyDependencies): Idempotency {
+export function createIdempotency(dependencies: IdempotencyDependencies) {
   const { store, retentionMs } = dependencies;
   const queue = new WorkQueue({ places: MAX_TRANSACTIONS, placesOfParty: MAX_TRANSACTIONS_OF_KEY });
   return {
-    async replay(request) {
+    /**
+     * @returns the decisions for a request that came before, as sources of lines; "open" if some are still open, and undefined if
+     *   the store knows nothing of the request.
+     * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED`.
+     */
+    async replay(request: IdempotentRequest) {
       const known = await findIdempotentRequest(store.pool, request, store.clock.longBefore(retentionMs));
       if (known === undefined) return undefined;
       await assertSameBody(store.pool, request, known);
       if (known.decided < known.ids.length) return "open";
       return await decidedSources(store.pool, known, 0, known.decided);
     },
-    async decide(caller, request, range, write) {
+    /**
+     * Decides a slice of the caller's request, in turns with the addresses under a publishable key: repeats the decisions that exist, and calls `write` for the transactions after
+     * them.
+     * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
+     */
+    async decide(caller: LimitedCaller, request: IdempotentRequest, range: SliceRange, write: WriteSlice) {
       for (let attempt = 1; ; attempt++) {
         try {
           const decide = () => decideOnce(dependencies, request, range, write);

@@ -1,11 +1,5 @@
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
-import {
-  type Actor,
-  type AuditedChanges,
-  type AuditRecord,
-  auditRecordOf,
-  type KeyAction,
-} from "../model/keys/auditRecord.js";
+import { type Actor, type AuditedChanges, auditRecordOf, type KeyAction } from "../model/keys/auditRecord.js";
 import {
   changeTerms,
   DEFAULT_PUBLISHABLE_CAPS,
@@ -37,32 +31,7 @@ import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyR
  * name of its actor. All methods may throw {@link ProtocolError}: `NO_SUCH_KEY`, `INVALID_KEY_TERMS`, `KEY_STATE_FINAL` for
  * a change of a revoked key, or `QUEUE_AT_CAPACITY`.
  */
-export interface KeyAdmin {
-  /**
-   * @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. The caps of a sender
-   * that it does not name are {@link DEFAULT_SENDER_CAPS}; `null` unsets one, or all caps. With `publishable: true`
-   * everybody may see the key (D32): it needs `origins` and `allowedTargets`, always has caps for each sender, and has
-   * {@link DEFAULT_PUBLISHABLE_CAPS} unless the input names others.
-   */
-  create(actor: Actor | string, input: unknown): Promise<IssuedKey>;
-  /** Lists keys in the order of their creation, beginning after the key `after`. */
-  list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<KeyRecord[]>;
-  /** Shows one key, with today's use of its caps if it has any. */
-  show(id: string): Promise<KeyRecord>;
-  /**
-   * @param input the members to change: `label`, `expiresAt`, `limits`, `allowedTargets`, `caps`, and `origins` of a
-   * publishable key. `null` unsets one.
-   */
-  update(actor: Actor | string, id: string, input: unknown): Promise<KeyRecord>;
-  /** Issues a new secret. The secret before it stays valid for `overlapMs`; older ones end at once. */
-  rotate(actor: Actor | string, id: string, overlapMs: number): Promise<IssuedKey>;
-  disable(actor: Actor | string, id: string): Promise<KeyRecord>;
-  enable(actor: Actor | string, id: string): Promise<KeyRecord>;
-  /** Ends the key permanently. */
-  revoke(actor: Actor | string, id: string): Promise<KeyRecord>;
-  /** Lists the events of the audit, the latest first. */
-  audit(query: AuditQuery): Promise<AuditRecord[]>;
-}
+export type KeyAdmin = ReturnType<typeof createKeyAdmin>;
 
 /** The default time for which the secret before a rotation stays valid. */
 export const DEFAULT_OVERLAP_MS = 86_400_000;
@@ -74,7 +43,7 @@ const NEW_PUBLISHABLE_KEY_TERMS: KeyTerms = { ...NEW_KEY_TERMS, caps: DEFAULT_PU
 /** Changes that may wait in one process. They run one at a time, because each holds a connection while it waits for a lock. */
 const MAX_WAITING = 100;
 
-export function createKeyAdmin(store: Store): KeyAdmin {
+export function createKeyAdmin(store: Store) {
   const queue = new WorkQueue({
     ...{ places: 1, waiting: MAX_WAITING },
     refusal: () => new ProtocolError("QUEUE_AT_CAPACITY", "too many changes of keys wait already"),
@@ -83,12 +52,20 @@ export function createKeyAdmin(store: Store): KeyAdmin {
   const change = (actor: Actor | string, id: string, action: KeyAction, edit: KeyEdit) =>
     inTurn(() => changeKey(store, { actor, id, action }, edit));
   return {
-    create: (actor, input) => inTurn(() => createKey(store, actor, input)),
-    async list(page) {
+    /**
+     * @param input as JSON: `label`, and optionally `env`, `expiresAt`, `limits`, `allowedTargets`, `caps`. The caps of a sender
+     * that it does not name are {@link DEFAULT_SENDER_CAPS}; `null` unsets one, or all caps. With `publishable: true`
+     * everybody may see the key (D32): it needs `origins` and `allowedTargets`, always has caps for each sender, and has
+     * {@link DEFAULT_PUBLISHABLE_CAPS} unless the input names others.
+     */
+    create: (actor: Actor | string, input: unknown) => inTurn(() => createKey(store, actor, input)),
+    /** Lists keys in the order of their creation, beginning after the key `after`. */
+    async list(page: { readonly after?: string | undefined; readonly limit: number }) {
       const now = await databaseNow(store);
       return (await listKeys(store, page)).map((key) => keyRecordOf(key, now));
     },
-    async show(id) {
+    /** Shows one key, with today's use of its caps if it has any. */
+    async show(id: string) {
       const now = await databaseNow(store);
       const key = await existingKey(store, id);
       const record = keyRecordOf(key, now);
@@ -96,8 +73,14 @@ export function createKeyAdmin(store: Store): KeyAdmin {
         ? { ...record, today: await usageToday(store, id) }
         : record;
     },
-    update: (actor, id, input) => change(actor, id, "update", (key, now) => updatedColumns(key, now, input)),
-    async rotate(actor, id, overlapMs) {
+    /**
+     * @param input the members to change: `label`, `expiresAt`, `limits`, `allowedTargets`, `caps`, and `origins` of a
+     * publishable key. `null` unsets one.
+     */
+    update: (actor: Actor | string, id: string, input: unknown) =>
+      change(actor, id, "update", (key, now) => updatedColumns(key, now, input)),
+    /** Issues a new secret. The secret before it stays valid for `overlapMs`; older ones end at once. */
+    async rotate(actor: Actor | string, id: string, overlapMs: number) {
       let text = "";
       const record = await change(actor, id, "rotate", (key, now) => {
         text = newKey(key.env, id, key.isPublishable);
@@ -107,11 +90,15 @@ export function createKeyAdmin(store: Store): KeyAdmin {
       });
       return { key: text, record };
     },
-    disable: (actor, id) =>
+    disable: (actor: Actor | string, id: string) =>
       change(actor, id, "disable", (key, now) => ({ disabledAt: key.disabledAt ?? now })),
-    enable: (actor, id) => change(actor, id, "enable", () => ({ disabledAt: undefined })),
-    revoke: (actor, id) => change(actor, id, "revoke", (key, now) => ({ revokedAt: key.revokedAt ?? now })),
-    audit: async (query) => (await auditEntries(store, query)).map(auditRecordOf),
+    enable: (actor: Actor | string, id: string) =>
+      change(actor, id, "enable", () => ({ disabledAt: undefined })),
+    /** Ends the key permanently. */
+    revoke: (actor: Actor | string, id: string) =>
+      change(actor, id, "revoke", (key, now) => ({ revokedAt: key.revokedAt ?? now })),
+    /** Lists the events of the audit, the latest first. */
+    audit: async (query: AuditQuery) => (await auditEntries(store, query)).map(auditRecordOf),
   };
 }
 

@@ -12,11 +12,7 @@ const INTERVAL_MS = 60_000;
 /** Days are summarized and dropped only while the clocks of the database and of this machine differ by less. */
 const CLOCKS_APART_MS = 3_600_000;
 
-export interface OutcomeDays {
-  /** The oldest day whose outcomes are kept, such as 2030-01-31; undefined before the first round. */
-  oldestDay(): string | undefined;
-  close(): Promise<void>;
-}
+export type OutcomeDays = ReturnType<typeof startOutcomeDays>;
 
 /**
  * Keeps the partitions of outcomes, one round a minute: makes the days ahead, summarizes those that are over, and drops those
@@ -32,7 +28,7 @@ export function startOutcomeDays({
   readonly options: Pick<ResolvedOptions, "retentionMs" | "dropExportedOnly">;
   readonly log: Logger;
   readonly now?: () => number;
-}): OutcomeDays {
+}) {
   const timer = createWakeableTimer();
   const closing = new AbortController();
   let oldestDay: string | undefined;
@@ -68,6 +64,7 @@ export function startOutcomeDays({
   };
   const running = loop();
   return {
+    /** The oldest day whose outcomes are kept, such as 2030-01-31; undefined before the first round. */
     oldestDay: () => oldestDay,
     async close() {
       closing.abort();

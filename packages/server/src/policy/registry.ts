@@ -39,18 +39,7 @@ export interface RegistryReading {
 }
 
 /** The chain's WaiverRegistry (D12), read by calls and followed by its events. */
-export interface Registry {
-  /** @throws {@link RegistryUnreadableError}, or RpcUnavailableError if no node answers. */
-  read(waivers: readonly Uint8Array[]): Promise<RegistryReading>;
-  /**
-   * Looks for events after a block.
-   * @param height the height of the chain; the node is asked for it if undefined.
-   * @returns `unchanged`, with the block up to which that holds; `changed` after an event; `unknown` if events may have
-   *   been missed: after a reorg or a long gap, or because the node gives no logs.
-   * @throws RpcUnavailableError if no node answers.
-   */
-  changesSince(block: BlockRef, height?: bigint): Promise<RegistryChanges>;
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
 export type RegistryChanges =
   | { readonly kind: "unchanged"; readonly block: BlockRef }
@@ -69,9 +58,10 @@ const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 const registryCall = (data: Uint8Array): RpcCall =>
   runCall({ to: REGISTRY, data: bytesToHex(data) }, "latest");
 
-export function createRegistry(rpc: Rpc): Registry {
+export function createRegistry(rpc: Rpc) {
   return {
-    async read(waivers) {
+    /** @throws {@link RegistryUnreadableError}, or RpcUnavailableError if no node answers. */
+    async read(waivers: readonly Uint8Array[]) {
       const calls = waivers.flatMap((waiver) => [
         registryCall(policyVersionCall(waiver)),
         registryCall(policyTargetsCall(waiver)),
@@ -83,7 +73,14 @@ export function createRegistry(rpc: Rpc): Registry {
       const results = outcomes.slice(1).map(bytesOf);
       return { block, targets: waivers.map((_, i) => policyOf(results[2 * i], results[2 * i + 1])) };
     },
-    async changesSince(known, height) {
+    /**
+     * Looks for events after a block.
+     * @param height the height of the chain; the node is asked for it if undefined.
+     * @returns `unchanged`, with the block up to which that holds; `changed` after an event; `unknown` if events may have
+     *   been missed: after a reorg or a long gap, or because the node gives no logs.
+     * @throws RpcUnavailableError if no node answers.
+     */
+    async changesSince(known: BlockRef, height?: bigint): Promise<RegistryChanges> {
       const number = height ?? (await heightOf(rpc));
       if (number === known.number) return { kind: "unchanged", block: known };
       if (number === undefined || number < known.number || number - known.number > MAX_BLOCK_RANGE) {

@@ -24,16 +24,7 @@ export interface RevertedSubmission {
  * Finds why submissions reverted, after their outcomes are stored: a node runs the call again, once. The cause is an extra.
  * It changes no outcome; lines and records do not wait for a late cause.
  */
-export interface RevertCauses {
-  /** Finds the cause and stores it. @returns the cause, if it is known within {@link Patience.causeMs}. Never rejects. */
-  find(submission: RevertedSubmission): Promise<ErrorValues | undefined>;
-  /**
-   * Resolves when the cause of this submission is stored, or is not awaited any more.
-   * @returns whether this replica was looking for it.
-   */
-  settled(id: string): Promise<boolean>;
-  close(): void;
-}
+export type RevertCauses = ReturnType<typeof createRevertCauses>;
 
 /** Replays that run at the same time, in total and for one key. */
 const MAX_REPLAYS = 4;
@@ -56,15 +47,12 @@ export interface RevertCausesDependencies {
   readonly patience: Pick<Patience, "causeMs">;
 }
 
-export function createRevertCauses({
-  log,
-  patience,
-  ...dependencies
-}: RevertCausesDependencies): RevertCauses {
+export function createRevertCauses({ log, patience, ...dependencies }: RevertCausesDependencies) {
   const turns = createTurns();
   const inProgress = new Map<string, Promise<ErrorValues | undefined>>();
   return {
-    find(submission) {
+    /** Finds the cause and stores it. @returns the cause, if it is known within {@link Patience.causeMs}. Never rejects. */
+    find(submission: RevertedSubmission) {
       const { id, keyId } = submission;
       const take = () => takeCause(submission, dependencies);
       const finding = turns.run(take, keyId).catch((error: unknown) => {
@@ -75,7 +63,11 @@ export function createRevertCauses({
       void finding.finally(() => inProgress.delete(id));
       return knownInTime(finding, patience.causeMs);
     },
-    async settled(id) {
+    /**
+     * Resolves when the cause of this submission is stored, or is not awaited any more.
+     * @returns whether this replica was looking for it.
+     */
+    async settled(id: string) {
       const finding = inProgress.get(id);
       await knownInTime(finding, patience.causeMs);
       return finding !== undefined;

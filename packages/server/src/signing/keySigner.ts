@@ -1,14 +1,9 @@
 import type { Logger } from "../model/telemetry/log.js";
 import { type SigningThread, startSigningThread } from "./startThread.js";
-import { type SignedWrapper, signWrappers, type WrapperRequest, type WrappingOptions } from "./wrappers.js";
+import { signWrappers, type WrapperRequest, type WrappingOptions } from "./wrappers.js";
 
 /** Signs wrappers with private keys that are in this process. */
-export interface KeySigner {
-  /** Wraps and signs in the order of the requests, with a key of 32 bytes. */
-  sign(requests: readonly WrapperRequest[], waiverKey: Uint8Array): Promise<SignedWrapper[]>;
-  /** Ends the thread. */
-  close(): Promise<void>;
-}
+export type KeySigner = ReturnType<typeof createKeySigner>;
 
 export interface KeySignerDependencies {
   readonly options: WrappingOptions;
@@ -27,11 +22,7 @@ const MIN_THREAD_BATCH = 10;
  * The signatures are not recovered to check them (D33): this process made them from the key that gave the address, and
  * a recovery takes as long as the signature itself, so it would halve the throughput.
  */
-export function createKeySigner({
-  options,
-  log,
-  startThread = startSigningThread,
-}: KeySignerDependencies): KeySigner {
+export function createKeySigner({ options, log, startThread = startSigningThread }: KeySignerDependencies) {
   let thread: SigningThread | undefined;
   let starting: Promise<void> | undefined;
   const onEnd = () => {
@@ -47,7 +38,8 @@ export function createKeySigner({
     }
   };
   return {
-    async sign(requests, waiverKey) {
+    /** Wraps and signs in the order of the requests, with a key of 32 bytes. */
+    async sign(requests: readonly WrapperRequest[], waiverKey: Uint8Array) {
       const { verificationGas, innerEncoding } = options;
       const signing = { waiverKey, verificationGas, innerEncoding };
       if (requests.length >= MIN_THREAD_BATCH) {
@@ -61,6 +53,7 @@ export function createKeySigner({
       }
       return signWrappers(requests, signing);
     },
+    /** Ends the thread. */
     async close() {
       await starting;
       await thread?.end();

@@ -13,11 +13,7 @@ import type { WrappingOptions } from "./wrappers.js";
  * Another custody is a file in `custody/` that makes a `WaiverAccount`, and a setting of the command line that calls it. Its
  * test calls `describeWaiverAccount` of the protocol package.
  */
-export interface Signer {
-  /** Returns the signer of one lane. */
-  of(account: WaiverAccount): LaneSigner;
-  close(): Promise<void>;
-}
+export type Signer = ReturnType<typeof createSigner>;
 
 export interface SignerDependencies extends KeySignerDependencies {
   readonly options: WrappingOptions & Pick<ResolvedOptions, "custodyRatePerSecond" | "custodyTimeoutMs">;
@@ -26,12 +22,13 @@ export interface SignerDependencies extends KeySignerDependencies {
   readonly metrics?: Pick<Metrics, "custodyOf">;
 }
 
-export function createSigner(dependencies: SignerDependencies): Signer {
+export function createSigner(dependencies: SignerDependencies) {
   const { options, signal, metrics } = dependencies;
   const { verificationGas, innerEncoding, custodyRatePerSecond, custodyTimeoutMs } = options;
   const keySigner = createKeySigner(dependencies);
   return {
-    of(account) {
+    /** Returns the signer of one lane. */
+    of(account: WaiverAccount) {
       const key = privateKeyOf(account);
       if (key !== undefined) return signAtOnce(keySigner, key);
       return new CustodySigner({

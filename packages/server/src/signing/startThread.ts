@@ -4,11 +4,7 @@ import { pack, type SignAnswer, type SignRequest, signedWrappersOf } from "./mes
 import type { KeySigningOptions, SignedWrapper, WrapperRequest } from "./wrappers.js";
 
 /** A worker thread that signs wrappers. */
-export interface SigningThread {
-  /** Rejects if the thread cannot sign the batch, has ended, or ends before it has answered. */
-  sign(requests: readonly WrapperRequest[], options: KeySigningOptions): Promise<SignedWrapper[]>;
-  end(): Promise<void>;
-}
+export type SigningThread = Awaited<ReturnType<typeof startSigningThread>>;
 
 /** The thread needs little memory. Without these limits it could grow as large as the main thread. */
 const MEMORY_LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 64 };
@@ -27,7 +23,7 @@ export async function startSigningThread(
   onEnd: () => void = () => {},
   // The package's import map names the built program, also where tests run the sources.
   program = createRequire(import.meta.url).resolve("#signing-thread"),
-): Promise<SigningThread> {
+) {
   // The thread gets no options and no environment: modules that an operator preloads are not meant for it.
   const worker = new Worker(program, { execArgv: [], env: {}, resourceLimits: MEMORY_LIMITS });
   const pending = new Map<number, PendingBatch>();
@@ -59,12 +55,13 @@ export async function startSigningThread(
     else batch?.resolve(signedWrappersOf(answer));
   });
   return {
-    sign(requests, options) {
+    /** Rejects if the thread cannot sign the batch, has ended, or ends before it has answered. */
+    sign(requests: readonly WrapperRequest[], options: KeySigningOptions) {
       if (ended) return Promise.reject(failure);
       const inners = pack(requests.map(({ innerRaw }) => innerRaw));
       const nonces = requests.map(({ waiverNonce }) => waiverNonce);
       const request: SignRequest = { id: nextId++, ...options, inners, nonces };
-      return new Promise((resolve, reject) => {
+      return new Promise<SignedWrapper[]>((resolve, reject) => {
         pending.set(request.id, { resolve, reject });
         worker.postMessage(request, [inners.bytes.buffer]);
       });

@@ -7,14 +7,7 @@ import type { BlockFeed } from "./blockFeed.js";
 import { type ComparingClient, LogSubscriptions } from "./logSubscriptions.js";
 
 /** The subscriptions of one WebSocket. */
-export interface Subscriptions {
-  /** `eth_subscribe`. @returns the subscription's id. @throws {@link GatewayRefusal} */
-  subscribe(params: readonly unknown[]): string;
-  /** `eth_unsubscribe`. @returns whether there was such a subscription. */
-  unsubscribe(params: readonly unknown[]): boolean;
-  /** Ends all of them. */
-  end(): void;
-}
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 type Send = (announced: readonly Announcement[]) => void;
 
@@ -28,10 +21,7 @@ interface SubscribedClient extends ComparingClient {
   enter(open: number): () => void;
 }
 
-export function createSubscriptions(
-  feed: Pick<BlockFeed, "onHead" | "onLogs">,
-  client: SubscribedClient,
-): Subscriptions {
+export function createSubscriptions(feed: Pick<BlockFeed, "onHead" | "onLogs">, client: SubscribedClient) {
   const ends = new Map<string, () => void>();
   /** The addresses and topics that the filters of all subscriptions keep in memory. */
   let filterValues = 0;
@@ -56,7 +46,8 @@ export function createSubscriptions(
     throw new GatewayRefusal(RPC_CODES.methodNotFound, `no ${shown} subscription in eth namespace`);
   };
   return {
-    subscribe([kind, filter]) {
+    /** `eth_subscribe`. @returns the subscription's id. @throws {@link GatewayRefusal} */
+    subscribe([kind, filter]: readonly unknown[]) {
       const subscription = `0x${randomBytes(16).toString("hex")}`;
       const send: Send = (announced) => {
         if (announced.length === 0) return;
@@ -72,12 +63,14 @@ export function createSubscriptions(
       );
       return subscription;
     },
-    unsubscribe([subscription]) {
+    /** `eth_unsubscribe`. @returns whether there was such a subscription. */
+    unsubscribe([subscription]: readonly unknown[]) {
       if (typeof subscription !== "string") throw invalidParams("the subscription's id is missing");
       const end = ends.get(subscription);
       end?.();
       return ends.delete(subscription);
     },
+    /** Ends all of them. */
     end() {
       for (const end of ends.values()) end();
       ends.clear();

@@ -22,15 +22,12 @@ export interface TokenGrant {
 }
 
 /** The token buckets of all API keys, which all replicas share (D22). */
-export interface TokenStore {
-  take(request: TokenRequest): Promise<TokenGrant>;
-  giveBack(keyId: string, count: number): Promise<void>;
-}
+export type TokenStore = ReturnType<typeof createTokenStore>;
 
 /** Token buckets in the database. They fill by its clock. */
-export function createTokenStore({ pool }: Pick<Store, "pool">): TokenStore {
+export function createTokenStore({ pool }: Pick<Store, "pool">) {
   return {
-    async take({ keyId, limits, needs, prefetch }) {
+    async take({ keyId, limits, needs, prefetch }: TokenRequest) {
       const { rows } = await pool.query<TokenGrant>(
         prepared("select granted, extra as prefetched, available from take_tokens($1, $2, $3, $4, $5)", [
           keyId,
@@ -43,7 +40,7 @@ export function createTokenStore({ pool }: Pick<Store, "pool">): TokenStore {
       if (rows[0] === undefined) throw new Error("the store returned no tokens");
       return rows[0];
     },
-    async giveBack(keyId, count) {
+    async giveBack(keyId: string, count: number) {
       await pool.query(
         prepared("update key_rates set used = greatest(0, used - $2::float8) where key_id = $1", [
           keyId,

@@ -12,21 +12,8 @@ import { forgetRestriction, SERVICE_ROLE } from "./clusterRoles.js";
 import { ensurePassword, readPassword } from "./databasePassword.js";
 import { clusterCommand, databaseUsers, type User } from "./unprivilegedUser.js";
 
-/** The address and the login for the driver. */
-export interface EmbeddedConnection {
-  readonly host: string;
-  /** A role that is no superuser. */
-  readonly user: string;
-  readonly password: string;
-  readonly database: string;
-}
-
 /** A running PostgreSQL server whose files lie in one folder. */
-export interface EmbeddedPostgres {
-  /** The address of the server, a Unix socket in a folder that only this user can enter, and the login of the service. */
-  readonly connection: EmbeddedConnection;
-  stop(): Promise<void>;
-}
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
 
 /** The connections that the server takes: those of a store, and room for commands beside the service. */
 const CONNECTIONS = 60;
@@ -40,12 +27,7 @@ const CONNECTIONS_OF_FURTHER_STORE = 30;
  * @param stores the number of stores that it has connections for: one for each network of a service.
  * @throws {@link StartError} if the binaries are missing, the folder is in use, or PostgreSQL does not start.
  */
-export async function startEmbeddedPostgres(
-  dataDir: string,
-  log: Logger,
-  signal?: AbortSignal,
-  stores = 1,
-): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(dataDir: string, log: Logger, signal?: AbortSignal, stores = 1) {
   const maxConnections = CONNECTIONS + (stores - 1) * CONNECTIONS_OF_FURTHER_STORE;
   const installed = await findBinaries();
   const cluster = resolve(dataDir, "postgres");
@@ -62,6 +44,7 @@ export async function startEmbeddedPostgres(
   // A failed start leaves the socket folder, because another service on this data may have its socket there.
   const server = await superviseServer({ home, cluster, sockets, owner, log, maxConnections });
   return {
+    /** The address of the server, a Unix socket in a folder that only this user can enter, and the login of the service. */
     connection: { host: sockets, user: SERVICE_ROLE, password, database: "postgres" },
     async stop() {
       await server.stop();
@@ -100,10 +83,10 @@ async function socketFolder(cluster: string, owner: User | undefined): Promise<s
 }
 
 /**
- * Finds the address of the PostgreSQL that a running service has in this data folder.
+ * Finds the address of the PostgreSQL that a running service has in this data folder, and the login for the driver.
  * @throws {@link StartError} if none runs there, or its password is lost.
  */
-export async function embeddedConnection(dataDir: string): Promise<EmbeddedConnection> {
+export async function embeddedConnection(dataDir: string) {
   // The fifth line of PostgreSQL's lock file names the folder of its socket.
   const lock = await readFile(join(resolve(dataDir, "postgres"), "postmaster.pid"), "utf8").catch(() => "");
   const host = lock.split("\n")[4];
@@ -124,10 +107,6 @@ export async function embeddedConnection(dataDir: string): Promise<EmbeddedConne
 const SUPERVISOR =
   'exec 3<&0; "$@" </dev/null 3<&- & p=$!; (read -r _ <&3; kill -INT $p) & r=$!; wait $p; c=$?; kill $r; exit $c';
 
-interface Supervised {
-  stop(): Promise<void>;
-}
-
 interface ServerConfig {
   readonly home: string;
   readonly cluster: string;
@@ -138,7 +117,7 @@ interface ServerConfig {
 }
 
 /** Starts the server, and starts it again if it ends before `stop`. */
-async function superviseServer(config: ServerConfig): Promise<Supervised> {
+async function superviseServer(config: ServerConfig) {
   let stopping = false;
   let server = await startServer(config);
   const watch = () => {

@@ -24,10 +24,7 @@ export interface ScratchPostgres {
   stop(): Promise<void>;
 }
 
-export interface ScratchDatabase {
-  readonly url: string;
-  drop(): Promise<void>;
-}
+export type ScratchDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
 const log = createLog("silent");
 const TEMPLATE = "template_of_service";
@@ -134,7 +131,7 @@ async function fillFolder(folder: string): Promise<void> {
   await writeFile(join(folder, COMPLETE), "");
 }
 
-async function createDatabase(postgres: EmbeddedPostgres): Promise<ScratchDatabase> {
+async function createDatabase(postgres: EmbeddedPostgres) {
   const name = `scratch_${randomUUID().replaceAll("-", "")}`;
   const execute = (statement: string) => asSuperuser(postgres, (db) => db.query(statement));
   await execute(`create database ${name} template ${TEMPLATE} strategy file_copy owner ${SERVICE_ROLE}`);
