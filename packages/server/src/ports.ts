@@ -1,11 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { AggregatorRegistry, type Registry } from "prom-client";
-import {
-  type ConnectionLimits,
-  connectionLimits,
-  OPERATORS_CONNECTIONS,
-  type OpenConnections,
-} from "./http/limits/connections.js";
+import { connectionLimits, OPERATORS_CONNECTIONS, type OpenConnections } from "./http/limits/connections.js";
 import { IDLE_SCRAPER_MS, OPERATORS_ROUTES } from "./http/operatorsApp.js";
 import { createPort } from "./http/port/port.js";
 import { replaceCertificates } from "./http/port/tls.js";
@@ -42,10 +37,11 @@ export function createPorts(portsOptions: PortsOptions) {
   const metrics = createProcessMetrics(registry);
   const { tls, trustedProxies, allowedHosts } = options;
   if (tls) metrics.certificateEnds(certificateEnd(tls));
+  const ofAll = { log, metrics, loop, tls, allowedHosts };
   const api = createPort({
+    ...ofAll,
     places: slots.map((slot) => ({ ...slot.place, app: () => slot.running?.apps.api })),
-    ...{ log, metrics, loop, leaving, tls, allowedHosts },
-    ...{ timeouts: options, limits: connectionLimits(options), isCounted: true },
+    ...{ leaving, timeouts: options, limits: connectionLimits(options), isCounted: true },
   });
   const placesOf = (name: "operators" | "admin") =>
     slots.map((slot) => ({
@@ -53,31 +49,19 @@ export function createPorts(portsOptions: PortsOptions) {
       app: () => slot.running && { app: slot.running.apps[name] },
     }));
   const operators = createPort({
+    ...ofAll,
     places: placesOf("operators"),
-    ...{
-      log,
-      metrics,
-      loop,
-      tls,
-      allowedHosts,
-      limits: scraperLimits(trustedProxies),
-      routes: OPERATORS_ROUTES,
-    },
+    limits: { ...OPERATORS_CONNECTIONS, keylessMs: IDLE_SCRAPER_MS, trustedProxies },
+    routes: OPERATORS_ROUTES,
   });
   keepScrapers(operators.app, operators.port.connections);
   if (slots.some(({ place }) => !place.isAlone)) serveOperators(operators.app, portsOptions);
   // Connections without a good token make room first, so that nobody keeps the operators out.
   const admin = createPort({
+    ...ofAll,
     places: placesOf("admin"),
-    ...{
-      log,
-      metrics,
-      loop,
-      tls,
-      allowedHosts,
-      isForOperators: true,
-      limits: { ...OPERATORS_CONNECTIONS, trustedProxies },
-    },
+    isForOperators: true,
+    limits: { ...OPERATORS_CONNECTIONS, trustedProxies },
   });
   const apps = { api: api.app, operators: operators.app, admin: admin.app };
   return {
@@ -99,11 +83,6 @@ export function createPorts(portsOptions: PortsOptions) {
       metrics.certificateEnds(certificateEnd(fresh));
     },
   };
-}
-
-/** Returns the limits of the connections of the metrics' port. */
-function scraperLimits(trustedProxies: readonly string[]): ConnectionLimits {
-  return { ...OPERATORS_CONNECTIONS, keylessMs: IDLE_SCRAPER_MS, trustedProxies };
 }
 
 /** There is no key here to tell a scraper by, so whoever has been silent for longest makes room. */

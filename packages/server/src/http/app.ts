@@ -16,22 +16,10 @@ import { createReadLimiter } from "./limits/readLimiter.js";
 import { PUBLIC_ROUTES } from "./paths.js";
 import type { NetworkApp, Port } from "./port/port.js";
 import { registerRoutes } from "./routes/index.js";
-import type { RouteServices } from "./routes/routeHandler.js";
+import type { NetworkServices } from "./routes/routeHandler.js";
 import { acceptSockets, isSocketRequest } from "./socket/socket.js";
 
-export interface AppDependencies
-  extends Omit<
-    RouteServices,
-    | "authenticator"
-    | "clientAddress"
-    | "rateLimiter"
-    | "readLimiter"
-    | "loop"
-    | "bodyMemory"
-    | "connections"
-    | "sockets"
-    | "server"
-  > {
+export interface AppDependencies extends NetworkServices {
   readonly keys: KeyDirectory;
   readonly configuredKeys: ConfiguredGrants;
   readonly failures: FailedAuthentications;

@@ -21,8 +21,8 @@ import type { RateLimiter } from "../limits/rateLimiter.js";
 import type { ReadLimiter } from "../limits/readLimiter.js";
 import type { SocketAcceptor } from "../socket/socket.js";
 
-/** Everything that the handlers of the routes work with. Each handler picks what it needs. */
-export interface RouteServices {
+/** The parts of a network that the handlers of the routes work with. */
+export interface NetworkServices {
   readonly store: Store;
   readonly chainRef: number;
   readonly byHash: SubmissionsByHash;
@@ -33,6 +33,14 @@ export interface RouteServices {
   readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
   readonly revertCauses: Pick<RevertCauses, "settled">;
   readonly refusals: Pick<Refusals, "find">;
+  readonly options: ResolvedOptions;
+  readonly health: Health;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Everything that the handlers of the routes work with. Each handler picks what it needs. */
+export interface RouteServices extends NetworkServices {
   readonly authenticator: Authenticator;
   readonly clientAddress: ClientAddress;
   readonly rateLimiter: RateLimiter;
@@ -41,10 +49,6 @@ export interface RouteServices {
   readonly connections: OpenConnections;
   readonly bodyMemory: BodyMemoryBudget;
   readonly sockets: Pick<SocketAcceptor, "assertRoom">;
-  readonly options: ResolvedOptions;
-  readonly health: Health;
-  readonly log: Logger;
-  readonly metrics: Metrics;
 }
 
 /** Serves one route. The protocol package defines its method, its path, and whether it needs an API key. */
