@@ -17,7 +17,6 @@ const lane: LaneStatus = {
   setAside: 0,
   foreignUses: 0,
   hasUnfinalized: false,
-  hasWithdrawn: false,
   hasOpenWrapper: false,
   wait: undefined,
 };

@@ -95,7 +95,6 @@ export class LaneWatch {
   isFollowing = false;
   /** Something may have been sent since the last look at blocks began. */
   #mustFollow = false;
-  #mustSweep = false;
 
   constructor(lease: WatchedLease, broadcaster: Broadcaster, context: LaneWatchContext) {
     const { schedule } = context;
@@ -108,8 +107,7 @@ export class LaneWatch {
     this.#blocks = schedule.look(this.#withLease((held) => this.#followBlocks(held)));
     this.#turns = createTurns(schedule);
     this.#doubts = this.#watcher.doubts.questions.map((question) => this.#ask(question));
-    const sweep = createSweep(context);
-    this.#sweeps = this.#ask(async (lane) => (this.#mustSweep ? await sweep(lane) : undefined));
+    this.#sweeps = this.#ask(createSweep(context));
     this.#accountForNonces = createNonceAccount(context);
     this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
     this.#finality = this.#turns.look(this.#withLease((held) => this.#compareFinality(held)));
@@ -139,14 +137,13 @@ export class LaneWatch {
     if (this.isFollowing) this.#blocks.wake();
   };
 
-  /** Follows what the lane has sent, and asks what is due and concerns something that the lane has. */
+  /** Follows what the lane has sent, and asks what is due. */
   onStatus = (status: LaneStatus): void => {
     if (this.#lease.current() === undefined) return;
-    const { queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper } = status;
+    const { inFlight, hasUnfinalized, hasOpenWrapper } = status;
     if (inFlight > 0 || hasUnfinalized) this.follow();
     if (hasOpenWrapper || this.#context.nonceProofs.isSearching) this.#startDoubts();
-    this.#mustSweep = queued + inFlight > 0 || hasWithdrawn;
-    if (this.#mustSweep) this.#sweeps.start();
+    this.#sweeps.start();
     this.#finality.start();
   };
 

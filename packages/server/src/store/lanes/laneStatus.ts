@@ -25,9 +25,7 @@ export interface LaneStatus extends LaneWork {
   readonly broken: boolean;
   /** A submission of the lane is in a block that is not final. */
   readonly hasUnfinalized: boolean;
-  /** The lane has withdrawn wrappers that are not forgotten. */
-  readonly hasWithdrawn: boolean;
-  /** One of these may still land, and its submission is unfinished, in whichever lane. */
+  /** A withdrawn wrapper of the lane may still land, and its submission is unfinished, in whichever lane. */
   readonly hasOpenWrapper: boolean;
 }
 
@@ -50,7 +48,6 @@ interface LaneRow {
   set_aside: string;
   foreign_uses: number;
   has_unfinalized: boolean;
-  has_withdrawn: boolean;
   has_open_wrapper: boolean;
   queue_floor: Date;
   queue_head: Date;
@@ -95,7 +92,6 @@ select l.waiver, l.state, l.reason,
        case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses,
        unfinalized.lowest is not null as has_unfinalized,
        coalesce(unfinalized.lowest, floor.block) as block_floor,
-       exists (select from withdrawn w where w.chain = l.chain and w.waiver = l.waiver) as has_withdrawn,
        -- A subquery of one value: for "exists", the planner may read all of \`unfinished\` at once.
        coalesce((select true from withdrawn w
                  where w.chain = l.chain and w.waiver = l.waiver and w.open_for is not null
@@ -138,7 +134,6 @@ export async function findLaneStatuses(
     setAside: Number(row.set_aside),
     foreignUses: row.foreign_uses,
     hasUnfinalized: row.has_unfinalized,
-    hasWithdrawn: row.has_withdrawn,
     hasOpenWrapper: row.has_open_wrapper,
     queueFloor: row.queue_floor,
     queueHead: row.queue_head,
