@@ -36,9 +36,6 @@ export interface Watcher {
  */
 export type WatchMode = "signs" | "sends" | "silent";
 
-/** The store's floor of the waiver's nonces is raised after so many. */
-const NONCES_PER_RAISE = 500n;
-
 /** @param onNews called when doubts have begun, or proofs were found. */
 export function createWatcher(
   context: WatchContext,
@@ -48,7 +45,6 @@ export function createWatcher(
   const { store, chain, options } = context;
   const doubts = createDoubts(context, onNews);
   const headWatch = createHeadWatch(context);
-  const nonceFloor = createNonceFloor(context);
   const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<boolean> => {
     const blockFloor = context.store.laneFloors.of(held.waiver)?.blockFloor;
     const unfinalized =
@@ -63,25 +59,13 @@ export function createWatcher(
     if (first === undefined && !isFree) return true;
     const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
     await doubts.follow(held, waiverNonce);
-    await nonceFloor.follow(held, waiverNonce);
+    await raiseNonceFloor(store, held, waiverNonce);
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await headWatch.run(held, { block, waiverNonce, signs: mode === "signs" });
     await settleOverdue(held, waiverNonce, mode, context, broadcaster);
     return true;
   };
   return { poll, doubts };
-}
-
-/** Has the store pass over the nonces that the chain has used, after some hundreds of them. */
-function createNonceFloor({ store }: Pick<WatchContext, "store">) {
-  let raisedAt: bigint | undefined;
-  return {
-    async follow(held: HeldLane, waiverNonce: bigint): Promise<void> {
-      if (raisedAt !== undefined && waiverNonce < raisedAt + NONCES_PER_RAISE) return;
-      raisedAt = waiverNonce;
-      await raiseNonceFloor(store, held, waiverNonce);
-    },
-  };
 }
 
 /** Compares the blocks that are not final yet with the chain: each is still there, deep enough, or gone. */
