@@ -1,16 +1,14 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/blocks/inclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import { raiseNonceFloor } from "../../store/lanes/nonces/nonceFloor.js";
 import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
 import type { WatchContext } from "../context.js";
 import { CANDIDATES_PER_BATCH } from "../law/chainOutcomes.js";
-import { reconcile } from "../law/reconcile.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
 import type { Broadcaster } from "../send/broadcaster.js";
-import { readSenderTurns } from "../send/senderNonces.js";
 import { createDoubts, type Doubts } from "./doubts.js";
 import { createHeadWatch } from "./headWatch.js";
 
@@ -98,10 +96,7 @@ async function checkBlocks(
   await saveReorged(store, held, ids);
 }
 
-/**
- * Sends the lane's wrappers that wait too long for a block again, the same bytes. A submission whose sender's nonce the chain
- * has used is reconciled instead: another wrapper carried the InnerTx, or another transaction has the nonce.
- */
+/** Sends the lane's wrappers that wait too long for a block again, the same bytes. */
 export async function settleOverdue(
   held: HeldLane,
   waiverNonce: bigint,
@@ -112,19 +107,15 @@ export async function settleOverdue(
   const { store, chain, options, broadcastBuffer, headOfLine } = context;
   const areAllStale = headOfLine.takeLoss();
   if (areAllStale) await broadcastBuffer.flush(held.waiver);
+  if (mode === "silent") return;
   const stale = await findInFlight(store, held, {
     ...{ state: "broadcast", from: waiverNonce, limit: CANDIDATES_PER_BATCH },
     ...(areAllStale ? {} : { sentBeforeMs: options.resendAfterMs }),
   });
   if (stale.length === 0) return;
-  const turns = await readSenderTurns(stale, chain);
-  const hasPassed = ({ sender, senderNonce }: InFlightSubmission) => senderNonce < turns.of(sender);
-  await reconcile(held, stale.filter(hasPassed), context);
-  const waiting = stale.filter((submission) => !hasPassed(submission));
-  if (mode === "silent") return;
   // The node that takes the lane's wrappers may be the one that loses them.
-  if (areAllStale) void chain.sendToOthers(waiting);
-  await untilLater(broadcaster.send(held, waiting));
+  if (areAllStale) void chain.sendToOthers(stale);
+  await untilLater(broadcaster.send(held, stale));
 }
 
 /** Waits for a send. A later poll sends again the wrappers that the node does not take now. */
