@@ -20,7 +20,7 @@ import {
 } from "./lane/choose/directory.js";
 import { logFailure } from "./lane/context.js";
 import { createLaneOffers } from "./lane/inbox/laneOffers.js";
-import { createLaneSet, createWorkSignal } from "./lane/laneSet.js";
+import { createLaneSet, type LaneSet } from "./lane/laneSet.js";
 import { createBroadcastBuffer } from "./lane/law/broadcastBuffer.js";
 import { createStrikes } from "./lane/law/strikes.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
@@ -85,7 +85,7 @@ export type Relay = Awaited<ReturnType<typeof startRelay>>;
 /**
  * Builds everything between HTTP and the chain, in this order: messaging (results and notifications between replicas),
  * coordination (policies and the directory of all lanes), the lanes of this replica, and the intake. Each stage knows
- * only those before it. A stage that finds work announces it on the work signal, which the lanes listen to.
+ * only those before it. A stage that finds work wakes the lanes, which come after it, by `work`.
  */
 export async function startRelay(parts: RelayParts) {
   const { options, store, chainRef } = parts;
@@ -109,7 +109,7 @@ export async function startRelay(parts: RelayParts) {
   const heads = followNewBlocks(base, coordination.policies, laneParts.lanes, { blocks, blockEvents });
   messaging.notifications.listen({
     onResult: messaging.results.notifyHere,
-    onWork: coordination.work.announce,
+    onWork: (waivers) => coordination.work.wake(waivers),
     onKeysChanged: (afterGap) => void base.keys.refresh(afterGap).catch(() => {}),
     onReloadRequested: base.onReloadRequested,
   });
@@ -169,7 +169,8 @@ function openCoordination(
   { options, store, log, registry, chainRef, signal, metricsRegistry, schedule }: RelayBase,
   { notifications }: Messaging,
 ) {
-  const work = createWorkSignal();
+  /** Wakes the lanes of this replica once there are some. */
+  const work: Pick<LaneSet, "wake"> = { wake: () => {} };
   const ownWaivers = createOwnWaivers(options.waivers.map(({ address }) => address));
   const ofLanes = store.forRole("lanes");
   const statuses = createLaneStatusCache(ofLanes, chainRef);
@@ -181,7 +182,7 @@ function openCoordination(
     // Another replica's lanes also carry what is accepted here.
     waivers: () => activeWaivers(ownWaivers.current(), statuses.lanes),
     isOpen: (waiver) => isOpenInStore(statuses, waiver),
-    onChange: () => work.announce(),
+    onChange: () => work.wake(),
   });
   let known = "";
   statuses.onRefresh((lanes) => {
@@ -201,7 +202,7 @@ function openCoordination(
     announceWork: (waivers) => announceWork(waivers),
   });
   const announceWork = (waivers: readonly Uint8Array[]) => {
-    work.announce(waivers);
+    work.wake(waivers);
     const lanes = waivers.map((waiver) => ({ waiver, owner: directory.ownerOf(waiver) }));
     notifications.announceWork(lanes.flatMap(({ waiver, owner }) => (owner ? [{ waiver, owner }] : [])));
   };
@@ -304,7 +305,7 @@ function createLanes(
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
-  work.onWork(lanes.wake);
+  work.wake = lanes.wake;
   return { lanes, laneOffers, signer, broadcastBuffer, revertCauses };
 }
 

@@ -9,8 +9,7 @@ import {
   stopForLostBlocks,
 } from "../../store/lanes/blocks/inclusions.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findKnownBelow, raiseKnownBelow } from "../../store/lanes/nonces/knownNonces.js";
-import { findUnknownNonces } from "../../store/lanes/nonces/lostWrappers.js";
+import { findKnownBelow, findUnknownNonces, raiseKnownBelow } from "../../store/lanes/nonces/lostWrappers.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
 import { MOVE_CHECK_MS } from "../law/reconcile.js";

@@ -12,7 +12,7 @@ import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/subm
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { registerLanes, releaseLease, takeLease } from "../lanes/lease.js";
 import { findInFlight } from "../lanes/nonces/inFlight.js";
-import { raiseKnownBelow } from "../lanes/nonces/knownNonces.js";
+import { raiseKnownBelow } from "../lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "../lanes/nonces/withdrawnWrappers.js";
 import type { Store } from "../store.js";
 import { findSubmissions } from "../submissions/findSubmissions.js";
