@@ -109,15 +109,6 @@ describe("the proof of who used a nonce", () => {
     expect(read.map(({ params }) => Number(params[0]))).toEqual([95, 96, 97, 98, 99, 100]);
   });
 
-  it("begins with the block that used an earlier nonce of the account, if that was found", async () => {
-    const { proofs, calls } = proofsOver(chainOf(100, [60, 65]));
-    await prove(proofs, { ...accountNonce(0n), sinceBlock: 58n });
-    calls.splice(0);
-    expect((await prove(proofs, { ...accountNonce(1n), sinceBlock: 5n }))?.blockNumber).toBe(65n);
-    const read = calls.filter(({ method }) => method === "eth_getBlockByNumber");
-    expect(Math.min(...read.map(({ params }) => Number(params[0])))).toBe(60);
-  });
-
   it("passes over the blocks that were pruned in few requests, and tells that the nonce is unproven after a while", async () => {
     let now = 0;
     const model = chainOf(900, [3, 895]);

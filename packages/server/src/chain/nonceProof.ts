@@ -122,7 +122,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
       const search = searches.get(nameOf(wanted.account, wanted.nonce)) ?? begin(wanted, searches, now());
       search.askedAt = now();
       search.isUrgent ||= wanted.isUrgent === true;
-      if (search.use) used.add(search.use, wanted);
+      if (search.use) used.add(wanted);
       return search.use;
     },
     async search() {
@@ -132,7 +132,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
       if (final < 0n) return "rest";
       const open = [...searches.values()]
         .filter(({ begunAt, isUrgent }) => isUrgent || now() - begunAt >= searchAfterMs)
-        .flatMap((search) => placed(search, { final, reorgDepth, usedAt: used.heightBefore(search) }, now()));
+        .flatMap((search) => placed(search, final, reorgDepth, now()));
       const isFar = ({ place: { next } }: Walking) => next > final || final - next > FAR_BLOCKS;
       const byStates = open.find((search) => isFar(search) && now() >= search.statesAt);
       if (byStates && (await searchStates(byStates, final))) return "found";
@@ -167,50 +167,35 @@ function takeUses(searches: ReadonlyMap<string, Search>, at: BlockAt): boolean {
   return found.length > 0;
 }
 
-interface PlaceOptions {
-  readonly final: bigint;
-  readonly reorgDepth: number;
-  /** The height at which the account used an earlier nonce, if that was found. */
-  readonly usedAt: bigint | undefined;
-}
-
 /** The search with its place, unless its use was found. A walk that passed over missing blocks begins anew after a while. */
-function placed(search: Search, { final, reorgDepth, usedAt }: PlaceOptions, now: number): Walking[] {
+function placed(search: Search, final: bigint, reorgDepth: number, now: number): Walking[] {
   if (search.use !== undefined) return [];
   const { sinceBlock = final, place, walkAt } = search;
   const isOver = place?.hasGap === true && place.next > final && now >= walkAt;
   if (place === undefined || isOver) {
     // Other blocks may have taken the place of those that were the newest when the wrapper was signed.
     const back = search.sinceBlock === undefined ? MAX_WALKED_BLOCKS : BigInt(reorgDepth);
-    const since = sinceBlock < back ? 0n : sinceBlock - back;
-    // The chain takes an account's nonces in order.
-    const next = usedAt !== undefined && usedAt > since ? usedAt : since;
+    const next = sinceBlock < back ? 0n : sinceBlock - back;
     search.place = { next, hasGap: false };
     search.walkAt = now + MAX_PAUSE_MS + AGAIN_MS_PER_BLOCK * Number(final - next);
   }
   return [search as Walking];
 }
 
-/** The highest nonces of accounts that were found as used in the last minute, and the blocks that used them. */
+/** The highest nonces of accounts that were found as used in the last minute. */
 function createUsedNonces(now: () => number) {
-  const used = new Map<string, { readonly next: bigint; readonly height: bigint; readonly until: number }>();
-  const latest = (account: Uint8Array) => {
+  const used = new Map<string, { readonly next: bigint; readonly until: number }>();
+  const below = (account: Uint8Array) => {
     const found = used.get(bytesToHex(account));
-    return found && now() < found.until ? found : undefined;
+    return found && now() < found.until ? found.next : 0n;
   };
   return {
-    below: (account: Uint8Array) => latest(account)?.next ?? 0n,
-    /** Returns the height at which an earlier nonce of the account was used, if that was found. */
-    heightBefore({ account, nonce }: AccountNonce): bigint | undefined {
-      const found = latest(account);
-      return found && found.next <= nonce ? found.height : undefined;
-    },
-    add({ blockNumber }: NonceUse, { account, nonce }: AccountNonce): void {
+    below,
+    add({ account, nonce }: AccountNonce): void {
       for (const [name, { until }] of used) if (now() >= until) used.delete(name);
-      const before = latest(account);
-      const isLower = before !== undefined && nonce < before.next;
-      const { next, height } = isLower ? before : { next: nonce + 1n, height: blockNumber };
-      used.set(bytesToHex(account), { next, height, until: now() + REMEMBER_MS });
+      const before = below(account);
+      const next = nonce < before ? before : nonce + 1n;
+      used.set(bytesToHex(account), { next, until: now() + REMEMBER_MS });
     },
   };
 }
