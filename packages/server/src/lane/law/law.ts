@@ -95,8 +95,8 @@ export type Decision =
   | { readonly move: "resend"; readonly clause: "L8" }
   | { readonly move: "stay"; readonly clause: "L3" | "L11" };
 
-/** Answers after which the node does not have the wrapper, if they answer the only request with it. */
-const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
+/** Answers after which the node does not have the wrapper, as after `refused`. No other has it if they answer the only request with it. */
+export const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
   "nonce gap",
   "inner too early",
   "inner too late",

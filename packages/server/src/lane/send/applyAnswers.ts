@@ -8,7 +8,7 @@ import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
 import type { WatchContext } from "../context.js";
 import { type RetryMemory, setAsidePauseMs } from "../inbox/retries.js";
-import { type Decision, decide } from "../law/law.js";
+import { type Decision, decide, NOT_TAKEN } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { releaseToOthers, requeue, requeueMisplaced } from "../law/requeue.js";
 import { findLowestFreeNonce } from "../sign/placeAndSign.js";
@@ -48,19 +48,14 @@ const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 /** Answers of a node that holds another wrapper under the nonce. A strict pool calls the nonce too low. */
 export const HELD: ReadonlySet<SendVerdictKind> = new Set(["occupied", "nonce too low"]);
-/** The node surely does not have the wrapper. */
-const NOT_TAKEN: ReadonlySet<SendVerdictKind> = new Set([
-  "refused",
-  "nonce gap",
-  "inner too early",
-  "waiver unusable",
-]);
 /** Verdicts that show no node at work. All others do, whatever they say of the wrapper. */
 const NO_WORK: ReadonlySet<SendVerdictKind> = new Set(["ambiguous", "disputed", "not now"]);
 
 export const kindOf = ({ answer }: Answered): SendVerdictKind => answer.verdict.kind;
 const submissionOf = ({ submission }: Answered) => submission;
 const idOf = ({ submission }: Answered) => submission.id;
+/** Whether the node surely does not have the wrapper. */
+const isLacking = (one: Answered) => kindOf(one) === "refused" || NOT_TAKEN.has(kindOf(one));
 const senderOf = ({ submission }: Answered) => bytesToHex(submission.sender);
 
 /**
@@ -174,7 +169,7 @@ async function moveNotTaken(
   const setAside = decided.filter(({ decision: { move, clause } }) => move === "requeue" && clause === "L8");
   retries.onSetAside(setAside.map(idOf), isNodeAtWork);
   // A pool that refused a sender's transaction may take the sender's next.
-  for (const one of decided) if (NOT_TAKEN.has(kindOf(one))) senderGaps.note(one.submission);
+  for (const one of decided) if (isLacking(one)) senderGaps.note(one.submission);
   return new Set(decided.filter(({ decision }) => decision.move === "resend").map(idOf));
 }
 
@@ -244,10 +239,9 @@ function behindUndecided(answered: readonly Answered[], isTaken: (one: Answered)
   const undecided = new Set<string>();
   const behind: string[] = [];
   for (const one of answered) {
-    const kind = kindOf(one);
     if (isTaken(one)) {
       if (one.submission.state === "signed" && undecided.has(senderOf(one))) behind.push(idOf(one));
-    } else if (!NOT_TAKEN.has(kind) && kind !== "inner too late") undecided.add(senderOf(one));
+    } else if (!isLacking(one)) undecided.add(senderOf(one));
   }
   return behind;
 }
