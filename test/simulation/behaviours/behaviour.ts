@@ -33,7 +33,14 @@ export type TransportDeed =
   | { readonly deed: "no connection"; readonly code: string }
   | { readonly deed: "reset"; readonly when: When; readonly keptOnly: boolean }
   | { readonly deed: "hang"; readonly when: When }
-  | { readonly deed: "status"; readonly when: When; readonly status: number; readonly body: string }
+  | {
+      readonly deed: "status";
+      readonly when: When;
+      readonly status: number;
+      readonly body: string;
+      /** The silence that the endpoint asks for, in seconds. */
+      readonly retryAfter?: number;
+    }
   | {
       readonly deed: "one error";
       readonly when: When;

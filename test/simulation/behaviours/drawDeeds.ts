@@ -17,6 +17,14 @@ const NO_CONNECTION = weighted<TransportDeed>([
   2,
   (random) => ({ deed: "no connection", code: drawConnectError(random) }),
 ]);
+/** A limit of rate, or a gateway without a backend, says when to come back. */
+const ASKS_FOR_SILENCE = weighted<TransportDeed>([
+  1,
+  (random) => ({
+    ...{ deed: "status", when: "before", status: random.pick([429, 429, 503]), body: "" },
+    retryAfter: random.pick([1, 5, 30, 3_600]),
+  }),
+]);
 /** A proxy has read the request for these. */
 const hasRead = ({ method }: Subject) =>
   weighted<TransportDeed>(
@@ -53,11 +61,19 @@ function drawPage(random: SeededRandom): { readonly status: number; readonly bod
   return { status: random.pick(STATUSES), body };
 }
 
-/** The deeds of the transport that need to have read a request do not refuse connections. */
+/**
+ * The deeds of the transport that need to have read a request do not refuse connections. An endpoint asks for silence because of its own
+ * state, not of one sender or list.
+ */
 export function drawTransport(random: SeededRandom, subject: Subject): TransportDeed {
-  const { method, sender, moreThan } = subject;
-  const isRead = method !== undefined || sender !== undefined || moreThan !== undefined;
-  return random.pick([...(isRead ? [] : NO_CONNECTION), ...hasRead(subject)])(random);
+  const { method, sender, moreThan, block } = subject;
+  const isOfContent = sender !== undefined || moreThan !== undefined || block !== undefined;
+  const isRead = method !== undefined || isOfContent;
+  return random.pick([
+    ...(isRead ? [] : NO_CONNECTION),
+    ...(isOfContent ? [] : ASKS_FOR_SILENCE),
+    ...hasRead(subject),
+  ])(random);
 }
 
 const RECEIPT = ["blockHash", "blockNumber", "status", "gasUsed"];

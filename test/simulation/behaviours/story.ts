@@ -49,7 +49,7 @@ function deedOf(does: Deed): string {
     case "hang":
       return `no answer ever comes; it hangs ${after(does.when)}`;
     case "status":
-      return `HTTP ${does.status} with ${JSON.stringify(does.body)} ${after(does.when)}`;
+      return `HTTP ${does.status} with ${JSON.stringify(does.body)}${silenceIn(does.retryAfter)} ${after(does.when)}`;
     case "one error":
       return `one error object ${JSON.stringify(does.error)} with id ${JSON.stringify(does.id)} and HTTP ${does.status} for the whole request, ${after(does.when)}`;
     case "cut":
@@ -121,4 +121,8 @@ function deedOf(does: Deed): string {
     case "database clock step":
       return `the database's clock steps by ${does.ms / 1_000} s`;
   }
+}
+
+function silenceIn(seconds: number | undefined): string {
+  return seconds === undefined ? "" : `, which asks for silence of ${seconds} s,`;
 }

@@ -39,7 +39,9 @@ export function reactionOf(
     case "hang":
       return does.when === when ? { kind: "hang" } : undefined;
     case "status":
-      return does.when === when ? answer(does.status, does.body) : undefined;
+      return does.when === when
+        ? { ...answer(does.status, does.body), retryAfter: does.retryAfter }
+        : undefined;
     case "one error":
       return does.when === when
         ? answer(does.status, JSON.stringify({ jsonrpc: "2.0", id: does.id, error: does.error }))

@@ -9,6 +9,8 @@ export type Reaction =
       readonly kind: "answer";
       readonly status: number;
       readonly body: string;
+      /** The silence that the answer asks for, in seconds. */
+      readonly retryAfter?: number | undefined;
       /** The connection ends before the end of the body. */
       readonly isCut: boolean;
       readonly delayMs: number;

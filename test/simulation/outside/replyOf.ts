@@ -11,10 +11,11 @@ export function replyOf(reaction: Reaction): EndpointReply {
     case "hang":
       return { is: "hung" };
     case "answer": {
-      const { status, body, isCut, delayMs } = reaction;
+      const { status, body, retryAfter, isCut, delayMs } = reaction;
+      const headers = retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
       return isCut
         ? { is: "cut", status, body, bytes: Buffer.byteLength(body), delayMs }
-        : { is: "answer", status, body, delayMs };
+        : { is: "answer", status, body, headers, delayMs };
     }
   }
 }
