@@ -11,7 +11,7 @@ import { real } from "./engine/realTime.js";
 import type { Session } from "./engine/session.js";
 import type { SimulatedDatabase } from "./engine/simulatedDatabase.js";
 import { readStore } from "./laws/readStore.js";
-import { openLane } from "./outside/openLane.js";
+import { setLane } from "./outside/setLane.js";
 import { Replica, START_MS } from "./replica.js";
 import { waiverKeys } from "./waiverKeys.js";
 import type { ScenarioSetUp, Violation, World, WorldPlan } from "./world.js";
@@ -94,6 +94,7 @@ function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = 
   };
   const replicas = Array.from({ length: plan.replicas }, (_, i) => new Replica(`r${i}`, parts));
   let startedAt = Number.POSITIVE_INFINITY;
+  let commands = Promise.resolve();
   const world: World = {
     ...{ plan, network, replicas, database: new DatabaseFaults(realm, database) },
     now: () => clock.now - startedAt,
@@ -102,7 +103,9 @@ function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = 
     at: (ms, run) => void clock.schedule(Math.max(0, startedAt + ms - clock.now), run, undefined),
     after: (ms, run) => void clock.schedule(ms, run, undefined),
     readStore: () => realm.activity.count(readStore(database)),
-    openLane: (waiver) => realm.activity.count(openLane(database, waiver)),
+    setLane(waiver, state) {
+      commands = commands.then(() => setLane(database, waiver, state));
+    },
     every(ms, run) {
       const again = () => {
         clock.schedule(ms, again, undefined);

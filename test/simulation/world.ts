@@ -1,5 +1,6 @@
 import type { Hex } from "@gas-waiver/protocol";
 import type { ServerOptions } from "../../packages/server/src/index.js";
+import type { LaneState } from "../../packages/server/src/store/lanes/laneStatus.js";
 import type { Behaviour } from "./behaviours/behaviour.js";
 import type { DatabaseFaults } from "./engine/databaseFaults.js";
 import type { Random } from "./engine/random.js";
@@ -60,8 +61,8 @@ export interface World {
   after(ms: number, run: () => void): void;
   /** Reads what the service has stored by now. */
   readStore(): Promise<StoredState>;
-  /** Opens a lane, as an operator does. */
-  openLane(waiver: Hex): Promise<void>;
+  /** Sets the state of a lane, as an operator does. */
+  setLane(waiver: Hex, state: LaneState): void;
   /** Runs code again and again, first after `ms`. */
   every(ms: number, run: () => void): void;
   /** Adds a line to the record of the world, which each repetition must equal. */

@@ -76,8 +76,13 @@ export type ChainDeed =
   | { readonly deed: "pays itself"; readonly afterMs: number }
   | { readonly deed: "delegates"; readonly afterMs: number }
   | { readonly deed: "foreign use"; readonly waiver: number }
-  /** The waiver is registered again at the end. Only where the service follows the registry. */
-  | { readonly deed: "revoke"; readonly waiver: number };
+  | LaneDeed;
+
+/** A lane that is closed, and opened again at the end: by governance, where the service follows the registry, or by an operator. */
+export interface LaneDeed {
+  readonly deed: "revoke" | "drain lane" | "stop lane";
+  readonly waiver: number;
+}
 
 /** The misfortune of a replica, or of the database. */
 export type HostDeed =
@@ -141,6 +146,10 @@ export function isCall(does: Deed): does is CallDeed {
 
 export function isHost(does: Deed): does is HostDeed {
   return HOST.has(does.deed);
+}
+
+export function closesLane(does: Deed): does is LaneDeed {
+  return ["revoke", "drain lane", "stop lane"].includes(does.deed);
 }
 
 export function isActive({ from, to }: Behaviour, now: number): boolean {

@@ -1,4 +1,5 @@
 import type { Hex } from "@gas-waiver/protocol";
+import type { LaneState } from "../../../packages/server/src/store/lanes/laneStatus.js";
 import { authorizationOf } from "../chain/authorization.js";
 import type { Wrapper } from "../chain/wrapper.js";
 import type { SimulatedChain } from "../nodes/simulatedChain.js";
@@ -35,6 +36,7 @@ export interface Stage {
   readonly machines: readonly Machine[];
   readonly database: Database;
   readonly waivers: readonly Hex[];
+  setLane(waiver: Hex, state: LaneState): void;
   note(line: string): void;
 }
 
@@ -99,6 +101,12 @@ function beginnings(running: Running, stage: Stage, does: Deed): Beginning | und
       return between(
         () => chain.revoke(waiverOf(does)),
         () => chain.register(waiverOf(does)),
+      );
+    case "drain lane":
+    case "stop lane":
+      return between(
+        () => stage.setLane(waiverOf(does), does.deed === "drain lane" ? "draining" : "stopped"),
+        () => stage.setLane(waiverOf(does), "open"),
       );
     case "kill":
       return between(

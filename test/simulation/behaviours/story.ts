@@ -100,6 +100,10 @@ function deedOf(does: Deed): string {
       return `other software uses the nonces of waiver ${does.waiver}`;
     case "revoke":
       return `waiver ${does.waiver} is revoked`;
+    case "drain lane":
+      return `an operator drains the lane of waiver ${does.waiver}`;
+    case "stop lane":
+      return `an operator stops the lane of waiver ${does.waiver}`;
     case "kill":
       return `replica ${does.replica} is killed`;
     case "freeze":

@@ -43,6 +43,8 @@ export function troubleOf({ subject, does }: Behaviour): Trouble {
     case "halt":
     case "foreign use":
     case "revoke":
+    case "drain lane":
+    case "stop lane":
     case "pays itself":
     case "delegates":
     case "kill":
@@ -82,6 +84,7 @@ export function endOfTrouble(
     case "foreign use":
       return Number.POSITIVE_INFINITY;
     case "revoke":
+    case "drain lane":
       return keys > 1 ? from : (to ?? Number.POSITIVE_INFINITY);
     case "reorg":
       return does.depth > reorgDepth ? from + RESTORED_MS : from;

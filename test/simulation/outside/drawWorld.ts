@@ -1,7 +1,7 @@
 import type { ServerOptions } from "../../../packages/server/src/index.js";
 import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import { SeededRandom } from "../../support/seededRandom.js";
-import type { Behaviour } from "../behaviours/behaviour.js";
+import type { Behaviour, LaneDeed } from "../behaviours/behaviour.js";
 import { drawBehaviours } from "../behaviours/draw.js";
 import { calmAfter, type Frame, type HonestPart } from "../behaviours/frame.js";
 import { RESTORED_MS } from "../laws/trouble.js";
@@ -34,7 +34,10 @@ export function drawWorld(seed: number): WorldPlan {
     ...{ ...drawSettings(random), reorgDepth },
     ...(isGoverned && { policySource: "registry" }),
   };
-  const behaviours = [...drawBehaviours(seed, frame), ...(isGoverned ? drawRevocation(seed, frame) : [])];
+  const behaviours = [
+    ...drawBehaviours(seed, frame),
+    ...(isGoverned ? drawRevocation(seed, frame) : drawOperator(seed, frame)),
+  ];
   // After a restore come as many senders more, of whose nonces the chain has lost none.
   const isLong = isRestored({ behaviours, settings });
   const spreadMs = isLong ? busyMs + RESTORED_MS : busyMs;
@@ -52,12 +55,27 @@ export function drawWorld(seed: number): WorldPlan {
 /** Governance revokes one waiver, and may register it again. */
 function drawRevocation(seed: number, frame: Frame): Behaviour[] {
   const random = new SeededRandom(seed, "revocation");
-  if (random.chance(0.3)) return [];
-  const from = random.between(0, frame.busyMs / 2);
-  const end = Math.min(calmAfter(frame), from + random.between(500, frame.busyMs));
-  const to = frame.honest === "the end" || random.chance(0.5) ? end : null;
-  const does = { deed: "revoke", waiver: random.between(0, frame.keys - 1) } as const;
-  return [{ name: "revocation", from, to, share: 1, subject: {}, does }];
+  return random.chance(0.3) ? [] : [drawClosing(random, "revocation", ["revoke"], frame)];
+}
+
+/** An operator drains or stops a lane, and may open it again. */
+function drawOperator(seed: number, frame: Frame): Behaviour[] {
+  const random = new SeededRandom(seed, "operator");
+  const deeds = ["drain lane", "drain lane", "stop lane"] as const;
+  return random.chance(0.8) ? [] : [drawClosing(random, "operator", deeds, frame)];
+}
+
+function drawClosing(
+  random: SeededRandom,
+  name: string,
+  deeds: readonly LaneDeed["deed"][],
+  { busyMs, honest, keys }: Frame,
+): Behaviour {
+  const from = random.between(0, busyMs / 2);
+  const end = Math.min(calmAfter({ busyMs }), from + random.between(500, busyMs));
+  const to = honest === "the end" || random.chance(0.5) ? end : null;
+  const does = { deed: random.pick(deeds), waiver: random.between(0, keys - 1) };
+  return { name, from, to, share: 1, subject: {}, does };
 }
 
 function drawHonestPart(random: SeededRandom, endpoints: number): HonestPart {

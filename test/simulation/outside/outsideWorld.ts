@@ -184,7 +184,7 @@ function waitingIn(
 /** Opens the lanes that have stopped, as an operator does who knows that the chain was restored, and that the node is right. */
 async function openStopped(world: World): Promise<void> {
   const { lanes } = await world.readStore();
-  for (const { waiver, state } of lanes) if (state === "stopped") await world.openLane(waiver);
+  for (const { waiver, state } of lanes) if (state === "stopped") world.setLane(waiver, "open");
 }
 
 /** Whether the readiness of no replica says that anything is wrong with the waivers. */
@@ -198,9 +198,10 @@ async function namesNoTrouble(replicas: readonly Replica[]): Promise<boolean> {
   return true;
 }
 
-/** A lane stops with right where its chain has lost final blocks, and where others use its key. */
+/** A lane stops with right where its chain has lost final blocks, where others use its key, and by an operator. */
 function mayStop(plan: WorldPlan): boolean {
-  return isRestored(plan) || plan.behaviours.some(({ does }) => does.deed === "foreign use");
+  const stops = ["foreign use", "stop lane"];
+  return isRestored(plan) || plan.behaviours.some(({ does }) => stops.includes(does.deed));
 }
 
 function createUsers(
@@ -250,7 +251,8 @@ function beginAll(world: World, { clock, chain, directory, running, users, judge
     thaw: () => replica.thaw(),
     stepClock: (ms: number) => replica.stepClock(ms),
   }));
-  stageEvents(running, { clock, chain, directory, machines, database, waivers, note });
+  const { setLane } = world;
+  stageEvents(running, { clock, chain, directory, machines, database, waivers, setLane, note });
   users.begin();
   world.every(TICK_MS, () => void judged.onTick(users.submissions));
   if (isRestored(world.plan)) world.every(OPERATOR_MS, () => void openStopped(world));
