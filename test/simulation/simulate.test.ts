@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleSource } from "../../scripts/bundleSource.mjs";
 import { freshFolder } from "../support/freshFolder.js";
 import { root } from "../support/sourceCode.js";
-import type { Behaviour, HostDeed } from "./behaviours/behaviour.js";
+import type { Behaviour, Deed } from "./behaviours/behaviour.js";
 import { drawWorld } from "./outside/drawWorld.js";
 import { openServer } from "./run/openServer.js";
 import type { WorldOutcome } from "./run/runState.js";
@@ -18,7 +18,7 @@ function simulate(...args: string[]) {
 }
 
 /** A world with two replicas and two lanes, in which one thing goes wrong. */
-function worldWith(does: HostDeed, to: number | null): WorldPlan {
+function worldWith(does: Deed, to: number | null): WorldPlan {
   const behaviour: Behaviour = { name: "the one", from: 2_000, to, share: 1, subject: {}, does };
   return {
     ...{
@@ -53,10 +53,12 @@ describe("a world", () => {
     await server?.close();
   });
 
-  it.each<[string, HostDeed, number | null]>([
+  it.each<[string, Deed, number | null]>([
     ["a replica that is killed and started again", { deed: "kill", replica: 0 }, 5_000],
     ["a replica that is frozen for longer than its leases last", { deed: "freeze", replica: 0 }, 14_000],
     ["a database that ends all sessions", { deed: "end sessions" }, null],
+    ["a database that is away for a while", { deed: "database away" }, 5_000],
+    ["a lane that is drained, and opened again", { deed: "drain lane", waiver: 0 }, 5_000],
     ["a database that answers after seconds", { deed: "slow database", ms: 3_000 }, 7_000],
   ])("is the same each time with %s, in any process", async (_, does, to) => {
     const plan = worldWith(does, to);
