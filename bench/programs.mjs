@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -48,14 +49,16 @@ export async function withPrograms({ signal }, run) {
  * Starts a program that calls `answerBenchmark` (`bench/service/contestant.mjs`): it sends `{ url }` first, and then answers
  * requests. Wait for each answer before the next request.
  * @param {URL} program
- * @param {{ signal: AbortSignal, node?: string[], onError?: (text: string) => void }} options `node` has arguments for
- * Node itself; `onError` receives the program's standard error.
+ * @param {{ signal: AbortSignal, node?: string[], isLow?: boolean, onError?: (text: string) => void }} options `node` has
+ * arguments for Node itself; with `isLow`, the program has the processor time that the others leave; `onError` receives the
+ * program's standard error.
  */
-export async function startProgram(program, args, { signal, node = [], onError }) {
+export async function startProgram(program, args, { signal, node = [], isLow = false, onError }) {
   const path = fileURLToPath(program);
   const child = spawn(process.execPath, [...node, path, ...args], {
     stdio: ["ignore", "inherit", onError ? "pipe" : "inherit", "ipc"],
   });
+  if (isLow) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   child.stderr?.setEncoding("utf8").on("data", onError);
   const ended = new Promise((resolve) => child.once("close", resolve));
   const stop = () => child.kill("SIGKILL");

@@ -1,13 +1,14 @@
-// The honest parties: one submits with a secret key, and one reads as a wallet does, under a key that everybody knows.
+// The honest parties: one submits with a secret key, and wallets read under a key that everybody knows, each less than its share.
 //
 //   node honest.mjs <the service's address> <its first user's number>
 import { Agent, request } from "node:http";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { signed } from "../signed.mjs";
-import { HONEST_ADDRESS, HONEST_KEY, PUBLIC_KEYS } from "./shape.mjs";
+import { HONEST_KEY, HONEST_WALLETS, PUBLIC_KEYS, walletAddress } from "./shape.mjs";
 
 const [url, first] = process.argv.slice(2);
-const INTERVAL_MS = 40;
+/** One submission, and one call of a wallet. The wallets take turns. */
+const INTERVAL_MS = 1_000 / HONEST_WALLETS;
 /** A request that takes longer has failed. */
 const TIMEOUT_MS = 20_000;
 const agent = new Agent({ keepAlive: true });
@@ -27,7 +28,7 @@ const PARTIES = {
   }),
   call: () => ({
     path: `/rpc/${PUBLIC_KEYS[0]}`,
-    headers: { "x-forwarded-for": HONEST_ADDRESS },
+    headers: { "x-forwarded-for": walletAddress(user) },
     body: {
       ...{ jsonrpc: "2.0", id: user, method: "eth_getTransactionCount" },
       params: [`0x${(user++).toString(16).padStart(40, "0")}`, "latest"],

@@ -66,8 +66,9 @@ async function setStage(start, folder, checkout, seconds) {
   const service = await start(ownProgram("service"), [checkout, node.url, join(folder, "data")]);
   const floor = await start(new URL("../abuse/floor.mjs", import.meta.url), []);
   const honest = await start(ownProgram("honest"), [service.url, "0"]);
-  const attackers = await start(ownProgram("attacker"), [service.url, "10000000"]);
-  const mock = await start(ownProgram("attacker"), [floor.url, "500000000"]);
+  // Attackers have machines of their own. Here, they have what the service and the database leave of this one.
+  const attackers = await start(ownProgram("attacker"), [service.url, "10000000"], { isLow: true });
+  const mock = await start(ownProgram("attacker"), [floor.url, "500000000"], { isLow: true });
   await honest.ask("begin");
   await sleep(WARM_UP_MS);
   await honest.ask("stop");

@@ -37,6 +37,9 @@ const IN_BATCH = 100;
 const AT_ONCE = 8;
 const LONG_ANSWERS = 300;
 const SUBSCRIBERS = 10;
+/** A body of which only the bytes count, and how often it is sent. */
+const READ_BYTES = 16_000_000;
+const READS = 10;
 const SUBSCRIPTIONS = 100;
 /** The blocks of a round of notifications. */
 const BLOCKS = 10;
@@ -47,11 +50,17 @@ const run = ({ rounds, json }) =>
     const served = await withPrograms({ signal }, async (start) => {
       const node = await start(new URL("../rate/node.mjs", import.meta.url), []);
       const service = await start(new URL("service.mjs", import.meta.url), [node.url, join(folder, "store")]);
-      return { ...(await measureServed(service, rounds)), ...(await measureSent(service, rounds)) };
+      return {
+        ...(await measureServed(service, rounds)),
+        ...(await measureSent(service, rounds)),
+        ...(await measureRead(service, rounds)),
+      };
     });
-    const { sentByte, notification } = served;
-    const measured = { ...pure, ...pricesOfServed(served, pure), sentByte, notification };
-    const rows = Object.entries(PRICES).map(([name, price]) => {
+    const { sentByte, notification, readByte } = served;
+    const measured = { ...pure, ...pricesOfServed(served, pure), sentByte, notification, readByte };
+    // The comparison of a log is measured by nothing here: it needs blocks full of logs.
+    const priced = Object.entries(PRICES).filter(([name]) => measured[name] !== undefined);
+    const rows = priced.map(([name, price]) => {
       return {
         price: name,
         "in code (µs)": price,
@@ -99,6 +108,21 @@ async function measureServed(service, rounds) {
   }
   agent.destroy();
   return { request: median(figures.request), batch: median(figures.batch) };
+}
+
+/** The service's processor time in µs for a byte of a body of which nothing is parsed. */
+async function measureRead(service, rounds) {
+  const agent = new Agent({ keepAlive: true });
+  const body = Buffer.alloc(READ_BYTES, "x");
+  const figures = [];
+  for (let round = 0; round <= rounds; round++) {
+    const before = await service.ask("usage");
+    for (let i = 0; i < READS; i++) await send(`${service.url}/v1/check`, body, agent, 400);
+    const after = await service.ask("usage");
+    if (round > 0) figures.push(((after.cpuMs - before.cpuMs) * 1_000) / (READS * READ_BYTES));
+  }
+  agent.destroy();
+  return { readByte: median(figures) };
 }
 
 /** The service's processor time in µs for a byte of a long answer, and for a notification. */
@@ -159,11 +183,11 @@ function pricesOfServed({ request: ofRequest, batch }, { check, parsedByte }) {
   return { request: ofRequest, accept: (batch - ofRequest - ofBody) / IN_BATCH - check };
 }
 
-function send(url, body, agent) {
+function send(url, body, agent, status = 200) {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
     const sent = request(url, { method: body ? "POST" : "GET", headers, agent }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`the service answers ${response.statusCode}`));
+      if (response.statusCode !== status) reject(new Error(`the service answers ${response.statusCode}`));
       let bytes = 0;
       response.on("data", (part) => {
         bytes += part.length;

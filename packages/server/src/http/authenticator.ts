@@ -196,7 +196,7 @@ export function partyOfRequest(
     }
     // A flood of bad keys must not delay the probes of a load balancer at the same address.
     const hasNone = key === undefined && request.headers.authorization === undefined;
-    const kind = hasNone ? "without a key" : "with a bad key";
-    return { name: `${addressGroup(address)} ${kind}` };
+    const kind = hasNone ? "keyless" : "refused";
+    return { name: `${kind} ${addressGroup(address)}` };
   }
 }

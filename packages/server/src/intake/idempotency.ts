@@ -68,8 +68,11 @@ export interface IdempotencyDependencies {
   readonly place: { readonly chain: number; readonly origin: string };
 }
 
-/** Each database transaction holds a connection for accepting (4 by default) for a few round trips. */
-const MAX_TRANSACTIONS = 4;
+/**
+ * Each database transaction holds a connection for accepting (4 by default) for a few round trips, and leaves one to requests without
+ * such a key.
+ */
+const MAX_TRANSACTIONS = 3;
 /** Those of one key: a request that waits for another under the same key holds its connection. */
 const MAX_TRANSACTIONS_OF_KEY = 3;
 /** Attempts at a slice that loses races against other writes. */

@@ -1,16 +1,13 @@
 import { expect, it } from "vitest";
 import { FairQueue } from "./fairQueue.js";
 
-function queueOf(...items: readonly (readonly [party: string, part: string, item: number])[]) {
+function queueOf(...items: readonly (readonly [...path: string[], item: number])[]) {
   const queue = new FairQueue<number>();
-  for (const item of items) queue.add(...item);
+  for (const all of items) queue.add(all.slice(0, -1) as string[], all.at(-1) as number);
   return queue;
 }
 
-function takeAll(
-  queue: FairQueue<number>,
-  mayTake?: (party: string, item: number, part: string) => boolean,
-): number[] {
+function takeAll(queue: FairQueue<number>, mayTake?: (item: number) => boolean): number[] {
   const taken: number[] = [];
   for (let item = queue.take(mayTake); item !== undefined; item = queue.take(mayTake)) taken.push(item);
   return taken;
@@ -31,13 +28,25 @@ it("gives the parties turns, and the parts of each party turns within them", () 
 
 it("passes over the parties of which nothing may be taken, and keeps their turns", () => {
   const queue = queueOf(["a", "x", 1], ["b", "x", 2], ["b", "x", 3]);
-  expect(takeAll(queue, (party) => party === "b")).toEqual([2, 3]);
+  expect(takeAll(queue, (item) => item > 1)).toEqual([2, 3]);
   expect(queue.isEmpty).toBe(false);
   expect(takeAll(queue)).toEqual([1]);
 });
 
 it("passes over the parts of a party of which nothing may be taken", () => {
   const queue = queueOf(["a", "x", 1], ["a", "y", 2], ["b", "x", 3], ["a", "y", 4]);
-  expect(takeAll(queue, (_party, _item, part) => part === "y")).toEqual([2, 4]);
+  expect(takeAll(queue, (item) => [2, 4].includes(item))).toEqual([2, 4]);
   expect(takeAll(queue)).toEqual([3, 1]);
+});
+
+it("gives the parts of a party no more turns than a party without parts", () => {
+  const queue = queueOf(
+    ["key", "address 1", "small", 1],
+    ["key", "address 2", "small", 2],
+    ["key", "address 2", "large", 3],
+    ["key", "address 3", "small", 4],
+    ["secret", "", "small", 5],
+    ["secret", "", "small", 6],
+  );
+  expect(takeAll(queue)).toEqual([1, 5, 2, 6, 4, 3]);
 });

@@ -1,7 +1,7 @@
 import { performance as measured } from "node:perf_hooks";
 import { FairQueue } from "./fairQueue.js";
-import { Ledger } from "./ledger.js";
-import { createRecentParties } from "./recentParties.js";
+import { Ledger, type Terms } from "./ledger.js";
+import { RecentParties } from "./recentParties.js";
 
 export interface LoopQueueDependencies {
   /** A monotonic clock in ms. */
@@ -12,12 +12,13 @@ export interface LoopQueueDependencies {
 
 /** The work of one turn of the event loop, in µs. */
 const TURN_US = 1_000;
-/** The use of the loop that each second pays off, in µs. A party that uses more uses much. */
+/** The use of the loop that each second pays off for one party, in µs, where few share the loop. */
 const PAID_PER_SECOND = 100_000;
-/** A party may use so many µs at once before it counts as one that uses much. */
-const LIGHT_BURST_US = 25_000;
-/** The most that a party owes for its work: a second after its last use, it is one that uses little again. */
-const WORK_TERMS = { rateBurst: LIGHT_BURST_US + PAID_PER_SECOND, ratePerSecond: PAID_PER_SECOND };
+/** The use of the loop that all parties together may have before some of them count as heavy. */
+const SHARED_PER_SECOND = 500_000;
+/** A party may use what so many seconds pay off before it counts as heavy, and in any case a few requests. */
+const LIGHT_SECONDS = 0.25;
+const LEAST_BURST_US = 1_000;
 /** The price of a refused request: each second pays for 200. */
 const REFUSAL_US = 500;
 /** A party that owes this much waits, whatever else happens: 400 refusals. */
@@ -30,7 +31,7 @@ const ACTIVE_MS = 100;
 const MAX_USE = 0.5;
 /** The use of the loop is measured over at least this long. */
 const WINDOW_MS = 10;
-/** One of the parties that use much has a turn at least this often. */
+/** One of the heavy parties has a turn at least this often. */
 const MAX_WAIT_MS = 20;
 /** The pause after which parties that had to wait are asked for again. */
 const RETRY_MS = 2;
@@ -40,21 +41,28 @@ interface WaitingWork {
   readonly part: string;
   readonly account: string;
   readonly price: number;
+  /** Whether its party had used more than its share when the work came. */
+  readonly isHeavy: boolean;
   readonly start: () => void;
 }
 
 /**
  * The one queue for the event loop of the process: whatever takes more than a moment of it goes through here, in the order of a
  * {@link FairQueue}, a millisecond in each turn. Everything in the process waits for the loop, some ten times on the way of one
- * submission. So a party that uses much of it leaves room while one that uses little is active, and a party that is refused too
- * often waits until time has paid for that. Work is charged before it is done, and the rest after it.
+ * submission. So a party that uses more than its share of it leaves room while one that uses less is active, and a party that is
+ * refused too often waits until time has paid for that. Work is charged when it comes, and the rest after it.
+ *
+ * The keys have equal shares of half of the loop, and so have the addresses under a key within its share.
  */
 export class LoopQueue {
   readonly #now: () => number;
   readonly #measureUse: () => number;
   readonly #debts: Ledger;
-  readonly #recent;
-  readonly #queue = new FairQueue<WaitingWork>();
+  readonly #refused: Ledger;
+  readonly #active: RecentParties;
+  /** The work of parties within their shares goes first. */
+  readonly #light = new FairQueue<WaitingWork>();
+  readonly #heavy = new FairQueue<WaitingWork>();
   #left = TURN_US;
   #isTurning = false;
   /** The next turn, while nothing that waits may begin. */
@@ -67,39 +75,45 @@ export class LoopQueue {
     this.#now = now;
     this.#measureUse = measureUse;
     this.#debts = new Ledger(now);
-    this.#recent = createRecentParties(now);
+    this.#refused = new Ledger(now);
+    this.#active = new RecentParties(now);
   }
 
   /** The pieces of work that wait. */
   get waiting(): number {
-    return this.#queue.size;
+    return this.#light.size + this.#heavy.size;
   }
 
   /** Whether several parties have begun something within the last second. */
   get areSeveralActive(): boolean {
-    return this.#recent.isShared;
+    return this.#active.size > 1;
   }
 
   /**
    * Calls `start` when it is the party's turn: at once while nothing waits and the party owes little.
+   * @param party a key, or a key and an address behind a space.
    * @param price in µs.
    * @param part of the party, with an account of its own.
    * @returns a function that takes it out of the queue, if it still waits.
    */
   enter(party: string, price: number, start: () => void, part = ""): () => void {
-    this.#recent.note(party);
+    const path = pathOf(party, part);
+    this.#active.note(path[0], path[1]);
     if (!this.#isTurning) {
       this.#isTurning = true;
       setImmediate(this.#turn);
     }
-    const work = { party, part, account: accountOf(party, part), price, start };
+    const account = accountOf(party, part);
+    const work = { party, part, account, price, isHeavy: this.#isHeavy(party, account), start };
+    this.#charge(party, account, price);
+    const queue = work.isHeavy ? this.#heavy : this.#light;
     const mustWait = this.#mustWait(work);
-    if (this.#left > 0 && this.#queue.isEmpty && !mustWait) {
+    if (this.#left > 0 && queue.isEmpty && this.#light.isEmpty && !mustWait) {
       this.#start(work);
       return () => {};
     }
     if (!mustWait) this.#endRetryPause();
-    return this.#queue.add(party, part, work, price);
+    return queue.add(path, work, price);
   }
 
   /** Runs work of the event loop when it is the party's turn. @throws whatever it throws. */
@@ -119,41 +133,48 @@ export class LoopQueue {
 
   /** Charges a party for work that begins beside the queue, in µs. */
   charge(party: string, price: number, part = ""): void {
-    this.#charge(accountOf(party, part), price);
+    this.#charge(party, accountOf(party, part), price);
   }
 
   /** Charges a party for a refused request, or for a share of one. */
   refuse(party: string, share = 1): void {
-    this.#debts.charge(party, share * REFUSAL_US, REFUSAL_TERMS);
+    this.#charge(party, party, share * REFUSAL_US);
+    this.#refused.charge(party, share * REFUSAL_US, REFUSAL_TERMS);
   }
 
-  #charge(account: string, price: number): void {
-    // The debt for refusals may be more than work can come to.
-    if (this.#debts.debtOf(account, WORK_TERMS) < WORK_TERMS.rateBurst)
-      this.#debts.charge(account, price, WORK_TERMS);
+  #charge(party: string, account: string, price: number): void {
+    this.#debts.charge(account, price, this.#termsOf(party));
   }
 
-  #start({ account, price, start }: WaitingWork): void {
+  /** A second after its last use, a party is light again, whatever it did before. */
+  #termsOf(party: string): Terms & { readonly light: number } {
+    const [key] = pathOf(party);
+    const parties = Math.max(1, this.#active.size) * Math.max(1, this.#active.sizeOf(key));
+    const ratePerSecond = Math.min(PAID_PER_SECOND, SHARED_PER_SECOND / parties);
+    const light = Math.max(LEAST_BURST_US, LIGHT_SECONDS * ratePerSecond);
+    return { ratePerSecond, light, rateBurst: light + ratePerSecond };
+  }
+
+  #start({ party, account, price, isHeavy, start }: WaitingWork): void {
     const startedAt = this.#now();
-    this.#charge(account, price);
     start();
     const rest = Math.max(0, (this.#now() - startedAt) * 1_000 - price);
-    if (rest > 0) this.#charge(account, rest);
+    if (rest > 0) this.#charge(party, account, rest);
     this.#left -= price + rest;
-    if (this.#isHeavy(account)) this.#lastHeavyAt = this.#now();
+    if (isHeavy) this.#lastHeavyAt = this.#now();
   }
 
   #noteActive(party: string, part: string): void {
-    if (!this.#isHeavy(accountOf(party, part))) this.#lastLight = { party, part, at: this.#now() };
+    if (!this.#isHeavy(party, accountOf(party, part))) this.#lastLight = { party, part, at: this.#now() };
   }
 
   /**
-   * The debt as one clause: a party waits for what it was refused, and for the parties that use little. The rest of a party leaves
+   * The debt as one clause: a party waits for what it was refused, and for the parties within their shares. The rest of a party leaves
    * room for its parts, and none of them for the rest.
    */
-  #mustWait({ party, part, account }: Omit<WaitingWork, "price" | "start">): boolean {
-    if (this.#debts.debtOf(party, REFUSAL_TERMS) >= MAX_DEBT_US) return true;
-    if (!this.#isHeavy(account)) return false;
+  #mustWait({ party, part, isHeavy }: WaitingWork): boolean {
+    if (this.#refused.debtOf(party, REFUSAL_TERMS) >= MAX_DEBT_US) return true;
+    if (!isHeavy) return false;
     const now = this.#now();
     const light = this.#lastLight;
     if (light === undefined || now - light.at >= ACTIVE_MS) return false;
@@ -161,8 +182,9 @@ export class LoopQueue {
     return isOther && this.#isLoopBusy() && now - this.#lastHeavyAt < MAX_WAIT_MS;
   }
 
-  #isHeavy(account: string): boolean {
-    return this.#debts.debtOf(account, WORK_TERMS) > LIGHT_BURST_US;
+  #isHeavy(party: string, account: string): boolean {
+    const terms = this.#termsOf(party);
+    return this.#debts.debtOf(account, terms) > terms.light;
   }
 
   #isLoopBusy(): boolean {
@@ -171,18 +193,23 @@ export class LoopQueue {
     return this.#use.share > MAX_USE;
   }
 
+  #next(): WaitingWork | undefined {
+    const mayStart = (work: WaitingWork) => !this.#mustWait(work);
+    return this.#light.take(mayStart) ?? this.#heavy.take(mayStart);
+  }
+
   readonly #turn = () => {
     this.#left = TURN_US;
     this.#retry = undefined;
     try {
       while (this.#left > 0) {
-        const next = this.#queue.take((_party, work) => !this.#mustWait(work));
+        const next = this.#next();
         if (next === undefined) break;
         this.#start(next);
       }
     } finally {
       // Also after work that has thrown: others wait behind it.
-      this.#isTurning = this.#left < TURN_US || !this.#queue.isEmpty;
+      this.#isTurning = this.#left < TURN_US || this.waiting > 0;
       if (this.#left < TURN_US) setImmediate(this.#turn);
       else if (this.#isTurning) this.#retry = setTimeout(this.#turn, RETRY_MS).unref();
     }
@@ -195,6 +222,12 @@ export class LoopQueue {
     this.#retry = undefined;
     setImmediate(this.#turn);
   }
+}
+
+/** Splits the name of a party: a key, then the address under it, then the part. */
+function pathOf(party: string, part = ""): [key: string, address: string, part: string] {
+  const end = party.indexOf(" ");
+  return end < 0 ? [party, "", part] : [party.slice(0, end), party.slice(end + 1), part];
 }
 
 /** Names the account of a part of a party. */

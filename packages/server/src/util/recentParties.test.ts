@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { createRecentParties } from "./recentParties.js";
+import { RecentParties } from "./recentParties.js";
 
-it("counts as shared for a second after two parties have used it within one", () => {
+it("is shared for a second after two parties have used it within one", () => {
   let now = 0;
-  const parties = createRecentParties(() => now);
+  const parties = new RecentParties(() => now);
   const noteAt = (at: number, party: string) => {
     now = at;
     parties.note(party);
-    return parties.isShared;
+    return parties.size > 1;
   };
   expect([noteAt(0, "a"), noteAt(10, "a"), noteAt(20, "b"), noteAt(900, "b")]).toEqual([
     false,

@@ -27,7 +27,7 @@ export interface WorkOwner {
 export class WorkQueue {
   readonly #bounds: WorkBounds;
   readonly #now: () => number;
-  readonly #queue = new FairQueue<() => void>();
+  readonly #queue = new FairQueue<{ readonly party: string; readonly start: () => void }>();
   readonly #running = new Tally();
   readonly #waiting = new Tally();
   #places = 0;
@@ -93,15 +93,18 @@ export class WorkQueue {
     if (this.#queue.size >= waiting) throw refusal(`${this.#queue.size} wait already`);
     this.#waiting.addTo(shares, 1);
     return new Promise((resolve) =>
-      this.#queue.add(party, part, () => {
-        this.#waiting.addTo(shares, -1);
-        this.#enter(party);
-        resolve();
+      this.#queue.add([party, part], {
+        party,
+        start: () => {
+          this.#waiting.addTo(shares, -1);
+          this.#enter(party);
+          resolve();
+        },
       }),
     );
   }
 
   #startNext(): void {
-    this.#queue.take((party) => this.#mayRun(party))?.();
+    this.#queue.take(({ party }) => this.#mayRun(party))?.start();
   }
 }

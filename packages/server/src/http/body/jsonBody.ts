@@ -99,6 +99,7 @@ async function readBytes(
     });
     payload.once("end", () => resolve(buffer.bytes()));
     payload.once("error", reject);
+    payload.resume();
   });
 }
 

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Grant } from "../../keys/cachedKey.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
+import { readInTurns } from "./readingTurns.js";
 
 /** The sender of a request, as the limits count it. */
 export interface RequestParty {
@@ -106,11 +107,14 @@ export class RequestTurns {
     response.once("close", () => {
       leave();
       chargeSent();
+      request.resume();
       if (response.statusCode >= 400) this.#loop.refuse(party.name);
       else if (party.grant === undefined) this.#loop.refuse(party.name, KEYLESS_SHARE);
       this.#next(turns, socket);
     });
-    const part = partOfBody(declaredBytes(request));
+    const bytes = declaredBytes(request);
+    const part = partOfBody(bytes);
+    if (part === "") readInTurns(request, this.#loop, party.name);
     leave = this.#loop.enter(party.name, PRICES.request, () => this.#serve(exchange), part);
   }
 

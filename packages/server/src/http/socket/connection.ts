@@ -99,6 +99,10 @@ export abstract class SocketConnection {
 
   #listen(): void {
     const socket = this.#socket;
+    this.guard.onTurn = (price) => {
+      this.#enterTurns(price, "", { onTurn: () => {}, onClosed: () => {} });
+      this.#applyBackpressure();
+    };
     // The library emits a message as one Buffer by default.
     socket.on("message", (data, isBinary) => this.#onMessage(data as Buffer, isBinary));
     socket.on("pong", () => {
@@ -167,7 +171,7 @@ export abstract class SocketConnection {
       reservation.release();
       this.#applyBackpressure();
     };
-    this.#enterTurns(data.length, {
+    this.#enterTurns(PRICES.request, partOfBody(data.length), {
       onTurn: () => {
         const memory = { grow: reservation.grow, release: onStored };
         const response = this.respond(data, isBinary, memory);
@@ -180,7 +184,11 @@ export abstract class SocketConnection {
   }
 
   /** Waits for the key's turn among the requests of all parties. */
-  #enterTurns(bytes: number, { onTurn, onClosed }: Record<"onTurn" | "onClosed", () => void>): void {
+  #enterTurns(
+    price: number,
+    part: string,
+    { onTurn, onClosed }: Record<"onTurn" | "onClosed", () => void>,
+  ): void {
     let leave = () => {};
     const onEnd = () => {
       leave();
@@ -193,7 +201,7 @@ export abstract class SocketConnection {
       this.#applyBackpressure();
     };
     const { loop } = this.#dependencies;
-    leave = loop.enter(partyOf(this.#grant.caller), PRICES.request, begin, partOfBody(bytes));
+    leave = loop.enter(partyOf(this.#grant.caller), price, begin, part);
   }
 
   /** Resolves when there is room for the next bytes. Rejects if the connection is gone. */

@@ -3,6 +3,7 @@ import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import type { WebSocket } from "ws";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
 import type { BodyMemoryBudget, BudgetOwner } from "../limits/bodyMemoryBudget.js";
+import { createReadMeter } from "../limits/readingTurns.js";
 import { FrameCounter } from "./frameCounter.js";
 
 export interface FrameGuardOptions {
@@ -37,6 +38,9 @@ export class FrameGuard {
   #startedAt: number | undefined;
   #controlFrames = 0;
   readonly #frameCounter = new FrameCounter();
+  readonly #meter = createReadMeter();
+  /** Called where further bytes have to wait for a turn of this price. */
+  onTurn: (price: number) => void = () => {};
   #frames = 0;
 
   constructor(raw: Duplex, socket: WebSocket, options: FrameGuardOptions) {
@@ -75,6 +79,8 @@ export class FrameGuard {
   }
 
   #onChunk(chunk: Buffer): void {
+    const price = this.#meter(chunk.length);
+    if (price > 0) this.onTurn(price);
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     const { messages, rest, frames } = this.#frameCounter.count(chunk);
     try {

@@ -11,6 +11,7 @@ import { deferred } from "../../../test/support/deferred.js";
 import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
 import type { Intake } from "../../intake/intake.js";
 import { DEFAULTS } from "../../model/options/defaults.js";
+import { PRICES } from "../../model/prices.js";
 import { createLog } from "../../model/telemetry/log.js";
 import { createMetrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
@@ -105,6 +106,34 @@ async function roundTrip(socket: WebSocket): Promise<void> {
   socket.send(JSON.stringify({ id: "round trip", watch: [] }));
   await once(socket, "message");
 }
+
+describe("a client that sends a large frame", () => {
+  it("has the rest of it read when it is the turn of its key, which pays for the bytes", async () => {
+    const held: (() => void)[] = [];
+    class HeldLoop extends LoopQueue {
+      override enter(party: string, price: number, start: () => void, part = ""): () => void {
+        if (part !== "" || price === PRICES.request) return super.enter(party, price, start, part);
+        expect(price).toBeGreaterThanOrEqual(65_536 * PRICES.readByte);
+        held.push(start);
+        return () => {};
+      }
+    }
+    const { open } = await appWith(async () => none(), new HeldLoop());
+    const socket = await open();
+    let answers = 0;
+    socket.on("message", () => answers++);
+    socket.send("x".repeat(99_000));
+    while (held.length === 0) await new Promise(setImmediate);
+    expect(answers).toBe(0);
+    const answered = once(socket, "message");
+    held.pop()?.();
+    while (answers === 0) {
+      await Promise.race([answered, new Promise(setImmediate)]);
+      held.pop()?.();
+    }
+    socket.terminate();
+  });
+});
 
 describe("a client that does not read", () => {
   it("is paused: its lines are not pulled and its frames not read, while others are served, until it reads again", async () => {

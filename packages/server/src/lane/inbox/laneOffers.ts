@@ -106,7 +106,7 @@ export function createLaneOffers(
       if (!mayTake(lane, first, newSubmissions, senders)) return undefined;
       return new Promise((resolve, reject) => {
         for (const sender of senders) lane.senders.add(sender);
-        lane.queue.add(first.keyId, senders[0] ?? "", {
+        lane.queue.add([first.keyId, senders[0] ?? ""], {
           newSubmissions,
           senders,
           accept() {
@@ -210,16 +210,23 @@ function takeOf(lane: OffersOfLane, most: number, ofKey: number): LaneOffer[] {
   const sizes = new Map<string, number>();
   let size = 0;
   const sizeOf = (key: string) => sizes.get(key) ?? 0;
-  const fits = (key: string, { newSubmissions }: LaneOffer) =>
-    size + newSubmissions.length <= most &&
-    (sizeOf(key) === 0 || sizeOf(key) + newSubmissions.length <= ofKey);
+  const fits = ({ newSubmissions }: LaneOffer) => {
+    const ofItsKey = sizeOf(keyOf(newSubmissions));
+    return (
+      size + newSubmissions.length <= most && (ofItsKey === 0 || ofItsKey + newSubmissions.length <= ofKey)
+    );
+  };
   for (let next = lane.queue.take(fits); next !== undefined; next = lane.queue.take(fits)) {
     taken.push(next);
     size += next.newSubmissions.length;
-    const key = next.newSubmissions[0]?.keyId ?? "";
+    const key = keyOf(next.newSubmissions);
     count(lane, key, -next.newSubmissions.length);
     sizes.set(key, sizeOf(key) + next.newSubmissions.length);
     for (const sender of next.senders) lane.senders.delete(sender);
   }
   return taken;
+}
+
+function keyOf([first]: readonly NewSubmission[]): string {
+  return first?.keyId ?? "";
 }

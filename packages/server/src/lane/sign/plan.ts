@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { Failure } from "../../model/submission/submission.js";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import { createRecentParties } from "../../util/recentParties.js";
+import { RecentParties } from "../../util/recentParties.js";
 import type { Retries } from "../inbox/retries.js";
 
 /** The next step of each queued submission of one sender (D20). */
@@ -195,8 +195,8 @@ const SHARE = 16;
 
 /** @param now a monotonic clock in ms. */
 export function createLaneParties(now: () => number = () => performance.now()): LaneParties {
-  const keys = createRecentParties(now);
-  const senders = createRecentParties(now);
+  const keys = new RecentParties(now);
+  const senders = new RecentParties(now);
   return {
     note(submissions) {
       for (const { keyId, sender } of submissions) {
@@ -204,7 +204,7 @@ export function createLaneParties(now: () => number = () => performance.now()): 
         senders.note(bytesToHex(sender));
       }
     },
-    shareOfKey: (limit) => (keys.isShared ? Math.min(limit, SHARE) : limit),
-    shareOfSender: (limit) => (senders.isShared ? Math.min(limit, SHARE) : limit),
+    shareOfKey: (limit) => (keys.size > 1 ? Math.min(limit, SHARE) : limit),
+    shareOfSender: (limit) => (senders.size > 1 ? Math.min(limit, SHARE) : limit),
   };
 }

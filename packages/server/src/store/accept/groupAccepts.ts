@@ -76,7 +76,7 @@ export function groupAccepts(
     const [first] = newSubmissions;
     if (first === undefined) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      waiting.add(first.keyId, bytesToHex(first.sender), { newSubmissions, resolve, reject });
+      waiting.add([first.keyId, bytesToHex(first.sender)], { newSubmissions, resolve, reject });
       proceed();
     });
   };
@@ -90,8 +90,8 @@ function keyOf({ newSubmissions }: WaitingRequest): string {
 function nextGroup(waiting: FairQueue<WaitingRequest>, mayWrite: (key: string) => boolean): WaitingRequest[] {
   const group: WaitingRequest[] = [];
   let size = 0;
-  const fits = (key: string, { newSubmissions }: WaitingRequest) =>
-    mayWrite(key) && (size === 0 || size + newSubmissions.length <= MAX_NEW_SUBMISSIONS);
+  const fits = (request: WaitingRequest) =>
+    mayWrite(keyOf(request)) && (size === 0 || size + request.newSubmissions.length <= MAX_NEW_SUBMISSIONS);
   for (let next = waiting.take(fits); next !== undefined; next = waiting.take(fits)) {
     group.push(next);
     size += next.newSubmissions.length;

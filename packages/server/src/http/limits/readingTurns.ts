@@ -1,0 +1,35 @@
+import type { IncomingMessage } from "node:http";
+import { PRICES } from "../../model/prices.js";
+import type { LoopQueue } from "../../util/loopQueue.js";
+
+/** Bytes that are read in one turn. What a client sends takes the event loop before any code sees it, and also if nobody wants it. */
+const BYTES_OF_TURN = 65_536;
+
+/** Counts bytes that were read. @returns the price of a turn where the next bytes have to wait for one, else 0. */
+export function createReadMeter(): (bytes: number) => number {
+  let unpaid = 0;
+  return (bytes) => {
+    unpaid += bytes;
+    if (unpaid < BYTES_OF_TURN) return 0;
+    const price = unpaid * PRICES.readByte;
+    unpaid = 0;
+    return price;
+  };
+}
+
+/**
+ * Reads the body of a request in turns of its party. Whoever wants the body has to resume it, and what nobody wants is read and dropped
+ * behind the response, in turns as well: Node would drop it as fast as it comes.
+ */
+export function readInTurns(request: IncomingMessage, loop: LoopQueue, party: string): void {
+  const meter = createReadMeter();
+  request.pause();
+  // Node drops a body of which nothing was read.
+  request.read(0);
+  request.on("data", ({ length }: Buffer) => {
+    const price = meter(length);
+    if (price === 0) return;
+    request.pause();
+    loop.enter(party, price, () => request.resume());
+  });
+}
