@@ -3,7 +3,7 @@ export const PRICES = {
   /** A request begins: its head, its key, its route. */
   request: 200,
   /** A byte of a body or frame is read, whatever becomes of it. */
-  readByte: 0.002,
+  readByte: 0.003,
   /** A transaction is decoded and checked, and its sender recovered. */
   check: 100,
   /** A byte of a transaction's hex is decoded and hashed. */
