@@ -15,21 +15,7 @@ export interface Retries {
   isRetry(id: string): boolean;
 }
 
-export interface RetryMemory extends Retries {
-  /** @param isNodeAtWork some answer of their exchange was clear, whatever it said. */
-  onSetAside(ids: readonly string[], isNodeAtWork: boolean): void;
-  /**
-   * Nodes have taken wrappers, at least one.
-   * @returns the suspects that may come again at once. The times between two wakings of a submission double from
-   *   {@link MIN_WAKE_MS}, so that what no node takes costs little; until then it stays a suspect.
-   */
-  onTaken(ids: readonly string[]): string[];
-  /**
-   * An exchange of retries has ended.
-   * @param ms the time of the exchange, with what followed from the answers.
-   */
-  onExchange(exchange: { readonly sent: number; readonly taken: number; readonly ms: number }): void;
-}
+export type RetryMemory = ReturnType<typeof createRetries>;
 
 /** After an exchange in vain, the next one is this many times as long away as it took, up to {@link MAX_REST_MS}. */
 const REST_FACTOR = 4;
@@ -47,7 +33,7 @@ interface Retry {
 }
 
 /** @param now a monotonic clock in ms. */
-export function createRetries(now: () => number = () => performance.now()): RetryMemory {
+export function createRetries(now: () => number = () => performance.now()) {
   const retries = new Map<string, Retry>();
   let restsUntil = Number.NEGATIVE_INFINITY;
   let most = Number.POSITIVE_INFINITY;
@@ -57,8 +43,9 @@ export function createRetries(now: () => number = () => performance.now()): Retr
     get mostNow() {
       return now() < restsUntil ? 0 : most;
     },
-    isRetry: (id) => retries.has(id),
-    onSetAside(ids, isNodeAtWork) {
+    isRetry: (id: string) => retries.has(id),
+    /** @param isNodeAtWork some answer of their exchange was clear, whatever it said. */
+    onSetAside(ids: readonly string[], isNodeAtWork: boolean) {
       for (const id of ids) {
         const { wakings, wokenAt } = retries.get(id) ?? { wakings: 0, wokenAt: Number.NEGATIVE_INFINITY };
         retries.delete(id);
@@ -66,14 +53,23 @@ export function createRetries(now: () => number = () => performance.now()): Retr
         forgetOldest(retries);
       }
     },
-    onTaken(ids) {
+    /**
+     * Nodes have taken wrappers, at least one.
+     * @returns the suspects that may come again at once. The times between two wakings of a submission double from
+     *   {@link MIN_WAKE_MS}, so that what no node takes costs little; until then it stays a suspect.
+     */
+    onTaken(ids: readonly string[]): string[] {
       for (const id of ids) retries.delete(id);
       const woken = [...retries].filter(([, retry]) => mayWake(retry));
       for (const [id, { wakings }] of woken)
         retries.set(id, { isSuspect: false, wakings: wakings + 1, wokenAt: now() });
       return woken.map(([id]) => id);
     },
-    onExchange({ sent, taken, ms }) {
+    /**
+     * An exchange of retries has ended.
+     * @param ms the time of the exchange, with what followed from the answers.
+     */
+    onExchange({ sent, taken, ms }: { readonly sent: number; readonly taken: number; readonly ms: number }) {
       const refusedShare = 1 - taken / sent;
       restsUntil = now() + Math.min(MAX_REST_MS, REST_FACTOR * ms * refusedShare);
       most = refusedShare > 1 / 2 ? MOST_AFTER_REFUSALS : Number.POSITIVE_INFINITY;

@@ -3,18 +3,10 @@ import { forgetOldest } from "../../util/forgetOldest.js";
 /** For this long, nodes may contradict each other, in ms: behind one address, another may answer. */
 export const PATIENCE_MS = 5_000;
 
-/** Remembers what holds, by names, and since when. */
-export interface FirstSeen {
-  /** Whether this is the first call with this name. */
-  isFirst(name: string): boolean;
-  /** Whether the first call with this name was {@link PATIENCE_MS} ago. */
-  isLasting(name: string): boolean;
-  /** Makes the next call with this name the first again. */
-  forget(name: string): void;
-}
+export type FirstSeen = ReturnType<typeof createFirstSeen>;
 
-/** @param now a monotonic clock in ms. */
-export function createFirstSeen(now: () => number = () => performance.now()): FirstSeen {
+/** Remembers what holds, by names, and since when. @param now a monotonic clock in ms. */
+export function createFirstSeen(now: () => number = () => performance.now()) {
   const seenAt = new Map<string, number>();
   const since = (name: string): number | undefined => {
     const at = seenAt.get(name);
@@ -24,9 +16,12 @@ export function createFirstSeen(now: () => number = () => performance.now()): Fi
     return undefined;
   };
   return {
-    isFirst: (name) => since(name) === undefined,
-    isLasting: (name) => (since(name) ?? 0) >= PATIENCE_MS,
-    forget(name) {
+    /** Whether this is the first call with this name. */
+    isFirst: (name: string) => since(name) === undefined,
+    /** Whether the first call with this name was {@link PATIENCE_MS} ago. */
+    isLasting: (name: string) => (since(name) ?? 0) >= PATIENCE_MS,
+    /** Makes the next call with this name the first again. */
+    forget(name: string) {
       seenAt.delete(name);
     },
   };

@@ -13,13 +13,7 @@ export interface StruckParty {
  * has few turns. Where an API key has several struck senders, so do its senders that have never been in a block: a new account
  * costs nothing. What is lost with the process costs others some blocks once more.
  */
-export interface Strikes {
-  /** Blocks have left out a wrapper of this sender. */
-  strike(party: StruckParty): void;
-  /** A block has a wrapper of this sender. */
-  prove(sender: Uint8Array): void;
-  isStruck(party: StruckParty): boolean;
-}
+export type Strikes = ReturnType<typeof createStrikes>;
 
 /** A strike is worth half after this time, in ms. */
 const HALF_LIFE_MS = 600_000;
@@ -36,7 +30,7 @@ interface Struck {
 }
 
 /** @param now a monotonic clock in ms. */
-export function createStrikes(now: () => number = () => performance.now()): Strikes {
+export function createStrikes(now: () => number = () => performance.now()) {
   const struck = new Map<string, Struck>();
   const proven = new Set<string>();
   const strikesOf = (sender: string) => {
@@ -57,11 +51,13 @@ export function createStrikes(now: () => number = () => performance.now()): Stri
     forgetOldest(struck, MAX_STRUCK);
   };
   return {
-    strike({ sender, keyId }) {
+    /** Blocks have left out a wrapper of this sender. */
+    strike({ sender, keyId }: StruckParty) {
       const name = bytesToHex(sender);
       set(name, { keyId, strikes: Math.min(MAX_STRIKES, strikesOf(name) + 1), at: now() });
     },
-    prove(sender) {
+    /** A block has a wrapper of this sender. */
+    prove(sender: Uint8Array) {
       const name = bytesToHex(sender);
       const { keyId = "" } = struck.get(name) ?? {};
       if (struck.has(name)) set(name, { keyId, strikes: Math.floor(strikesOf(name) / 2), at: now() });
@@ -69,7 +65,7 @@ export function createStrikes(now: () => number = () => performance.now()): Stri
       proven.add(name);
       forgetOldest(proven);
     },
-    isStruck({ sender, keyId }) {
+    isStruck({ sender, keyId }: StruckParty) {
       if (struck.size === 0) return false;
       const name = bytesToHex(sender);
       return strikesOf(name) > 0 || (!proven.has(name) && isKeyStruck(keyId));
@@ -78,23 +74,20 @@ export function createStrikes(now: () => number = () => performance.now()): Stri
 }
 
 /** A lane's turn for struck work: one wrapper in flight, and a rest after one that blocks have left out. */
-export interface StruckTurn {
-  /** Whether a struck submission may be signed, given the waiver's next nonce. */
-  isFree(waiverNonce: bigint): boolean;
-  onSigned(waiverNonce: bigint): void;
-  onLeftOut(): void;
-}
+export type StruckTurn = ReturnType<typeof createStruckTurn>;
 
 /** Struck work that blocks leave out costs others a few blocks in this time, in ms. */
 const REST_MS = 30_000;
 
 /** @param now a monotonic clock in ms. */
-export function createStruckTurn(now: () => number = () => performance.now()): StruckTurn {
+export function createStruckTurn(now: () => number = () => performance.now()) {
   let inFlight: bigint | undefined;
   let restsUntil = Number.NEGATIVE_INFINITY;
   return {
-    isFree: (waiverNonce) => (inFlight === undefined || waiverNonce > inFlight) && now() >= restsUntil,
-    onSigned(waiverNonce) {
+    /** Whether a struck submission may be signed, given the waiver's next nonce. */
+    isFree: (waiverNonce: bigint) =>
+      (inFlight === undefined || waiverNonce > inFlight) && now() >= restsUntil,
+    onSigned(waiverNonce: bigint) {
       inFlight = waiverNonce;
     },
     onLeftOut() {

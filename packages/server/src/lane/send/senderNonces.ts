@@ -57,19 +57,9 @@ export function missingPredecessors(
  * The nonces of senders that no node took. A pool that holds nonces with gaps may refuse a sender's transaction and still
  * accept the sender's next, which can never run: no line may say success for it.
  */
-export interface SenderGaps {
-  /**
-   * Finds the gaps anew, after a start, a takeover or a failure.
-   * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
-   */
-  rebuild(inFlight: readonly InFlightSubmission[]): Promise<void>;
-  /** The node surely does not have the submission's wrapper. */
-  note(submission: InFlightSubmission): void;
-  /** Returns the ids of those that a node has, and that cannot run: no node took an earlier nonce of their sender. */
-  findBlocked(taken: readonly InFlightSubmission[]): Promise<ReadonlySet<string>>;
-}
+export type SenderGaps = ReturnType<typeof createSenderGaps>;
 
-export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps {
+export function createSenderGaps(chain: Pick<NodeClient, "nonces">) {
   /** The lowest nonce that was sent and not taken, by sender. */
   const gaps = new Map<string, bigint>();
   const add = (sender: string, nonce: bigint) => {
@@ -83,7 +73,11 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
     return state === "signed" && gap !== undefined && gap < senderNonce ? gap : undefined;
   };
   return {
-    async rebuild(inFlight) {
+    /**
+     * Finds the gaps anew, after a start, a takeover or a failure.
+     * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
+     */
+    async rebuild(inFlight: readonly InFlightSubmission[]): Promise<void> {
       const turns = await readSenderTurns(
         inFlight.filter(({ state }) => state === "signed"),
         chain,
@@ -91,8 +85,10 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">): SenderGaps 
       for (const { submission, missing } of missingPredecessors(turns, inFlight))
         add(bytesToHex(submission.sender), missing);
     },
-    note: ({ sender, senderNonce }) => add(bytesToHex(sender), senderNonce),
-    async findBlocked(taken) {
+    /** The node surely does not have the submission's wrapper. */
+    note: ({ sender, senderNonce }: InFlightSubmission) => add(bytesToHex(sender), senderNonce),
+    /** Returns the ids of those that a node has, and that cannot run: no node took an earlier nonce of their sender. */
+    async findBlocked(taken: readonly InFlightSubmission[]): Promise<ReadonlySet<string>> {
       if (gaps.size === 0) return new Set();
       for (const { sender, senderNonce } of taken)
         if (gaps.get(bytesToHex(sender)) === senderNonce) gaps.delete(bytesToHex(sender));

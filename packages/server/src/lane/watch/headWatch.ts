@@ -5,12 +5,7 @@ import type { WatchContext } from "../context.js";
 import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { missingPredecessors, readSenderTurns } from "../send/senderNonces.js";
 
-/** Follows the head of the lane's line (`send/head.ts`), and withdraws heads that blocks leave out. */
-export interface HeadWatch {
-  run(held: HeldLane, moment: ChainMoment): Promise<void>;
-}
-
-export interface ChainMoment {
+interface ChainMoment {
   /** The height of the chain, read before the nonce. */
   readonly block: bigint;
   /** The waiver's next nonce. */
@@ -24,11 +19,12 @@ const LEAST_ROOM = 100_000n;
 /** The wrappers at the front of a late line whose senders' nonces are read. */
 const FRONT = 16;
 
-export function createHeadWatch(context: WatchContext): HeadWatch {
+/** Follows the head of the lane's line (`send/head.ts`), and withdraws heads that blocks leave out. */
+export function createHeadWatch(context: WatchContext) {
   const { store, headOfLine: head, broadcastBuffer, routing } = context;
   let wasUnusable = false;
   return {
-    async run(held, { block, waiverNonce, signs }) {
+    async run(held: HeldLane, { block, waiverNonce, signs }: ChainMoment): Promise<void> {
       const unstored = broadcastBuffer.unstored();
       const [first] = await findInFlight(store, held, { from: waiverNonce, limit: 1 });
       const isTaken = first && (first.state === "broadcast" || unstored.has(first.id));

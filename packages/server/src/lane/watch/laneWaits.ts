@@ -8,14 +8,7 @@ import { saveLaneWait } from "../../store/lanes/setLaneState.js";
 import type { LaneContext } from "../context.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
 
-/** Tells everybody what a lane waits for, once it has waited for some seconds. */
-export interface LaneWaits {
-  /**
-   * Notes what the lane waits for after a step; undefined if the lane goes on.
-   * @throws LeaseLostError
-   */
-  note(held: HeldLane, wait: LaneWait | undefined): Promise<void>;
-}
+export type LaneWaits = ReturnType<typeof createLaneWaits>;
 
 /**
  * A wait that is longer is told, and a sentence that changes after this time again, in ms. All replicas see a wait within ten
@@ -23,11 +16,11 @@ export interface LaneWaits {
  */
 const TELL_MS = 5_000;
 
-/** @param now a monotonic clock in ms. */
+/** Tells everybody what a lane waits for, once it has waited for some seconds. @param now a monotonic clock in ms. */
 export function createLaneWaits(
   { store, log }: Pick<LaneContext, "store" | "log">,
   now: () => number = () => performance.now(),
-): LaneWaits {
+) {
   let current: (LaneWait & { readonly since: number }) | undefined;
   let told: (LaneWait & { readonly at: number }) | undefined;
   /** The owner before may have told something that is over. */
@@ -47,7 +40,11 @@ export function createLaneWaits(
     told = { ...wait, at: now() };
   };
   return {
-    async note(held, wait) {
+    /**
+     * Notes what the lane waits for after a step; undefined if the lane goes on.
+     * @throws LeaseLostError
+     */
+    async note(held: HeldLane, wait: LaneWait | undefined): Promise<void> {
       current = wait && { ...wait, since: current?.since ?? now() };
       if (current === undefined) return await clear(held);
       if (current.cause === "jam" || now() - current.since >= TELL_MS) await tell(held, current);

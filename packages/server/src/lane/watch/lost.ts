@@ -49,22 +49,20 @@ export function judgeFinality({
 /** A node must show the loss for at least this long before the lane stops. */
 const CONFIRM_LOSS_MS = 15_000;
 
-/** Compares the lane's last final block with the chain, and stops the lane when the chain has lost it. */
-export interface LostBlocksCheck {
-  run(held: HeldLane): Promise<void>;
-  /** Undefined unless the lane waits for a node that lags. */
-  readonly wait: LaneWait | undefined;
-}
+export type LostBlocksCheck = ReturnType<typeof createLostBlocksCheck>;
 
 type LostBlocksContext = Pick<WatchContext, "store" | "chain" | "log" | "onLaneStopped"> & {
   readonly options: Pick<WatchContext["options"], "reorgDepth">;
 };
 
-/** @param now a monotonic clock in ms. */
+/**
+ * Compares the lane's last final block with the chain, and stops the lane when the chain has lost it.
+ * @param now a monotonic clock in ms.
+ */
 export function createLostBlocksCheck(
   context: LostBlocksContext,
   now: () => number = () => performance.now(),
-): LostBlocksCheck {
+) {
   const { store, log, onLaneStopped } = context;
   let lostSince: number | undefined;
   /** Once is no wait: another node may answer the next time, behind one address. */
@@ -76,10 +74,11 @@ export function createLostBlocksCheck(
     wait = undefined;
   };
   return {
+    /** Undefined unless the lane waits for a node that lags. */
     get wait() {
       return wait;
     },
-    async run(held) {
+    async run(held: HeldLane): Promise<void> {
       const recorded = await findLastFinalInclusion(store, held);
       if (recorded === undefined) return keep();
       const view = await viewOf(held, recorded, context);
