@@ -6,18 +6,10 @@ import type { Store } from "../../store/store.js";
 import { findQueuedCalls, moveQueuedWork, type QueuedCall } from "../../store/transitions/moveQueuedWork.js";
 import type { Schedule } from "../../util/schedule.js";
 
-/** The lanes of all replicas as the store had them at the last refresh. */
-export interface LaneStatusCache {
-  readonly lanes: readonly LaneReading[];
-  /** The time of the last refresh that succeeded, by the monotonic clock in ms. */
-  readonly refreshedAt: number;
-  /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
-  refresh(): Promise<boolean>;
-  /** Calls the listener with the lanes after each refresh. */
-  onRefresh(listener: (lanes: readonly LaneStatus[]) => void): void;
-}
+export type LaneStatusCache = ReturnType<typeof createLaneStatusCache>;
 
-export function createLaneStatusCache(store: Store, chainRef: number): LaneStatusCache {
+/** The lanes of all replicas as the store had them at the last refresh. */
+export function createLaneStatusCache(store: Store, chainRef: number) {
   const { laneFloors } = store;
   const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
   let lanes: readonly LaneReading[] = [];
@@ -28,9 +20,11 @@ export function createLaneStatusCache(store: Store, chainRef: number): LaneStatu
     get lanes() {
       return lanes;
     },
+    /** The time of the last refresh that succeeded, by the monotonic clock in ms. */
     get refreshedAt() {
       return refreshedAt;
     },
+    /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
     async refresh() {
       const turn = ++begun;
       const startedAt = performance.now();
@@ -44,26 +38,26 @@ export function createLaneStatusCache(store: Store, chainRef: number): LaneStatu
       for (const listener of listeners) listener(lanes);
       return true;
     },
-    onRefresh(listener) {
+    /** Calls the listener with the lanes after each refresh. */
+    onRefresh(listener: (lanes: readonly LaneStatus[]) => void) {
       listeners.push(listener);
     },
   };
 }
 
-/** The addresses of the waivers whose accounts this replica has; at least one. */
-export interface OwnWaivers {
-  /** 20 bytes each. */
-  current(): readonly Uint8Array[];
-  /** Follows the lanes that run. An empty list changes nothing: then none has started yet. */
-  set(waivers: readonly Uint8Array[]): void;
-}
+export type OwnWaivers = ReturnType<typeof createOwnWaivers>;
 
-/** @param configured the waivers that count until their lanes have started. */
-export function createOwnWaivers(configured: readonly Uint8Array[]): OwnWaivers {
+/**
+ * The addresses of the waivers whose accounts this replica has; at least one.
+ * @param configured the waivers that count until their lanes have started.
+ */
+export function createOwnWaivers(configured: readonly Uint8Array[]) {
   let waivers = configured;
   return {
+    /** 20 bytes each. */
     current: () => waivers,
-    set(running) {
+    /** Follows the lanes that run. An empty list changes nothing: then none has started yet. */
+    set(running: readonly Uint8Array[]) {
       if (running.length > 0) waivers = running;
     },
   };

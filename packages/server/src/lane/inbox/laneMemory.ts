@@ -6,25 +6,7 @@ import type { LaneNonces } from "../../store/lanes/queue/laneSnapshot.js";
  * Remembers a lane's nonces after its last step, and that the step left the queue empty. The next step then takes offers without
  * reading the queue. The memory is a hint: the store gives no nonce twice.
  */
-export interface LaneMemory {
-  /** The waiver's next nonce, as a node told it last. */
-  waiverNonce: bigint;
-  /** Begins a step. What was remembered is forgotten until the step ends well. */
-  begin(held: HeldLane): StepMemory;
-  /** Whether something of the sender was signed lately: only the store knows its turn. */
-  hasInFlight(sender: Uint8Array): boolean;
-  /** Something else than an offer may have changed the queue or the nonces. */
-  forget(): void;
-}
-
-export interface StepMemory {
-  /** The lane's nonces, if the lane knows its queue as empty. */
-  readonly nonces: LaneNonces | undefined;
-  /** Remembers what the step has read, and has signed and stored. `isEmpty`: it has left nothing in the queue. */
-  endReading(read: LaneNonces & { readonly isEmpty: boolean }, signed: readonly SignedNonce[]): void;
-  /** Remembers what the step has signed and stored of what was offered. */
-  endOffers(signed: readonly SignedNonce[]): void;
-}
+export type LaneMemory = ReturnType<typeof createLaneMemory>;
 
 interface SignedNonce {
   readonly sender: Uint8Array;
@@ -44,13 +26,15 @@ interface KnownLane {
 const MAX_AGE_MS = 250;
 
 /** @param now a monotonic clock in ms. */
-export function createLaneMemory(now: () => number = () => performance.now()): LaneMemory {
+export function createLaneMemory(now: () => number = () => performance.now()) {
   let known: KnownLane | undefined;
   let changes = 0;
   const inFlight = createRecentSenders(now);
   return {
+    /** The waiver's next nonce, as a node told it last. */
     waiverNonce: 0n,
-    begin({ epoch }) {
+    /** Begins a step. What was remembered is forgotten until the step ends well. */
+    begin({ epoch }: HeldLane) {
       const startedAt = now();
       const changesBefore = changes;
       const last = known?.epoch === epoch && startedAt - known.readAt < MAX_AGE_MS ? known : undefined;
@@ -62,18 +46,26 @@ export function createLaneMemory(now: () => number = () => performance.now()): L
         if (changes === changesBefore) known = { epoch, readAt, nonces: withSigned(nonces, signed) };
       };
       return {
+        /** The lane's nonces, if the lane knows its queue as empty. */
         nonces: last?.nonces,
-        endReading({ isEmpty, ...nonces }, signed) {
+        /** Remembers what the step has read, and has signed and stored. `isEmpty`: it has left nothing in the queue. */
+        endReading(
+          { isEmpty, ...nonces }: LaneNonces & { readonly isEmpty: boolean },
+          signed: readonly SignedNonce[],
+        ) {
           note(signed);
           if (isEmpty) remember(nonces, signed, startedAt);
         },
-        endOffers(signed) {
+        /** Remembers what the step has signed and stored of what was offered. */
+        endOffers(signed: readonly SignedNonce[]) {
           note(signed);
           if (last) remember(last.nonces, signed, last.readAt);
         },
       };
     },
+    /** Whether something of the sender was signed lately: only the store knows its turn. */
     hasInFlight: inFlight.has,
+    /** Something else than an offer may have changed the queue or the nonces. */
     forget() {
       changes++;
       known = undefined;

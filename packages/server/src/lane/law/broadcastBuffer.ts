@@ -19,32 +19,9 @@ export type BufferedBroadcast = Pick<InFlightSubmission, "id" | "wrapperHash" | 
  * The clients of another replica learn from the store, so what it accepted is written within milliseconds. What this replica
  * accepted waits for its block for a while: the write of the inclusion makes that of the broadcast needless.
  */
-export interface BroadcastBuffer {
-  /** Adds wrappers that a node has taken, and notifies the result lines on this replica. */
-  add(held: HeldLane, wrappers: readonly BufferedBroadcast[]): void;
-  /**
-   * Runs a write that moves these submissions beyond `broadcast`. It receives the times in ms since nodes took their
-   * wrappers, as far as the store does not know.
-   */
-  storeBeyond<T>(
-    held: HeldLane,
-    ids: readonly string[],
-    write: (agesMs: ReadonlyMap<string, number>) => Promise<T>,
-  ): Promise<T>;
-  /**
-   * Returns the submissions whose broadcasts the store may not have yet. A reader who asks the store afterwards misses no
-   * broadcast: each is in the answer or in the store.
-   */
-  unstored(): ReadonlySet<string>;
-  /**
-   * Stores all that is buffered. A client that has its line may ask for the record next. Never rejects.
-   * @param waiver the lane's; of all lanes if undefined.
-   */
-  flush(waiver?: Uint8Array): Promise<void>;
-  close(): void;
-}
+export type BroadcastBuffer = ReturnType<typeof createBroadcastBuffer>;
 
-export interface BroadcastBufferDependencies {
+interface BroadcastBufferDependencies {
   readonly store: Store;
   readonly results: Pick<Results, "notifyHere" | "publish">;
   readonly log: Logger;
@@ -69,7 +46,7 @@ interface Taken extends BufferedBroadcast {
   readonly dueAt: number;
 }
 
-export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies): BroadcastBuffer {
+export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies) {
   const { store, results, log, replica, schedule } = dependencies;
   const { flushDelayMs = FLUSH_DELAY_MS, blockWaitMs = BLOCK_WAIT_MS } = dependencies;
   const lanes = new Map<string, LaneBuffer>();
@@ -80,7 +57,8 @@ export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies)
     return lane;
   };
   return {
-    add(held, wrappers) {
+    /** Adds wrappers that a node has taken, and notifies the result lines on this replica. */
+    add(held: HeldLane, wrappers: readonly BufferedBroadcast[]): void {
       const takenAt = performance.now();
       const lane = laneOf(held.waiver);
       for (const { id, wrapperHash, origin } of wrappers) {
@@ -89,9 +67,25 @@ export function createBroadcastBuffer(dependencies: BroadcastBufferDependencies)
         results.notifyHere(id, BROADCAST);
       }
     },
-    storeBeyond: (held, ids, write) => laneOf(held.waiver).storeBeyond(ids, write),
-    unstored: () => new Set([...lanes.values()].flatMap((lane) => lane.ids)),
-    async flush(waiver) {
+    /**
+     * Runs a write that moves these submissions beyond `broadcast`. It receives the times in ms since nodes took their
+     * wrappers, as far as the store does not know.
+     */
+    storeBeyond: <T>(
+      held: HeldLane,
+      ids: readonly string[],
+      write: (agesMs: ReadonlyMap<string, number>) => Promise<T>,
+    ) => laneOf(held.waiver).storeBeyond(ids, write),
+    /**
+     * Returns the submissions whose broadcasts the store may not have yet. A reader who asks the store afterwards misses no
+     * broadcast: each is in the answer or in the store.
+     */
+    unstored: (): ReadonlySet<string> => new Set([...lanes.values()].flatMap((lane) => lane.ids)),
+    /**
+     * Stores all that is buffered. A client that has its line may ask for the record next. Never rejects.
+     * @param waiver the lane's; of all lanes if undefined.
+     */
+    async flush(waiver?: Uint8Array): Promise<void> {
       const meant = waiver === undefined ? [...lanes.values()] : [laneOf(waiver)];
       await Promise.all(meant.map((lane) => lane.flush()));
     },

@@ -3,16 +3,9 @@ import { forgetReplica, keepAlive, type LiveReplica, type OwnedLane } from "../.
 import type { Schedule } from "../../util/schedule.js";
 import { type LaneDependencies, logFailure } from "../context.js";
 
-/** Spreads the lanes over the replicas that are alive and have their keys. */
-export interface Spreading {
-  /**
-   * Stops, and records that this replica has ended. Call it before the lanes are released, so that this replica is handed
-   * no lane.
-   */
-  close(): Promise<void>;
-}
+export type Spreading = ReturnType<typeof startSpreading>;
 
-export interface SpreadingDependencies
+interface SpreadingDependencies
   extends Pick<LaneDependencies, "store" | "chainRef" | "replica" | "log" | "options"> {
   readonly schedule: Schedule;
   /** The waivers of this replica's lanes. */
@@ -24,8 +17,11 @@ export interface SpreadingDependencies
 /** The longest time between two reads of the other replicas, in ms. */
 const ROUND_MS = 1_000;
 
-/** Starts to record that this replica is alive, and to hand over its lanes above its share. */
-export function startSpreading(dependencies: SpreadingDependencies): Spreading {
+/**
+ * Spreads the lanes over the replicas that are alive and have their keys: records that this replica is alive, and hands over its
+ * lanes above its share.
+ */
+export function startSpreading(dependencies: SpreadingDependencies) {
   const { store, chainRef: chain, replica: id, log, options } = dependencies;
   const rounds = dependencies.schedule.look(async () => {
     const { replicas, lanes } = await keepAlive(
@@ -42,7 +38,11 @@ export function startSpreading(dependencies: SpreadingDependencies): Spreading {
     return Math.min(ROUND_MS, options.leaseMs / 3);
   }, 0);
   return {
-    async close() {
+    /**
+     * Stops, and records that this replica has ended. Call it before the lanes are released, so that this replica is handed
+     * no lane.
+     */
+    async close(): Promise<void> {
       await rounds.end();
       await forgetReplica(store, { chain, id }).catch((error: unknown) => logFailure(log, error, "spread"));
     },

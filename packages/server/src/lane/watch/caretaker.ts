@@ -9,10 +9,7 @@ import { createLeaseKeeper, type LeaseKeeper } from "../own/lease.js";
 import { createBroadcaster } from "../send/broadcaster.js";
 import { createWatchMemory, LaneWatch } from "./watchLane.js";
 
-/** Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. */
-export interface Caretaker {
-  close(): Promise<void>;
-}
+export type Caretaker = ReturnType<typeof startCaretaker>;
 
 export interface CaretakerDependencies extends LaneDependencies {
   /** The store with the connections of the leases. */
@@ -26,8 +23,11 @@ export interface CaretakerDependencies extends LaneDependencies {
 /** Nobody sends new work to such a lane, so it needs no breaker. */
 const BREAKER = { succeed: async () => {}, open: async () => {}, avoid: async () => {} };
 
-/** Starts to watch the lanes without an owner, by leases that a replica with the key may take over at once. */
-export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
+/**
+ * Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. A replica with the key may take over
+ * these leases at once.
+ */
+export function startCaretaker(dependencies: CaretakerDependencies) {
   const { statuses, leaseStore, chainRef } = dependencies;
   const owner = { store: leaseStore, chain: chainRef, owner: randomUUID(), watchOnly: true };
   const leases = createLeaseKeeper({ ...dependencies, ...owner });
@@ -47,7 +47,7 @@ export function startCaretaker(dependencies: CaretakerDependencies): Caretaker {
       if (!names.has(name)) void lane.end().then(() => watched.delete(name));
   });
   return {
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       await Promise.all([...watched.values()].map((lane) => lane.end()));
       leases.close();
@@ -65,17 +65,10 @@ function isUnwatched(
   return inFlight > 0 || hasUnfinalized || hasOpenWrapper;
 }
 
-/** A lane that is watched, and in which nobody signs. */
-interface UnsignedLane {
-  onStatus(status: LaneStatus): void;
-  end(): Promise<void>;
-}
+type UnsignedLane = ReturnType<typeof watchUnsigned>;
 
-function watchUnsigned(
-  waiver: Uint8Array,
-  leases: LeaseKeeper,
-  dependencies: CaretakerDependencies,
-): UnsignedLane {
+/** Watches a lane in which nobody signs. */
+function watchUnsigned(waiver: Uint8Array, leases: LeaseKeeper, dependencies: CaretakerDependencies) {
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
   const hooks = { onLaneStopped: () => {}, onFollowing: () => {} };
   const memory = createWatchMemory(dependencies);
@@ -90,7 +83,7 @@ function watchUnsigned(
     await lease.release();
   };
   return {
-    onStatus(status) {
+    onStatus(status: LaneStatus) {
       watch.onStatus(status);
       watch.onNewBlock();
     },

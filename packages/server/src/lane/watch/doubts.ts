@@ -26,16 +26,7 @@ export type Question = (held: HeldLane) => Promise<number | undefined>;
  * a withdrawn wrapper that may still land (D28). Doubts are looked at in pages, half of each for the youngest: however many
  * there are, nothing else waits for them.
  */
-export interface Doubts {
-  /**
-   * Looks once for the outcome of everything that the chain has passed since the last call, the newest first. What has no
-   * receipt is a doubt from then on.
-   * @param waiverNonce the waiver's next nonce.
-   */
-  follow(held: HeldLane, waiverNonce: bigint): Promise<void>;
-  /** The proofs of what used nonces, and the doubts themselves. */
-  readonly questions: readonly Question[];
-}
+export type Doubts = ReturnType<typeof createDoubts>;
 
 /** The wrappers of one page, and the pages of what the chain has passed that are looked at before anything else. */
 const PAGE = RECEIPT_BATCH;
@@ -48,7 +39,7 @@ const MAX_REST_MS = 2_000;
 const longer = (restMs: number) => Math.min(MAX_REST_MS, 2 * restMs);
 
 /** @param onNews called when there are new doubts, or new proofs. */
-export function createDoubts(context: WatchContext, onNews: () => void): Doubts {
+export function createDoubts(context: WatchContext, onNews: () => void) {
   const { store, chain, nonceProofs } = context;
   let next = 0n;
   let restMs = MIN_REST_MS;
@@ -81,8 +72,14 @@ export function createDoubts(context: WatchContext, onNews: () => void): Doubts 
     return searchRestMs;
   };
   return {
+    /** The proofs of what used nonces, and the doubts themselves. */
     questions: [searchProofs, askForOutcomes],
-    async follow(held, waiverNonce) {
+    /**
+     * Looks once for the outcome of everything that the chain has passed since the last call, the newest first. What has no
+     * receipt is a doubt from then on.
+     * @param waiverNonce the waiver's next nonce.
+     */
+    async follow(held: HeldLane, waiverNonce: bigint): Promise<void> {
       const known = next < waiverNonce ? next : waiverNonce;
       next = waiverNonce;
       if (!(await settleNewest(held, { from: known, below: waiverNonce }, context))) noteNews();

@@ -9,21 +9,8 @@ import type { WatchContext } from "../context.js";
 import { CANDIDATES_PER_BATCH } from "../law/chainOutcomes.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
 import type { Broadcaster } from "../send/broadcaster.js";
-import { createDoubts, type Doubts } from "./doubts.js";
+import { createDoubts } from "./doubts.js";
 import { createHeadWatch } from "./headWatch.js";
-
-/**
- * Follows the chain for one lane: reconciles the submissions below the waiver's nonce, and those whose wrapper waits too long
- * for a block, and notices when a reorg removes a block with one of the lane's submissions.
- */
-export interface Watcher {
-  /**
-   * Compares the lane with the chain once.
-   * @returns whether something of the lane is in flight, or in a block that is not final.
-   */
-  poll(held: HeldLane, mode?: WatchMode): Promise<boolean>;
-  readonly doubts: Pick<Doubts, "questions">;
-}
 
 /**
  * - `signs`: this process signs and sends for the lane.
@@ -34,15 +21,25 @@ export interface Watcher {
  */
 export type WatchMode = "signs" | "sends" | "silent";
 
-/** @param onNews called when doubts have begun, or proofs were found. */
+export type Watcher = ReturnType<typeof createWatcher>;
+
+/**
+ * Follows the chain for one lane: reconciles the submissions below the waiver's nonce, sends again those whose wrapper waits too long
+ * for a block, and notices when a reorg removes a block with one of the lane's submissions.
+ * @param onNews called when doubts have begun, or proofs were found.
+ */
 export function createWatcher(
   context: WatchContext,
   broadcaster: Broadcaster,
   onNews: () => void = () => {},
-): Watcher {
+) {
   const { store, chain, options } = context;
   const doubts = createDoubts(context, onNews);
   const headWatch = createHeadWatch(context);
+  /**
+   * Compares the lane with the chain once.
+   * @returns whether something of the lane is in flight, or in a block that is not final.
+   */
   const poll = async (held: HeldLane, mode: WatchMode = "signs"): Promise<boolean> => {
     const blockFloor = context.store.laneFloors.of(held.waiver)?.blockFloor;
     const unfinalized =
