@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import type { Registry } from "prom-client";
 import { NodeClient } from "./chain/client/nodeClient.js";
 import { findChainDifference } from "./chain/compareChain.js";
 import { nodeStatuses } from "./chain/heads/nodeStatus.js";
@@ -26,38 +25,30 @@ import { limitsOfService } from "./model/keys/caller.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { WALLETS } from "./model/options/origins.js";
 import { type ReloadableOptions, reload, withReloaded } from "./model/options/reloadableOptions.js";
-import type { Patience } from "./model/patience.js";
-import type { Logger } from "./model/telemetry/log.js";
 import { addNodeGauges } from "./model/telemetry/metrics.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
-import { type Relay, startRelay } from "./relay.js";
+import { type Relay, type RelayParts, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
 import type { OpenStore } from "./store/store.js";
-import type { LoopQueue } from "./util/loopQueue.js";
 import { onAbort } from "./util/onAbort.js";
 
 /** The longest answer of a node to the replay of a revert. A contract can return a lot. */
 const MAX_REPLAY_BYTES = 1_048_576;
 
 /** The store, options and log that a network is built on. */
-export interface NetworkFoundations {
-  readonly options: ResolvedOptions;
+export interface NetworkFoundations
+  extends Pick<
+    RelayParts,
+    "options" | "log" | "loop" | "metricsRegistry" | "onReloadRequested" | "patience"
+  > {
   /** The service has no other network. */
   readonly isAlone: boolean;
   /** The network closes it. */
   readonly store: OpenStore;
-  readonly log: Logger;
-  /** The queue for the event loop of the process. */
-  readonly loop: LoopQueue;
   /** Aborted when the service begins to shut down. */
   readonly leaving: AbortSignal;
-  /** The place of its metrics. */
-  readonly metricsRegistry: Registry;
-  /** Called when an operator asks the replicas of the network to read its waivers' keys again. */
-  readonly onReloadRequested: () => void;
-  readonly patience: Patience;
 }
 
 /** The parts that are built before the first call to a node. */

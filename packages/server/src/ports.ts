@@ -1,28 +1,19 @@
 import type { FastifyInstance } from "fastify";
-import { AggregatorRegistry, type Registry } from "prom-client";
+import { AggregatorRegistry } from "prom-client";
 import { connectionLimits, OPERATORS_CONNECTIONS, type OpenConnections } from "./http/limits/connections.js";
 import { IDLE_SCRAPER_MS, OPERATORS_ROUTES } from "./http/operatorsApp.js";
 import { createPort } from "./http/port/port.js";
 import { replaceCertificates } from "./http/port/tls.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { certificateEnd, type TlsCertificate } from "./model/options/tlsCertificate.js";
-import type { Logger } from "./model/telemetry/log.js";
 import { addNetworkGauge, createProcessMetrics } from "./model/telemetry/processMetrics.js";
-import type { NetworkSlot } from "./networkSlot.js";
-import type { LoopQueue } from "./util/loopQueue.js";
+import type { NetworkSlot, NetworkSlotOptions } from "./networkSlot.js";
 
-export interface PortsOptions {
+export interface PortsOptions
+  extends Pick<NetworkSlotOptions, "log" | "version" | "loop" | "registry" | "leaving"> {
   /** The options that all networks share. */
   readonly options: ResolvedOptions;
   readonly slots: readonly NetworkSlot[];
-  readonly log: Logger;
-  readonly version: string;
-  /** The queue for the event loop of the process. */
-  readonly loop: LoopQueue;
-  /** The metrics of the process. */
-  readonly registry: Registry;
-  /** Aborted when the service begins to shut down. */
-  readonly leaving: AbortSignal;
 }
 
 /** The ports of a service: the app that listens on each, and what the networks' apps share of it. */

@@ -10,10 +10,7 @@ import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
 import { portProblem } from "./portProblem.js";
 
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+type ListenAddress = Parameters<Server["listen"]>[0];
 
 export interface ServerOpening extends ListenAddress {
   /** The address of the metrics and the probes; undefined for none. */

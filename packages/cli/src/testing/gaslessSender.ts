@@ -111,14 +111,9 @@ export function createGaslessSender(
   };
 }
 
-interface Fields {
-  readonly chainId: number;
-  readonly nonce: number;
+type Fields = Omit<LegacyTransaction, "type" | "gasPrice" | "gas" | "gasLimit"> & {
   readonly gasLimit: bigint;
-  readonly to: Hex;
-  readonly value: bigint;
-  readonly data: Hex;
-}
+};
 
 function signerOf(wallet: GaslessWallet): { address: Hex; sign(fields: Fields): Promise<string> } {
   if (typeof wallet !== "string" && "signTransaction" in wallet && !("privateKey" in wallet)) {

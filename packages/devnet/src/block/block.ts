@@ -121,17 +121,14 @@ export class BlockDraft {
   }
 
   add(tx: ChainTransaction, role: TransactionRole, outcome: Outcome, effectiveGasPrice: bigint): void {
+    const { returnData: _, ...result } = outcome;
     this.#gasUsed += outcome.gasUsed;
     const receipt: TransactionReceipt = {
-      status: outcome.status,
-      gasUsed: outcome.gasUsed,
+      ...result,
       cumulativeGasUsed: this.#gasUsed,
       effectiveGasPrice,
-      logs: outcome.logs,
       firstLogIndex: this.#logs,
       bloom: bloomOf(outcome.logs),
-      created: outcome.created,
-      failure: outcome.failure,
     };
     this.#logs += outcome.logs.length;
     this.#included.push({ tx, role, receipt });

@@ -9,14 +9,8 @@ import { address, bytes, hash, object, optional, quantity, shortJson, uint64 } f
 import { NO_BYTES, type StateReader } from "../state/reader.js";
 
 /** The parameters of a call, as eth_call and eth_estimateGas take them. */
-export interface CallRequest {
-  readonly from: Uint8Array;
-  readonly to: Uint8Array | undefined;
-  readonly data: Uint8Array;
-  readonly value: bigint;
-  readonly gasPrice: bigint;
+export interface CallRequest extends Omit<Call, "executionGas" | "reportAccess"> {
   readonly gas: bigint | undefined;
-  readonly accessList: readonly AccessedAccount[] | undefined;
 }
 
 /** The most gas of a call, whatever it asks for: geth's default (--rpc.gascap), since an endless loop holds the node for so long. */
@@ -52,11 +46,8 @@ function readAccessList(value: unknown): AccessedAccount[] {
   });
 }
 
-export function toCall(
-  { from, to, data, value, gasPrice, accessList }: CallRequest,
-  executionGas: bigint,
-): Call {
-  return { from, to, data, value, gasPrice, executionGas, accessList };
+export function toCall({ gas: _, ...call }: CallRequest, executionGas: bigint): Call {
+  return { ...call, executionGas };
 }
 
 /** The gas limit of a call: the requested one, or the cap of the block and of the node if that is lower. */

@@ -1,4 +1,5 @@
 // The single values that bodies are made of: their types, and how a reader checks them.
+import type { KindTypes } from "../reasons/detailNames.js";
 
 /** The client's own name for a request over a WebSocket. Every frame of the answer repeats it (D23). */
 export type RequestId = string | number;
@@ -7,12 +8,7 @@ export type RequestId = string | number;
 export const MAX_REQUEST_ID_LENGTH = 256;
 
 /** The kinds of single values, with their types. */
-export interface Kinds {
-  text: string;
-  /** 0x-prefixed lower-case hex of 20 bytes. */
-  address: string;
-  /** 0x-prefixed lower-case hex of 32 bytes. */
-  hash: string;
+export interface Kinds extends Pick<KindTypes, "address" | "hash" | "decimal" | "number" | "text" | "time"> {
   /** The hash of the InnerTx (D6). */
   txHash: string;
   /** The first four bytes of calldata as 0x-prefixed hex. */
@@ -22,12 +18,7 @@ export interface Kinds {
   requestId: RequestId;
   /** The `request` of an answer: the id of its request, or null for a request without one. */
   requestName: RequestId | null;
-  /** A whole number as decimal text, because it may pass 2^53. */
-  decimal: string;
-  /** A time in ISO 8601, UTC. */
-  time: string;
   boolean: boolean;
-  number: number;
   /** A whole number from 0 on. */
   count: number;
   /** A whole number from 1 on. */

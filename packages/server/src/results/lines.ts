@@ -1,5 +1,4 @@
-import type { ResultLine, Wait } from "@gas-waiver/protocol";
-import type { ResolvedOptions } from "../model/options/options.js";
+import type { ResultLine } from "@gas-waiver/protocol";
 import type { Submission } from "../model/submission/submission.js";
 import type { LineOutcome, Metrics } from "../model/telemetry/metrics.js";
 import type { Store } from "../store/store.js";
@@ -16,18 +15,15 @@ import {
   refusedLine,
   resultLine,
   timeoutLine,
+  type WaitConditions,
 } from "./resultLine.js";
 import { type Results, type SubmissionUpdate, updateOf } from "./results.js";
 
-export interface ResultLinesOptions {
+export interface ResultLinesOptions extends WaitConditions {
   readonly store: Store;
   readonly results: Results;
   readonly metrics: Metrics;
-  readonly options: Pick<ResolvedOptions, "requestTimeoutMs">;
-  readonly wait: Wait;
   readonly openRequests: OpenRequests;
-  /** Ends the waiting when the service shuts down. */
-  readonly closing: AbortSignal;
 }
 
 /** The largest group of lines. A client that does not read makes the service hold one for each request. */

@@ -4,7 +4,7 @@ import { listen, notify } from "../store/database/notifications.js";
 import { keysChannel } from "../store/keys/apiKeys.js";
 import { reloadChannel } from "../store/lanes/replicas.js";
 import type { Store } from "../store/store.js";
-import type { ResultNotification, SubmissionUpdate } from "./results.js";
+import type { ResultNotification, ResultsDependencies, SubmissionUpdate } from "./results.js";
 
 export type ReplicaNotifications = ReturnType<typeof openReplicaNotifications>;
 
@@ -22,13 +22,6 @@ export interface NotificationHandlers {
   onKeysChanged(afterGap: boolean): void;
   /** An operator asks for the waivers' keys to be read again. Whoever asks sees in the store whether that was heard. */
   onReloadRequested(): void;
-}
-
-export interface ReplicaNotificationsOptions {
-  readonly store: Store;
-  readonly log: Logger;
-  /** The name of this replica. */
-  readonly replica: string;
 }
 
 /** A payload must have fewer than 8,000 bytes. The update of most failures has some hundreds. */
@@ -51,7 +44,11 @@ const channelOf = (replica: string) => `gas_waiver_${replica.replaceAll("-", "")
  * Notifications between replicas by PostgreSQL's LISTEN and NOTIFY. A lost notification costs time only: each receiver
  * also polls the store.
  */
-export function openReplicaNotifications({ store, log, replica }: ReplicaNotificationsOptions) {
+export function openReplicaNotifications({
+  store,
+  log,
+  replica,
+}: Pick<ResultsDependencies, "store" | "log" | "replica">) {
   let listener: { close(): Promise<void> } | undefined;
   const send = (to: string, messages: readonly Message[]) => {
     if (messages.length === 0 || to === replica) return;

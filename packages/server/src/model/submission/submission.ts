@@ -68,14 +68,7 @@ export interface Steps {
   readonly finishedAt: Date | undefined;
 }
 
-/** The wrapper of a submission. */
-export interface Wrapped {
-  readonly waiver: Uint8Array;
-  readonly waiverNonce: bigint;
-  readonly wrapperHash: Uint8Array;
-}
-
-/** A wrapper in a block. */
+/** The wrapper of a submission, or another one that carried its InnerTx. */
 export interface Carrier {
   /** 20 bytes. */
   readonly waiver: Uint8Array;
@@ -108,9 +101,9 @@ export interface Failure {
 export type Submission = Common &
   (
     | { readonly state: "queued" /** An earlier wrapper of it may still land. */; readonly mayLand: boolean }
-    | ({ readonly state: "signed" | "broadcast" } & Wrapped)
-    | ({ readonly state: "included" } & Inclusion & WithCause & Partial<Wrapped>)
-    | ({ readonly state: "failed" } & Failure & Partial<Wrapped>)
+    | ({ readonly state: "signed" | "broadcast" } & Carrier)
+    | ({ readonly state: "included" } & Inclusion & WithCause & Partial<Carrier>)
+    | ({ readonly state: "failed" } & Failure & Partial<Carrier>)
   );
 
 /** Says whether the submission's wrapper reached a node (D17). */

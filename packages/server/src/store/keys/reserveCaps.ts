@@ -2,6 +2,7 @@ import type { KeyCaps } from "../../model/keys/caller.js";
 import type { CapReached } from "../../model/keys/capExceeded.js";
 import { capFailure } from "../../model/keys/capExceeded.js";
 import type { Failure } from "../../model/submission/submission.js";
+import type { NewSubmission } from "../accept/newSubmission.js";
 import { prepared } from "../database/statements.js";
 import { inTransaction, isTransactionConflict } from "../database/transaction.js";
 import type { Store } from "../store.js";
@@ -36,11 +37,7 @@ export function capReachedOf(
 }
 
 /** A submission that waited unreserved, and whose turn it is. */
-export interface UnreservedSubmission {
-  readonly id: string;
-  readonly keyId: string;
-  readonly gasLimit: bigint;
-}
+export type UnreservedSubmission = Pick<NewSubmission, "id" | "keyId" | "gasLimit">;
 
 /** A session that holds the row of a key delays the submissions of that key, and not the lane. */
 const BEGIN = "begin; set local lock_timeout = '20ms'; set local idle_in_transaction_session_timeout = '3s'";

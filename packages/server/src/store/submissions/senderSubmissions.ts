@@ -21,9 +21,9 @@ export async function findSenderSubmissions(
   senderNonces: readonly { readonly sender: Uint8Array; readonly nonce: bigint }[],
 ): Promise<SenderSubmission[]> {
   if (senderNonces.length === 0) return [];
-  const { rows } = await pool.query<SenderSubmissionRow>(
+  const { rows } = await pool.query<Omit<SenderSubmission, "nonce"> & { nonce: string }>(
     prepared(
-      `select u.sender, u.sender_nonce, u.inner_hash, u.state
+      `select u.sender, u.sender_nonce as nonce, u.inner_hash as "innerHash", u.state
        from (select distinct sender from unnest($2::bytea[]) as s (sender)) a
        join unfinished u on u.chain = $1 and u.sender = a.sender
        union all
@@ -35,17 +35,5 @@ export async function findSenderSubmissions(
       ],
     ),
   );
-  return rows.map((row) => ({
-    sender: row.sender,
-    nonce: BigInt(row.sender_nonce),
-    innerHash: row.inner_hash,
-    state: row.state,
-  }));
-}
-
-interface SenderSubmissionRow {
-  sender: Buffer;
-  sender_nonce: string;
-  inner_hash: Buffer;
-  state: SenderSubmission["state"];
+  return rows.map((row) => ({ ...row, nonce: BigInt(row.nonce) }));
 }

@@ -13,33 +13,28 @@ export interface OverdueSubmission {
 /**
  * Finds the submissions that have been queued for longer than `maxQueueMs` and of which no wrapper may still land (D28), the
  * oldest first, at most `limit`.
- * @param before a time at least `maxQueueMs` ago, by the clock of the store ({@link DatabaseClock.before}).
+ * @param terms `before` is a time at least `maxQueueMs` ago, by the clock of the store ({@link DatabaseClock.before}).
  */
 export async function findOverdueQueued(
   { pool }: Store,
   chain: number,
-  {
-    maxQueueMs,
-    before,
-    since,
-    limit,
-  }: {
+  terms: {
     readonly maxQueueMs: number;
     readonly before: Date;
     readonly since: Date;
     readonly limit: number;
   },
 ): Promise<OverdueSubmission[]> {
-  const { rows } = await pool.query<{ id: string; inner_hash: Buffer; recent: boolean }>(
-    `select id, inner_hash, accepted_at >= $3 as recent from unfinished
+  const { rows } = await pool.query<OverdueSubmission>(
+    `select id, inner_hash as "innerHash", accepted_at >= $3 as recent from unfinished
      where chain = $1 and waiver_nonce is null and state = 'queued'
        and not exists (select from withdrawn w where w.open_for = unfinished.id)
        -- The database's clock may have been set back since it was last read.
        and accepted_at < least($5::timestamptz, now() - $2::float8 * interval '1 millisecond')
      order by accepted_at limit $4`,
-    [chain, maxQueueMs, since, limit, before],
+    [chain, terms.maxQueueMs, terms.since, terms.limit, terms.before],
   );
-  return rows.map(({ id, inner_hash: innerHash, recent }) => ({ id, innerHash, recent }));
+  return rows;
 }
 
 /**
