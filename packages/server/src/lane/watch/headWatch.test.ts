@@ -1,4 +1,4 @@
-import { hexToBytes } from "@gas-waiver/protocol";
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { expect, it } from "vitest";
 import { createHeldLane, createSubmission, newSubmissionOf } from "../../../test/support/submissions.js";
 import { silent } from "../../../test/support/testPostgres.js";
@@ -38,15 +38,8 @@ async function pollsUntilQueued(senderNonce: bigint, roomOf?: (height: number) =
     return { room: roomOf(polls) };
   };
   const strikes = createStrikes();
-  const context = {
-    store,
-    chain: { nonces: async () => [senderNonce], head },
-    ...{ strikes, struckTurn: createStruckTurn(), headOfLine, log: silent, options: { maxInFlight: 10 } },
-    firstSeen: createFirstSeen(),
-    broadcastBuffer: { unstored: () => new Set() },
-    routing: { whyUnusable: () => undefined },
-  };
-  const headWatch = createHeadWatch(context as unknown as WatchContext);
+  const chain = { nonces: async () => [senderNonce], head };
+  const headWatch = createHeadWatch(contextOf({ chain, strikes, headOfLine }));
   for (; polls < 30; polls++) {
     await headWatch.run(lane, { block: BigInt(polls), waiverNonce: 0n, signs: true });
     headOfLine.takeLoss();
@@ -56,8 +49,47 @@ async function pollsUntilQueued(senderNonce: bigint, roomOf?: (height: number) =
   return undefined;
 }
 
+function contextOf(parts: object): WatchContext {
+  const context = {
+    ...{
+      store,
+      strikes: createStrikes(),
+      struckTurn: createStruckTurn(),
+      log: silent,
+      options: { maxInFlight: 10 },
+    },
+    firstSeen: createFirstSeen(),
+    broadcastBuffer: { unstored: () => new Set() },
+    routing: { whyUnusable: () => undefined },
+    ...parts,
+  };
+  return context as unknown as WatchContext;
+}
+
 it("a late head that two polls show as dead is withdrawn, and strikes its sender", async () => {
   expect(await pollsUntilQueued(2n)).toEqual({ polls: 3, isStruck: true });
+});
+
+it("all that two polls show as dead is withdrawn at once, also far behind the head", async () => {
+  const lane = await createHeldLane(store);
+  const line = Array.from({ length: 60 }, (_, i) => newSubmissionOf(i + 1));
+  for (const [i, one] of line.entries()) await createSubmission("broadcast", store, lane, one, BigInt(i));
+  await store.pool.query("update unfinished set wrapper_raw = $1", [hexToBytes(innerOf(1))]);
+  const dead = line.filter((_, i) => i % 20 === 0).map(({ sender }) => bytesToHex(sender));
+  const chain = {
+    nonces: async (addresses: readonly Uint8Array[]) =>
+      addresses.map((address) => (dead.includes(bytesToHex(address)) ? 1n : 0n)),
+    head: async () => ({ room: 30_000_000n }),
+  };
+  let polls = 1;
+  const headOfLine = new HeadOfLine(() => 2_000 * polls);
+  const headWatch = createHeadWatch(contextOf({ chain, headOfLine }));
+  for (; polls <= 3; polls++)
+    await headWatch.run(lane, { block: BigInt(polls), waiverNonce: 0n, signs: true });
+  const { rows } = await store.pool.query<{ sender: Buffer }>(
+    "select sender from unfinished where state = 'queued'",
+  );
+  expect(rows.map(({ sender }) => bytesToHex(sender)).sort()).toEqual(dead.sort());
 });
 
 it("a late head behind a missing nonce of its sender is withdrawn as soon, and strikes nobody", async () => {

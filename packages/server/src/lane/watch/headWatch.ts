@@ -2,6 +2,7 @@ import { bytesEqual, decodeTransaction } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { WatchContext } from "../context.js";
+import { CANDIDATES_PER_BATCH } from "../law/chainOutcomes.js";
 import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { missingPredecessors, readSenderTurns } from "../send/senderNonces.js";
 
@@ -16,8 +17,6 @@ interface ChainMoment {
 
 /** A block with less room is full for everybody. */
 const LEAST_ROOM = 100_000n;
-/** The wrappers at the front of a late line whose senders' nonces are read. */
-const FRONT = 16;
 
 /** Follows the head of the lane's line (`send/head.ts`), and withdraws heads that blocks leave out. */
 export function createHeadWatch(context: WatchContext) {
@@ -41,14 +40,14 @@ export function createHeadWatch(context: WatchContext) {
       if (first === undefined || !isHead || head.passed < 1n) return;
       await pardonAtFullBlock(first, context);
       if (!signs || head.passed < 1n) return;
-      const front = await findInFlight(store, held, { from: waiverNonce, limit: FRONT });
+      const front = await findInFlight(store, held, { from: waiverNonce, limit: CANDIDATES_PER_BATCH });
       await withdrawStuck(held, first, await findStuck(front, context), context);
       if (head.isOver) await withdrawPassed(held, first, context);
     },
   };
 }
 
-/** Wrappers at the front of the line that stand in the way of all others. */
+/** Wrappers of the line that stand in the way of those behind. Each would stop the line anew once it is the head. */
 interface Stuck {
   /** Their senders' nonces are used: they can land no more. */
   readonly dead: readonly InFlightSubmission[];
