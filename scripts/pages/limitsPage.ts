@@ -26,11 +26,9 @@ import { KEYLESS_MS, OPERATORS_CONNECTIONS } from "../../packages/server/src/htt
 import {
   MAX_CONCURRENT_READS,
   MAX_CONCURRENT_READS_PER_KEY,
-  MAX_READ_REST_MS,
   MAX_WAITING_READS,
   MAX_WAITING_READS_PER_ADDRESS,
   MAX_WAITING_READS_PER_KEY,
-  READ_REST,
   RECORDS_PER_READ,
 } from "../../packages/server/src/http/limits/readLimiter.js";
 import { IDLE_SCRAPER_MS } from "../../packages/server/src/http/operatorsApp.js";
@@ -129,12 +127,6 @@ const RATES: readonly Row[] = [
     `${MAX_CONCURRENT_READS}, and ${MAX_CONCURRENT_READS_PER_KEY}`,
     "",
     "they wait",
-  ],
-  [
-    "the rest of a key after a read, while others are active",
-    `${READ_REST} times the time of the read, at most ${MAX_READ_REST_MS} ms`,
-    "",
-    "its reads wait",
   ],
   [
     "reads that wait, and of one key",

@@ -84,11 +84,6 @@ export class LoopQueue {
     return this.#light.size + this.#heavy.size;
   }
 
-  /** Whether several parties have begun something within the last second. */
-  get areSeveralActive(): boolean {
-    return this.#active.size > 1;
-  }
-
   /**
    * Calls `start` when it is the party's turn: at once while nothing waits and the party owes little.
    * @param party a key, or a key and an address behind a space.

@@ -11,8 +11,6 @@ export interface WorkBounds {
   readonly waitingOfParty?: number;
   /** The error for work that finds no room to wait. @param why such as "8 wait already". */
   readonly refusal?: (why: string) => Error;
-  /** The rest of a party after its work, in which it has one place less. @param tookMs the time that the work took. */
-  readonly rest?: (tookMs: number) => Promise<void> | undefined;
 }
 
 /** The owner of work: a party, and a part of it, such as an address under a key. */
@@ -26,15 +24,13 @@ export interface WorkOwner {
 /** Work that happens elsewhere, at a node or in the database, in a number of places: the parties take turns. */
 export class WorkQueue {
   readonly #bounds: WorkBounds;
-  readonly #now: () => number;
   readonly #queue = new FairQueue<{ readonly party: string; readonly start: () => void }>();
   readonly #running = new Tally();
   readonly #waiting = new Tally();
   #places = 0;
 
-  constructor(bounds: WorkBounds, now: () => number = () => performance.now()) {
+  constructor(bounds: WorkBounds) {
     this.#bounds = bounds;
-    this.#now = now;
   }
 
   /** The pieces of work that wait. */
@@ -50,14 +46,11 @@ export class WorkQueue {
     const { party = "" } = owner;
     if (this.#mayRun(party)) this.#enter(party);
     else await this.#wait(party, owner);
-    const startedAt = this.#now();
     try {
       return await work();
     } finally {
       this.#places--;
-      const rest = this.#bounds.rest?.(this.#now() - startedAt);
-      if (rest) void rest.then(() => this.#leave(party));
-      else this.#running.add(party, -1);
+      this.#running.add(party, -1);
       // Synchronously, so that no later work gets in between.
       this.#startNext();
     }
@@ -71,11 +64,6 @@ export class WorkQueue {
   #enter(party: string): void {
     this.#places++;
     this.#running.add(party, 1);
-  }
-
-  #leave(party: string): void {
-    this.#running.add(party, -1);
-    this.#startNext();
   }
 
   #wait(party: string, { part = "", waitingOfPart }: WorkOwner): Promise<void> {

@@ -46,27 +46,4 @@ describe("the reads of a key", () => {
     expect(await Promise.all(all)).toEqual(all.map(() => undefined));
     expect(waiting()).toBe(0);
   });
-
-  it("rest after each while other parties are active, without delaying the answer", async () => {
-    let hasOthers = true;
-    let now = 0;
-    const options = { readRatePerSecond: 1_000, readBurst: 1_000 };
-    const metrics = { countWaitingReads() {} };
-    const reads = createReadLimiter({ options, metrics, hasOthers: () => hasOthers, now: () => now });
-    const started: string[] = [];
-    const read = (caller: { keyId: string }, name: string) =>
-      reads.read(caller, 1, async () => {
-        started.push(name);
-        now += 20;
-        return name;
-      });
-    const first = read(KEY, "first");
-    const second = read(KEY, "second");
-    expect(await first).toBe("first");
-    expect(await read(OTHER, "other")).toBe("other");
-    expect(started).toEqual(["first", "other"]);
-    hasOthers = false;
-    expect(await second).toBe("second");
-    expect(await read(KEY, "third")).toBe("third");
-  });
 });

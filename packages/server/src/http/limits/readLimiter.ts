@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ProtocolError } from "@gas-waiver/protocol";
 import { type LimitedCaller, ownerOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
@@ -34,8 +33,6 @@ export interface ReadLimiter {
 export interface ReadLimiterDependencies {
   readonly options: Pick<ResolvedOptions, "readRatePerSecond" | "readBurst">;
   readonly metrics: Pick<Metrics, "countWaitingReads">;
-  /** Whether several parties send requests at present. By default, none does. */
-  readonly hasOthers?: () => boolean;
   /** In ms. */
   readonly now?: () => number;
 }
@@ -49,34 +46,21 @@ export const MAX_WAITING_READS = 256;
 export const MAX_WAITING_READS_PER_KEY = 32;
 /** Reads that wait for their turn of one address under a publishable key, of which one at a time waits for the key's turn. */
 export const MAX_WAITING_READS_PER_ADDRESS = 4;
-/**
- * The rest of a key between two reads while other parties are active, as a multiple of the time that the read took: a page
- * takes the event loop and a processor of the database for some milliseconds, for which everybody waits.
- */
-export const READ_REST = 3;
-export const MAX_READ_REST_MS = 100;
-const UNREF = { ref: false };
 /** Records of a page that cost as much as one read. */
 export const RECORDS_PER_READ = 20;
 
 export function createReadLimiter({
   options,
   metrics,
-  hasOthers = () => false,
   now = () => performance.now(),
 }: ReadLimiterDependencies): ReadLimiter {
   const rates = new Rates("reads", now);
-  const queue = new WorkQueue(
-    {
-      ...{ places: MAX_CONCURRENT_READS, placesOfParty: MAX_CONCURRENT_READS_PER_KEY },
-      ...{ waiting: MAX_WAITING_READS, waitingOfParty: MAX_WAITING_READS_PER_KEY },
-      refusal: (why) =>
-        new ProtocolError("QUEUE_AT_CAPACITY", `the service reads as much as it may at once: ${why}`),
-      rest: (tookMs) =>
-        hasOthers() ? sleep(Math.min(MAX_READ_REST_MS, READ_REST * tookMs), undefined, UNREF) : undefined,
-    },
-    now,
-  );
+  const queue = new WorkQueue({
+    ...{ places: MAX_CONCURRENT_READS, placesOfParty: MAX_CONCURRENT_READS_PER_KEY },
+    ...{ waiting: MAX_WAITING_READS, waitingOfParty: MAX_WAITING_READS_PER_KEY },
+    refusal: (why) =>
+      new ProtocolError("QUEUE_AT_CAPACITY", `the service reads as much as it may at once: ${why}`),
+  });
   metrics.countWaitingReads(() => queue.waiting);
   const count = (caller: LimitedCaller, records: number) => {
     const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
