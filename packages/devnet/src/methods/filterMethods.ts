@@ -13,11 +13,13 @@ const MAX_FILTERS = 10_000;
 const PENDING_KEPT = 50_000;
 
 interface Filter {
-  /** Returns the changes since the last poll. */
-  readonly changes: () => readonly unknown[];
+  /** Returns the changes since the last poll. `first` is the first block that the filter has not reported. */
+  readonly changes: (first: number) => readonly unknown[];
   /** The query of a log filter; undefined for other filters. */
   readonly query: LogQuery | undefined;
   expiresAt: number;
+  /** The first block that it has not reported. A revert of the chain moves it back. */
+  next: number;
 }
 
 /** Methods that make and poll filters. */
@@ -27,7 +29,7 @@ export function filterMethods(chain: Chain): Methods {
     eth_newFilter: ([filter]) => filters.addLogs(filter),
     eth_newBlockFilter: () => filters.addBlocks(),
     eth_newPendingTransactionFilter: () => filters.addPending(),
-    eth_getFilterChanges: ([id]) => filters.require(id).changes(),
+    eth_getFilterChanges: ([id]) => filters.changes(id),
     eth_getFilterLogs: ([id]) => {
       const { query } = filters.require(id);
       if (query === undefined)
@@ -41,8 +43,6 @@ export function filterMethods(chain: Chain): Methods {
 class Filters {
   readonly #chain: Chain;
   readonly #filters = new Map<unknown, Filter>();
-  /** The first block that each filter has not reported. A revert of the chain moves it back. */
-  readonly #cursors = new Map<unknown, number>();
   readonly #pending: Hex[] = [];
   /** The filters of pending transactions. While there are none, no hashes are added. */
   readonly #pendingFilters = new Set<unknown>();
@@ -52,30 +52,28 @@ class Filters {
     this.#chain = chain;
     chain.pool.onTransaction(({ hash }) => this.#keepPending(hash));
     chain.onRemoved(({ number }) => {
-      for (const [id, next] of this.#cursors) this.#cursors.set(id, Math.min(next, number));
+      for (const filter of this.#filters.values()) filter.next = Math.min(filter.next, number);
     });
   }
 
   addLogs(param: unknown): string {
     const query = readLogQuery(this.#chain, param);
-    const id = this.#add(query, () => {
-      const from = Math.max(this.#advance(id), query.first);
+    return this.#add(query, (first) => {
+      const from = Math.max(first, query.first);
       const to = Math.min(this.#chain.head.number, query.last);
       return from > to ? [] : logsIn(this.#chain, { ...query, first: from, last: to });
     });
-    return id;
   }
 
   addBlocks(): string {
-    const id = this.#add(undefined, () => {
+    return this.#add(undefined, (first) => {
       const hashes: Hex[] = [];
-      for (let number = this.#advance(id); number <= this.#chain.head.number; number++) {
+      for (let number = first; number <= this.#chain.head.number; number++) {
         const block = this.#chain.ledger.byNumber(number);
         if (block !== undefined) hashes.push(block.hash);
       }
       return hashes;
     });
-    return id;
   }
 
   addPending(): string {
@@ -97,28 +95,27 @@ class Filters {
     return filter;
   }
 
+  /** Returns the changes since the last poll, and marks all blocks as reported. */
+  changes(id: unknown): readonly unknown[] {
+    const filter = this.require(id);
+    const first = filter.next;
+    filter.next = this.#chain.head.number + 1;
+    return filter.changes(first);
+  }
+
   delete(id: unknown): boolean {
-    this.#cursors.delete(id);
     this.#pendingFilters.delete(id);
     return this.#filters.delete(id);
   }
 
-  #add(query: LogQuery | undefined, changes: () => readonly unknown[]): string {
+  #add(query: LogQuery | undefined, changes: Filter["changes"]): string {
     this.#removeExpired();
     if (this.#filters.size >= MAX_FILTERS) {
       throw new RpcError(RPC_CODES.limitExceeded, `there are ${MAX_FILTERS} filters; uninstall some`);
     }
     const id = newId();
-    this.#filters.set(id, { changes, query, expiresAt: this.#expiry() });
-    this.#cursors.set(id, this.#chain.head.number + 1);
+    this.#filters.set(id, { changes, query, expiresAt: this.#expiry(), next: this.#chain.head.number + 1 });
     return id;
-  }
-
-  /** Returns the first block that the filter has not reported, and marks all blocks as reported. */
-  #advance(id: string): number {
-    const next = this.#cursors.get(id) ?? this.#chain.head.number + 1;
-    this.#cursors.set(id, this.#chain.head.number + 1);
-    return next;
   }
 
   #keepPending(hash: Hex): void {
