@@ -73,8 +73,8 @@ export interface IdempotencyDependencies {
  * such a key.
  */
 const MAX_TRANSACTIONS = 3;
-/** Those of one key: a request that waits for another under the same key holds its connection. */
-const MAX_TRANSACTIONS_OF_KEY = 3;
+/** Those of one API key, which leave one to the others: a request that waits for another with the same idempotency key holds its connection. */
+const MAX_TRANSACTIONS_OF_KEY = 2;
 /** Attempts at a slice that loses races against other writes. */
 const MAX_ATTEMPTS = 3;
 
