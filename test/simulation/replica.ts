@@ -30,6 +30,7 @@ export class Replica {
   readonly #parts: ReplicaParts;
   #owner: Owner;
   #network: Network | undefined;
+  #leaving = new AbortController();
   #starts = 0;
   /** A supervisor starts it again if it ends by itself. */
   #isWanted = false;
@@ -76,6 +77,8 @@ export class Replica {
     const owner = new Owner(this.#starts++ === 0 ? this.name : `${this.name}.${this.#starts}`);
     owner.clockStepMs = this.#owner.clockStepMs;
     this.#owner = owner;
+    const leaving = new AbortController();
+    this.#leaving = leaving;
     const { realm, options, log } = this.#parts;
     const opening = this.run(async () => {
       const store = await openStore(options, log);
@@ -83,7 +86,7 @@ export class Replica {
         isAlone: true,
         ...{ options, store, log, metricsRegistry: new Registry(), patience: PATIENCE },
         loop: new LoopQueue(),
-        leaving: new AbortController().signal,
+        leaving: leaving.signal,
         onReloadRequested: () => {},
       });
     });
@@ -107,6 +110,29 @@ export class Replica {
     this.#isWanted = false;
     this.#network = undefined;
     this.#end(this.#owner);
+  }
+
+  /** Ends it as SIGTERM does: it takes nothing more, answers its lines and hands its lanes over. One that does not run is killed. */
+  leave(): void {
+    const network = this.#network;
+    if (network === undefined) {
+      this.kill();
+      return;
+    }
+    const { realm } = this.#parts;
+    realm.journal.note(`${realm.clock.now} ${this.#owner.name} leaves`);
+    this.#isWanted = false;
+    this.#network = undefined;
+    this.#leaving.abort();
+    const owner = this.#owner;
+    const leaving = this.run(async () => {
+      await network.drain();
+      await network.close();
+    });
+    leaving.then(
+      () => this.#end(owner),
+      () => this.#end(owner),
+    );
   }
 
   #end(owner: Owner): void {

@@ -55,6 +55,7 @@ describe("a world", () => {
 
   it.each<[string, Deed, number | null]>([
     ["a replica that is killed and started again", { deed: "kill", replica: 0 }, 5_000],
+    ["a replica that ends by itself and is started again", { deed: "leave", replica: 0 }, 5_000],
     ["a replica that is frozen for longer than its leases last", { deed: "freeze", replica: 0 }, 14_000],
     ["a database that ends all sessions", { deed: "end sessions" }, null],
     ["a database that is away for a while", { deed: "database away" }, 5_000],

@@ -88,6 +88,8 @@ export interface LaneDeed {
 export type HostDeed =
   | { readonly deed: "kill"; readonly replica: number }
   | { readonly deed: "freeze"; readonly replica: number }
+  /** It ends as SIGTERM lets it, and is started again at the end. */
+  | { readonly deed: "leave"; readonly replica: number }
   | { readonly deed: "clock step"; readonly replica: number; readonly ms: number }
   | { readonly deed: "end sessions" }
   | { readonly deed: "read-only" }
@@ -125,6 +127,7 @@ const HOST: ReadonlySet<string> = new Set<HostDeed["deed"]>([
   ...([
     "kill",
     "freeze",
+    "leave",
     "clock step",
     "end sessions",
     "read-only",

@@ -124,7 +124,10 @@ function drawEnd(random: SeededRandom, from: number, does: Deed, frame: Frame): 
   const lasts = random.next();
   const lengthMs = lasts < 0.25 ? random.between(50, 1_500) : random.between(2_000, busyMs - 3_000);
   const end = Math.min(calmAfter(frame), from + lengthMs);
-  const mayLast = !isHost(does) || does.deed.includes("clock step") || (does.deed === "kill" && replicas > 1);
+  const mayLast =
+    !isHost(does) ||
+    does.deed.includes("clock step") ||
+    (["kill", "leave"].includes(does.deed) && replicas > 1);
   const forGood = honest === "most senders" ? 0.35 : 0.5;
   return lasts > forGood && honest !== "the end" && mayLast && does.deed !== "halt" ? null : end;
 }

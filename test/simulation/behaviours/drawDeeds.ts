@@ -162,6 +162,7 @@ export function drawHostDeed(random: SeededRandom, { replicas }: Frame): HostDee
   const deeds = weighted<HostDeed>(
     [1, () => ({ deed: "kill", replica })],
     [1, () => ({ deed: "freeze", replica })],
+    [1, () => ({ deed: "leave", replica })],
     [3, () => ({ deed: "clock step", replica, ms: random.pick(STEPS_MS) })],
     [1, () => ({ deed: "end sessions" })],
     [1, () => ({ deed: "read-only" })],

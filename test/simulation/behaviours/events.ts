@@ -11,7 +11,8 @@ import { type Running, strikes } from "./running.js";
 /** A replica, as far as its machine can fail. */
 export interface Machine {
   kill(): void;
-  /** Starts it again after a kill. */
+  leave(): void;
+  /** Starts it again after its end. */
   start(): void;
   freeze(): void;
   thaw(): void;
@@ -111,6 +112,11 @@ function beginnings(running: Running, stage: Stage, does: Deed): Beginning | und
     case "kill":
       return between(
         () => machines[does.replica]?.kill(),
+        () => machines[does.replica]?.start(),
+      );
+    case "leave":
+      return between(
+        () => machines[does.replica]?.leave(),
         () => machines[does.replica]?.start(),
       );
     case "freeze":

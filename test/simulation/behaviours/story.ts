@@ -106,6 +106,8 @@ function deedOf(does: Deed): string {
       return `an operator stops the lane of waiver ${does.waiver}`;
     case "kill":
       return `replica ${does.replica} is killed`;
+    case "leave":
+      return `replica ${does.replica} is asked to end`;
     case "freeze":
       return `replica ${does.replica} is frozen`;
     case "clock step":

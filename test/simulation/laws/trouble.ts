@@ -49,6 +49,7 @@ export function troubleOf({ subject, does }: Behaviour): Trouble {
     case "delegates":
     case "kill":
     case "freeze":
+    case "leave":
     case "clock step":
     case "end sessions":
     case "read-only":
@@ -96,6 +97,7 @@ export function endOfTrouble(
       return to ?? from;
     case "kill":
     case "freeze":
+    case "leave":
       return replicas > 1 ? from : (to ?? Number.POSITIVE_INFINITY);
     default:
       return to ?? Number.POSITIVE_INFINITY;

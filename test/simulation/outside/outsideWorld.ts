@@ -246,6 +246,7 @@ function beginAll(world: World, { clock, chain, directory, running, users, judge
   const { database, note } = world;
   const machines = world.replicas.map((replica) => ({
     kill: () => replica.kill(),
+    leave: () => replica.leave(),
     start: () => void replica.start(),
     freeze: () => replica.freeze(),
     thaw: () => replica.thaw(),
