@@ -8,9 +8,11 @@ by the seed from the grammar of the whole interface: method, size, rate, connect
 addresses, encodings, gas, nonces, slow readers and writers, subscriptions, idempotency keys,
 half-open sockets, ids, nested batches. The search climbs: a mixture that hurts more than the
 worst so far is changed further. Honest parties are a client with a secret key that submits,
-and a wallet under the publishable key that the attackers share. The control of a mixture is
-the same mixture against a target that only refuses, beside the same honest work, so that the
-machine's own loss is not counted. The worst mixtures are measured again, and printed.
+and wallets under the publishable key that the attackers share, each of which asks for less
+than its share: a call a second. The control of a mixture is the same mixture against a
+target that only refuses, beside the same honest work, so that the machine's own loss is not
+counted. The attackers have a machine's processor time that the others leave, in both. The
+first attack only warms up. The worst mixtures are measured again, and printed.
 
 The law: a median of at most twice the control's and 20 ms, a p99 of at most five times the
 control's, no honest request refused, and memory below its bound.
