@@ -181,6 +181,35 @@ describe("a list of calls", () => {
     expect([...new Set(heldBack)]).toEqual(["not sent again: some requests", "not sent: none"]);
   });
 
+  it("is not asked for again while the endpoint asks for silence, although it has answered others meanwhile", async () => {
+    const requests: number[] = [];
+    let heldUntil = 0;
+    const silence = answer("slow down", 429);
+    let refuse = () => {};
+    const endpoint = new Endpoint(
+      {
+        url: "",
+        get heldUntil() {
+          return heldUntil;
+        },
+        async post(body) {
+          const calls = [JSON.parse(body)].flat() as { readonly id: number }[];
+          requests.push(calls.length);
+          if (calls.length === 1) return answer({ id: calls[0]?.id, result: "0x1" });
+          return heldUntil > 0 ? silence : await new Promise((resolve) => (refuse = () => resolve(silence)));
+        },
+      },
+      0,
+      { mayAnswerTooLong: false },
+    );
+    const asked = endpoint.ask(callsOf(100, true));
+    await endpoint.ask(callsOf(1));
+    heldUntil = performance.now() + 5_000;
+    refuse();
+    await asked;
+    expect(requests).toEqual([100, 1]);
+  });
+
   it("is not divided where the endpoint answers nothing else", async () => {
     let requests = 0;
     const post = async () => {

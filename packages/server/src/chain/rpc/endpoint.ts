@@ -200,9 +200,11 @@ export class Endpoint {
     calls: readonly PendingCall[],
     failure: RpcUnavailableError,
   ): Promise<boolean> {
+    // A part of the request would wait here for the end of the silence, and be asked of no other endpoint.
+    if (this.#isHeld) return false;
     if (this.#answers > since) return true;
     const [first] = calls;
-    if (isAway(failure) || this.#isHeld) return false;
+    if (isAway(failure)) return false;
     const isFirstAlone = calls.length === 1 && first !== undefined && !this.#division.isSuspect(first);
     if (isFirstAlone && (!first.isSend || failure.sent === "no")) return false;
     return await this.#answersProbe();
