@@ -1,14 +1,21 @@
 import { expect, it } from "vitest";
-import { createHeldLane, createSubmission, newSubmissionOf } from "../../../test/support/submissions.js";
+import {
+  bytes,
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+} from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
+import { createFirstSeen } from "../law/firstSeen.js";
 import type { Broadcaster } from "../send/broadcaster.js";
-import { settleOverdue } from "./watch.js";
+import { HeadOfLine } from "../send/head.js";
+import { createWatcher, settleOverdue } from "./watch.js";
 
 let store: Store;
-useTestStore("shared", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
 });
 
@@ -36,4 +43,31 @@ it("what blocks leave out goes to the other nodes as well: the first may lose wh
     ["others", [0n]],
     ["first", [0n]],
   ]);
+});
+
+it("the lane's row is locked for its floor of nonces once in some hundred nonces, also while blocks are not final", async () => {
+  const lane = await createHeldLane(store);
+  await createSubmission("included", store, lane, newSubmissionOf(2), 10n);
+  await createSubmission("broadcast", store, lane, newSubmissionOf(3), 100_000n);
+  let waiverNonce = 1_000n;
+  let raises = 0;
+  const query = (...[statement, values]: Parameters<Store["pool"]["query"]>) => {
+    const text = typeof statement === "string" ? statement : statement.text;
+    if (text.includes("raise_nonce_floor")) raises++;
+    return store.pool.query(statement, values);
+  };
+  const context = {
+    store: { ...store, pool: { query } },
+    options: { resendAfterMs: 60_000, reorgDepth: 64 },
+    ...{ headOfLine: new HeadOfLine(), firstSeen: createFirstSeen() },
+    broadcastBuffer: { unstored: () => new Set() },
+    routing: { whyUnusable: () => undefined },
+    chain: {
+      ...{ blockNumber: async () => 20n, nonces: async () => [waiverNonce] },
+      blockHashes: async (heights: readonly bigint[]) => heights.map(() => bytes(32, 4)),
+    },
+  } as unknown as WatchContext;
+  const watcher = createWatcher(context, {} as Broadcaster);
+  for (; waiverNonce < 2_000n; waiverNonce += 50n) await watcher.poll(lane, "silent");
+  expect(raises).toBe(2);
 });

@@ -24,6 +24,12 @@ export type WatchMode = "signs" | "sends" | "silent";
 export type Watcher = ReturnType<typeof createWatcher>;
 
 /**
+ * The store's floor of the waiver's nonces is raised after so many. Where blocks are final late, the floor stays far below the chain's
+ * nonce, and each attempt locks the lane's row against its writes.
+ */
+const NONCES_PER_RAISE = 500n;
+
+/**
  * Follows the chain for one lane: reconciles the submissions below the waiver's nonce, sends again those whose wrapper waits too long
  * for a block, and notices when a reorg removes a block with one of the lane's submissions.
  * @param onNews called when doubts have begun, or proofs were found.
@@ -36,6 +42,7 @@ export function createWatcher(
   const { store, chain, options } = context;
   const doubts = createDoubts(context, onNews);
   const headWatch = createHeadWatch(context);
+  let raiseAt = 0n;
   /**
    * Compares the lane with the chain once.
    * @returns whether something of the lane is in flight, or in a block that is not final.
@@ -54,7 +61,10 @@ export function createWatcher(
     if (first === undefined && !isFree) return true;
     const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
     await doubts.follow(held, waiverNonce);
-    await raiseNonceFloor(store, held, waiverNonce);
+    if (waiverNonce >= raiseAt) {
+      await raiseNonceFloor(store, held, waiverNonce);
+      raiseAt = waiverNonce + NONCES_PER_RAISE;
+    }
     if (mode === "sends") await untilLater(broadcaster.resendSigned(held));
     await headWatch.run(held, { block, waiverNonce, signs: mode === "signs" });
     await settleOverdue(held, waiverNonce, mode, context, broadcaster);
