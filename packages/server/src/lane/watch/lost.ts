@@ -14,7 +14,6 @@ import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
 import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { countForeign, findOwn } from "../law/usedNonces.js";
-import type { Question } from "./doubts.js";
 
 /*
  * A chain that was restored from a backup, or a node of another chain with the same beginning, lacks blocks that the store
@@ -78,10 +77,11 @@ export function createLostBlocksCheck(
     get wait() {
       return wait;
     },
-    async run(held: HeldLane): Promise<void> {
+    /** @param waiverNonce the waiver's next nonce. */
+    async run(held: HeldLane, waiverNonce: bigint): Promise<void> {
       const recorded = await findLastFinalInclusion(store, held);
       if (recorded === undefined) return keep();
-      const view = await viewOf(held, recorded, context);
+      const view = await viewOf(recorded, waiverNonce, context);
       if (view === undefined) return;
       const judgement = judgeFinality(view);
       if (judgement === "kept") return keep();
@@ -104,11 +104,10 @@ export function createLostBlocksCheck(
 }
 
 async function viewOf(
-  held: HeldLane,
   recorded: FinalInclusion,
+  waiverNonce: bigint,
   { chain, options }: LostBlocksContext,
 ): Promise<FinalityView | undefined> {
-  const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
   if (waiverNonce > recorded.waiverNonce)
     return { recorded, waiverNonce, blockHash: undefined, isDeep: false };
   const height = recorded.blockNumber;
@@ -169,8 +168,8 @@ const AGAIN_MS = 1_000;
  * server, it looks below what is accounted for too. At a lane's first look, all that the chain has used was before this store.
  * It goes on until it has come to its end for now.
  */
-export function createNonceAccount(context: WatchContext): Question {
-  const { store, chain, nonceProofs } = context;
+export function createNonceAccount(context: WatchContext) {
+  const { store, nonceProofs } = context;
   const examined = new Set<bigint>();
   let examinedAfter: string | undefined;
   /** A second failover may lose what was stored again after the first. */
@@ -190,9 +189,12 @@ export function createNonceAccount(context: WatchContext): Question {
     }
     return uses;
   };
-  return async (held) => {
+  /**
+   * @param below the waiver's next nonce.
+   * @returns the time until there is more to account for, in ms; undefined while there is nothing.
+   */
+  return async (held: HeldLane, below: bigint): Promise<number | undefined> => {
     const hasMoved = await followMoves();
-    const [below = 0n] = await chain.nonces([held.waiver]);
     const known = await findKnownBelow(store, held);
     if (below === known && !hasMoved) return undefined;
     const knownBelow = known ?? below;

@@ -85,7 +85,7 @@ export class LaneWatch {
   readonly #context: LaneWatchContext;
   readonly #failures: ReturnType<typeof createFailures>;
   readonly #lostBlocks: ReturnType<typeof createLostBlocksCheck>;
-  readonly #accountForNonces: Question;
+  readonly #accountForNonces: ReturnType<typeof createNonceAccount>;
   readonly #turns: ReturnType<typeof createTurns>;
   readonly #blocks: Look;
   readonly #doubts: readonly Look[];
@@ -165,10 +165,11 @@ export class LaneWatch {
    */
   async #compareFinality({ lane, state }: Lease): Promise<number> {
     if (state === "stopped") return this.#finalityMs;
-    await this.#lostBlocks.run(lane);
-    const { mode, store } = this.#context;
+    const { chain, mode, store } = this.#context;
+    const [waiverNonce = 0n] = await chain.nonces([lane.waiver]);
+    await this.#lostBlocks.run(lane, waiverNonce);
     const accounts = mode === "signs" || (await store.moves.hasMoved(MOVE_CHECK_MS));
-    return (accounts ? await this.#accountForNonces(lane) : undefined) ?? this.#finalityMs;
+    return (accounts ? await this.#accountForNonces(lane, waiverNonce) : undefined) ?? this.#finalityMs;
   }
 
   #startDoubts(): void {
