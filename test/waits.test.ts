@@ -7,22 +7,29 @@ import { Contract, Wallet } from "ethers";
 import { createWalletClient, type Hex, http, publicActions } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { useDevService } from "./support/devService.js";
+import { type DevService, useDevService } from "./support/devService.js";
 import { CHAIN_ID, DEV_API_KEY, TOKEN, token } from "./support/user.js";
 
-const started = useDevService();
+/** A service that has seen a sender lose three nonces lets the work of that sender rest for half a minute. */
+const services = { ofEthers: useDevService(), ofViem: useDevService(), ofOneLoss: useDevService() };
 const [funded] = accountsOf("funded");
 const DATA = token.encodeFunctionData("approve", [TOKEN, 1n]) as Hex;
 const CALL = { to: TOKEN, data: DATA } as const;
 
+let started: () => DevService;
 let service: { readonly url: string; readonly apiKey: string };
 let wallet: Wallet;
-beforeAll(() => {
-  const { url, chain } = started();
-  service = { url, apiKey: DEV_API_KEY };
-  if (funded === undefined) throw new Error("the devnet has no funded account");
-  wallet = new Wallet(funded.privateKey, chain);
-});
+
+/** Has the tests of a block send by one of the services. */
+function sendBy(of: keyof typeof services): void {
+  beforeAll(() => {
+    started = services[of];
+    const { url, chain } = started();
+    service = { url, apiKey: DEV_API_KEY };
+    if (funded === undefined) throw new Error("the devnet has no funded account");
+    wallet = new Wallet(funded.privateKey, chain);
+  });
+}
 
 /** Sends without gas, and lets the user's own transaction take the nonce before a block has the sent one. */
 async function loseNonce<T>(send: () => Promise<T>): Promise<T> {
@@ -55,15 +62,17 @@ const walletClient = (transport = http(started().rpcUrl)) =>
 
 const FAILURE = { name: "SubmissionFailedError", reason: "NONCE_TOO_LOW" };
 
-describe("a wait for a transaction whose nonce another one has used", () => {
-  it("ends with the service's record in ethers, by the response and by the signer", async () => {
+describe("a wait with ethers for a transaction whose nonce another one has used", () => {
+  sendBy("ofEthers");
+
+  it("ends with the service's record, by the response and by the signer", async () => {
     const signer = new GasWaiverSigner(wallet, service);
     const sent = await loseNonce(() => signer.sendTransaction(CALL));
     await expect(sent.wait()).rejects.toMatchObject(FAILURE);
     await expect(signer.waitForTransaction(sent.hash)).rejects.toMatchObject(FAILURE);
   });
 
-  it("ends with the service's record by the response of an ethers contract", async () => {
+  it("ends with the service's record by the response of a contract", async () => {
     const signer = new GasWaiverSigner(wallet, service);
     const contract = new Contract(TOKEN, ["function approve(address spender, uint256 amount)"], signer);
     const approve = () => contract.getFunction("approve").send(TOKEN, 1n);
@@ -73,8 +82,12 @@ describe("a wait for a transaction whose nonce another one has used", () => {
     expect(await (await approve()).wait()).toMatchObject({ status: 1 });
     await vi.waitFor(async () => expect(await signer.provider?.listenerCount()).toBe(0));
   });
+});
 
-  it("ends with the service's record in viem's actions", async () => {
+describe("a wait with viem for a transaction whose nonce another one has used", () => {
+  sendBy("ofViem");
+
+  it("ends with the service's record in the actions", async () => {
     const client = walletClient();
     const hash = await loseNonce(() => client.sendGaslessTransaction(CALL));
     await expect(client.waitForGaslessReceipt({ hash })).rejects.toMatchObject(FAILURE);
@@ -88,6 +101,8 @@ describe("a wait for a transaction whose nonce another one has used", () => {
 });
 
 describe("viem's own wait over the transport, which knows the transaction before another one uses its nonce,", () => {
+  sendBy("ofOneLoss");
+
   it("ends with the service's record, and not with the other one's receipt", async () => {
     let tell: () => void = () => undefined;
     const hasRead = new Promise<void>((resolve) => {
@@ -117,6 +132,8 @@ describe("viem's own wait over the transport, which knows the transaction before
 });
 
 describe("a wait for a receipt that has not come", () => {
+  sendBy("ofOneLoss");
+
   it("ends after the time of the caller's, and can be repeated", async () => {
     const { chain } = started();
     const [signer, client] = [new GasWaiverSigner(wallet, service), walletClient()];
