@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import LongestFirst from "./scripts/longestFirst.mjs";
 import { SOURCES } from "./scripts/sources.mjs";
 
 /** Tests that change nothing of their process that they do not restore, and replace no module. */
@@ -42,6 +43,7 @@ export default defineConfig({
     globalSetup: ["./scripts/testRun.mjs"],
     // The tests use the cryptography of the programs: libsecp256k1, not the slower pure JavaScript.
     setupFiles: ["./scripts/nativeCrypto.mjs", "./test/support/cleanUp.ts"],
+    sequence: { sequencer: LongestFirst },
     // Two more than the default on two cores: much of the time is waiting for other processes.
     maxWorkers: 3,
     testTimeout: 240_000,
