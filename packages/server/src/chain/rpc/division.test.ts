@@ -210,6 +210,32 @@ describe("a list of calls", () => {
     expect(requests).toEqual([100, 1]);
   });
 
+  it("that times out shows an endpoint that is gone, although others were answered before that", async () => {
+    let isGone = false;
+    const timesOut = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 10_000));
+      throw new NoAnswerError(new Error("no answer within 10000 ms"), 1);
+    };
+    const endpoint = new Endpoint(
+      {
+        url: "",
+        async post(body) {
+          const calls = [JSON.parse(body)].flat() as { readonly id: number }[];
+          if (isGone || calls.length > 1) return await timesOut();
+          return answer({ id: calls[0]?.id, result: "0x1" });
+        },
+      },
+      0,
+      { mayAnswerTooLong: false },
+    );
+    const asked = endpoint.ask(callsOf(100, true));
+    await endpoint.ask(callsOf(1));
+    isGone = true;
+    await vi.advanceTimersByTimeAsync(60_000);
+    await asked;
+    expect(endpoint.isHealthy).toBe(false);
+  });
+
   it("is not divided where the endpoint answers nothing else", async () => {
     let requests = 0;
     const post = async () => {

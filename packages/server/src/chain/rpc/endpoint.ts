@@ -89,9 +89,9 @@ export class Endpoint {
       pending = pending.slice(lists.reduce((sum, { calls: count }) => sum + count, 0));
       const posts = await Promise.all(lists.map((list) => this.#postInTime(list, keepsOrder)));
       const again: PendingCall[] = [];
-      for (const { left, failure, isSlow, ms, isPassedOver, postedAt } of posts) {
+      for (const { left, failure, isSlow, ms, isPassedOver, countedAt } of posts) {
         if (left.length === 0) continue;
-        const since = isSlow || isAway(failure) ? postedAt : begunAt;
+        const since = isSlow || isAway(failure) ? countedAt : begunAt;
         if (!(await this.#isAtWork(since, left, failure))) {
           for (const post of posts) fail(post.left, post.failure);
           holdBack(pending, failure);
@@ -132,7 +132,7 @@ export class Endpoint {
     const wasSlow = isAlone && first !== undefined && this.#division.wasSlowHere(first);
     const ms = wasSlow ? SUSPECT_MS : SLOW_MS;
     let isPassedOver = false;
-    const postedAt = this.#answers;
+    const countedAt = this.#answers;
     const post = this.#post(list, () => isPassedOver && keepsOrder);
     if (first === undefined || (await isWithin(post, ms))) return await post;
     const mayTakeLong =
@@ -141,7 +141,7 @@ export class Endpoint {
       return await post;
     isPassedOver = true;
     const failure = ofCall("no answer came in time");
-    return { left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow, postedAt };
+    return { left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow, countedAt };
   }
 
   /** Posts a list. @param isOutdated tells whether its answers come too late for its callers. @returns the calls without an answer, and why. */
@@ -167,7 +167,9 @@ export class Endpoint {
     if (ms > SLOW_MS) this.#division.onLateAnswers(answered, now);
     // An answer that is too long shows an endpoint at work, however slow the line is.
     const isSlow = ms >= SLOW_MS && !(failure.cause instanceof ResponseTooLargeError);
-    return { left, failure, isSlow, ms, isPassedOver: false, postedAt };
+    // Answers that came while it waited in vain do not show that the endpoint is still there.
+    const countedAt = isSlow && answered.length === 0 ? this.#answers : postedAt;
+    return { left, failure, isSlow, ms, isPassedOver: false, countedAt };
   }
 
   async #request(
