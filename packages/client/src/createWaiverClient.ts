@@ -30,9 +30,15 @@ export * from "./actions/health.js";
 export * from "./actions/list.js";
 export * from "./actions/policy.js";
 export * from "./actions/ready.js";
-export * from "./actions/status.js";
+export {
+  type AnySubmissionRecord,
+  type RefusedRecord,
+  type StatusOptions,
+  type SubmissionRecord,
+  status,
+} from "./actions/status.js";
 export * from "./actions/submit.js";
-export * from "./actions/wait.js";
+export { type WaitOptions, wait } from "./actions/wait.js";
 export * from "./bulk/submitAll.js";
 
 /** The address of the service, and how to talk to it. */

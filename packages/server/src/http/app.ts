@@ -45,7 +45,7 @@ export interface AppDependencies extends NetworkServices {
  *      │        port                  leads to the network of the path or the host
  *      │        requestHost           refuses HTTP/1.1 without Host, several Hosts, and hosts that are not allowed
  *      │        cors                  answers preflights; adds the fields that browsers look for
- *      │        notFound              404 for an unknown path, 405 for a method that the path does not take
+ *      │        base                  404 for an unknown path, 405 for a method that the path does not take
  *      │        authenticator         finds the API key: one hook for all routes that need one (401; 429 if
  *      │                              the address has shown too many unknown keys)
  *      │        routes/<route>        refuses by other header fields, before any of the body is read

@@ -224,7 +224,10 @@ export abstract class SocketConnection {
   /** Stops or resumes the reading of frames. */
   #applyBackpressure(): void {
     const mustPause =
-      this.#waiting.size > 0 || this.#hasUnstoredBacklog() || this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
+      this.guard.hasClosed ||
+      this.#waiting.size > 0 ||
+      this.#hasUnstoredBacklog() ||
+      this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
     if (mustPause === this.#socket.isPaused) return;
     if (mustPause) this.#socket.pause();
     else this.#socket.resume();

@@ -42,6 +42,7 @@ export class FrameGuard {
   /** Called where further bytes have to wait for a turn of this price. */
   onTurn: (price: number) => void = () => {};
   #frames = 0;
+  #hasClosed = false;
 
   constructor(raw: Duplex, socket: WebSocket, options: FrameGuardOptions) {
     this.#socket = socket;
@@ -55,6 +56,11 @@ export class FrameGuard {
     socket.once("close", () => {
       for (const reservation of [this.#reservation, ...this.#whole]) reservation.release();
     });
+  }
+
+  /** Whether the guard has closed the connection, which nobody may read any more: its bytes would count nowhere. */
+  get hasClosed(): boolean {
+    return this.#hasClosed;
   }
 
   /** Takes the memory of the message that the library emits now, for the caller to release. */
@@ -126,6 +132,7 @@ export class FrameGuard {
   /** Closes, and stops reading. The library keeps the bytes that came until the connection is gone. */
   #close(code: number, reason: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#hasClosed = true;
     this.#socket.close(code, reason);
     this.#socket.pause();
     setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS).unref();

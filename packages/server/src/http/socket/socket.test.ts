@@ -82,6 +82,8 @@ async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
     options: { ...DEFAULTS, maxBodyBytes: 100_000, socketPingMs: 60_000 },
   });
   closers.push(() => app.close());
+  const accepted: Socket[] = [];
+  app.server.on("connection", (connection) => accepted.push(connection));
   await app.listen({ host: "127.0.0.1", port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const open = async (key: string = KEYS[0], path = "/v1/submit") => {
@@ -94,10 +96,13 @@ async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
   const announce = (value: string) => {
     for (const listener of listeners) listener({ value, text: JSON.stringify(value) });
   };
-  return { open, revoke, announce };
+  return { open, revoke, announce, accepted };
 }
 
 async function* none(): AsyncGenerator<LineGroup> {}
+
+/** The connection under a client. */
+const rawOf = (client: WebSocket) => (client as unknown as { readonly _socket: Socket })._socket;
 
 const request = (id: number) => JSON.stringify({ id, transactions: ["0x"] });
 
@@ -107,18 +112,47 @@ async function roundTrip(socket: WebSocket): Promise<void> {
   await once(socket, "message");
 }
 
+/** A queue in which the turns that read the next bytes begin when the test lets them. */
+class HeldLoop extends LoopQueue {
+  readonly held: (() => void)[] = [];
+
+  override enter(party: string, price: number, start: () => void, part = ""): () => void {
+    if (part !== "" || price === PRICES.request) return super.enter(party, price, start, part);
+    expect(price).toBeGreaterThanOrEqual(65_536 * PRICES.readByte);
+    this.held.push(start);
+    return () => {};
+  }
+}
+
+describe("a client that the service disconnects while its bytes wait for a turn", () => {
+  it("has nothing more read", async () => {
+    const loop = new HeldLoop();
+    const { open, accepted } = await appWith(async () => none(), loop);
+    const client = await open();
+    // The pings are too many, and come in the packet with which the bytes have to wait for a turn.
+    for (let frame = 0; frame < 8; frame++) {
+      client.send("x".repeat(7_500));
+      await once(client, "message");
+    }
+    const pings = Buffer.from(Array<number[]>(1_100).fill([0x89, 0x80, 0, 0, 0, 0]).flat());
+    rawOf(client).write(Buffer.concat([pings, Buffer.alloc(1_000_000, 0x81)]));
+    while (loop.held.length === 0) await new Promise(setImmediate);
+    const [connection] = accepted as [Socket];
+    let read = 0;
+    connection.on("data", ({ length }) => {
+      read += length;
+    });
+    for (const start of loop.held.splice(0)) start();
+    await once(connection, "close");
+    expect(read).toBe(0);
+  });
+});
+
 describe("a client that sends a large frame", () => {
   it("has the rest of it read when it is the turn of its key, which pays for the bytes", async () => {
-    const held: (() => void)[] = [];
-    class HeldLoop extends LoopQueue {
-      override enter(party: string, price: number, start: () => void, part = ""): () => void {
-        if (part !== "" || price === PRICES.request) return super.enter(party, price, start, part);
-        expect(price).toBeGreaterThanOrEqual(65_536 * PRICES.readByte);
-        held.push(start);
-        return () => {};
-      }
-    }
-    const { open } = await appWith(async () => none(), new HeldLoop());
+    const loop = new HeldLoop();
+    const { held } = loop;
+    const { open } = await appWith(async () => none(), loop);
     const socket = await open();
     let answers = 0;
     socket.on("message", () => answers++);
@@ -216,7 +250,7 @@ describe("a client", () => {
     const { open } = await appWith(async () => twoLines());
     const socket = await open();
     let packets = 0;
-    (socket as unknown as { readonly _socket: Socket })._socket.on("data", () => packets++);
+    rawOf(socket).on("data", () => packets++);
     const done = new Promise<void>((resolve) => {
       socket.on("message", (frame) => {
         if (frame.toString().includes('"done":true')) resolve();
