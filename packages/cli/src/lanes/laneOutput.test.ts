@@ -17,7 +17,9 @@ const lane: LaneStatus = {
   setAside: 0,
   foreignUses: 0,
   hasUnfinalized: false,
+  hasWithdrawn: false,
   hasOpenWrapper: false,
+  knownBelow: 0n,
   wait: undefined,
 };
 const laneAsJson = {

@@ -1,6 +1,7 @@
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
+import type { Lease } from "../store/lanes/lease.js";
 import type { Schedule } from "../util/schedule.js";
 import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
 import { createLaneBreaker } from "./choose/laneBreaker.js";
@@ -24,8 +25,12 @@ export interface Lane {
   takeOffers(): void;
   /** Whether the lane has something in flight, or in a block that is not final. */
   readonly isFollowing: boolean;
+  /** The lease that this replica has; undefined if another one has it. */
+  lease(): Lease | undefined;
   /** Follows what the lane has sent, if it has sent something. */
   onNewBlock(): void;
+  /** Looks whether all is accounted for that the chain has used. @param next the waiver's next nonce. */
+  onNextNonce(next: bigint): void;
   /** Takes note of the lane's status in the store. A lane that rests although it has work wakes up. */
   onStatus(status: LaneStatus): void;
   /** Finishes the step in progress, and gives the lease, if held, to another replica. */
@@ -84,9 +89,11 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     get isFollowing() {
       return watch.isFollowing;
     },
+    lease: lease.current,
     wake,
     takeOffers: stepTimer.wake,
     onNewBlock: watch.onNewBlock,
+    onNextNonce: watch.onNextNonce,
     onStatus(status) {
       watch.onStatus(status);
       const held = lease.current();

@@ -3,7 +3,7 @@ import type { Logger } from "../model/telemetry/log.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
-import type { Schedule } from "../util/schedule.js";
+import type { Look, Schedule } from "../util/schedule.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
 import { WorkQueue } from "../util/workQueue.js";
 import type { LaneStatusCache, OwnWaivers } from "./choose/directory.js";
@@ -12,6 +12,7 @@ import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spread.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
+import { INTERVALS_PER_FINALITY } from "./watch/watchLane.js";
 
 /** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {
@@ -88,6 +89,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     await Promise.all(lanes.map((lane) => lane.stop()));
     await between().finally(() => setLanes(stopped ? lanes : lanes.map(({ account }) => start(account))));
   };
+  const nonces = followNonces(() => lanes, dependencies);
   // Two lanes of one waiver in one process would share its lease, so each change waits for the change before.
   const turns = new WorkQueue({ places: 1 });
   return {
@@ -102,7 +104,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
       stopped = true;
       await turns.run(async () => {});
       // From here on no other replica hands a lane to this one.
-      await spreading?.close();
+      await Promise.all([spreading?.close(), nonces.end()]);
       await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
       leases.close();
     },
@@ -119,6 +121,21 @@ function tellStatuses(lanes: readonly Lane[], all: readonly LaneStatus[]): void 
     const status = byWaiver.get(bytesToHex(lane.waiver));
     if (status) lane.onStatus(status);
   }
+}
+
+/** Tells the lanes of this replica their waivers' next nonces now and then: one request for all, however many are idle. */
+function followNonces(
+  lanesNow: () => readonly Lane[],
+  { chain, schedule, options }: Pick<LaneSetDependencies, "chain" | "schedule" | "options">,
+): Look {
+  const everyMs = INTERVALS_PER_FINALITY * options.pollIntervalMs;
+  return schedule.look(async () => {
+    const lanes = lanesNow().filter((lane) => lane.lease() !== undefined);
+    // Whoever needs a node tells when none answers.
+    const read = lanes.length === 0 ? [] : chain.nonces(lanes.map(({ waiver }) => waiver)).catch(() => []);
+    for (const [i, next] of (await read).entries()) if (next !== undefined) lanes[i]?.onNextNonce(next);
+    return everyMs;
+  }, everyMs);
 }
 
 const RETRY_MS = 500;

@@ -23,7 +23,7 @@ import { HeadOfLine } from "../../src/lane/send/head.js";
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
 import { assign } from "../../src/lane/sign/assign.js";
 import { createLaneParties } from "../../src/lane/sign/plan.js";
-import { createSweep } from "../../src/lane/watch/doubts.js";
+import { createSweep, type Question } from "../../src/lane/watch/doubts.js";
 import {
   createLostBlocksCheck,
   createNonceAccount,
@@ -127,7 +127,7 @@ interface OwnedLane {
   readonly broadcaster: Broadcaster;
   readonly watcher: Watcher;
   readonly lostBlocks: LostBlocksCheck;
-  readonly accountForNonces: ReturnType<typeof createNonceAccount>;
+  readonly accountForNonces: Question;
   /** Batches that are signed and stored, and not sent yet. */
   outbox: (readonly InFlightSubmission[])[];
   mustResend: boolean;
@@ -533,12 +533,11 @@ export class LaneModel {
         if (signed.length > 0) worker.outbox.push(signed);
       } else if (event.kind === "store") await context.broadcastBuffer.flush(held.waiver);
       else if (event.kind === "poll") {
-        const [next = 0n] = await context.chain.nonces([held.waiver]);
-        if (!isStopped) await lostBlocks.run(held, next);
+        if (!isStopped) await lostBlocks.run(held);
         await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");
         while ((await context.nonceProofs.search()) === "more");
         for (const question of watcher.doubts.questions) await question(held);
-        if (!isStopped) await worker.accountForNonces(held, next);
+        if (!isStopped) await worker.accountForNonces(held);
       } else if (event.kind === "sweep") {
         const sweep = createSweep(context);
         while ((await sweep(held)) === 0);

@@ -222,7 +222,9 @@ describe("a refresh that began before another and is answered after it", () => {
     const answers: ((owner: string) => void)[] = [];
     const query = () =>
       new Promise((resolve) => {
-        answers.push((owner) => resolve({ rows: [{ waiver: FIRST, state: "open", owner }] }));
+        answers.push((owner) =>
+          resolve({ rows: [{ waiver: FIRST, state: "open", known_below: null, owner }] }),
+        );
       });
     const slowStore = { ...store, pool: { query } } as unknown as Store;
     // Opening the directory begins the first of the two refreshes.

@@ -14,6 +14,7 @@ import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
 import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { countForeign, findOwn } from "../law/usedNonces.js";
+import type { Question } from "./doubts.js";
 
 /*
  * A chain that was restored from a backup, or a node of another chain with the same beginning, lacks blocks that the store
@@ -63,6 +64,7 @@ export function createLostBlocksCheck(
   now: () => number = () => performance.now(),
 ) {
   const { store, log, onLaneStopped } = context;
+  let recorded: FinalInclusion | undefined;
   let lostSince: number | undefined;
   /** Once is no wait: another node may answer the next time, behind one address. */
   let lags = 0;
@@ -77,11 +79,11 @@ export function createLostBlocksCheck(
     get wait() {
       return wait;
     },
-    /** @param waiverNonce the waiver's next nonce. */
-    async run(held: HeldLane, waiverNonce: bigint): Promise<void> {
-      const recorded = await findLastFinalInclusion(store, held);
+    /** @param isIdle nothing of the lane has come into a block since the last run. Then the store is not read. */
+    async run(held: HeldLane, isIdle = false): Promise<void> {
+      if (!isIdle) recorded = await findLastFinalInclusion(store, held);
       if (recorded === undefined) return keep();
-      const view = await viewOf(recorded, waiverNonce, context);
+      const view = await viewOf(held, recorded, context);
       if (view === undefined) return;
       const judgement = judgeFinality(view);
       if (judgement === "kept") return keep();
@@ -104,10 +106,11 @@ export function createLostBlocksCheck(
 }
 
 async function viewOf(
+  held: HeldLane,
   recorded: FinalInclusion,
-  waiverNonce: bigint,
   { chain, options }: LostBlocksContext,
 ): Promise<FinalityView | undefined> {
+  const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
   if (waiverNonce > recorded.waiverNonce)
     return { recorded, waiverNonce, blockHash: undefined, isDeep: false };
   const height = recorded.blockNumber;
@@ -168,8 +171,8 @@ const AGAIN_MS = 1_000;
  * server, it looks below what is accounted for too. At a lane's first look, all that the chain has used was before this store.
  * It goes on until it has come to its end for now.
  */
-export function createNonceAccount(context: WatchContext) {
-  const { store, nonceProofs } = context;
+export function createNonceAccount(context: WatchContext): Question {
+  const { store, chain, nonceProofs } = context;
   const examined = new Set<bigint>();
   let examinedAfter: string | undefined;
   /** A second failover may lose what was stored again after the first. */
@@ -189,15 +192,10 @@ export function createNonceAccount(context: WatchContext) {
     }
     return uses;
   };
-  /**
-   * @param below the waiver's next nonce.
-   * @returns the time until there is more to account for, in ms; undefined while there is nothing.
-   */
-  return async (held: HeldLane, below: bigint): Promise<number | undefined> => {
+  return async (held) => {
     const hasMoved = await followMoves();
-    const known = await findKnownBelow(store, held);
-    if (below === known && !hasMoved) return undefined;
-    const knownBelow = known ?? below;
+    const [below = 0n] = await chain.nonces([held.waiver]);
+    const knownBelow = (await findKnownBelow(store, held)) ?? below;
     const from = hasMoved ? 0n : knownBelow;
     const unknown = await findUnknownNonces(store, held, { from, below, except: examined });
     const uses = await findUses(held, unknown);

@@ -44,6 +44,7 @@ describe("the check of a lane's final blocks", () => {
       {
         store: { pool: { query: async () => ({ rows: [row] }) } } as unknown as Store,
         chain: {
+          nonces: async () => [blockAt(100n, second) === recorded.blockHash ? 8n : 5n],
           blockHashes: async (heights: readonly bigint[]) => heights.map((height) => blockAt(height, second)),
         } as never,
         log: log as never,
@@ -53,8 +54,7 @@ describe("the check of a lane's final blocks", () => {
       () => second * 1_000,
     );
     const held = { chain: 1, waiver: bytes(20, 1), owner: "", epoch: 1n };
-    for (; second < seconds; second++)
-      await check.run(held, blockAt(100n, second) === recorded.blockHash ? 8n : 5n);
+    for (; second < seconds; second++) await check.run(held);
     return { said, wait: check.wait };
   }
 

@@ -31,6 +31,7 @@ function searchOver(lane: HeldLane) {
   };
   const context = {
     store: { ...store, moves: { ...store.moves, lastMove: async () => move.name } },
+    chain: { nonces: async () => [5n] },
     nonceProofs: { find },
     log: silent,
   };
@@ -38,7 +39,7 @@ function searchOver(lane: HeldLane) {
   return {
     asked,
     move,
-    search: () => search(lane, 5n),
+    search: () => search(lane),
   };
 }
 

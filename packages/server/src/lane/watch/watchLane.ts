@@ -34,7 +34,7 @@ const FOR_BLOCKS: ReadonlySet<LaneWaitCause | undefined> = new Set(["head", "blo
 type WatchedLease = Pick<LaneLease, "current" | "forget">;
 
 /** A lane is compared with the chain once in so many intervals, whether it has work or not. */
-const INTERVALS_PER_FINALITY = 15;
+export const INTERVALS_PER_FINALITY = 15;
 
 /** The things that a loop does, as far as they have failed and come again. */
 export function createFailures(log: Logger, loop: string) {
@@ -85,16 +85,20 @@ export class LaneWatch {
   readonly #context: LaneWatchContext;
   readonly #failures: ReturnType<typeof createFailures>;
   readonly #lostBlocks: ReturnType<typeof createLostBlocksCheck>;
-  readonly #accountForNonces: ReturnType<typeof createNonceAccount>;
   readonly #turns: ReturnType<typeof createTurns>;
   readonly #blocks: Look;
   readonly #doubts: readonly Look[];
   readonly #sweeps: Look;
+  readonly #accounts: Look;
   readonly #finality: Look;
   /** The lane has something in flight, or in a block that is not final. */
   isFollowing = false;
   /** Something may have been sent since the last look at blocks began. */
   #mustFollow = false;
+  /** Something may have come into a block since the last look at final blocks. */
+  #hasFollowed = true;
+  #mustSweep = false;
+  #knownBelow: bigint | undefined;
 
   constructor(lease: WatchedLease, broadcaster: Broadcaster, context: LaneWatchContext) {
     const { schedule } = context;
@@ -107,8 +111,9 @@ export class LaneWatch {
     this.#blocks = schedule.look(this.#withLease((held) => this.#followBlocks(held)));
     this.#turns = createTurns(schedule);
     this.#doubts = this.#watcher.doubts.questions.map((question) => this.#ask(question));
-    this.#sweeps = this.#ask(createSweep(context));
-    this.#accountForNonces = createNonceAccount(context);
+    const sweep = createSweep(context);
+    this.#sweeps = this.#ask(async (lane) => (this.#mustSweep ? await sweep(lane) : undefined));
+    this.#accounts = this.#ask(createNonceAccount(context));
     this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
     this.#finality = this.#turns.look(this.#withLease((held) => this.#compareFinality(held)));
   }
@@ -137,13 +142,21 @@ export class LaneWatch {
     if (this.isFollowing) this.#blocks.wake();
   };
 
-  /** Follows what the lane has sent, and asks what is due. */
+  /** Accounts for the nonces that the chain has used. @param next the waiver's next nonce. */
+  onNextNonce = (next: bigint): void => {
+    const lease = this.#lease.current();
+    if (lease && lease.state !== "stopped" && next !== this.#knownBelow) this.#accounts.start();
+  };
+
+  /** Follows what the lane has sent, and asks what is due and concerns something that the lane has. */
   onStatus = (status: LaneStatus): void => {
     if (this.#lease.current() === undefined) return;
-    const { inFlight, hasUnfinalized, hasOpenWrapper } = status;
+    const { queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper } = status;
+    this.#knownBelow = status.knownBelow;
     if (inFlight > 0 || hasUnfinalized) this.follow();
     if (hasOpenWrapper || this.#context.nonceProofs.isSearching) this.#startDoubts();
-    this.#sweeps.start();
+    this.#mustSweep = queued + inFlight > 0 || hasWithdrawn;
+    if (this.#mustSweep) this.#sweeps.start();
     this.#finality.start();
   };
 
@@ -153,23 +166,21 @@ export class LaneWatch {
 
   async #followBlocks({ lane, state }: Lease): Promise<number | undefined> {
     this.#mustFollow = false;
+    this.#hasFollowed = true;
     const isFollowing = await this.#watcher.poll(lane, state === "stopped" ? "silent" : this.#context.mode);
     this.#startDoubts();
     this.isFollowing = isFollowing || this.#mustFollow;
     return this.isFollowing ? this.#idleMs : undefined;
   }
 
-  /**
-   * Compares the lane's last final block with the chain, and accounts for the nonces that the chain has used. Where nobody signs, only
-   * a store that has moved may lack one: whoever has the key may use it.
-   */
+  /** Compares the lane's last final block with the chain, and accounts for nonces anew after the store has moved. */
   async #compareFinality({ lane, state }: Lease): Promise<number> {
     if (state === "stopped") return this.#finalityMs;
-    const { chain, mode, store } = this.#context;
-    const [waiverNonce = 0n] = await chain.nonces([lane.waiver]);
-    await this.#lostBlocks.run(lane, waiverNonce);
-    const accounts = mode === "signs" || (await store.moves.hasMoved(MOVE_CHECK_MS));
-    return (accounts ? await this.#accountForNonces(lane, waiverNonce) : undefined) ?? this.#finalityMs;
+    const isIdle = !this.#hasFollowed;
+    this.#hasFollowed = this.isFollowing;
+    await this.#lostBlocks.run(lane, isIdle);
+    if (await this.#context.store.moves.hasMoved(MOVE_CHECK_MS)) this.#accounts.start();
+    return this.#finalityMs;
   }
 
   #startDoubts(): void {

@@ -25,8 +25,12 @@ export interface LaneStatus extends LaneWork {
   readonly broken: boolean;
   /** A submission of the lane is in a block that is not final. */
   readonly hasUnfinalized: boolean;
-  /** A withdrawn wrapper of the lane may still land, and its submission is unfinished, in whichever lane. */
+  /** The lane has withdrawn wrappers that are not forgotten. */
+  readonly hasWithdrawn: boolean;
+  /** One of these may still land, and its submission is unfinished, in whichever lane. */
   readonly hasOpenWrapper: boolean;
+  /** The waiver nonce below which the lane has accounted for all; undefined if it has never looked. */
+  readonly knownBelow: bigint | undefined;
 }
 
 /** The status of a lane with the floors that it shows. */
@@ -48,7 +52,9 @@ interface LaneRow {
   set_aside: string;
   foreign_uses: number;
   has_unfinalized: boolean;
+  has_withdrawn: boolean;
   has_open_wrapper: boolean;
+  known_below: string | null;
   queue_floor: Date;
   queue_head: Date;
   block_floor: string | null;
@@ -92,10 +98,11 @@ select l.waiver, l.state, l.reason,
        case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses,
        unfinalized.lowest is not null as has_unfinalized,
        coalesce(unfinalized.lowest, floor.block) as block_floor,
+       exists (select from withdrawn w where w.chain = l.chain and w.waiver = l.waiver) as has_withdrawn,
        -- A subquery of one value: for "exists", the planner may read all of \`unfinished\` at once.
        coalesce((select true from withdrawn w
                  where w.chain = l.chain and w.waiver = l.waiver and w.open_for is not null
-                   and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper,
+                   and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper, l.known_below,
        least(queued.first_look_at, now()) as queue_floor, least(queued.first_place, now()) as queue_head,
        pg_postmaster_start_time()::text as server_start
 from lanes l join floor on floor.waiver = l.waiver join queued on queued.waiver = l.waiver
@@ -134,7 +141,9 @@ export async function findLaneStatuses(
     setAside: Number(row.set_aside),
     foreignUses: row.foreign_uses,
     hasUnfinalized: row.has_unfinalized,
+    hasWithdrawn: row.has_withdrawn,
     hasOpenWrapper: row.has_open_wrapper,
+    knownBelow: row.known_below === null ? undefined : BigInt(row.known_below),
     queueFloor: row.queue_floor,
     queueHead: row.queue_head,
     blockFloor: BigInt(row.block_floor ?? 0),
