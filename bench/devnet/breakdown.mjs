@@ -5,7 +5,7 @@
 // Recovering, executing and sealing are timed in the engine. Decoding and the policy are short and synchronous, so they
 // are timed in a second run on their own. The rest is the pool, the other rules and the ledger.
 import { BlockDraft } from "../../packages/devnet/dist/block/block.js";
-import { ethereumJsExecutor } from "../../packages/devnet/dist/evm/executor.js";
+import { Execution } from "../../packages/devnet/dist/evm/executor.js";
 import { createDevnet } from "../../packages/devnet/dist/index.js";
 import { policyVerdict, policyVersion } from "../../packages/devnet/dist/registry/policy.js";
 import { WorldState } from "../../packages/devnet/dist/state/world.js";
@@ -28,12 +28,7 @@ timed(BlockDraft.prototype, "prepare", "seal");
 timed(BlockDraft.prototype, "seal", "seal");
 // Applying the changes includes the state root.
 const world = timed(WorldState.prototype, "apply", "seal");
-const open = ethereumJsExecutor.open;
-ethereumJsExecutor.open = async (...args) => {
-  const execution = await open(...args);
-  timed(execution, "transaction", "execute");
-  return execution;
-};
+timed(Execution.prototype, "transaction", "execute");
 
 const devnet = await createDevnet({ blockTimeMs: 0, automine: false });
 // Warm up, or compiling would count towards whichever part runs first.

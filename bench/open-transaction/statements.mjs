@@ -1,5 +1,5 @@
 import { queueLengths } from "../../packages/server/dist/store/accept/queueLengths.js";
-import { createConnection, openPool } from "../../packages/server/dist/store/database/database.js";
+import { createConnection, Pool } from "../../packages/server/dist/store/database/database.js";
 import { findLaneStatuses } from "../../packages/server/dist/store/lanes/laneStatus.js";
 import { findInFlight } from "../../packages/server/dist/store/lanes/nonces/inFlight.js";
 import { readLaneSnapshot } from "../../packages/server/dist/store/lanes/queue/laneSnapshot.js";
@@ -14,7 +14,7 @@ const LIMITS = { ready: 198, due: 64, ofSender: 20 };
 /** Opens the database of a running service, for a transaction that stays open and for the statements of its steps. */
 export async function openDatabase(dataDir) {
   const address = await embeddedConnection(dataDir);
-  const pool = openPool({ ...address, prepare: prepareSession, maxConnections: 1 });
+  const pool = new Pool({ ...address, prepare: prepareSession, maxConnections: 1 });
   const store = { pool };
   const { rows } = await pool.query("select chain, waiver, owner, epoch from lanes limit 1");
   const [lane] = rows;

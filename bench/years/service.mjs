@@ -1,7 +1,7 @@
 // The service of bench:years on its embedded PostgreSQL, with that database's own settings (fsync on).
 //
 //   node service.mjs <the node's address> <data folder>
-import { createConnection, openPool } from "../../packages/server/dist/store/database/database.js";
+import { createConnection, Pool } from "../../packages/server/dist/store/database/database.js";
 import { dropOldDays } from "../../packages/server/dist/store/outcomes/dropDays.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { answerBenchmark } from "../service/contestant.mjs";
@@ -53,7 +53,7 @@ async function steps() {
 
 /** Drops the oldest day as the service does, without the minute between its two rounds. @returns the time in ms. */
 async function dropOldestDay() {
-  const pool = openPool({ ...(await embeddedConnection(dataDir)), maxConnections: 1 });
+  const pool = new Pool({ ...(await embeddedConnection(dataDir)), maxConnections: 1 });
   const connection = await pool.connect();
   const log = { info() {}, warn: (values, text) => console.error(text, values) };
   const retention = { retentionMs: (DAYS - 1) * 86_400_000, dropExportedOnly: false };

@@ -36,6 +36,12 @@ export interface Queryable {
   ): Promise<QueryResult<Row>>;
 }
 
+/** A connection that the caller has for itself until it releases it. Users of the package need no types of the driver for it. */
+export interface PooledConnection extends Queryable {
+  /** Gives the connection back to the pool; with `destroy`, closes it, which rolls back an open transaction. */
+  release(destroy?: boolean): void;
+}
+
 /** The address of a database: a URL, or a Unix socket's folder with a user and a database. */
 export interface DatabaseAddress {
   readonly connectionString?: string;
@@ -141,7 +147,7 @@ export class Pool implements Queryable {
   async connect(): Promise<PooledConnection> {
     try {
       const client = await this.#connect();
-      return new PooledConnection(client, (error) => this.#toStoreError(error, "query"));
+      return new DriverConnection(client, (error) => this.#toStoreError(error, "query"));
     } catch (error) {
       throw this.#toStoreError(error, "connect");
     }
@@ -207,8 +213,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === "ERROR" && REFUSALS.test(error.code ?? "");
 }
 
-/** A connection that the caller has for itself until it releases it. */
-export class PooledConnection implements Queryable {
+class DriverConnection implements PooledConnection {
   readonly client: pg.PoolClient;
   readonly #toStoreError: (error: unknown) => unknown;
 
@@ -217,10 +222,7 @@ export class PooledConnection implements Queryable {
     this.#toStoreError = toStoreError;
   }
 
-  async query<Row = Record<string, unknown>>(
-    statement: string | Statement,
-    values?: readonly unknown[],
-  ): Promise<QueryResult<Row>> {
+  async query<Row>(statement: string | Statement, values?: readonly unknown[]): Promise<QueryResult<Row>> {
     try {
       return await (this.client as unknown as Queryable).query<Row>(statement, values);
     } catch (error) {
@@ -228,7 +230,6 @@ export class PooledConnection implements Queryable {
     }
   }
 
-  /** Gives the connection back to the pool; with `destroy`, closes it, which rolls back an open transaction. */
   release(destroy?: boolean): void {
     this.client.release(destroy);
   }
@@ -278,7 +279,7 @@ function withQueryTimeout(client: pg.ClientBase, timeoutMs: number): Queryable {
 
 /** Lets a pooled connection wait this long for each answer; without `timeoutMs`, for the default time again. */
 export function setAnswerTimeout(connection: PooledConnection, timeoutMs = ANSWER_TIMEOUT_MS): void {
-  socketOf(connection.client).setTimeout(timeoutMs);
+  socketOf((connection as DriverConnection).client).setTimeout(timeoutMs);
 }
 
 /** A connection outside the pool. */
