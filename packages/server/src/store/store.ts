@@ -36,8 +36,8 @@ export interface Store {
   readonly pool: Pool;
   /** Opens a further connection, outside the pool. */
   readonly connection: ConnectionOptions;
-  /** Called when the pools make their connections anew, since the database's name may lead to another server. */
-  readonly onRenewed: Set<() => void>;
+  /** Called when the database's name leads to another server, to which the pools have gone. */
+  readonly onOtherServer: Set<() => void>;
   readonly moves: StoreMoves;
   readonly clock: DatabaseClock;
   /** Where the queues of the lanes begin, by this process's readings of the lanes. */
@@ -181,10 +181,11 @@ export async function connectStore(
   const clock = new DatabaseClock();
   const newId = createIds(clock);
   const laneFloors = new LaneFloors();
+  const onOtherServer = new Set<() => void>();
   const settings = { ...DEFAULTS, ...options };
   let searchPath: readonly string[] = [];
   let servers: ReturnType<typeof watchServer> | undefined;
-  const { pools, monitor, renew, onRenewed, close } = openPools(connection, settings, log, clock, () => ({
+  const { pools, monitor, renew, close } = openPools(connection, settings, log, clock, () => ({
     requireSynchronousStandby: settings.requireSynchronousStandby,
     searchPath,
   }));
@@ -206,9 +207,10 @@ export async function connectStore(
     servers = watchServer(connection, server, () => {
       log.warn("the database is another server now, or has restarted: all connections are made anew");
       renew();
+      for (const listener of onOtherServer) listener();
     });
     const storeOf = (role: StoreRole): Store => ({
-      ...{ pool: pools[role], connection, onRenewed, moves, clock, laneFloors, newId },
+      ...{ pool: pools[role], connection, onOtherServer, moves, clock, laneFloors, newId },
       close: closeAll,
     });
     const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
@@ -334,17 +336,14 @@ function openPools(
   // A connection of its own: those of the roles may all wait for a standby.
   const monitorPool = open("monitor", 1, "poll", { answerTimeoutMs: MONITOR_ANSWER_MS });
   const all = [...Object.values(pools), monitorPool];
-  const onRenewed = new Set<() => void>();
   const renew = () => {
     for (const pool of all) pool.renew();
-    for (const listener of onRenewed) listener();
   };
   const monitor = new StoreMonitor({ db: monitorPool, clock, log, onReadOnly: renew });
   return {
     pools,
     monitor,
     renew,
-    onRenewed,
     async close() {
       closing = true;
       await monitor.close();

@@ -20,12 +20,12 @@ export interface ListenerEvents {
 }
 
 /**
- * Listens to the channels on a connection of its own, and connects again a second after the connection was lost, or had to be made
- * anew.
+ * Listens to the channels on a connection of its own, and connects again a second after the connection was lost, or the
+ * database's name has come to lead to another server.
  * @param channels names that need no quotes in SQL.
  */
 export function listen(
-  { connection: options, onRenewed }: Pick<Store, "connection" | "onRenewed">,
+  { connection: options, onOtherServer }: Pick<Store, "connection" | "onOtherServer">,
   channels: readonly string[],
   { onListening, onNotification }: ListenerEvents,
   log: Logger,
@@ -64,12 +64,12 @@ export function listen(
       log.warn({ err: error.message }, "notifications between replicas cannot be received"),
     );
   };
-  onRenewed.add(follow);
+  onOtherServer.add(follow);
   start();
   return {
     async close() {
       closed = true;
-      onRenewed.delete(follow);
+      onOtherServer.delete(follow);
       clearTimeout(retry);
       await current?.end().catch(() => {});
     },
