@@ -132,8 +132,8 @@ export class Endpoint {
     const wasSlow = isAlone && first !== undefined && this.#division.wasSlowHere(first);
     const ms = wasSlow ? SUSPECT_MS : SLOW_MS;
     let isPassedOver = false;
-    const countedAt = this.#answers;
-    const post = this.#post(list, () => isPassedOver && keepsOrder);
+    const postedAt = this.#answers;
+    const post = this.#post(list, postedAt, () => isPassedOver && keepsOrder);
     if (first === undefined || (await isWithin(post, ms))) return await post;
     const mayTakeLong =
       (isAlone && this.#mayAnswerTooLong) || this.#division.answersLate(list.list, performance.now());
@@ -141,12 +141,16 @@ export class Endpoint {
       return await post;
     isPassedOver = true;
     const failure = ofCall("no answer came in time");
-    return { left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow, countedAt };
+    return { left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow, countedAt: postedAt };
   }
 
-  /** Posts a list. @param isOutdated tells whether its answers come too late for its callers. @returns the calls without an answer, and why. */
-  async #post(list: CallList<PendingCall>, isOutdated: () => boolean) {
-    const postedAt = this.#answers;
+  /**
+   * Posts a list.
+   * @param postedAt the count of answers at this moment.
+   * @param isOutdated tells whether its answers come too late for its callers.
+   * @returns the calls without an answer, and why.
+   */
+  async #post(list: CallList<PendingCall>, postedAt: number, isOutdated: () => boolean) {
     const startedAt = performance.now();
     // A request that is on its way counts as arrived for those who do not wait for its end.
     for (const call of list.list) call.requests++;
