@@ -1,5 +1,5 @@
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
-import type { Acceptance, NewSubmission } from "../../store/accept/newSubmission.js";
+import { type Acceptance, keyIdOf, type NewSubmission } from "../../store/accept/newSubmission.js";
 import { FairQueue } from "../../util/fairQueue.js";
 
 /**
@@ -210,23 +210,18 @@ function takeOf(lane: OffersOfLane, most: number, ofKey: number): LaneOffer[] {
   const sizes = new Map<string, number>();
   let size = 0;
   const sizeOf = (key: string) => sizes.get(key) ?? 0;
-  const fits = ({ newSubmissions }: LaneOffer) => {
-    const ofItsKey = sizeOf(keyOf(newSubmissions));
-    return (
-      size + newSubmissions.length <= most && (ofItsKey === 0 || ofItsKey + newSubmissions.length <= ofKey)
-    );
+  const fits = (offer: LaneOffer) => {
+    const { length } = offer.newSubmissions;
+    const ofItsKey = sizeOf(keyIdOf(offer));
+    return size + length <= most && (ofItsKey === 0 || ofItsKey + length <= ofKey);
   };
   for (let next = lane.queue.take(fits); next !== undefined; next = lane.queue.take(fits)) {
     taken.push(next);
     size += next.newSubmissions.length;
-    const key = keyOf(next.newSubmissions);
+    const key = keyIdOf(next);
     count(lane, key, -next.newSubmissions.length);
     sizes.set(key, sizeOf(key) + next.newSubmissions.length);
     for (const sender of next.senders) lane.senders.delete(sender);
   }
   return taken;
-}
-
-function keyOf([first]: readonly NewSubmission[]): string {
-  return first?.keyId ?? "";
 }

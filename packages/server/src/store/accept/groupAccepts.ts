@@ -2,7 +2,7 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import { FairQueue } from "../../util/fairQueue.js";
 import { isStoreUnavailable } from "../database/storeTrouble.js";
 import { CompetitorGoneError } from "./competitors.js";
-import type { Acceptance, NewSubmission } from "./newSubmission.js";
+import { type Acceptance, keyIdOf, type NewSubmission } from "./newSubmission.js";
 
 /** Accepts all new submissions of a request in one durable write. One answer for each, in their order. */
 export type Accept = (newSubmissions: readonly NewSubmission[]) => Promise<Acceptance[]>;
@@ -64,7 +64,7 @@ export function groupAccepts(
       const group = nextGroup(waiting, mayWrite);
       if (group.length === 0) return;
       const size = group.reduce((sum, { newSubmissions }) => sum + newSubmissions.length, 0);
-      const one = { keys: new Set(group.map(keyOf)), size };
+      const one = { keys: new Set(group.map(keyIdOf)), size };
       running.add(one);
       write(group, accept).finally(() => {
         running.delete(one);
@@ -82,16 +82,12 @@ export function groupAccepts(
   };
 }
 
-function keyOf({ newSubmissions }: WaitingRequest): string {
-  return newSubmissions[0]?.keyId ?? "";
-}
-
 /** Takes the requests of the next write: at least one, and no more new submissions than one write may have. */
 function nextGroup(waiting: FairQueue<WaitingRequest>, mayWrite: (key: string) => boolean): WaitingRequest[] {
   const group: WaitingRequest[] = [];
   let size = 0;
   const fits = (request: WaitingRequest) =>
-    mayWrite(keyOf(request)) && (size === 0 || size + request.newSubmissions.length <= MAX_NEW_SUBMISSIONS);
+    mayWrite(keyIdOf(request)) && (size === 0 || size + request.newSubmissions.length <= MAX_NEW_SUBMISSIONS);
   for (let next = waiting.take(fits); next !== undefined; next = waiting.take(fits)) {
     group.push(next);
     size += next.newSubmissions.length;

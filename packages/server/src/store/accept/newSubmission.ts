@@ -43,6 +43,15 @@ export function slotsOf({ gasLimit, innerRaw }: Pick<NewSubmission, "gasLimit" |
   return Math.max(1, Math.floor(gas / PLAIN_GAS));
 }
 
+/** Returns the id of the API key of a request's new submissions, which all have the same one. */
+export function keyIdOf({
+  newSubmissions: [first],
+}: {
+  readonly newSubmissions: readonly NewSubmission[];
+}): string {
+  return first?.keyId ?? "";
+}
+
 /** The columns of new submissions, in the order of the parameters of the SQL functions `accept` and `accept_capped`. */
 export function columnsOf(newSubmissions: readonly NewSubmission[]) {
   return {
