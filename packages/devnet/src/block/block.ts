@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import {
   type BlockHeader,
   createBlockHeader,
@@ -25,10 +26,7 @@ import type { ChainTransaction } from "./transaction.js";
 
 /** A finished block. It keeps its header as RLP, which takes 600 bytes where the object takes 3,000. */
 export class SealedBlock {
-  readonly number: number;
   readonly hash: Hex;
-  /** The header as RLP. Its Keccak hash is `hash`. */
-  readonly headerBytes: Uint8Array;
   /** The bloom filter over the block's logs; undefined if it has no logs. */
   readonly logsBloom: Uint8Array | undefined;
   #timestamp: bigint | undefined;
@@ -40,14 +38,14 @@ export class SealedBlock {
    * @param transactions objects, or the bytes that {@link packed} returns.
    */
   constructor(
-    number: number,
-    headerBytes: Uint8Array,
+    readonly number: number,
+
+    /** The header as RLP. Its Keccak hash is `hash`. */
+    readonly headerBytes: Uint8Array,
     transactions: readonly IncludedTransaction[] | Uint8Array,
   ) {
-    this.number = number;
     this.hash = bytesToHex(crypto.keccak256(headerBytes));
     this.#transactions = transactions;
-    this.headerBytes = headerBytes;
     const bloom = headerBytes.subarray(BLOOM_AT, BLOOM_AT + BLOOM_BYTES);
     this.logsBloom = bloom.some((byte) => byte !== 0) ? bloom : undefined;
   }
@@ -134,15 +132,12 @@ export class BlockDraft {
     this.#included.push({ tx, role, receipt });
   }
 
-  /**
-   * Computes the roots that do not depend on the state, so that {@link seal} is short.
-   * @param yieldToEventLoop called after each step, so that other work can run.
-   */
-  async prepare(yieldToEventLoop: () => Promise<void>): Promise<void> {
+  /** Computes the roots that do not depend on the state, so that {@link seal} is short. Other work runs between them. */
+  async prepare(): Promise<void> {
     const transactions = listRoot(this.#included.map(({ tx }) => tx.raw));
-    await yieldToEventLoop();
+    await setImmediate();
     this.#roots = { transactions, receipts: listRoot(this.#included.map(encodeReceipt)) };
-    await yieldToEventLoop();
+    await setImmediate();
   }
 
   /** Makes the block. Call {@link prepare} first. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type Hex, ProtocolError } from "@gas-waiver/protocol";
 import { BlockDraft } from "../block/block.js";
 import type { BlockEnvironment, Execution, Outcome } from "../evm/executor.js";
@@ -52,15 +53,11 @@ export async function buildBlock(state: Overlay, dependencies: BuildDependencies
       waiting.delete(account);
     }
     if (performance.now() - turnStart < TURN_MS) continue;
-    await yieldToEventLoop();
+    await setImmediate();
     turnStart = performance.now();
   }
-  await draft.prepare(yieldToEventLoop);
+  await draft.prepare();
   return draft;
-}
-
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
@@ -111,11 +108,16 @@ async function runWrapper(
   execution: Execution,
   draft: BlockDraft,
 ): Promise<void> {
-  const waiver = state.account(entry.signer) ?? EMPTY_ACCOUNT;
-  state.setAccount(entry.signer, { ...waiver, nonce: waiver.nonce + 1n });
+  raiseNonce(entry.signer, state);
   const outcome = await execution.transaction(entry.innerEvm);
   draft.add(entry.tx, "wrapper", wrapperOutcome(entry, outcome), 0n);
   draft.add(entry.inner, "inner", outcome, 0n);
+}
+
+/** All that a wrapper itself does to the state. */
+export function raiseNonce(waiver: Hex, state: Overlay): void {
+  const record = state.account(waiver) ?? EMPTY_ACCOUNT;
+  state.setAccount(waiver, { ...record, nonce: record.nonce + 1n });
 }
 
 /** A wrapper's outcome has its own overhead, no logs, and the inner's status (D10). */

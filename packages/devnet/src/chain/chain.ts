@@ -12,15 +12,14 @@ import { TEST_TOKEN } from "../presets/constants.js";
 import type { Profile } from "../presets/profiles.js";
 import { Overlay, type StateChanges } from "../state/overlay.js";
 import type { StateReader } from "../state/reader.js";
-import { type StateProof, type StoredAccount, WorldState } from "../state/world.js";
+import { type StateMark, type StateProof, type StoredAccount, WorldState } from "../state/world.js";
 import { buildBlock, isInnerAhead } from "./builder.js";
-import { Clock } from "./clock.js";
+import { Clock, type ClockSetting } from "./clock.js";
 import { type BlockSettings, environmentAfter, environmentOf } from "./environment.js";
 import { genesisState } from "./genesis.js";
 import type { Journal } from "./journal.js";
 import { Ledger } from "./ledger.js";
 import { restore } from "./restore.js";
-import { Snapshots } from "./snapshots.js";
 
 export interface ChainOptions extends AdmissionRules, PoolLimits {
   /** The contracts and balances of genesis. */
@@ -39,6 +38,14 @@ export interface CallOptions {
   readonly tracer?: CallTracer | undefined;
 }
 
+/** The chain at one moment. */
+interface Snapshot {
+  readonly mark: StateMark;
+  /** The entries of the pool. */
+  readonly waiting: readonly PoolEntry[];
+  readonly clock: ClockSetting;
+}
+
 /** The chain: its blocks, its state, and the pool of transactions that wait for a block. */
 export class Chain {
   readonly blockSettings: BlockSettings = {};
@@ -54,7 +61,9 @@ export class Chain {
   readonly #listeners = new Set<(block: SealedBlock) => void>();
   readonly #preparations = new Set<(number: number) => Promise<void>>();
   readonly #removalListeners = new Set<(block: SealedBlock) => void>();
-  readonly #snapshots = new Snapshots();
+  /** By number, from 1 up. */
+  readonly #snapshots = new Map<number, Snapshot>();
+  #lastSnapshot = 0;
   #lastChange: Promise<unknown> = Promise.resolve();
 
   /** @param journal keeps the chain, and restores it at the start. Without one the chain is in memory only. */
@@ -171,24 +180,26 @@ export class Chain {
 
   /** Takes a snapshot of the chain, the pool and the clock. @returns its number for {@link revert}. */
   snapshot(): Promise<number> {
-    return this.#inTurn(() =>
-      this.#snapshots.add({
-        mark: this.#world.pin(),
-        waiting: this.pool.entries(),
-        clock: this.clock.setting,
-      }),
-    );
+    return this.#inTurn(() => {
+      const [mark, waiting, clock] = [this.#world.pin(), this.pool.entries(), this.clock.setting];
+      this.#snapshots.set(++this.#lastSnapshot, { mark, waiting, clock });
+      return this.#lastSnapshot;
+    });
   }
 
   /** Goes back to a snapshot, and discards it and all later ones. @returns false if there is no such snapshot. */
   revert(id: number): Promise<boolean> {
     return this.#inTurn(() => {
-      const found = this.#snapshots.take(id);
+      const found = this.#snapshots.get(id);
       if (found === undefined) return false;
-      const { mark, waiting, clock } = found.snapshot;
+      const { mark, waiting, clock } = found;
       this.#journal?.rollBack(mark);
       this.#world.rollBack(mark);
-      for (const snapshot of found.removed) this.#world.unpin(snapshot.mark);
+      for (const [number, later] of [...this.#snapshots]) {
+        if (number < id) continue;
+        this.#snapshots.delete(number);
+        this.#world.unpin(later.mark);
+      }
       this.#truncate(mark.block, waiting);
       this.clock.restore(clock);
       return true;

@@ -18,7 +18,8 @@ export class Miner {
   readonly #onError: (error: unknown) => void;
   #blockTimeMs: number;
   #automine: boolean;
-  #paused = false;
+  /** While true, neither the interval nor a request brings a block. */
+  isPaused = false;
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
   /** Counts the schedules. A block of an earlier schedule may still be in progress; it must not set the next timer. */
@@ -34,7 +35,7 @@ export class Miner {
 
   /** Makes a block after a request, if blocks are made on demand and some transaction can run. */
   async afterRequest(): Promise<void> {
-    const onDemand = this.#blockTimeMs === 0 && this.#automine && !this.#paused && !this.#closed;
+    const onDemand = this.#blockTimeMs === 0 && this.#automine && !this.isPaused && !this.#closed;
     if (onDemand) await this.#chain.mineIfReady();
   }
 
@@ -60,19 +61,6 @@ export class Miner {
     this.#restart();
   }
 
-  get paused(): boolean {
-    return this.#paused;
-  }
-
-  /** Stops blocks at an interval and on demand until {@link resume}. */
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
-  }
-
   /** Stops, and waits for the block that is being built. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -93,7 +81,7 @@ export class Miner {
 
   async #tick(due: number, schedule: number): Promise<void> {
     try {
-      if (!this.#paused) await this.#chain.mine();
+      if (!this.isPaused) await this.#chain.mine();
     } catch (error) {
       this.#onError(error);
     }

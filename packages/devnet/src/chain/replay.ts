@@ -1,9 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import type { SealedBlock } from "../block/block.js";
 import type { IncludedTransaction } from "../block/included.js";
 import { decodeForEvm } from "../block/transaction.js";
 import { type CallFrame, CallTracer } from "../evm/callTracer.js";
 import { Overlay } from "../state/overlay.js";
-import { EMPTY_ACCOUNT, type StateReader } from "../state/reader.js";
+import type { StateReader } from "../state/reader.js";
+import { raiseNonce } from "./builder.js";
 import type { Chain } from "./chain.js";
 
 /**
@@ -23,7 +25,7 @@ export async function traceBlock(
   for (const [index, included] of block.transactions.entries()) {
     if (index > last) break;
     // Tracing every opcode is slow, so yield to other requests.
-    await new Promise((resolve) => setImmediate(resolve));
+    await setImmediate();
     const tracer = tracedIndices.has(index) ? new CallTracer() : undefined;
     await rerun(chain, block, state, included, tracer);
     if (tracer?.root !== undefined) frames.set(index, tracer.root);
@@ -38,11 +40,7 @@ async function rerun(
   { role, tx }: IncludedTransaction,
   tracer: CallTracer | undefined,
 ): Promise<void> {
-  if (role === "wrapper") {
-    const waiver = state.account(tx.sender) ?? EMPTY_ACCOUNT;
-    state.setAccount(tx.sender, { ...waiver, nonce: waiver.nonce + 1n });
-    return;
-  }
+  if (role === "wrapper") return raiseNonce(tx.sender, state);
   // The block has the transaction, so a contract as its sender was impersonated.
   state.allowContractSender(tx.sender);
   const execution = await chain.openIn(block, state, tracer);

@@ -22,8 +22,8 @@ import {
 import { RequestLimit } from "./requestLimit.js";
 import { SeededRandom } from "./seededRandom.js";
 
-/** The streams of random numbers, one for each purpose. */
-const STREAM = { exchange: 0, delay: 1, call: 2, part: 3, evict: 4, cut: 5 } as const;
+/** The streams of random numbers, one for each purpose. Their order is part of what a seed gives. */
+const STREAMS = ["exchange", "delay", "call", "part", "evict", "cut"] as const;
 
 /** The counts of requests and faults since the faults were set. */
 export interface FaultCounts {
@@ -193,15 +193,9 @@ export class Faults {
   }
 }
 
-function randoms(seed: number) {
-  return {
-    exchange: new SeededRandom(seed, STREAM.exchange),
-    delay: new SeededRandom(seed, STREAM.delay),
-    call: new SeededRandom(seed, STREAM.call),
-    part: new SeededRandom(seed, STREAM.part),
-    evict: new SeededRandom(seed, STREAM.evict),
-    cut: new SeededRandom(seed, STREAM.cut),
-  };
+function randoms(seed: number): Readonly<Record<(typeof STREAMS)[number], SeededRandom>> {
+  const streams = STREAMS.map((name, stream) => [name, new SeededRandom(seed, stream)]);
+  return Object.fromEntries(streams);
 }
 
 /** Maps a draw from 0 to 1 to the fault in whose share it falls, if any. */

@@ -49,11 +49,11 @@ export function installFaults(dependencies: FaultDependencies) {
       return true;
     },
     devnet_stopMining: () => {
-      miner.pause();
+      miner.isPaused = true;
       return true;
     },
     devnet_resumeMining: () => {
-      miner.resume();
+      miner.isPaused = false;
       return true;
     },
     devnet_evictPool: ([count]) => evict(chain, faults, count),
@@ -93,7 +93,7 @@ function statusOf({ chain, miner, stateDir }: FaultDependencies, faults: Faults,
     chainId: Number(chain.options.chainId),
     genesis: chain.ledger.byNumber(0)?.hash ?? null,
     head: { number, hash },
-    mining: { stopped: miner.paused, blockTimeMs: miner.blockTimeMs, automine: miner.automine },
+    mining: { stopped: miner.isPaused, blockTimeMs: miner.blockTimeMs, automine: miner.automine },
     pool: { kind: chain.poolKind, waiting: chain.pool.size },
     stateDir: stateDir ?? null,
     faults: {

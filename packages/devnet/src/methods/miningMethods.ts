@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Chain } from "../chain/chain.js";
 import type { GoBack } from "../chain/goBack.js";
 import type { Miner } from "../chain/miner.js";
@@ -120,7 +121,7 @@ function assertNoFork(options: unknown): void {
 
 /** Yields to the event loop once in 32 blocks. */
 async function yieldBetween(made: bigint): Promise<void> {
-  if (made % 32n === 31n) await new Promise((resolve) => setImmediate(resolve));
+  if (made % 32n === 31n) await setImmediate();
 }
 
 /** `evm_mine()`, `evm_mine(timestamp)`, or `evm_mine({ timestamp, blocks })`. */

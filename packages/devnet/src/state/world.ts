@@ -109,13 +109,13 @@ export class WorldState implements StateReader {
    */
   at(block: number): StateReader | undefined {
     const end = block === this.#head ? this.#position : this.#ends[block - this.#oldest];
-    return end === undefined ? undefined : new StateAtPosition(this, end);
+    return end === undefined ? undefined : stateAt(this, end);
   }
 
   /** The state on which a block was built: its parent's, with the patches made between the two. */
   before(block: number): StateReader | undefined {
     const end = this.#ends[block - this.#oldest];
-    return end === undefined || block === this.#oldest ? undefined : new StateAtPosition(this, end - 1);
+    return end === undefined || block === this.#oldest ? undefined : stateAt(this, end - 1);
   }
 
   /** The account as the first diff at or after `position` overwrote it. Past states read through this. */
@@ -304,27 +304,16 @@ export class WorldState implements StateReader {
   }
 }
 
-class StateAtPosition implements StateReader {
-  readonly #world: WorldState;
-  readonly #position: number;
-
-  constructor(world: WorldState, position: number) {
-    this.#world = world;
-    this.#position = position;
-  }
-
-  account(address: Hex): AccountRecord | undefined {
-    const before = this.#world.accountBefore(this.#position, address);
-    return before === undefined ? this.#world.account(address) : before.record;
-  }
-
-  slot(address: Hex, slot: Hex): Uint8Array {
-    return this.#world.slotBefore(this.#position, address, slot) ?? this.#world.slot(address, slot);
-  }
-
-  code(codeHash: Hex): Uint8Array {
-    return this.#world.code(codeHash);
-  }
+/** The state at a position of the history. */
+function stateAt(world: WorldState, position: number): StateReader {
+  return {
+    account(address) {
+      const before = world.accountBefore(position, address);
+      return before === undefined ? world.account(address) : before.record;
+    },
+    slot: (address, slot) => world.slotBefore(position, address, slot) ?? world.slot(address, slot),
+    code: (codeHash) => world.code(codeHash),
+  };
 }
 
 function hashedKey(hex: Hex): Uint8Array {
