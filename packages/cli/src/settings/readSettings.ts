@@ -230,10 +230,8 @@ function waysToGive({ flag, env, fileKey, placeholder, positional }: Setting<unk
 /** The settings of a command are wrong. `problems` has one sentence for each problem. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
-  readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
+  constructor(readonly problems: readonly string[]) {
     super(problems.join("\n"));
-    this.problems = problems;
   }
 }

@@ -1,10 +1,6 @@
 /** Markup that goes into a page as it is. */
 export class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 }
 
 type Part = Html | string | number | false | undefined | readonly Part[];

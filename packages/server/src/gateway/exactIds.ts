@@ -3,11 +3,7 @@ import { isObject } from "../chain/rpc/rpc.js";
 
 /** A number as its client wrote it, which JavaScript would round. */
 export class ExactNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 }
 
 /**

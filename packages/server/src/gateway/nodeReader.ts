@@ -35,12 +35,9 @@ export interface NodeReader {
 
 /** An answer for all who ask for it at the same time. */
 class SharedAnswer {
-  readonly value: unknown;
   #encoded: EncodedJson | undefined;
 
-  constructor(value: unknown) {
-    this.value = value;
-  }
+  constructor(readonly value: unknown) {}
 
   /** The answer as JSON, written once: to write 10 MB takes tens of milliseconds. */
   get encoded(): EncodedJson {

@@ -1,11 +1,9 @@
 /** The options are invalid. `problems` has one sentence for each problem. */
 export class InvalidOptionsError extends Error {
   override readonly name = "InvalidOptionsError";
-  readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
+  constructor(readonly problems: readonly string[]) {
     super(`the options of the service are wrong: ${problems.join("; ")}`);
-    this.problems = problems;
   }
 }
 

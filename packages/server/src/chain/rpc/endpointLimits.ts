@@ -8,14 +8,12 @@ const MAX_TRIAL_AFTER = 65_536;
 
 /** A limit that is halved when it is too high, and doubled again after a while. */
 class LearntLimit {
-  readonly max: number;
   #value: number;
   #fits = 0;
   #trialAfter = MIN_TRIAL_AFTER;
   #isTrying = false;
 
-  constructor(max: number) {
-    this.max = max;
+  constructor(readonly max: number) {
     this.#value = max;
   }
 

@@ -35,7 +35,6 @@ export class NodeRpcError extends Error {
  */
 export class RpcUnavailableError extends Error {
   override readonly name = "RpcUnavailableError";
-  readonly sent: "no" | "unknown";
   /** The endpoint answers other calls, and failed with this one alone. */
   readonly isOfCall: boolean;
   /** The HTTP status of an answer that was of no use; undefined where none came. */
@@ -43,11 +42,10 @@ export class RpcUnavailableError extends Error {
 
   constructor(
     message: string,
-    sent: "no" | "unknown",
+    readonly sent: "no" | "unknown",
     options: ErrorOptions & { isOfCall?: boolean; status?: number | undefined } = {},
   ) {
     super(message, options);
-    this.sent = sent;
     this.status = options.status;
     this.isOfCall = options.isOfCall ?? false;
   }
