@@ -126,12 +126,7 @@ export const cancel = defineCommand({
   ],
   settings: {
     ...CUSTODY_SETTINGS,
-    waiver: {
-      placeholder: "ADDRESS",
-      help: "Address of the lane's waiver.",
-      required: true,
-      parse: address,
-    },
+    waiver: WAIVER_SETTING,
     gasPrice: {
       placeholder: "WEI",
       help: "What the transaction pays for a unit of gas.",

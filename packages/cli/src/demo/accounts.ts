@@ -1,10 +1,6 @@
-import {
-  type AccountRole,
-  type DevnetAccount,
-  devnetAccounts,
-  TEST_TOKEN_ADDRESS,
-} from "@gas-waiver/devnet/presets";
-import { ChainReader } from "./chainReader.js";
+import { type AccountRole, type DevnetAccount, devnetAccounts } from "@gas-waiver/devnet/presets";
+import { JsonRpcClient } from "../jsonRpcClient.js";
+import { balanceOf, tokenBalanceOf, tokenDecimals } from "./chainReader.js";
 
 /** An account of the devnet, and what it holds now. */
 export interface AccountHolding extends DevnetAccount {
@@ -18,13 +14,13 @@ export interface AccountHolding extends DevnetAccount {
 
 /** Reads what the devnet's accounts hold. */
 export async function readHoldings(rpcUrl: string, signal: AbortSignal): Promise<AccountHolding[]> {
-  const chain = new ChainReader(rpcUrl, signal);
-  const decimals = await chain.tokenDecimals(TEST_TOKEN_ADDRESS);
+  const node = new JsonRpcClient(rpcUrl, signal);
+  const decimals = await tokenDecimals(node);
   const holdings: AccountHolding[] = [];
   // One after the other: many requests at once would each add a listener to the signal.
   for (const account of devnetAccounts) {
-    const native = await chain.balanceOf(account.address);
-    const tokens = await chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, account.address);
+    const native = await balanceOf(node, account.address);
+    const tokens = await tokenBalanceOf(node, account.address);
     holdings.push({ ...account, native, tokens, decimals });
   }
   return holdings;

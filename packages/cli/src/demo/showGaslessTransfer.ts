@@ -1,9 +1,10 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
-import { accountsOf, DEV_API_KEY, TEST_TOKEN, TEST_TOKEN_ADDRESS } from "@gas-waiver/devnet";
+import { accountsOf, DEV_API_KEY, TEST_TOKEN } from "@gas-waiver/devnet";
 import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
-import type { Receipt } from "../jsonRpcClient.js";
+import { CommandFailedError } from "../errorMessage.js";
+import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
 import { inUnits } from "./accounts.js";
-import { ChainReader, DemoFailedError } from "./chainReader.js";
+import { balanceOf, receiptOf, tokenBalanceOf, tokenDecimals, wrapperOf } from "./chainReader.js";
 
 interface DemoOptions {
   /** The service's URL. */
@@ -20,7 +21,7 @@ const AMOUNT = 25n;
 
 /**
  * Sends one token transfer of a user without native balance, with the SDK through the public API, and prints each step.
- * @throws {@link DemoFailedError} if the transfer fails or an account pays for gas.
+ * @throws {@link CommandFailedError} if the transfer fails or an account pays for gas.
  */
 export async function showGaslessTransfer({
   url,
@@ -32,12 +33,12 @@ export async function showGaslessTransfer({
 }: DemoOptions): Promise<void> {
   const [user, friend] = accountsOf("user");
   if (user === undefined || friend === undefined)
-    throw new DemoFailedError("the devnet has fewer than two users");
-  const chain = new ChainReader(rpcUrl, signal);
-  const holdings = () => holdingsOf(chain, user.address, friend.address);
+    throw new CommandFailedError("the devnet has fewer than two users");
+  const node = new JsonRpcClient(rpcUrl, signal);
+  const holdings = () => holdingsOf(node, user.address, friend.address);
 
   const before = await holdings();
-  const decimals = await chain.tokenDecimals(TEST_TOKEN_ADDRESS);
+  const decimals = await tokenDecimals(node);
   const amount = AMOUNT * 10n ** BigInt(decimals);
   const inTokens = (units: bigint) => inUnits(units, decimals);
   const poor = before.native === 0n ? "and could not pay for gas" : "and will pay nothing for gas";
@@ -45,12 +46,12 @@ export async function showGaslessTransfer({
   print("A gasless transfer");
   print(`  user       ${user.address} has ${before.native} wei ${poor}.`);
   print(`             It signs: ${AMOUNT} USDT0 to ${friend.address}, at gas price 0.`);
-  const nonce = await chain.nonceOf(user.address);
+  const nonce = await node.quantity("eth_getTransactionCount", [user.address, "latest"]);
   const signed = signTransfer(user.privateKey, { chainId, nonce, recipient: friend.address, amount });
   const line = await submitOne(url, signed, signal);
-  if (!line.success) throw new DemoFailedError(`the gasless transfer failed: ${line.error.message}`);
-  const inner = await chain.receiptOf(line.txHash as Hex);
-  const wrapper = await chain.wrapperOf(inner);
+  if (!line.success) throw new CommandFailedError(`the gasless transfer failed: ${line.error.message}`);
+  const inner = await receiptOf(node, line.txHash as Hex);
+  const wrapper = await wrapperOf(node, inner);
   const after = await holdings();
 
   print(`  service    accepted it as submission ${line.id};`);
@@ -67,11 +68,11 @@ export async function showGaslessTransfer({
   assertGasless(inner, wrapper);
 }
 
-async function holdingsOf(chain: ChainReader, user: Hex, friend: Hex) {
+async function holdingsOf(node: JsonRpcClient, user: Hex, friend: Hex) {
   const [native, userTokens, friendTokens] = await Promise.all([
-    chain.balanceOf(user),
-    chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, user),
-    chain.tokenBalanceOf(TEST_TOKEN_ADDRESS, friend),
+    balanceOf(node, user),
+    tokenBalanceOf(node, user),
+    tokenBalanceOf(node, friend),
   ]);
   return { native, user: userTokens, friend: friendTokens };
 }
@@ -108,9 +109,9 @@ async function submitOne(url: string, transaction: Hex, signal: AbortSignal): Pr
     for await (const line of client.submit([transaction], { wait: "included", signal })) return line;
   } catch (error) {
     if (!(error instanceof WaiverClientError)) throw error;
-    throw new DemoFailedError(`the gasless transfer failed: ${error.message}`, { cause: error });
+    throw new CommandFailedError(`the gasless transfer failed: ${error.message}`, { cause: error });
   }
-  throw new DemoFailedError("the service gave no result for the gasless transfer");
+  throw new CommandFailedError("the service gave no result for the gasless transfer");
 }
 
 function printReceipt(name: string, receipt: Receipt, print: (line: string) => void): void {
@@ -121,8 +122,8 @@ function printReceipt(name: string, receipt: Receipt, print: (line: string) => v
 
 function assertGasless(inner: Receipt, wrapper: Receipt): void {
   const paid = [inner, wrapper].some(({ effectiveGasPrice }) => BigInt(effectiveGasPrice) !== 0n);
-  if (paid) throw new DemoFailedError("an account paid for gas");
-  if (BigInt(inner.status) !== 1n) throw new DemoFailedError("the transfer reverted");
+  if (paid) throw new CommandFailedError("an account paid for gas");
+  if (BigInt(inner.status) !== 1n) throw new CommandFailedError("the transfer reverted");
 }
 
 /** A line of the table: a name, and what an account has before and after. */

@@ -6,7 +6,7 @@ import {
   type SettingsReading,
   UsageError,
 } from "../settings/readSettings.js";
-import type { Setting, Settings, Values } from "../settings/setting.js";
+import { type Setting, type Settings, splitValues, type Values } from "../settings/setting.js";
 import { placeIn, type Source } from "../settings/source.js";
 import { usualSchema } from "./networkSchema.js";
 import { CONFIG_SETTING, NETWORK_PLACE } from "./serveFile.js";
@@ -85,20 +85,14 @@ export function resolveServeConfig(
   const file = alone.values.config as ConfigFile | undefined;
   if (file?.networks !== undefined) return severalNetworks(file, file.networks, { argv, env, others });
   const { sources, problems } = alone;
-  const network = { place: undefined, values: valuesOf(NETWORK_SETTINGS, alone.values), sources };
-  const shared = valuesOf(SHARED_SETTINGS, alone.values);
+  const [own] = splitValues(NETWORK_SETTINGS, alone.values);
+  const network = { place: undefined, values: own, sources };
+  const [shared] = splitValues(SHARED_SETTINGS, alone.values);
   return {
     config: { file: file?.path, shared, sources, networks: [network] },
     problems,
     others: alone.values,
   };
-}
-
-/** The values of these settings alone. */
-function valuesOf<S extends Settings>(settings: S, values: object): Values<S> {
-  return Object.fromEntries(
-    Object.entries(values).filter(([key]) => Object.hasOwn(settings, key)),
-  ) as Values<S>;
 }
 
 interface Given {
@@ -129,13 +123,13 @@ function severalNetworks(
     ...problemsBetween(file.path, entries, readings),
   ];
   const networks = readings.map(({ values, sources }) => ({
-    place: valuesOf(NETWORK_PLACE, values),
-    values: valuesOf(NETWORK_SETTINGS, values),
+    place: splitValues(NETWORK_PLACE, values)[0],
+    values: splitValues(NETWORK_SETTINGS, values)[0],
     sources,
   }));
   const config = {
     file: file.path,
-    shared: valuesOf(SHARED_SETTINGS, shared.values),
+    shared: splitValues(SHARED_SETTINGS, shared.values)[0],
     sources: shared.sources,
     networks,
   };

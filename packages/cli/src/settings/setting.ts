@@ -56,17 +56,19 @@ export type Values<S extends Settings> = {
     : never;
 };
 
-/** The values of these settings, and the others. */
-export function splitValues<const S extends Settings, V extends Values<S>>(
+/** The entries of an object whose names are first ones, and the others. */
+function split(object: object, isFirst: (name: string) => boolean): [object, object] {
+  const entries = Object.entries(object);
+  const pick = (first: boolean) => Object.fromEntries(entries.filter(([name]) => isFirst(name) === first));
+  return [pick(true), pick(false)];
+}
+
+/** The values of these settings, as far as they are there, and the others. */
+export function splitValues<const S extends Settings, V extends object>(
   settings: S,
   values: V,
 ): [Values<S>, Omit<V, keyof S>] {
-  const entries = Object.entries(values);
-  const isOwn = ([key]: readonly [string, unknown]) => Object.hasOwn(settings, key);
-  return [
-    Object.fromEntries(entries.filter(isOwn)) as Values<S>,
-    Object.fromEntries(entries.filter((entry) => !isOwn(entry))) as Omit<V, keyof S>,
-  ];
+  return split(values, (name) => Object.hasOwn(settings, name)) as [Values<S>, Omit<V, keyof S>];
 }
 
 type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
@@ -111,9 +113,7 @@ export function splitSettings<S extends Settings, K extends keyof S & string>(
   settings: S,
   isFirst: (name: string) => name is K,
 ): [Pick<S, K>, Omit<S, K>] {
-  const entries = Object.entries(settings);
-  const pick = (first: boolean) => Object.fromEntries(entries.filter(([name]) => isFirst(name) === first));
-  return [pick(true) as Pick<S, K>, pick(false) as Omit<S, K>];
+  return split(settings, isFirst) as [Pick<S, K>, Omit<S, K>];
 }
 
 /** The same settings, marked as those whose new values a running service takes over. */

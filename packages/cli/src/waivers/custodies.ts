@@ -21,7 +21,7 @@ import { UsageError } from "../settings/readSettings.js";
 import { secretFile, secretFileOf } from "../settings/secretFile.js";
 import { kmsKeyName } from "../settings/serviceValues.js";
 import { serviceSettings, splitValues, type Values } from "../settings/setting.js";
-import { allOrNone, type Custody, defineCustody, inTurns, together, usable } from "./custody.js";
+import { allOrNone, type Custody, defineCustody, together, type WaiverOpening } from "./custody.js";
 import { keystorePath, openKeystore } from "./keystoreFiles.js";
 import { firstLine, PASSPHRASE_SETTINGS } from "./passphrase.js";
 
@@ -52,11 +52,15 @@ const keystores = defineCustody(KEYSTORE, {
   addresses: ({ waiverKeystore = [] }) =>
     waiverKeystore.flatMap(({ keystore }) => (keystore.address ? [hexToBytes(`0x${keystore.address}`)] : [])),
   // One after the other: each takes 256 MiB for a moment.
-  open: ({ waiverKeystore = [] }, { passphrase }) =>
-    inTurns(waiverKeystore, async (file) => {
+  async open({ waiverKeystore = [] }, { passphrase }) {
+    const opened: WaiverOpening[] = [];
+    for (const file of waiverKeystore) {
       const fail = (reason: string) => new UsageError([`--waiver-keystore "${file.path}" ${reason}`]);
-      return privateKeyWaiver(await openKeystore(file, passphrase, fail));
-    }),
+      const open = async () => [privateKeyWaiver(await openKeystore(file, passphrase, fail))];
+      opened.push(await allOrNone(open));
+    }
+    return together(opened);
+  },
 });
 
 /** A waiver's key in a key management service, and the waiver's address, 20 bytes, where the settings name it. */
@@ -90,9 +94,7 @@ const kms = defineCustody(KMS, {
     together(
       await Promise.all(
         waiverKms.map(({ key, ...waiver }) =>
-          inTurns([key], (name) =>
-            usable(() => openKmsWaiver(name, { ...waiver, ...(timeoutMs && { timeoutMs }) })),
-          ),
+          allOrNone(async () => [await openKmsWaiver(key, { ...waiver, ...(timeoutMs && { timeoutMs }) })]),
         ),
       ),
     ),
@@ -193,9 +195,9 @@ const web3Signer = defineCustody(WEB3_SIGNER, {
     if (opened.failures.length > 0 && web3signerWaivers.length > 1)
       opened = together(await Promise.all(web3signerWaivers.map((waiver) => open([waiver]))));
     const checked = opened.waivers.map((waiver) =>
-      inTurns([waiver], async () => {
-        await usable(() => checkCustody(waiver, timeoutMs));
-        return waiver;
+      allOrNone(async () => {
+        await checkCustody(waiver, timeoutMs);
+        return [waiver];
       }),
     );
     return together([{ waivers: [], failures: opened.failures }, ...(await Promise.all(checked))]);

@@ -44,25 +44,7 @@ export interface WaiverOpening {
   readonly failures: readonly Error[];
 }
 
-/** Opens one key after the other, also after one that cannot be used. */
-export async function inTurns<T>(
-  keys: readonly T[],
-  open: (key: T) => Promise<WaiverAccount>,
-): Promise<WaiverOpening> {
-  const waivers: WaiverAccount[] = [];
-  const failures: Error[] = [];
-  for (const key of keys) {
-    try {
-      waivers.push(await open(key));
-    } catch (error) {
-      // A passphrase that is missing is missing once.
-      if (!failures.includes(asFailure(error))) failures.push(asFailure(error));
-    }
-  }
-  return { waivers, failures };
-}
-
-/** Joins openings of one signer, which says once that it is away. */
+/** Joins openings. A signer says once that it is away, and a passphrase that is missing is missing once. */
 export function together(parts: readonly WaiverOpening[]): WaiverOpening {
   const failures = parts
     .flatMap((part) => part.failures)
@@ -70,6 +52,7 @@ export function together(parts: readonly WaiverOpening[]): WaiverOpening {
   return { waivers: parts.flatMap(({ waivers }) => waivers), failures: [...new Map(failures).values()] };
 }
 
+/** Opens keys of which either all can be used or none. */
 export async function allOrNone(open: () => Promise<readonly WaiverAccount[]>): Promise<WaiverOpening> {
   try {
     return { waivers: await usable(open), failures: [] };

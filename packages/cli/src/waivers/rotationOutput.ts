@@ -29,7 +29,7 @@ export class RotationOutput {
   /** Prints that a step begins, once. */
   begin(step: RotationStep, view: RotationView, hasValidator: boolean): void {
     if (step === this.#step) return;
-    this.#clear();
+    this.clear();
     this.#step = step;
     this.#proposal = undefined;
     if (this.#json) {
@@ -45,7 +45,7 @@ export class RotationOutput {
   /** Shows the state of the step. */
   update(view: RotationView, proposal: Proposal | undefined): void {
     if (proposal !== undefined && proposal.id !== this.#proposal) {
-      this.#clear();
+      this.clear();
       this.#proposal = proposal.id;
       const { id } = proposal;
       if (this.#json) this.#print({ step: this.#step, proposal: Number(id) });
@@ -58,7 +58,7 @@ export class RotationOutput {
   }
 
   complete(): void {
-    this.#clear();
+    this.clear();
     const { from, to } = this.#rotation;
     if (this.#json) {
       this.#print({ step: "complete" });
@@ -68,11 +68,6 @@ export class RotationOutput {
       `${checksumAddress(to)} has taken the place of ${checksumAddress(from)}, which is revoked`,
     );
     this.#context.print("Take the old key from where the replicas read it, then: gas-waiver waivers reload");
-  }
-
-  /** Removes the line that changes. */
-  clear(): void {
-    this.#clear();
   }
 
   #purposeOf(step: RotationStep): string {
@@ -126,7 +121,8 @@ export class RotationOutput {
     this.#context.print(JSON.stringify({ from: checksumAddress(from), to: checksumAddress(to), ...event }));
   }
 
-  #clear(): void {
+  /** Removes the line that changes. */
+  clear(): void {
     if (this.#shown !== "") this.#context.progress?.("");
     this.#shown = "";
   }
