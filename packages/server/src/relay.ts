@@ -21,7 +21,6 @@ import {
 import { logFailure } from "./lane/context.js";
 import { createLaneOffers } from "./lane/inbox/laneOffers.js";
 import { createLaneSet, type LaneSet } from "./lane/laneSet.js";
-import { createBroadcastBuffer } from "./lane/law/broadcastBuffer.js";
 import { createStrikes } from "./lane/law/strikes.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
@@ -116,7 +115,6 @@ export async function startRelay(parts: RelayParts) {
   return {
     intake,
     lanes: laneParts.lanes,
-    broadcastBuffer: laneParts.broadcastBuffer,
     revertCauses: laneParts.revertCauses,
     refusals: messaging.refusals,
     byHash: messaging.byHash,
@@ -133,7 +131,6 @@ export async function startRelay(parts: RelayParts) {
     lanesReadAt: () => coordination.statuses.refreshedAt,
     async close() {
       await heads.close();
-      laneParts.broadcastBuffer.close();
       laneParts.revertCauses.close();
       await maintenance.close();
       await coordination.policies.close();
@@ -292,21 +289,20 @@ function createLanes(
   coordination: Coordination,
   { hurry: onFollowing, height: head }: BlockWatch,
 ) {
-  const { options, log, signal, replica, schedule } = base;
+  const { options, log, signal } = base;
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, directory, metrics, statuses } = coordination;
   const laneOffers = createLaneOffers((waiver) => lanes.takeOffers(waiver));
   const signer = createSigner({ options, log, signal, metrics });
-  const broadcastBuffer = createBroadcastBuffer({ store, results, log, replica, schedule });
   const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {
     ...{ results, metrics, routing: directory, laneOffers },
-    ...{ signer, broadcastBuffer, revertCauses, head, strikes: createStrikes() },
+    ...{ signer, revertCauses, head, strikes: createStrikes() },
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.wake = lanes.wake;
-  return { lanes, laneOffers, signer, broadcastBuffer, revertCauses };
+  return { lanes, laneOffers, signer, revertCauses };
 }
 
 function createRelayIntake(

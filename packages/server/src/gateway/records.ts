@@ -17,7 +17,7 @@ export interface RecordDependencies {
   readonly store: Store;
   readonly storeTurns: StoreTurns;
   /** Writes what nodes have answered and the store does not know yet. */
-  readonly broadcastBuffer: { flush(): Promise<void> };
+  readonly lanes: { flush(): Promise<void> };
   readonly refusals: Pick<Refusals, "find">;
   readonly byHash: Pick<SubmissionsByHash, "readable">;
 }
@@ -27,7 +27,7 @@ const SDK_STATUS = { queued: 0, signed: 1, broadcast: 1, included: 2, failed: 3 
 
 /** Tells what became of a submission, also of a failed one, of which the chain knows nothing. */
 export function createRecords(dependencies: RecordDependencies) {
-  const { store, storeTurns, broadcastBuffer, refusals, byHash } = dependencies;
+  const { store, storeTurns, lanes, refusals, byHash } = dependencies;
   const find = async (
     [name]: readonly unknown[],
     { keyId, publishable }: Caller,
@@ -45,7 +45,7 @@ export function createRecords(dependencies: RecordDependencies) {
     let submission = await read(params, caller);
     if (submission?.state === "signed") {
       // A client that has got its hash must find the broadcast in the record.
-      await broadcastBuffer.flush();
+      await lanes.flush();
       submission = await read(params, caller);
     }
     return submission && toSubmissionRecord(submission);

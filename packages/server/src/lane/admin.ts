@@ -17,7 +17,7 @@ import { findReplicas, requestReload } from "../store/lanes/replicas.js";
 import { setLaneState } from "../store/lanes/setLaneState.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { type CancelledNonce, type CancelTerms, cancelNonce } from "./cancelNonce.js";
-import { createFirstSeen } from "./law/firstSeen.js";
+import { Entries } from "./law/entries.js";
 import { type ReconcileContext, reconcile } from "./law/reconcile.js";
 import { examine, type Finding } from "./watch/doubts.js";
 import { findLostInclusion, type LostInclusion } from "./watch/lost.js";
@@ -205,7 +205,7 @@ async function repairLane(
     results: { publish: () => {} },
     log: createLog("silent"),
     options: { reorgDepth: 0 },
-    firstSeen: createFirstSeen(),
+    entries: new Entries(),
     nonceProofs: createNonceProofs({ chain, reorgDepth: 0 }),
     onLaneStopped: () => {},
   } satisfies ReconcileContext;

@@ -16,7 +16,7 @@ import type { Routing } from "./choose/directory.js";
 import type { LaneMemory } from "./inbox/laneMemory.js";
 import type { LaneOffers } from "./inbox/laneOffers.js";
 import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
-import type { FirstSeen } from "./law/firstSeen.js";
+import type { Entries } from "./law/entries.js";
 import type { Strikes, StruckTurn } from "./law/strikes.js";
 import type { HeadOfLine } from "./send/head.js";
 
@@ -24,7 +24,7 @@ import type { HeadOfLine } from "./send/head.js";
 export interface LaneDependencies {
   readonly store: Store;
   readonly chain: NodeClient;
-  readonly results: Pick<Results, "publish">;
+  readonly results: Pick<Results, "publish" | "notifyHere">;
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly options: ResolvedOptions;
@@ -32,7 +32,6 @@ export interface LaneDependencies {
   readonly routing: Routing;
   readonly laneOffers: Omit<LaneOffers, "offer">;
   readonly signer: Pick<Signer, "of">;
-  readonly broadcastBuffer: BroadcastBuffer;
   /** Returns the height of the chain as it was last told. Without it, the search for what used a nonce begins earlier. */
   readonly head?: () => bigint | undefined;
   readonly strikes: Strikes;
@@ -49,7 +48,8 @@ export interface LaneDependencies {
  * waiver in each record.
  */
 export interface WatchContext extends Omit<LaneDependencies, "signer" | "laneOffers"> {
-  readonly firstSeen: FirstSeen;
+  readonly entries: Entries;
+  readonly broadcastBuffer: BroadcastBuffer;
   readonly headOfLine: HeadOfLine;
   readonly struckTurn: StruckTurn;
   readonly nonceProofs: NonceProofs;

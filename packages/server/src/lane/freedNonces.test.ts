@@ -9,6 +9,7 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/nonces/inFlight.js";
 import type { Store } from "../store/store.js";
 import { createRetries } from "./inbox/retries.js";
+import { Entries } from "./law/entries.js";
 import { failSubmissions } from "./law/reconcile.js";
 import { applyAnswers, type ExchangeContext } from "./send/applyAnswers.js";
 import { assign } from "./sign/assign.js";
@@ -75,7 +76,7 @@ it("fills the nonce of a refused submission, also after a step that read the sto
       metrics: { ...context.metrics, sent() {} },
       broadcastBuffer: { ...context.broadcastBuffer, add() {} },
     },
-    memory: { senderGaps, retries: createRetries() },
+    memory: { senderGaps, retries: createRetries(new Entries()) },
     breaker: { succeed: async () => {}, open: async () => {}, avoid: async () => {} },
   };
   await applyAnswers(lane, [{ submission: refused, answer }], exchange as unknown as ExchangeContext);

@@ -29,6 +29,8 @@ export interface Lane {
   lease(): Lease | undefined;
   /** Follows what the lane has sent, if it has sent something. */
   onNewBlock(): void;
+  /** Stores all broadcasts that only this process knows. Never rejects. */
+  flush(): Promise<void>;
   /** Looks whether all is accounted for that the chain has used. @param next the waiver's next nonce. */
   onNextNonce(next: bigint): void;
   /** Takes note of the lane's status in the store. A lane that rests although it has work wakes up. */
@@ -94,6 +96,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     takeOffers: stepTimer.wake,
     onNewBlock: watch.onNewBlock,
     onNextNonce: watch.onNextNonce,
+    flush: () => context.broadcastBuffer.flush(),
     onStatus(status) {
       watch.onStatus(status);
       const held = lease.current();
@@ -108,7 +111,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       stopping.abort();
       stepTimer.end();
       await Promise.all([steps, watch.close()]);
-      await dependencies.broadcastBuffer.flush(waiver);
+      await context.broadcastBuffer.close();
       await lease.release();
     },
   };
@@ -135,14 +138,14 @@ async function carryOut(
   handover: Handover,
   lease: LaneLease,
   broadcasting: Promise<void>,
-  { broadcastBuffer, account }: LaneContext,
+  { broadcastBuffer }: LaneContext,
 ): Promise<void> {
   const { to } = handover;
   handover.to = undefined;
   if (to === undefined || lease.current() === undefined) return;
   // The next owner sends again what this one could not.
   await broadcasting.catch(() => {});
-  await broadcastBuffer.flush(account.address);
+  await broadcastBuffer.flush();
   await lease.handOver(to);
 }
 

@@ -34,6 +34,8 @@ export interface LaneSet {
   onNewBlock(): void;
   /** Whether a lane has something in flight, or in a block that is not final. */
   isFollowing(): boolean;
+  /** Stores all broadcasts that only this process knows: a client that has its line may ask for the record next. Never rejects. */
+  flush(): Promise<void>;
   /** Resolves when no renewal of the leases is running. After a pause of the process, they have run out until then. */
   leasesSettled(): Promise<void>;
   stop(): Promise<void>;
@@ -81,8 +83,9 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     if (!stopped) spreading ??= startSpreading({ ...ofLeases, waivers: ownWaivers.current, handOver });
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const removed = lanes.filter((lane) => !isWanted(lane));
-    setLanes(lanes.filter(isWanted));
+    ownWaivers.set(lanes.filter(isWanted).map(({ waiver }) => waiver));
     await Promise.all(removed.map((lane) => lane.stop()));
+    setLanes(lanes.filter(isWanted));
   };
   const restart = async (between: () => Promise<void>) => {
     // Stopping lanes still count as this replica's own, so that no caretaker takes them.
@@ -100,6 +103,9 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     onNewBlock: () => void lanes.map((lane) => lane.onNewBlock()),
     leasesSettled: leases.settled,
     isFollowing: () => lanes.some((lane) => lane.isFollowing),
+    async flush() {
+      await Promise.all([...lanes.map((lane) => lane.flush()), caretaker?.flush()]);
+    },
     async stop() {
       stopped = true;
       await turns.run(async () => {});

@@ -134,7 +134,7 @@ async function resendSigned(
   { broadcastBuffer, broadcaster }: StepContext,
 ): Promise<void> {
   // Wrappers that a node has surely taken need not be sent again.
-  await broadcastBuffer.flush(held.waiver);
+  await broadcastBuffer.flush();
   await broadcaster.resendSigned(held, upTo);
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { NodeClient } from "../../src/chain/client/nodeClient.js";
 import { createNonceProofs } from "../../src/chain/nonceProof.js";
 import type { NonceUse } from "../../src/chain/nonceUse.js";
-import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
+import { Entries } from "../../src/lane/law/entries.js";
 import { type ReconcileContext, reconcile } from "../../src/lane/law/reconcile.js";
 import { requeueMisplaced } from "../../src/lane/law/requeue.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
@@ -76,7 +76,7 @@ describe("evidence before finality", () => {
       results: { publish: () => {} },
       log: silent,
       options: { reorgDepth: 0 },
-      firstSeen: createFirstSeen(),
+      entries: new Entries(),
       nonceProofs: {
         async find() {
           // Meanwhile a step of the lane requeues the submission and signs another wrapper, which goes to the node.
@@ -164,7 +164,7 @@ describe("evidence before finality", () => {
       results: { publish: () => {} },
       log: silent,
       options: { reorgDepth: 0 },
-      firstSeen: createFirstSeen(() => now),
+      entries: new Entries(() => now),
       nonceProofs,
       onLaneStopped: () => {},
     };

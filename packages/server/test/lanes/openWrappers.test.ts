@@ -11,7 +11,7 @@ import type { NodeClient } from "../../src/chain/client/nodeClient.js";
 import type { NonceProofs } from "../../src/chain/nonceProof.js";
 import type { NonceUse } from "../../src/chain/nonceUse.js";
 import type { WatchContext } from "../../src/lane/context.js";
-import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
+import { Entries } from "../../src/lane/law/entries.js";
 import { createDoubts } from "../../src/lane/watch/doubts.js";
 import type { HeldLane } from "../../src/store/lanes/heldLane.js";
 import type { Store } from "../../src/store/store.js";
@@ -44,7 +44,7 @@ describe("the search for what became of open wrappers", () => {
     const nonceProofs = { find, unproven: () => [], isSearching: false };
     const context = {
       ...{ store, chain, log: silent, nonceProofs, options: { reorgDepth: 0 } },
-      firstSeen: createFirstSeen(() => nowMs),
+      entries: new Entries(() => nowMs),
       results: { publish: () => {} },
     } as unknown as WatchContext;
     const { questions } = createDoubts(context, () => {});

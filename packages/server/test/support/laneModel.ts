@@ -14,8 +14,8 @@ import {
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { createLaneOffers, type LaneOffers } from "../../src/lane/inbox/laneOffers.js";
-import { createBroadcastBuffer } from "../../src/lane/law/broadcastBuffer.js";
-import { createFirstSeen } from "../../src/lane/law/firstSeen.js";
+import { BroadcastBuffer } from "../../src/lane/law/broadcastBuffer.js";
+import { Entries } from "../../src/lane/law/entries.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { NotBroadcastError } from "../../src/lane/send/applyAnswers.js";
 import { type Broadcaster, createBroadcaster } from "../../src/lane/send/broadcaster.js";
@@ -342,20 +342,9 @@ export class LaneModel {
       () => {},
       () => this.#nowMs,
     );
-    // Writes only when an event says so.
-    const broadcastBuffer = createBroadcastBuffer({
-      store: this.#store,
-      results,
-      log: silent,
-      replica: REPLICA,
-      schedule: createSchedule((error) => expect.unreachable(String(error))),
-      flushDelayMs: 3_600_000,
-      blockWaitMs: 3_600_000,
-    });
     const ofProcess = {
       chain,
       results,
-      broadcastBuffer,
       laneOffers: offers,
       replica: randomUUID(),
     };
@@ -364,9 +353,10 @@ export class LaneModel {
 
   #newLane(
     account: WaiverAccount,
-    ofProcess: Pick<LaneContext, "chain" | "results" | "broadcastBuffer" | "laneOffers" | "replica">,
+    ofProcess: Pick<LaneContext, "chain" | "results" | "laneOffers" | "replica">,
   ): OwnedLane {
     const { chain } = ofProcess;
+    const entries = new Entries(() => this.#nowMs);
     const context: LaneContext = {
       ...ofProcess,
       store: this.#store,
@@ -379,7 +369,18 @@ export class LaneModel {
       laneSigner: this.#gapWatch.watch(account, this.#signerOf(account)),
       account,
       chainRef: this.#chainRef,
-      firstSeen: createFirstSeen(() => this.#nowMs),
+      entries,
+      // Writes only when an event says so.
+      broadcastBuffer: new BroadcastBuffer({
+        ...ofProcess,
+        entries,
+        store: this.#store,
+        log: silent,
+        replica: REPLICA,
+        schedule: createSchedule((error) => expect.unreachable(String(error))),
+        flushDelayMs: 3_600_000,
+        blockWaitMs: 3_600_000,
+      }),
       headOfLine: new HeadOfLine(() => this.#nowMs),
       strikes: createStrikes(() => this.#nowMs),
       struckTurn: createStruckTurn(() => this.#nowMs),
@@ -519,7 +520,7 @@ export class LaneModel {
       if (event.kind === "assign" && isStopped) return;
       if (event.kind === "assign") {
         if (worker.mustResend) {
-          await context.broadcastBuffer.flush(held.waiver);
+          await context.broadcastBuffer.flush();
           const unsent = await findInFlight(this.#store, held, {
             state: "signed",
             limit: this.#options.maxInFlight,
@@ -531,7 +532,7 @@ export class LaneModel {
         const due = event.fromMemory ? 0 : 4;
         const { signed } = await assign(held, { limit: 4, due }, context);
         if (signed.length > 0) worker.outbox.push(signed);
-      } else if (event.kind === "store") await context.broadcastBuffer.flush(held.waiver);
+      } else if (event.kind === "store") await context.broadcastBuffer.flush();
       else if (event.kind === "poll") {
         if (!isStopped) await lostBlocks.run(held);
         await watcher.poll(held, (await this.#isStopped(held.waiver)) ? "silent" : "signs");

@@ -15,7 +15,7 @@ export type GatewayServices = Pick<
   | "intake"
   | "policy"
   | "readiness"
-  | "broadcastBuffer"
+  | "lanes"
   | "refusals"
   | "byHash"
   | "bodyMemory"

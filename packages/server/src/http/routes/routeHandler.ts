@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, onRequestHookHandler } from "fastif
 import type { Checker } from "../../check/check.js";
 import type { ReadinessProbe } from "../../health/readiness.js";
 import type { Intake } from "../../intake/intake.js";
-import type { BroadcastBuffer } from "../../lane/law/broadcastBuffer.js";
+import type { LaneSet } from "../../lane/laneSet.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
@@ -30,7 +30,7 @@ export interface NetworkServices {
   readonly checker: Checker;
   readonly policy: KeyPolicyDependencies;
   readonly readiness: ReadinessProbe;
-  readonly broadcastBuffer: Pick<BroadcastBuffer, "flush">;
+  readonly lanes: Pick<LaneSet, "flush">;
   readonly revertCauses: Pick<RevertCauses, "settled">;
   readonly refusals: Pick<Refusals, "find">;
   readonly options: ResolvedOptions;

@@ -16,14 +16,11 @@ import type { RouteServices } from "./routeHandler.js";
 export function serveSubmission({
   store,
   byHash,
-  broadcastBuffer,
+  lanes,
   revertCauses,
   refusals,
   readLimiter,
-}: Pick<
-  RouteServices,
-  "store" | "byHash" | "broadcastBuffer" | "revertCauses" | "refusals" | "readLimiter"
->) {
+}: Pick<RouteServices, "store" | "byHash" | "lanes" | "revertCauses" | "refusals" | "readLimiter">) {
   const findNamed = async (name: string, { keyId }: Caller): Promise<Submission | undefined> => {
     if (isHash(name)) return (await byHash.readable(keyId, [hexToBytes(name)])).values().next().value;
     const [found] = isUuid(name) ? await findReadableSubmissions(store, keyId, [name]) : [];
@@ -42,7 +39,7 @@ export function serveSubmission({
       let submission = await readLimiter.read(caller, 1, find);
       if (submission?.state === "signed") {
         // A client that has got the line of a broadcast must find the broadcast in the record.
-        await broadcastBuffer.flush();
+        await lanes.flush();
         submission = await readLimiter.readOn(caller, find);
       }
       if (submission?.state === "included" && submission.reverted && submission.cause === undefined) {

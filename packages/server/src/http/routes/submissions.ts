@@ -31,15 +31,15 @@ const compress = promisify(gzip);
 export function serveSubmissions({
   store,
   chainRef,
-  broadcastBuffer,
+  lanes,
   readLimiter,
-}: Pick<RouteServices, "store" | "chainRef" | "broadcastBuffer" | "readLimiter">) {
+}: Pick<RouteServices, "store" | "chainRef" | "lanes" | "readLimiter">) {
   return {
     async handler({ query, caller, headers }: AuthenticatedRequest, reply: FastifyReply) {
       const filter = filterOf(parseSubmissionsQuery(query), caller, chainRef);
       readLimiter.count(caller, filter.limit);
       // A client that has got the line of a broadcast must find the broadcast in the list.
-      await broadcastBuffer.flush();
+      await lanes.flush();
       const page = await readLimiter.readOn(caller, () => readPage(store, filter));
       reply.header("cache-control", "no-store");
       addVary(reply, "accept-encoding");

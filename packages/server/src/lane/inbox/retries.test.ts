@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Entries } from "../law/entries.js";
 import { createRetries, setAsidePauseMs } from "./retries.js";
 
 const ALL = Number.POSITIVE_INFINITY;
@@ -7,7 +8,7 @@ const IDS = Array.from({ length: 40 }, (_, i) => `${i}`);
 /** A memory of submissions that were set aside, on a clock that only the test moves. */
 function onClock() {
   const clock = { ms: 0 };
-  const retries = createRetries(() => clock.ms);
+  const retries = createRetries(new Entries(), () => clock.ms);
   return { retries, clock, advance: (ms: number) => (clock.ms += ms) };
 }
 
@@ -103,7 +104,7 @@ describe("submissions that were set aside", () => {
   });
 
   it("find all places before the first exchange, and while half of them are taken", () => {
-    expect(createRetries(() => 0).mostNow).toBe(ALL);
+    expect(createRetries(new Entries(), () => 0).mostNow).toBe(ALL);
     expect(mostAfter(0, 20)(0)).toBe(ALL);
     expect(mostAfter(0, 19)(0)).toBe(16);
   });

@@ -1,4 +1,4 @@
-import { forgetOldest } from "../../util/forgetOldest.js";
+import type { Entries, PartOf } from "../law/entries.js";
 
 /**
  * The submissions that a lane has set aside (D28) and tries again. Perhaps a wrapper lies at fault, perhaps the nodes:
@@ -26,31 +26,22 @@ const MOST_AFTER_REFUSALS = 16;
 const MIN_WAKE_MS = 2_000;
 const MAX_WAKE_MS = 30_000;
 
-interface Retry {
-  readonly isSuspect: boolean;
-  readonly wakings: number;
-  readonly wokenAt: number;
-}
-
 /** @param now a monotonic clock in ms. */
-export function createRetries(now: () => number = () => performance.now()) {
-  const retries = new Map<string, Retry>();
+export function createRetries(entries: Entries, now: () => number = () => performance.now()) {
   let restsUntil = Number.NEGATIVE_INFINITY;
   let most = Number.POSITIVE_INFINITY;
-  const mayWake = ({ isSuspect, wakings, wokenAt }: Retry) =>
+  const mayWake = ({ isSuspect, wakings, wokenAt }: PartOf<"retry">) =>
     isSuspect && now() - wokenAt >= Math.min(MAX_WAKE_MS, MIN_WAKE_MS * 2 ** (wakings - 1));
   return {
     get mostNow() {
       return now() < restsUntil ? 0 : most;
     },
-    isRetry: (id: string) => retries.has(id),
+    isRetry: (id: string) => entries.get(id, "retry") !== undefined,
     /** @param isNodeAtWork some answer of their exchange was clear, whatever it said. */
     onSetAside(ids: readonly string[], isNodeAtWork: boolean) {
       for (const id of ids) {
-        const { wakings, wokenAt } = retries.get(id) ?? { wakings: 0, wokenAt: Number.NEGATIVE_INFINITY };
-        retries.delete(id);
-        retries.set(id, { isSuspect: !isNodeAtWork, wakings, wokenAt });
-        forgetOldest(retries);
+        const { wakings = 0, wokenAt = Number.NEGATIVE_INFINITY } = entries.get(id, "retry") ?? {};
+        entries.set(id, "retry", { isSuspect: !isNodeAtWork, wakings, wokenAt });
       }
     },
     /**
@@ -59,10 +50,10 @@ export function createRetries(now: () => number = () => performance.now()) {
      *   {@link MIN_WAKE_MS}, so that what no node takes costs little; until then it stays a suspect.
      */
     onTaken(ids: readonly string[]): string[] {
-      for (const id of ids) retries.delete(id);
-      const woken = [...retries].filter(([, retry]) => mayWake(retry));
+      for (const id of ids) entries.set(id, "retry", undefined);
+      const woken = entries.having("retry").filter(([, retry]) => mayWake(retry));
       for (const [id, { wakings }] of woken)
-        retries.set(id, { isSuspect: false, wakings: wakings + 1, wokenAt: now() });
+        entries.set(id, "retry", { isSuspect: false, wakings: wakings + 1, wokenAt: now() });
       return woken.map(([id]) => id);
     },
     /**

@@ -17,7 +17,8 @@ import { saveIncluded } from "../../store/transitions/saveIncluded.js";
 import { saveRequeued } from "../../store/transitions/saveRequeued.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import { createSchedule } from "../../util/schedule.js";
-import { type BroadcastBuffer, createBroadcastBuffer } from "./broadcastBuffer.js";
+import { BroadcastBuffer } from "./broadcastBuffer.js";
+import { Entries } from "./entries.js";
 
 const NEVER_MS = 3_600_000;
 /** The replica with the buffer. */
@@ -41,7 +42,8 @@ function create(flushDelayMs: number, blockWaitMs = NEVER_MS): BroadcastBuffer {
     onStored = resolve;
   });
   const notifyHere = (id: string, { state }: SubmissionUpdate) => notified.push(`${id} ${state}`);
-  return createBroadcastBuffer({
+  return new BroadcastBuffer({
+    entries: new Entries(),
     store,
     results: {
       notifyHere,
@@ -90,7 +92,7 @@ describe("buffered broadcasts", () => {
     const id = await createSubmission("signed", store, lane, newSubmissionOf(1));
     broadcastBuffer.add(lane, [{ id, wrapperHash, origin }]);
     const write = deferred();
-    const beyond = broadcastBuffer.storeBeyond(lane, [id], () => write.promise);
+    const beyond = broadcastBuffer.storeBeyond([id], () => write.promise);
     let done = false;
     const storing = broadcastBuffer.flush().then(() => {
       done = true;
@@ -190,9 +192,9 @@ describe("buffered broadcasts of what this replica accepted", () => {
       expect(broadcastAgeMs).toBeGreaterThan(0);
       return saveIncluded(store, lane, [{ id, ...block, carriedBy: "own", broadcastAgeMs: 60_000 }], true);
     };
-    const failing = broadcastBuffer.storeBeyond(lane, [id], () => Promise.reject(new Error("no answer")));
+    const failing = broadcastBuffer.storeBeyond([id], () => Promise.reject(new Error("no answer")));
     await expect(failing).rejects.toThrow("no answer");
-    await broadcastBuffer.storeBeyond(lane, [id], save);
+    await broadcastBuffer.storeBeyond([id], save);
     await broadcastBuffer.flush();
     expect(published).toEqual([]);
     const [included] = await findSubmissions(store, [id]);

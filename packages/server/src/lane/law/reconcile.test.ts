@@ -21,7 +21,7 @@ import { setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
 import { findSubmissions } from "../../store/submissions/findSubmissions.js";
 import type { Candidate } from "./chainOutcomes.js";
-import { createFirstSeen, PATIENCE_MS } from "./firstSeen.js";
+import { Entries, PATIENCE_MS } from "./entries.js";
 import { type ReconcileContext, reconcile } from "./reconcile.js";
 
 describe("a reconciled submission", () => {
@@ -54,7 +54,7 @@ describe("a reconciled submission", () => {
       results: { publish: (moved, updateOf) => published.push(...moved.map(({ id }) => updateOf(id))) },
       log: silent,
       options: { reorgDepth: 0 },
-      firstSeen: createFirstSeen(() => nowMs),
+      entries: new Entries(() => nowMs),
       nonceProofs: {
         async find({ nonce }) {
           const first = askedAt.get(nonce) ?? nowMs;

@@ -17,11 +17,12 @@ import { type Candidate, type ChainOutcome, chainOutcomes, findCarriers } from "
 import { type Decision, decide, type Evidence } from "./law.js";
 import { type Replaced, requeueReplaced, stopForPlainWrappers } from "./usedNonces.js";
 
-type Needed = "store" | "chain" | "results" | "log" | "firstSeen" | "onLaneStopped" | "onNoncesFreed";
+type Needed = "store" | "chain" | "log" | "entries" | "onLaneStopped" | "onNoncesFreed";
 type Optional = "revertCauses" | "broadcastBuffer" | "strikes";
 
 /** The parts of a lane that reconciling needs. An operator's repair has only some of them. */
 export interface ReconcileContext extends Pick<WatchContext, Needed>, Partial<Pick<WatchContext, Optional>> {
+  readonly results: Pick<WatchContext["results"], "publish">;
   readonly options: Pick<ResolvedOptions, "reorgDepth">;
   readonly nonceProofs: Pick<NonceProofs, "find">;
 }
@@ -104,7 +105,7 @@ async function decideContradicted(
     decided.push({ candidate, outcome, evidence, decision });
     const { clause } = decision;
     const { id } = candidate;
-    if (clause === "L3" && context.firstSeen.isFirst(`executed ${id}`)) {
+    if (clause === "L3" && context.entries.isFirst(candidate, "no receipt")) {
       const found =
         "a final block has the submission's wrapper or its InnerTx, and the node has no receipt of the InnerTx";
       context.log.warn({ id, outcome: outcome.kind, clause }, found);
@@ -159,7 +160,7 @@ async function includeExecuted(
   candidateOutcomes: readonly CandidateOutcome[],
   context: ReconcileContext,
 ): Promise<void> {
-  const { store, chain, options, firstSeen, broadcastBuffer } = context;
+  const { store, chain, options, entries, broadcastBuffer } = context;
   const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
     if (outcome.kind !== "included") return [];
     const state = candidate.waiverNonce === undefined ? "queued" : "broadcast";
@@ -172,7 +173,7 @@ async function includeExecuted(
     const carrier = carriers[i] ?? "own";
     // A node may have a receipt before another has its block. A queued one would be signed meanwhile.
     const mayWait = carrier === "not shown" && candidate.waiverNonce !== undefined;
-    if (mayWait && !firstSeen.isLasting(`block of ${candidate.id}`)) return [];
+    if (mayWait && !entries.isLasting(candidate, "no block")) return [];
     const carriedBy = carrier === "not shown" ? "unknown" : carrier;
     return [{ candidate, id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
   });
@@ -182,7 +183,7 @@ async function includeExecuted(
   };
   const ids = included.map(({ id }) => id);
   for (const { candidate } of included) context.strikes?.prove(candidate.sender);
-  const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(held, ids, save) : save(new Map()));
+  const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
   // The nonce of a wrapper that was needless is free.
   if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();
   const wereQueued = included.filter(

@@ -177,23 +177,18 @@ interface Contradicted {
 export async function stopForPlainWrappers(
   held: HeldLane,
   contradicted: readonly Contradicted[],
-  {
-    store,
-    log,
-    firstSeen,
-    onLaneStopped,
-  }: Pick<WatchContext, "store" | "log" | "firstSeen" | "onLaneStopped">,
+  { store, log, entries, onLaneStopped }: Pick<WatchContext, "store" | "log" | "entries" | "onLaneStopped">,
 ): Promise<void> {
   // An operator who opens the lane again knows about those that were reported.
   const plain = contradicted.filter(
-    (submission) => isPlain(submission) && firstSeen.isFirst(nameOf(submission)),
+    (submission) => isPlain(submission) && entries.isFirst(submission.candidate, "plain"),
   );
   const [first] = plain;
   const use = first?.evidence.waiverNonceUse;
   if (first === undefined || use === undefined) return;
   const reason = reasonOf(use);
   const stopped = await stopWorkingLane(store, held, reason).catch((error: unknown) => {
-    for (const submission of plain) firstSeen.forget(nameOf(submission));
+    for (const { candidate } of plain) entries.forget(candidate, "plain");
     throw error;
   });
   if (!stopped) return;
@@ -201,8 +196,6 @@ export async function stopForPlainWrappers(
   const ids = plain.map(({ candidate }) => candidate.id);
   log.fatal({ ids, reason }, "the lane stops: the chain does not know waivers");
 }
-
-const nameOf = ({ candidate }: Contradicted) => `plain ${candidate.id}`;
 
 function isPlain({ candidate, outcome, evidence }: Contradicted): boolean {
   const { waiverNonceUse } = evidence;

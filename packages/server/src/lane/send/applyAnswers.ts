@@ -177,11 +177,10 @@ async function moveNotTaken(
 function isForgotten(
   one: Answered,
   presences: Presences,
-  { firstSeen }: Pick<WatchContext, "firstSeen">,
+  { entries }: Pick<WatchContext, "entries">,
 ): boolean {
-  const { id, wrapperHash } = one.submission;
-  if (kindOf(one) !== "already known" || presences.get(id)?.is !== "absent") return false;
-  return firstSeen.isLasting(`absent ${bytesToHex(wrapperHash)}`);
+  if (kindOf(one) !== "already known" || presences.get(idOf(one))?.is !== "absent") return false;
+  return entries.isLasting(one.submission, "absent");
 }
 
 /**
@@ -270,8 +269,7 @@ async function moveBreaker(
   const refused = remaining.find((one) => HELD.has(kindOf(one)));
   if (refused === undefined) return;
   const why = `the node does not take this waiver's wrappers: ${whyOf(refused)}`;
-  const { wrapperHash } = refused.submission;
-  const isLong = lane.firstSeen.isLasting(`held ${bytesToHex(wrapperHash)}`);
+  const isLong = lane.entries.isLasting(refused.submission, "held");
   if (!isLong || !lane.routing.hasOtherLane(held.waiver))
     return kindOf(refused) === "occupied" ? await breaker.avoid(why) : undefined;
   // Something in the pools has the nonce, and blocks leave it out.

@@ -33,8 +33,8 @@ export interface Broadcaster {
 }
 
 export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): Broadcaster {
-  const { store, chain, options } = lane;
-  const retries = createRetries();
+  const { store, chain, options, entries } = lane;
+  const retries = createRetries(entries);
   const senderGaps = createSenderGaps(chain);
   const context = { lane, breaker, memory: { retries, senderGaps } };
   const exchange = async (

@@ -47,6 +47,7 @@ export function startCaretaker(dependencies: CaretakerDependencies) {
       if (!names.has(name)) void lane.end().then(() => watched.delete(name));
   });
   return {
+    flush: () => Promise.all([...watched.values()].map((lane) => lane.flush())),
     async close(): Promise<void> {
       isClosed = true;
       await Promise.all([...watched.values()].map((lane) => lane.end()));
@@ -79,7 +80,7 @@ function watchUnsigned(waiver: Uint8Array, leases: LeaseKeeper, dependencies: Ca
   let ended: Promise<void> | undefined;
   const end = async () => {
     await watch.close();
-    await dependencies.broadcastBuffer.flush(waiver);
+    await memory.broadcastBuffer.close();
     await lease.release();
   };
   return {
@@ -87,6 +88,7 @@ function watchUnsigned(waiver: Uint8Array, leases: LeaseKeeper, dependencies: Ca
       watch.onStatus(status);
       watch.onNewBlock();
     },
+    flush: () => memory.broadcastBuffer.flush(),
     end: () => (ended ??= end()),
   };
 }

@@ -7,7 +7,7 @@ import { innerOf } from "../../../test/support/user.js";
 import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
-import { createFirstSeen } from "../law/firstSeen.js";
+import { Entries } from "../law/entries.js";
 import { createStrikes, createStruckTurn } from "../law/strikes.js";
 import { HeadOfLine } from "../send/head.js";
 import { createHeadWatch } from "./headWatch.js";
@@ -58,7 +58,7 @@ function contextOf(parts: object): WatchContext {
       log: silent,
       options: { maxInFlight: 10 },
     },
-    firstSeen: createFirstSeen(),
+    entries: new Entries(),
     broadcastBuffer: { unstored: () => new Set() },
     routing: { whyUnusable: () => undefined },
     ...parts,

@@ -58,10 +58,10 @@ interface Stuck {
 /** Finds what two polls show as stuck: one node may be ahead of the one that told the waiver's nonce, or behind it. */
 async function findStuck(
   front: readonly InFlightSubmission[],
-  { chain, firstSeen }: Pick<WatchContext, "chain" | "firstSeen">,
+  { chain, entries }: Pick<WatchContext, "chain" | "entries">,
 ): Promise<Stuck> {
   const turns = await readSenderTurns(front, chain);
-  const isSeenAgain = ({ id, signings }: InFlightSubmission) => !firstSeen.isFirst(`stuck ${id} ${signings}`);
+  const isSeenAgain = (one: InFlightSubmission) => !entries.isFirst(one, "stuck");
   const dead = front.filter(({ sender, senderNonce }) => senderNonce < turns.of(sender));
   const gaps = missingPredecessors(turns, front).map(({ submission }) => submission);
   return { dead: dead.filter(isSeenAgain), gaps: gaps.filter(isSeenAgain) };

@@ -9,7 +9,7 @@ import { useTestStore } from "../../../test/support/testStore.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
-import { createFirstSeen } from "../law/firstSeen.js";
+import { Entries } from "../law/entries.js";
 import type { Broadcaster } from "../send/broadcaster.js";
 import { HeadOfLine } from "../send/head.js";
 import { createWatcher, settleOverdue } from "./watch.js";
@@ -59,7 +59,7 @@ it("the lane's row is locked for its floor of nonces once in some hundred nonces
   const context = {
     store: { ...store, pool: { query } },
     options: { resendAfterMs: 60_000, reorgDepth: 64 },
-    ...{ headOfLine: new HeadOfLine(), firstSeen: createFirstSeen() },
+    ...{ headOfLine: new HeadOfLine(), entries: new Entries() },
     broadcastBuffer: { unstored: () => new Set() },
     routing: { whyUnusable: () => undefined },
     chain: {

@@ -113,7 +113,7 @@ export async function settleOverdue(
 ): Promise<void> {
   const { store, chain, options, broadcastBuffer, headOfLine } = context;
   const areAllStale = headOfLine.takeLoss();
-  if (areAllStale) await broadcastBuffer.flush(held.waiver);
+  if (areAllStale) await broadcastBuffer.flush();
   if (mode === "silent") return;
   const stale = await findInFlight(store, held, {
     ...{ state: "broadcast", from: waiverNonce, limit: CANDIDATES_PER_BATCH },

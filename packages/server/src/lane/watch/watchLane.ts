@@ -9,7 +9,8 @@ import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Lease } from "../../store/lanes/lease.js";
 import { createTurns, type Look, type LookAgain, type Schedule } from "../../util/schedule.js";
 import { type LaneDependencies, logFailure, type WatchContext } from "../context.js";
-import { createFirstSeen } from "../law/firstSeen.js";
+import { BroadcastBuffer } from "../law/broadcastBuffer.js";
+import { Entries } from "../law/entries.js";
 import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { createStruckTurn } from "../law/strikes.js";
 import type { LaneLease } from "../own/lease.js";
@@ -61,16 +62,16 @@ export function createFailures(log: Logger, loop: string) {
 }
 
 /** Creates a lane's memory of what the chain has shown of its wrappers. */
-export function createWatchMemory({
-  chain,
-  options: { reorgDepth },
-  patience,
-}: Pick<LaneDependencies, "chain" | "options" | "patience">) {
+export function createWatchMemory(dependencies: LaneDependencies & { readonly schedule: Schedule }) {
+  const { chain, patience, options } = dependencies;
+  const { reorgDepth } = options;
   const now = patienceClock(patience);
+  const entries = new Entries(now);
   return {
+    entries,
+    broadcastBuffer: new BroadcastBuffer({ ...dependencies, entries }),
     headOfLine: new HeadOfLine(),
     struckTurn: createStruckTurn(),
-    firstSeen: createFirstSeen(now),
     nonceProofs: createNonceProofs({ chain, reorgDepth, now }),
   };
 }
