@@ -19,7 +19,6 @@ import {
   openLaneDirectory,
 } from "./lane/choose/directory.js";
 import { logFailure } from "./lane/context.js";
-import { createLaneOffers } from "./lane/inbox/laneOffers.js";
 import { createLaneSet, type LaneSet } from "./lane/laneSet.js";
 import { createStrikes } from "./lane/law/strikes.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
@@ -292,24 +291,23 @@ function createLanes(
   const { options, log, signal } = base;
   const store = base.store.forRole("lanes");
   const { work, ownWaivers, directory, metrics, statuses } = coordination;
-  const laneOffers = createLaneOffers((waiver) => lanes.takeOffers(waiver));
   const signer = createSigner({ options, log, signal, metrics });
   const revertCauses = createRevertCauses({ ...base, rpc: base.replayRpc });
   const shared = {
-    ...{ results, metrics, routing: directory, laneOffers },
+    ...{ results, metrics, routing: directory },
     ...{ signer, revertCauses, head, strikes: createStrikes() },
   };
   const leaseStore = base.store.forRole("leases");
   const lanes = createLaneSet({ ...base, ...shared, store, leaseStore, ownWaivers, statuses, onFollowing });
   work.wake = lanes.wake;
-  return { lanes, laneOffers, signer, revertCauses };
+  return { lanes, signer, revertCauses };
 }
 
 function createRelayIntake(
   base: RelayBase,
   { results, refusals, byHash }: Messaging,
   { metrics, policies, directory, announceWork }: Coordination,
-  { laneOffers }: LaneParts,
+  { lanes }: LaneParts,
 ) {
   return new Intake({
     ...base,
@@ -321,7 +319,7 @@ function createRelayIntake(
     byHash,
     metrics,
     policies,
-    laneOffers,
+    offer: lanes.offer,
     chooseLane: directory.choose,
     wakeLanes: announceWork,
   });

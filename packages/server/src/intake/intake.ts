@@ -1,5 +1,5 @@
 import { ProtocolError, type Wait } from "@gas-waiver/protocol";
-import type { LaneOffers } from "../lane/inbox/laneOffers.js";
+import type { LaneSet } from "../lane/laneSet.js";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
 import { shuttingDown } from "../model/shuttingDown.js";
@@ -55,7 +55,7 @@ export interface IntakeDependencies {
   readonly options: ResolvedOptions;
   readonly log: Logger;
   readonly policies: Pick<PolicySource, "current">;
-  readonly laneOffers: Pick<LaneOffers, "offer">;
+  readonly offer: LaneSet["offer"];
   readonly chainRef: number;
   /** The queue for the event loop of the process. */
   readonly loop: LoopQueue;
@@ -83,12 +83,12 @@ export class Intake {
   constructor(dependencies: IntakeDependencies) {
     this.#dependencies = dependencies;
     const { store, options, policies, refusals, log, chainRef, replica, loop } = dependencies;
-    const { chooseLane, laneOffers } = dependencies;
+    const { chooseLane, offer } = dependencies;
     const place = { chain: chainRef, origin: replica, places: new Places(store.laneFloors) };
     this.#admission = new Admission(dependencies);
     this.#idempotency = createIdempotency({ store, retentionMs: options.idempotencyMs, place });
     this.#acceptor = new BatchAcceptor({
-      acceptAll: createAcceptAll(store, place, laneOffers.offer),
+      acceptAll: createAcceptAll(store, place, offer),
       idempotency: this.#idempotency,
       carriersOf: (target, selector = NO_CALLDATA) => policies.current().waiversFor(target, selector),
       chooseLane,

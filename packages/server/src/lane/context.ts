@@ -30,7 +30,6 @@ export interface LaneDependencies {
   readonly options: ResolvedOptions;
   readonly patience: Patience;
   readonly routing: Routing;
-  readonly laneOffers: Omit<LaneOffers, "offer">;
   readonly signer: Pick<Signer, "of">;
   /** Returns the height of the chain as it was last told. Without it, the search for what used a nonce begins earlier. */
   readonly head?: () => bigint | undefined;
@@ -47,7 +46,7 @@ export interface LaneDependencies {
  * The parts that follow a lane's wrappers on the chain, and their memory between polls. They sign nothing. `log` names the
  * waiver in each record.
  */
-export interface WatchContext extends Omit<LaneDependencies, "signer" | "laneOffers"> {
+export interface WatchContext extends Omit<LaneDependencies, "signer"> {
   readonly entries: Entries;
   readonly broadcastBuffer: BroadcastBuffer;
   readonly headOfLine: HeadOfLine;
@@ -60,10 +59,11 @@ export interface WatchContext extends Omit<LaneDependencies, "signer" | "laneOff
 }
 
 /** The parts of a lane that also signs. */
-export interface LaneContext extends WatchContext, Omit<LaneDependencies, "signer"> {
+export interface LaneContext extends WatchContext {
   readonly account: WaiverAccount;
   readonly laneSigner: LaneSigner;
   readonly laneMemory: LaneMemory;
+  readonly laneOffers: Omit<LaneOffers, "offer">;
 }
 
 /** Logs an error of one of the lane's loops. The loop tries again. */

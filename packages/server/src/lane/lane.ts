@@ -7,6 +7,7 @@ import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.j
 import { createLaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, type LaneDependencies, logFailure } from "./context.js";
 import { createLaneMemory } from "./inbox/laneMemory.js";
+import { LaneOffers } from "./inbox/laneOffers.js";
 import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
 import { createLaneParties } from "./sign/plan.js";
@@ -21,8 +22,7 @@ export interface Lane {
   readonly waiver: Uint8Array;
   /** Looks for work in the store at once. */
   wake(): void;
-  /** Ends the lane's rest, so that a step takes what was offered. */
-  takeOffers(): void;
+  readonly offer: LaneOffers["offer"];
   /** Whether the lane has something in flight, or in a block that is not final. */
   readonly isFollowing: boolean;
   /** The lease that this replica has; undefined if another one has it. */
@@ -64,6 +64,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const { address: waiver } = account;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
   const { stepTimer, laneMemory, wake } = createWaking();
+  const laneOffers = new LaneOffers(stepTimer.wake);
   const lease = dependencies.leases.keep(waiver, () => {
     wake();
     watch.follow();
@@ -72,7 +73,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease.recheck();
     wake();
   };
-  const memory = { laneMemory, ...createWatchMemory(dependencies) };
+  const memory = { laneMemory, laneOffers, ...createWatchMemory(dependencies) };
   const hooks = { onLaneStopped: recheck, onNoncesFreed: laneMemory.forget };
   const laneSigner = dependencies.signer.of(account);
   const context: LaneContext = { ...dependencies, ...memory, ...hooks, laneSigner, log, account };
@@ -93,7 +94,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     },
     lease: lease.current,
     wake,
-    takeOffers: stepTimer.wake,
+    offer: (newSubmissions) => laneOffers.offer(newSubmissions),
     onNewBlock: watch.onNewBlock,
     onNextNonce: watch.onNextNonce,
     flush: () => context.broadcastBuffer.flush(),

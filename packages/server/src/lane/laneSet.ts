@@ -1,5 +1,6 @@
 import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import type { Logger } from "../model/telemetry/log.js";
+import type { NewSubmission } from "../store/accept/newSubmission.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
@@ -8,6 +9,7 @@ import { sleepUnless } from "../util/wakeableTimer.js";
 import { WorkQueue } from "../util/workQueue.js";
 import type { LaneStatusCache, OwnWaivers } from "./choose/directory.js";
 import type { LaneDependencies } from "./context.js";
+import type { LaneOffers } from "./inbox/laneOffers.js";
 import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spread.js";
@@ -28,8 +30,8 @@ export interface LaneSet {
   restart(between: () => Promise<void>): Promise<void>;
   /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
   wake(waivers?: readonly Uint8Array[]): void;
-  /** Has the lane of this waiver take what was offered to it. */
-  takeOffers(waiver: Uint8Array): void;
+  /** Offers the new submissions of one request to the lane of their waiver. @returns undefined if they were declined. */
+  readonly offer: LaneOffers["offer"];
   /** Has the lanes that have sent something look at the chain at once. */
   onNewBlock(): void;
   /** Whether a lane has something in flight, or in a block that is not final. */
@@ -65,7 +67,7 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
     ownWaivers.set(lanes.map(({ waiver }) => waiver));
   };
   const start = (account: WaiverAccount) => startLane(account, { ...dependencies, leases });
-  const laneOf = (waiver: Uint8Array) => lanes.find((lane) => bytesEqual(lane.waiver, waiver));
+  const { laneOf, ...face } = faceOf(() => lanes);
   const handOver = (waiver: Uint8Array, to: string) => laneOf(waiver)?.handOver(to);
   const isOwn = (waiver: Uint8Array) => laneOf(waiver) !== undefined;
   const add = async (accounts: readonly WaiverAccount[]) => {
@@ -98,14 +100,9 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   return {
     setWaivers: (accounts) => turns.run(() => change(accounts)),
     restart: (between) => turns.run(() => restart(between)),
-    wake: (waivers) => wakeLanes(lanes, waivers),
-    takeOffers: (waiver) => laneOf(waiver)?.takeOffers(),
-    onNewBlock: () => void lanes.map((lane) => lane.onNewBlock()),
+    ...face,
     leasesSettled: leases.settled,
-    isFollowing: () => lanes.some((lane) => lane.isFollowing),
-    async flush() {
-      await Promise.all([...lanes.map((lane) => lane.flush()), caretaker?.flush()]);
-    },
+    flush: async () => void (await Promise.all([...lanes.map((lane) => lane.flush()), caretaker?.flush()])),
     async stop() {
       stopped = true;
       await turns.run(async () => {});
@@ -117,8 +114,21 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   };
 }
 
-function wakeLanes(lanes: readonly Lane[], waivers: readonly Uint8Array[] | undefined): void {
-  for (const lane of lanes) if (!waivers || waivers.some((w) => bytesEqual(w, lane.waiver))) lane.wake();
+/** The lanes that run, to those who have something for one or for all. */
+function faceOf(lanesNow: () => readonly Lane[]) {
+  const laneOf = (waiver: Uint8Array) => lanesNow().find((lane) => bytesEqual(lane.waiver, waiver));
+  return {
+    laneOf,
+    wake(waivers?: readonly Uint8Array[]) {
+      for (const lane of waivers?.map(laneOf) ?? lanesNow()) lane?.wake();
+    },
+    async offer(newSubmissions: readonly NewSubmission[]) {
+      const [first] = newSubmissions;
+      return first && (await laneOf(first.waiver)?.offer(newSubmissions));
+    },
+    onNewBlock: () => void lanesNow().map((lane) => lane.onNewBlock()),
+    isFollowing: () => lanesNow().some((lane) => lane.isFollowing),
+  };
 }
 
 function tellStatuses(lanes: readonly Lane[], all: readonly LaneStatus[]): void {

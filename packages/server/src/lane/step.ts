@@ -121,7 +121,7 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   if (reason !== undefined) return { ...waiting, wait: { cause: "policy", sentence: reason } };
   if (breaker.state === "open") return waiting;
   if (isBraked) {
-    context.laneOffers.setReady(account.address, false);
+    context.laneOffers.setReady(false);
     await fillHead(lease.lane, context);
     return { ...waiting, hasInFlight: true };
   }
@@ -175,7 +175,7 @@ async function assignAndBroadcast(
   const now = performance.now();
   const isDue = now - state.dueAt >= DUE_MS;
   const mayTakeOffers = () => laneState === "open" && breaker.state === "closed";
-  const hasOffers = () => mayTakeOffers() && context.laneOffers.has(held.waiver);
+  const hasOffers = () => mayTakeOffers() && !context.laneOffers.isEmpty;
   const offered =
     !state.owesStep && mayTakeOffers() ? await acceptOffered(held, context.parties, context) : undefined;
   if (offered) {

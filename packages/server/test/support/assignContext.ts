@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
-import { createLaneOffers } from "../../src/lane/inbox/laneOffers.js";
+import { LaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { HeadOfLine } from "../../src/lane/send/head.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
@@ -31,7 +31,7 @@ export function assignContext(
   const signer = createSigner({ options: OPTIONS, log: silent, signal: new AbortController().signal });
   const laneMemory = createLaneMemory(() => 0);
   // A step of a test may take as long as it likes.
-  const laneOffers = createLaneOffers(
+  const laneOffers = new LaneOffers(
     () => {},
     () => 0,
     600_000,

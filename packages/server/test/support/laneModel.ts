@@ -13,7 +13,7 @@ import {
 } from "../../src/chain/rpc/rpc.js";
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
-import { createLaneOffers, type LaneOffers } from "../../src/lane/inbox/laneOffers.js";
+import { LaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { BroadcastBuffer } from "../../src/lane/law/broadcastBuffer.js";
 import { Entries } from "../../src/lane/law/entries.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
@@ -115,8 +115,6 @@ export interface ModelRun {
 
 /** A process that competes for the lanes. */
 interface Owner {
-  /** The submissions of a flow are offered to their lane first. */
-  readonly offers: LaneOffers;
   readonly lanes: readonly OwnedLane[];
 }
 
@@ -124,6 +122,8 @@ interface Owner {
 interface OwnedLane {
   held: HeldLane | undefined;
   readonly context: LaneContext;
+  /** The submissions of a flow are offered to their lane first. */
+  readonly offers: LaneOffers;
   readonly broadcaster: Broadcaster;
   readonly watcher: Watcher;
   readonly lostBlocks: LostBlocksCheck;
@@ -338,25 +338,21 @@ export class LaneModel {
       subscribe: () => () => {},
       close() {},
     };
-    const offers = createLaneOffers(
-      () => {},
-      () => this.#nowMs,
-    );
     const ofProcess = {
       chain,
       results,
-      laneOffers: offers,
       replica: randomUUID(),
     };
-    return { offers, lanes: this.#waivers.map((account) => this.#newLane(account, ofProcess)) };
+    return { lanes: this.#waivers.map((account) => this.#newLane(account, ofProcess)) };
   }
 
-  #newLane(
-    account: WaiverAccount,
-    ofProcess: Pick<LaneContext, "chain" | "results" | "laneOffers" | "replica">,
-  ): OwnedLane {
+  #newLane(account: WaiverAccount, ofProcess: Pick<LaneContext, "chain" | "results" | "replica">): OwnedLane {
     const { chain } = ofProcess;
     const entries = new Entries(() => this.#nowMs);
+    const offers = new LaneOffers(
+      () => {},
+      () => this.#nowMs,
+    );
     const context: LaneContext = {
       ...ofProcess,
       store: this.#store,
@@ -366,6 +362,7 @@ export class LaneModel {
       patience: PATIENCE,
       routing: ROUTING,
       laneMemory: createLaneMemory(() => this.#nowMs),
+      laneOffers: offers,
       laneSigner: this.#gapWatch.watch(account, this.#signerOf(account)),
       account,
       chainRef: this.#chainRef,
@@ -398,6 +395,7 @@ export class LaneModel {
     });
     return {
       held: undefined,
+      offers,
       context,
       broadcaster,
       watcher: createWatcher(context, broadcaster),
@@ -457,13 +455,13 @@ export class LaneModel {
     const worker = this.#laneOf(by);
     const { held, context, mustResend } = worker;
     if (held === undefined || mustResend || (await this.#isStopped(held.waiver))) return false;
-    const answer = this.#ownerOf(by.owner).offers.offer([newSubmission]);
+    const answer = worker.offers.offer([newSubmission]);
     try {
       const signed = await acceptOffered(held, createLaneParties(), context);
       if (signed) worker.outbox.push(signed);
       if (signed) this.offersTaken++;
       // Nothing else takes a step that would decline it.
-      if (signed === undefined) context.laneOffers.setReady(held.waiver, false);
+      if (signed === undefined) context.laneOffers.setReady(false);
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error;
       worker.held = undefined;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { newSubmissionOf } from "../../../test/support/submissions.js";
-import { createLaneOffers } from "./laneOffers.js";
+import { LaneOffers } from "./laneOffers.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -16,11 +16,11 @@ const users = (from: number, count: number, keyId = "key") =>
 function readyLane() {
   const clock = { now: 0 };
   const woken: string[] = [];
-  const offers = createLaneOffers(
+  const offers = new LaneOffers(
     () => void woken.push("lane"),
     () => clock.now,
   );
-  offers.setReady(WAIVER, true);
+  offers.setReady(true);
   return { clock, woken, offers };
 }
 
@@ -29,23 +29,23 @@ describe("an offer to a lane", () => {
     const { offers, woken } = readyLane();
     const [accepted, declined, failed] = [1, 2, 3].map((user) => offers.offer([of("key", user)]));
     expect(woken).toHaveLength(3);
-    const [first, second, third] = offers.take(WAIVER, ALL);
+    const [first, second, third] = offers.take(ALL);
     first?.accept();
     second?.decline();
     third?.fail(new Error("the store is away"));
     expect(await accepted).toEqual([{ kind: "accepted", waiver: WAIVER, isSigned: true }]);
     expect(await declined).toBeUndefined();
     await expect(failed).rejects.toThrow("the store is away");
-    expect(offers.take(WAIVER, ALL)).toEqual([]);
-    expect(offers.has(WAIVER)).toBe(false);
+    expect(offers.take(ALL)).toEqual([]);
+    expect(offers.isEmpty).toBe(true);
   });
 
   it("is declined at once by a lane that is not ready, or was so too long ago", async () => {
     const { offers, clock, woken } = readyLane();
     clock.now = 250;
     expect(await offers.offer([of("key", 1)])).toBeUndefined();
-    offers.setReady(WAIVER, true);
-    offers.setReady(WAIVER, false);
+    offers.setReady(true);
+    offers.setReady(false);
     expect(await offers.offer([of("key", 1)])).toBeUndefined();
     expect(woken).toEqual([]);
   });
@@ -58,31 +58,31 @@ describe("an offer to a lane", () => {
     expect(await offers.offer([of("key", 1), otherLane])).toBeUndefined();
     expect(await offers.offer(many)).toBeUndefined();
     expect(await offers.offer([])).toBeUndefined();
-    expect(offers.take(WAIVER, ALL)).toEqual([]);
+    expect(offers.take(ALL)).toEqual([]);
   });
 
   it("is declined at once where its sender has another offer waiting, or something in flight", async () => {
     const { offers } = readyLane();
-    offers.setReady(WAIVER, true, (sender) => sender === ofUser3.sender);
+    offers.setReady(true, (sender) => sender === ofUser3.sender);
     const ofUser3 = of("key", 3);
     void offers.offer([of("key", 1)]);
     expect(await offers.offer([of("key", 1, 1)])).toBeUndefined();
     expect(await offers.offer([ofUser3])).toBeUndefined();
-    expect(offers.take(WAIVER, ALL)).toHaveLength(1);
+    expect(offers.take(ALL)).toHaveLength(1);
     void offers.offer([of("key", 1, 1)]);
-    expect(offers.take(WAIVER, ALL)).toHaveLength(1);
+    expect(offers.take(ALL)).toHaveLength(1);
   });
 
   it("is declined at once while the lane pauses, each time for longer until one is accepted", async () => {
     const { offers, clock } = readyLane();
     const resumesAfter = async (ms: number) => {
-      offers.pause(WAIVER);
+      offers.pause();
       clock.now += ms - 1;
-      offers.setReady(WAIVER, true);
+      offers.setReady(true);
       expect(await offers.offer([of("key", 1)])).toBeUndefined();
       clock.now += 1;
       void offers.offer([of("key", 1)]);
-      const [taken] = offers.take(WAIVER, ALL);
+      const [taken] = offers.take(ALL);
       expect(taken).toBeDefined();
       return taken;
     };
@@ -96,7 +96,7 @@ describe("an offer to a lane", () => {
     const answers = [offers.offer([of("key", 1)]), offers.offer([of("key", 2)])];
     await vi.advanceTimersByTimeAsync(100);
     expect(await Promise.all(answers)).toEqual([undefined, undefined]);
-    expect(offers.has(WAIVER)).toBe(false);
+    expect(offers.isEmpty).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -105,9 +105,9 @@ describe("an offer to a lane", () => {
     const tens = Array.from({ length: 30 }, (_, i) => i * 10 + 1);
     const answers = tens.map((from) => offers.offer(users(from, 10)));
     await vi.advanceTimersByTimeAsync(99);
-    for (const one of offers.take(WAIVER, ALL)) one.accept();
+    for (const one of offers.take(ALL)) one.accept();
     await vi.advanceTimersByTimeAsync(99);
-    for (const one of offers.take(WAIVER, ALL)) one.accept();
+    for (const one of offers.take(ALL)) one.accept();
     expect(await Promise.all(answers)).not.toContain(undefined);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -116,36 +116,36 @@ describe("an offer to a lane", () => {
     const { offers } = readyLane();
     for (const from of [1, 101, 201]) void offers.offer(users(from, 100, `key ${from}`));
     expect(await offers.offer([of("another key", 301)])).toBeUndefined();
-    offers.take(WAIVER, ALL);
+    offers.take(ALL);
     void offers.offer([of("another key", 301)]);
-    expect(offers.take(WAIVER, ALL).flatMap(({ newSubmissions }) => newSubmissions)).toHaveLength(101);
+    expect(offers.take(ALL).flatMap(({ newSubmissions }) => newSubmissions)).toHaveLength(101);
   });
 
   it("is declined at once behind as many of its key as two steps take, where keys have shares", async () => {
     const { offers } = readyLane();
     const SHARE = () => 16;
     void offers.offer([of("key", 1)]);
-    offers.take(WAIVER, SHARE);
+    offers.take(SHARE);
     // The first request of a key may have more than its share.
     void offers.offer(users(2, 30));
     void offers.offer(users(32, 2));
     expect(await offers.offer([of("key", 34)])).toBeUndefined();
     void offers.offer([of("another key", 34)]);
-    expect(offers.take(WAIVER, SHARE)).toHaveLength(2);
+    expect(offers.take(SHARE)).toHaveLength(2);
     void offers.offer(users(35, 30));
-    expect(offers.take(WAIVER, SHARE)).toHaveLength(1);
+    expect(offers.take(SHARE)).toHaveLength(1);
   });
 
   it("is declined at once when the lane pauses, or is not ready any more", async () => {
     const { offers } = readyLane();
     const first = offers.offer([of("key", 1)]);
-    offers.setReady(WAIVER, false);
+    offers.setReady(false);
     expect(await first).toBeUndefined();
-    offers.setReady(WAIVER, true);
+    offers.setReady(true);
     const second = offers.offer([of("key", 1)]);
-    offers.pause(WAIVER);
+    offers.pause();
     expect(await second).toBeUndefined();
-    expect(offers.has(WAIVER)).toBe(false);
+    expect(offers.isEmpty).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -155,9 +155,9 @@ describe("an offer to a lane", () => {
     await vi.advanceTimersByTimeAsync(100);
     expect(await first).toBeUndefined();
     expect(await offers.offer([of("key", 2)])).toBeUndefined();
-    offers.setReady(WAIVER, true);
+    offers.setReady(true);
     void offers.offer([of("key", 2)]);
-    expect(offers.take(WAIVER, ALL)).toHaveLength(1);
+    expect(offers.take(ALL)).toHaveLength(1);
   });
 });
 
@@ -167,11 +167,11 @@ describe("a step that takes offers", () => {
     void offers.offer(Array.from({ length: 20 }, (_, i) => of("flood", i + 1)));
     for (let user = 21; user < 60; user++) void offers.offer([of("flood", user)]);
     void offers.offer([of("single", 60)]);
-    const taken = () => offers.take(WAIVER, () => 16).flatMap(({ newSubmissions }) => newSubmissions);
+    const taken = () => offers.take(() => 16).flatMap(({ newSubmissions }) => newSubmissions);
     const keys = taken().map(({ keyId }) => keyId);
     expect(keys.filter((key) => key === "flood")).toHaveLength(20);
     expect(keys.filter((key) => key === "single")).toHaveLength(1);
     expect(taken()).toHaveLength(16);
-    expect(offers.has(WAIVER)).toBe(true);
+    expect(offers.isEmpty).toBe(false);
   });
 });

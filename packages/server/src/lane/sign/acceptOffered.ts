@@ -28,7 +28,7 @@ export async function acceptOffered(
   const memory = context.laneMemory.begin(held);
   // They wait for a step that reads the queue.
   if (memory.nonces === undefined) return undefined;
-  const offers = context.laneOffers.take(held.waiver, parties.shareOfKey);
+  const offers = context.laneOffers.take(parties.shareOfKey);
   if (offers.length === 0) return undefined;
   try {
     parties.note(submissionsOf(offers));
@@ -39,7 +39,7 @@ export async function acceptOffered(
     const signed = await storeOffers(held, prepared, context);
     if (signed === undefined) return undefined;
     memory.endOffers(signed);
-    setReady(held, true, context);
+    setReady(true, context);
     return signed;
   } finally {
     for (const offer of offers) offer.decline();
@@ -85,7 +85,7 @@ async function storeOffers(
   try {
     if (!(await acceptSigned(store, held, replica, rows))) return undefined;
   } catch (error) {
-    laneOffers.setReady(held.waiver, false);
+    laneOffers.setReady(false);
     // A statement that the database has refused has stored nothing.
     if (isStoreUnavailable(error)) for (const offer of fitting) offer.fail(error);
     throw error;
@@ -122,7 +122,7 @@ async function noncesFor(
 ): Promise<ChainNonces | undefined> {
   const senders = submissionsOf(offers).map(({ sender }) => sender);
   const nonces = await inTime(fetchNonces(chain, waiver, senders), NONCES_MS).catch(() => undefined);
-  if (nonces === undefined) laneOffers.pause(waiver);
+  if (nonces === undefined) laneOffers.pause();
   return nonces;
 }
 

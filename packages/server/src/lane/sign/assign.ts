@@ -45,7 +45,7 @@ export async function assign(
   const shown = snapshot.senders.reduce((sum, { queued }) => sum + queued.length, 0);
   const isEmpty = snapshot.isWhole && assigned.signed.length === shown;
   memory.endReading({ ...snapshot, isEmpty }, assigned.signed);
-  setReady(held, isEmpty, context);
+  setReady(isEmpty, context);
   return assigned;
 }
 
@@ -66,11 +66,11 @@ export function nextWaiverNonce(
  * Says whether the lane takes offers in one of its next steps: a step that left nothing queued is followed by one that does, or that
  * reads what has come into the queue meanwhile. Declined offers would come into the queue too, and all later ones after them.
  */
-export function setReady(held: HeldLane, isQueueEmpty: boolean, context: LaneContext): void {
+export function setReady(isQueueEmpty: boolean, context: LaneContext): void {
   const { laneMemory, laneOffers, laneSigner } = context;
   // A custody that takes its time would delay the accept.
   const mayAccept = isQueueEmpty && laneSigner.window === Number.POSITIVE_INFINITY;
-  laneOffers.setReady(held.waiver, mayAccept, laneMemory.hasInFlight);
+  laneOffers.setReady(mayAccept, laneMemory.hasInFlight);
 }
 
 async function assignBy(
