@@ -133,10 +133,10 @@ async function fetchRecord(
     const response = await fetch(`${url}/v1/submissions/${id}`, {
       headers: { authorization: `Bearer ${key}` },
     });
-    const body = (await response.json()) as { state: string };
-    if (response.status === 200) return body;
+    const body = await response.text();
+    if (response.status === 200) return JSON.parse(body);
     if (response.status !== 404)
-      throw new Error(`the record of ${id} could not be read: status ${response.status}`);
+      throw new Error(`the record of ${id} could not be read from ${url}: ${response.status} ${body}`);
   }
   return undefined;
 }

@@ -21,10 +21,11 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, Refusal>> = {
   FST_ERR_BAD_URL: ["NO_SUCH_PATH", "the path is not well-formed"],
 };
 
+const TIME_OUT = "ERR_HTTP_REQUEST_TIMEOUT";
 /** The errors of Node's HTTP parser and its time-outs, by their codes. Any other one is `MALFORMED_HTTP`. */
 const PARSER_ERRORS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: ["HEAD_TOO_LARGE", "the header fields are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: ["REQUEST_TOO_SLOW", "the request did not arrive in time"],
+  [TIME_OUT]: ["REQUEST_TOO_SLOW", "the request did not arrive in time"],
 };
 const MALFORMED_HTTP: Refusal = ["MALFORMED_HTTP", "the request is not well-formed HTTP"];
 
@@ -58,6 +59,10 @@ export function answerMalformedRequest(
     return;
   }
   if (turns?.endAfterPending(socket)) return;
+  if (error.code === TIME_OUT && socket.bytesRead === 0) {
+    closeUnused(socket);
+    return;
+  }
   const refusal = new ProtocolError(...(PARSER_ERRORS[error.code ?? ""] ?? MALFORMED_HTTP));
   const status = statusOf(refusal.reason);
   const body = JSON.stringify(requestErrorBody(refusal));
@@ -68,6 +73,16 @@ export function answerMalformedRequest(
     "connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+/**
+ * Closes a connection on which no request has begun, without an answer: a client that begins one at this moment would take it
+ * for the answer to its own. A process that was halted may have a request there that it has not read yet, and reads it first.
+ */
+function closeUnused(socket: Socket): void {
+  setImmediate(() => {
+    if (socket.bytesRead === 0) socket.destroy();
+  });
 }
 
 /** Writes a refusal as the status and body of a response. */
