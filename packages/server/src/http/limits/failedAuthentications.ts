@@ -76,8 +76,9 @@ export class FailedAuthentications {
     const available = this.#available(group);
     if (available >= 1) return;
     if (keyId !== undefined && this.#valid.has(`${group} ${keyId}`)) return;
-    const rate = { limits: UNKNOWN_KEY_LIMITS, unit: "unknown-keys", available } as const;
-    throw new RateRefusal(rate, 1, ["TOO_MANY_UNKNOWN_KEYS", "this address has shown too many unknown keys"]);
+    const rate = { limits: UNKNOWN_KEY_LIMITS, unit: "unknown-keys" } as const;
+    const message = "this address has shown too many unknown keys";
+    throw new RateRefusal(rate, available, 1, ["TOO_MANY_UNKNOWN_KEYS", message]);
   }
 
   /** Remembers that a key was valid from an address. */

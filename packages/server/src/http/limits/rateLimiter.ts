@@ -1,9 +1,9 @@
 import type { Caller, LimitedCaller, RateLimits } from "../../model/keys/caller.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
+import { batched } from "../../util/batched.js";
 import { within } from "../../util/within.js";
 import { bucketOf, RateRefusal, type RateState, Rates } from "./rates.js";
-import { TokenBucket } from "./tokenBucket.js";
 
 /** The tokens of one request: one for each transaction. */
 export interface TakenTokens {
@@ -14,16 +14,7 @@ export interface TakenTokens {
 
 type RatedCaller = LimitedCaller & Pick<Caller, "publishable"> & { readonly limits: RateLimits };
 
-/**
- * Limits the transactions of each key over all replicas (D22), and before that, on this replica, those of each address under
- * a publishable key (D32): an address that is too fast takes nothing from the others.
- */
-export interface RateLimiter {
-  /** @throws {@link RateRefusal}, and counts nothing, if the key or the address has too few tokens for the transactions. */
-  take(caller: RatedCaller, count: number): Promise<TakenTokens>;
-  /** Returns unused tokens to the store. */
-  close(): Promise<void>;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 export interface RateLimiterDependencies {
   readonly tokenStore: TokenStore;
@@ -37,6 +28,8 @@ export interface RateLimiterDependencies {
  * many signatures.
  */
 const LOCAL_ONLY_RATE = 100_000;
+/** The share of a key's burst that a replica takes in advance. Besides refunds, at most this share is idle on each replica. */
+const PREFETCH_SHARE = 0.05;
 /** Tokens that were idle for this long go back to the store, for other replicas. */
 const IDLE_MS = 500;
 /** When the store takes longer than this, the replica decides alone. */
@@ -45,46 +38,55 @@ const STORE_TIMEOUT_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 200;
 
 /**
- * All replicas together keep to a key's rate and burst, because every token comes from the one store. A key may miss the
- * tokens that are idle on other replicas: a twentieth of its burst on each, for a second at most. When the store does not
- * answer, each replica falls back to its local limit.
+ * Limits the transactions of each key over all replicas (D22), and before that, on this replica, those of each address under
+ * a publishable key (D32): an address that is too fast takes nothing from the others.
+ *
+ * All replicas together keep to a key's rate and burst, because every token comes from the one store, and each replica counts by the
+ * store's latest answer. A key may miss the tokens that are idle on other replicas: a twentieth of its burst on each, for a second at
+ * most. When the store does not answer, each replica falls back to its own count.
  */
-export function createRateLimiter(dependencies: RateLimiterDependencies): RateLimiter {
-  const { tokenStore, log, now = () => performance.now() } = dependencies;
-  const local = new Rates("transactions", now);
-  const buckets = new Map<string, TokenBucket>();
-  const sharedOf = ({ keyId, limits }: RatedCaller): TokenBucket => {
-    const bucket = buckets.get(keyId) ?? new TokenBucket({ keyId, tokenStore, now }, limits);
-    buckets.set(keyId, bucket);
-    return bucket;
+export function createRateLimiter({
+  tokenStore,
+  log,
+  now = () => performance.now(),
+}: RateLimiterDependencies) {
+  const rates = new Rates("transactions", now);
+  const heldByKey = new Map<string, HeldTokens>();
+  const heldOf = (keyId: string) => {
+    const held = heldByKey.get(keyId) ?? new HeldTokens(keyId, tokenStore, now);
+    heldByKey.set(keyId, held);
+    return held;
   };
   const returnIdle = async (idleMs: number) => {
     const logFailure = (error: Error) => log.debug({ err: error.message }, "unused tokens were not returned");
-    await Promise.all([...buckets.values()].map((bucket) => bucket.returnIdle(idleMs).catch(logFailure)));
+    await Promise.all([...heldByKey.values()].map((held) => held.returnIdle(idleMs).catch(logFailure)));
   };
   const timer = setInterval(() => void returnIdle(IDLE_MS), IDLE_MS);
   return {
-    async take(caller, count) {
-      // A key that is too fast for one replica is too fast for all, and needs no query.
-      const ofReplica = bucketsOf(caller);
-      const localState = local.take(ofReplica, count);
-      const localTokens = { state: localState, refund: () => local.refund(ofReplica, count) };
-      if (caller.limits.ratePerSecond >= LOCAL_ONLY_RATE) return localTokens;
-      const bucket = sharedOf(caller);
-      try {
-        const shared = await within(STORE_TIMEOUT_MS, bucket.take(caller.limits, count));
-        const refund = () => {
-          localTokens.refund();
-          bucket.refund(count);
-        };
-        return { state: shared.remaining < localState.remaining ? shared : localState, refund };
-      } catch (error) {
-        if (!(error instanceof RateRefusal)) return localTokens;
-        localTokens.refund();
-        throw error;
-      }
+    /** @throws {@link RateRefusal}, and counts nothing, if the key or the address has too few tokens for the transactions. */
+    async take(caller: RatedCaller, count: number): Promise<TakenTokens> {
+      const { keyId, limits } = caller;
+      const buckets = bucketsOf(caller);
+      const state = rates.take(buckets, count);
+      const refund = () => rates.refund(buckets, count);
+      if (limits.ratePerSecond >= LOCAL_ONLY_RATE) return { state, refund };
+      const held = heldOf(keyId);
+      const answer = await within(STORE_TIMEOUT_MS, held.take({ count, limits })).catch(() => undefined);
+      if (answer === undefined) return { state, refund };
+      const ofKey = bucketOf({ keyId }, limits);
+      if (!answer.isGranted) refund();
+      rates.learn(ofKey, answer.available);
+      if (!answer.isGranted) throw rates.refusalOf(ofKey, count, answer.available);
+      return {
+        state: rates.stateOf(buckets),
+        refund() {
+          refund();
+          held.tokens += count;
+        },
+      };
     },
-    async close() {
+    /** Returns unused tokens to the store. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await within(CLOSE_TIMEOUT_MS, returnIdle(0)).catch(() => {});
     },
@@ -96,4 +98,66 @@ function bucketsOf({ keyId, address, site, limits, publishable }: RatedCaller) {
   const ofKey = bucketOf({ keyId }, limits);
   if (address === undefined || publishable === undefined) return [ofKey];
   return [bucketOf({ keyId, address, ...(site && { site }) }, publishable.addressRate), ofKey];
+}
+
+interface Asked {
+  readonly count: number;
+  readonly limits: RateLimits;
+}
+
+/** The tokens of one key on one replica. The store hands them out a few at a time, and this replica spends them. */
+class HeldTokens {
+  tokens = 0;
+  readonly #keyId: string;
+  readonly #tokenStore: TokenStore;
+  readonly #now: () => number;
+  #usedAt = 0;
+
+  constructor(keyId: string, tokenStore: TokenStore, now: () => number) {
+    this.#keyId = keyId;
+    this.#tokenStore = tokenStore;
+    this.#now = now;
+  }
+
+  /** @returns with the tokens that are left over all replicas, where the store was asked. Throws the store's error, and takes nothing. */
+  async take(asked: Asked) {
+    this.#usedAt = this.#now();
+    if (asked.count > this.tokens) return await this.#ask(asked);
+    this.tokens -= asked.count;
+    return { isGranted: true, available: Number.POSITIVE_INFINITY };
+  }
+
+  /** Returns the tokens to the store, for other replicas, if none was used for `idleMs`. */
+  async returnIdle(idleMs: number): Promise<void> {
+    if (this.tokens === 0 || this.#now() - this.#usedAt < idleMs) return;
+    const count = this.tokens;
+    this.tokens = 0;
+    await this.#tokenStore.giveBack(this.#keyId, count);
+  }
+
+  /** Asks the store for the tokens of all waiting requests together, beside those of this replica. */
+  readonly #ask = batched(async (asked: readonly Asked[]) => {
+    const limits = asked.at(-1)?.limits ?? { ratePerSecond: 0, rateBurst: 0 };
+    const held = this.tokens;
+    this.tokens = 0;
+    let left = held;
+    const needs = asked.map(({ count }) => {
+      const own = Math.min(left, count);
+      left -= own;
+      return count - own;
+    });
+    const share = Math.floor(PREFETCH_SHARE * limits.rateBurst);
+    // A client of large batches asks the store for each of them in any case.
+    const prefetch = needs.every((need) => need < share) ? share : 0;
+    try {
+      const request = { keyId: this.#keyId, limits, needs, prefetch };
+      const { granted, prefetched, available } = await this.#tokenStore.take(request);
+      const unused = needs.map((need, i) => (granted[i] ? 0 : (asked[i]?.count ?? need) - need));
+      this.tokens += unused.reduce((sum, own) => sum + own, left + prefetched);
+      return granted.map((isGranted) => ({ isGranted, available: available + this.tokens }));
+    } catch (error) {
+      this.tokens += held;
+      throw error;
+    }
+  });
 }

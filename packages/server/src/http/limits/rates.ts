@@ -27,13 +27,8 @@ export interface Bucket {
   readonly owner: "the key's" | "this address's";
 }
 
-/** The rate of one party on this replica. */
-export interface Rate {
-  readonly limits: RateLimits;
-  readonly unit: RateUnit;
-  /** Tokens, with a fraction. */
-  readonly available: number;
-}
+/** The words of a refusal. */
+type RefusalWords = readonly [reason: Reason, message: string, values?: ErrorValues];
 
 /** A rate is used up. The same request passes after `retryAfterSeconds`. */
 export class RateRefusal extends ProtocolError {
@@ -42,7 +37,13 @@ export class RateRefusal extends ProtocolError {
   readonly limits: RateLimits;
   readonly unit: RateUnit;
 
-  constructor({ limits, unit, available }: Rate, count: number, [reason, message, values]: RefusalWords) {
+  /** @param available tokens, with a fraction, of the `count` that are asked for. */
+  constructor(
+    { limits, unit }: { readonly limits: RateLimits; readonly unit: RateUnit },
+    available: number,
+    count: number,
+    [reason, message, values]: RefusalWords,
+  ) {
     const retryAfterSeconds = Math.max(1, secondsUntil(limits, count - available));
     super(reason, message, { ...values, retryAfterSeconds });
     this.retryAfterSeconds = retryAfterSeconds;
@@ -50,18 +51,6 @@ export class RateRefusal extends ProtocolError {
     this.limits = limits;
     this.unit = unit;
   }
-}
-
-type RefusalWords = readonly [reason: Reason, message: string, values?: ErrorValues];
-
-/** The refusal of a request that needs `count` tokens. */
-export function rateExceeded(rate: Rate, count: number, owner: string = "the key's"): RateRefusal {
-  const { ratePerSecond, rateBurst: burst } = rate.limits;
-  const { unit } = rate;
-  const { remaining } = rateStateOf(rate.limits, rate.available);
-  const message = `${owner} rate of ${ratePerSecond} ${unit} a second (burst ${burst}) is used up: ${count} asked, ${remaining} left`;
-  const values = { ratePerSecond, burst, unit, asked: count.toString(), remaining };
-  return new RateRefusal(rate, count, ["RATE_EXCEEDED", message, values]);
 }
 
 /** The buckets of a key, or of an address under a publishable one. */
@@ -99,22 +88,40 @@ export class Rates {
    * @throws {@link RateRefusal}, and takes nothing, if one has too few.
    */
   take(buckets: readonly Bucket[], count: number): RateState {
-    const states = buckets.map((bucket) => {
-      for (const one of withSite(bucket)) this.#assertAvailable(one, count);
-      return rateStateOf(bucket.limits, this.#available(bucket) - count);
-    });
-    this.#charge(buckets, count);
-    return states.reduce((least, state) => (state.remaining <= least.remaining ? state : least));
+    for (const bucket of buckets.flatMap(withSite)) this.#assertAvailable(bucket, count);
+    this.refund(buckets, -count);
+    return this.stateOf(buckets);
   }
 
   /** Puts tokens back whose request was refused for another reason. */
   refund(buckets: readonly Bucket[], count: number): void {
-    this.#charge(buckets, -count);
+    for (const { party, part, limits } of buckets.flatMap(withSite))
+      this.#ledger.charge(party, -count, limits, part);
   }
 
-  #charge(buckets: readonly Bucket[], count: number): void {
-    for (const { party, part, limits } of buckets.flatMap(withSite))
-      this.#ledger.charge(party, count, limits, part);
+  /** Counts what other replicas have taken, so that no more than `available` is left. */
+  learn(bucket: Bucket, available: number): void {
+    this.refund([bucket], Math.min(0, available - this.#available(bucket)));
+  }
+
+  /** @returns the state of the bucket with the fewest tokens. */
+  stateOf(buckets: readonly Bucket[]): RateState {
+    const states = buckets.map((bucket) => rateStateOf(bucket.limits, this.#available(bucket)));
+    return states.reduce((least, state) => (state.remaining <= least.remaining ? state : least));
+  }
+
+  /** The refusal of a request that needs `count` tokens. */
+  refusalOf(
+    { limits, owner }: Pick<Bucket, "limits"> & { readonly owner: string },
+    count: number,
+    available: number,
+  ): RateRefusal {
+    const { ratePerSecond, rateBurst: burst } = limits;
+    const unit = this.#unit;
+    const { remaining } = rateStateOf(limits, available);
+    const message = `${owner} rate of ${ratePerSecond} ${unit} a second (burst ${burst}) is used up: ${count} asked, ${remaining} left`;
+    const values = { ratePerSecond, burst, unit, asked: count.toString(), remaining };
+    return new RateRefusal({ limits, unit }, available, count, ["RATE_EXCEEDED", message, values]);
   }
 
   #available({ party, limits }: Bucket): number {
@@ -129,7 +136,7 @@ export class Rates {
     if (count <= available + ROUNDING) return;
     const isOfPart = part !== undefined && count <= free + ROUNDING;
     const owner = isOfPart ? "this address's share of the key's" : bucket.owner;
-    throw rateExceeded({ limits, unit: this.#unit, available }, count, owner);
+    throw this.refusalOf({ limits, owner }, count, available);
   }
 }
 
