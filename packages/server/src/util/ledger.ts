@@ -11,19 +11,17 @@ interface Account {
   readonly debt: number;
   /** The time up to which the debt is paid off, in ms. */
   readonly at: number;
-  readonly parts: Parts | undefined;
+  parts: Ledger | undefined;
 }
 
 /** The parties that are remembered: the latest. There may be any number of addresses. */
 const MAX_PARTIES = 10_000;
-/** Parts pay at this interval, in ms, because each time visits all of them. */
-const PARTS_PAY_MS = 5;
 /** Fractions do not add up exactly. */
 const ROUNDING = 1e-6;
 
 /**
  * Keeps the debts of parties: the amounts that they have used and that time has not paid off. It keeps debts rather than the rest of
- * a burst, so that changed terms apply at once. A debt may be told apart by the parts of its party, such as the addresses under a key.
+ * a burst, so that changed terms apply at once.
  */
 export class Ledger {
   readonly #now: () => number;
@@ -31,7 +29,7 @@ export class Ledger {
   readonly #accounts = new Map<string, Account>();
 
   /** @param now a monotonic clock in ms. */
-  constructor(now: () => number) {
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
@@ -40,30 +38,38 @@ export class Ledger {
     return this.#accounts.keys();
   }
 
+  /**
+   * Counts the parties that owe something: at least one, and some that were charged after one of them and have paid since. Forgets others.
+   * @param rateOf returns what each second pays off for each of so many parties.
+   */
+  owing(rateOf: (parties: number) => number): number {
+    for (const party of this.#accounts.keys()) {
+      if (this.debtOf(party, { ratePerSecond: rateOf(this.#accounts.size) }) > 0) break;
+      this.#accounts.delete(party);
+    }
+    return Math.max(1, this.#accounts.size);
+  }
+
+  /** The debts of a party's parts, such as the addresses under a key. They are forgotten with the party's own debt. */
+  partsOf(party: string): Ledger {
+    const account = this.#accounts.get(party) ?? { debt: 0, at: this.#now(), parts: undefined };
+    account.parts ??= new Ledger(this.#now);
+    this.#remember(party, account);
+    return account.parts;
+  }
+
   debtOf(party: string, { ratePerSecond }: Pick<Terms, "ratePerSecond">): number {
     const known = this.#accounts.get(party);
     if (known === undefined) return 0;
     return Math.max(0, known.debt - ((this.#now() - known.at) * ratePerSecond) / 1_000);
   }
 
-  /** The part's share of the party's debt. */
-  debtOfPart(party: string, part: string, terms: Pick<Terms, "ratePerSecond">): number {
-    const parts = this.#accounts.get(party)?.parts;
-    parts?.pay(terms, this.#now());
-    return parts?.debts.get(part) ?? 0;
-  }
-
   /** Charges a party, which never owes more than the burst. A negative amount is given back. */
-  charge(party: string, amount: number, terms: Terms, part?: string): void {
+  charge(party: string, amount: number, terms: Terms): void {
     const at = this.#now();
-    const known = this.#accounts.get(party)?.parts;
-    const parts = part === undefined ? known : (known ?? new Parts(at));
-    if (part !== undefined) parts?.charge(part, amount, terms, at);
-    const debt = Math.min(terms.rateBurst, this.debtOf(party, terms) + amount);
-    this.#accounts.delete(party);
-    if (debt <= 0) return;
-    this.#accounts.set(party, { debt, at, parts });
-    forgetOldest(this.#accounts, MAX_PARTIES);
+    const debt = Math.max(0, Math.min(terms.rateBurst, this.debtOf(party, terms) + amount));
+    const parts = this.#accounts.get(party)?.parts;
+    this.#remember(party, { debt, at, parts });
   }
 
   /**
@@ -76,37 +82,10 @@ export class Ledger {
     this.charge(party, amount, terms);
     return 0;
   }
-}
 
-/** The debts of a party's parts. All that owe something pay off the same amount, and what a part does not owe pays for the others. */
-class Parts {
-  readonly debts = new Map<string, number>();
-  #at: number;
-
-  constructor(at: number) {
-    this.#at = at;
-  }
-
-  charge(part: string, amount: number, terms: Terms, now: number): void {
-    this.pay(terms, now);
-    this.debts.set(part, Math.max(0, (this.debts.get(part) ?? 0) + amount));
-  }
-
-  pay({ ratePerSecond }: Pick<Terms, "ratePerSecond">, now: number): void {
-    if (now - this.#at < PARTS_PAY_MS) return;
-    let paid = ((now - this.#at) * ratePerSecond) / 1_000;
-    this.#at = now;
-    while (paid > ROUNDING && this.debts.size > 0) {
-      const each = paid / this.debts.size;
-      paid = 0;
-      for (const [part, debt] of this.debts) {
-        if (debt > each + ROUNDING) {
-          this.debts.set(part, debt - each);
-          continue;
-        }
-        this.debts.delete(part);
-        paid += Math.max(0, each - debt);
-      }
-    }
+  #remember(party: string, account: Account): void {
+    this.#accounts.delete(party);
+    this.#accounts.set(party, account);
+    forgetOldest(this.#accounts, MAX_PARTIES);
   }
 }

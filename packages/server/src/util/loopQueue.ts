@@ -1,7 +1,6 @@
 import { performance as measured } from "node:perf_hooks";
 import { FairQueue } from "./fairQueue.js";
-import { Ledger, type Terms } from "./ledger.js";
-import { RecentParties } from "./recentParties.js";
+import { Ledger } from "./ledger.js";
 
 export interface LoopQueueDependencies {
   /** A monotonic clock in ms. */
@@ -12,9 +11,9 @@ export interface LoopQueueDependencies {
 
 /** The work of one turn of the event loop, in µs. */
 const TURN_US = 1_000;
-/** The use of the loop that each second pays off for one party, in µs, where few share the loop. */
+/** The use of the loop that each second pays off for one party, in µs, where few owe something. */
 const PAID_PER_SECOND = 100_000;
-/** The use of the loop that all parties together may have before some of them count as heavy. */
+/** The use of the loop that each second pays off for all parties together: those that owe something have equal shares. */
 const SHARED_PER_SECOND = 500_000;
 /** A party may use what so many seconds pay off before it counts as heavy, and in any case a few requests. */
 const LIGHT_SECONDS = 0.25;
@@ -25,7 +24,7 @@ const REFUSAL_US = 500;
 const MAX_DEBT_US = 200_000;
 /** Each refusal is paid for, however many there are. */
 const REFUSAL_TERMS = { rateBurst: Number.POSITIVE_INFINITY, ratePerSecond: PAID_PER_SECOND };
-/** A party counts as active for this long: some times as long as a submission is on its way through the process. */
+/** A party counts as at work for this long: some times as long as a submission is on its way through the process. */
 const ACTIVE_MS = 100;
 /** At this use of the loop, whoever comes waits about as long again as the work takes. */
 const MAX_USE = 0.5;
@@ -36,10 +35,17 @@ const MAX_WAIT_MS = 20;
 /** The pause after which parties that had to wait are asked for again. */
 const RETRY_MS = 2;
 
+/** The account of a part of a party. */
+interface Account {
+  /** Whether it has used more than its share. */
+  readonly isHeavy: boolean;
+  /** Charges a price in µs. */
+  charge(price: number): void;
+}
+
 interface WaitingWork {
   readonly party: string;
   readonly part: string;
-  readonly account: string;
   readonly price: number;
   /** Whether its party had used more than its share when the work came. */
   readonly isHeavy: boolean;
@@ -57,9 +63,9 @@ interface WaitingWork {
 export class LoopQueue {
   readonly #now: () => number;
   readonly #measureUse: () => number;
+  /** By keys, and within them by addresses and parts. */
   readonly #debts: Ledger;
   readonly #refused: Ledger;
-  readonly #active: RecentParties;
   /** The work of parties within their shares goes first. */
   readonly #light = new FairQueue<WaitingWork>();
   readonly #heavy = new FairQueue<WaitingWork>();
@@ -76,7 +82,6 @@ export class LoopQueue {
     this.#measureUse = measureUse;
     this.#debts = new Ledger(now);
     this.#refused = new Ledger(now);
-    this.#active = new RecentParties(now);
   }
 
   /** The pieces of work that wait. */
@@ -92,15 +97,13 @@ export class LoopQueue {
    * @returns a function that takes it out of the queue, if it still waits.
    */
   enter(party: string, price: number, start: () => void, part = ""): () => void {
-    const path = pathOf(party, part);
-    this.#active.note(path[0], path[1]);
     if (!this.#isTurning) {
       this.#isTurning = true;
       setImmediate(this.#turn);
     }
-    const account = accountOf(party, part);
-    const work = { party, part, account, price, isHeavy: this.#isHeavy(party, account), start };
-    this.#charge(party, account, price);
+    const account = this.#accountOf(party, part);
+    const work = { party, part, price, isHeavy: account.isHeavy, start };
+    account.charge(price);
     const queue = work.isHeavy ? this.#heavy : this.#light;
     const mustWait = this.#mustWait(work);
     if (this.#left > 0 && queue.isEmpty && this.#light.isEmpty && !mustWait) {
@@ -108,7 +111,7 @@ export class LoopQueue {
       return () => {};
     }
     if (!mustWait) this.#endRetryPause();
-    return queue.add(path, work, price);
+    return queue.add(pathOf(party, part), work, price);
   }
 
   /** Runs work of the event loop when it is the party's turn. @throws whatever it throws. */
@@ -120,7 +123,7 @@ export class LoopQueue {
         } catch (error) {
           reject(error);
         }
-        this.#noteActive(party, part);
+        if (!this.#accountOf(party, part).isHeavy) this.#lastLight = { party, part, at: this.#now() };
       };
       this.enter(party, price, start, part);
     });
@@ -128,39 +131,41 @@ export class LoopQueue {
 
   /** Charges a party for work that begins beside the queue, in µs. */
   charge(party: string, price: number, part = ""): void {
-    this.#charge(party, accountOf(party, part), price);
+    this.#accountOf(party, part).charge(price);
   }
 
   /** Charges a party for a refused request, or for a share of one. */
   refuse(party: string, share = 1): void {
-    this.#charge(party, party, share * REFUSAL_US);
+    this.charge(party, share * REFUSAL_US);
     this.#refused.charge(party, share * REFUSAL_US, REFUSAL_TERMS);
   }
 
-  #charge(party: string, account: string, price: number): void {
-    this.#debts.charge(account, price, this.#termsOf(party));
-  }
-
   /** A second after its last use, a party is light again, whatever it did before. */
-  #termsOf(party: string): Terms & { readonly light: number } {
-    const [key] = pathOf(party);
-    const parties = Math.max(1, this.#active.size) * Math.max(1, this.#active.sizeOf(key));
-    const ratePerSecond = Math.min(PAID_PER_SECOND, SHARED_PER_SECOND / parties);
+  #accountOf(party: string, part: string): Account {
+    const [key, address] = pathOf(party, part);
+    const ofKey = shareOfKey(this.#debts.owing(shareOfKey));
+    const debts = this.#debts.partsOf(key);
+    const shareOf = (parts: number) => Math.min(PAID_PER_SECOND, ofKey / parts);
+    const ratePerSecond = shareOf(debts.owing(shareOf));
     const light = Math.max(LEAST_BURST_US, LIGHT_SECONDS * ratePerSecond);
-    return { ratePerSecond, light, rateBurst: light + ratePerSecond };
+    const terms = { ratePerSecond, rateBurst: light + ratePerSecond };
+    const name = `${address} ${part}`;
+    return {
+      isHeavy: debts.debtOf(name, terms) > light,
+      charge: (price) => {
+        this.#debts.charge(key, price, { ratePerSecond: ofKey, rateBurst: (1 + LIGHT_SECONDS) * ofKey });
+        debts.charge(name, price, terms);
+      },
+    };
   }
 
-  #start({ party, account, price, isHeavy, start }: WaitingWork): void {
+  #start({ party, part, price, isHeavy, start }: WaitingWork): void {
     const startedAt = this.#now();
     start();
     const rest = Math.max(0, (this.#now() - startedAt) * 1_000 - price);
-    if (rest > 0) this.#charge(party, account, rest);
+    if (rest > 0) this.charge(party, rest, part);
     this.#left -= price + rest;
     if (isHeavy) this.#lastHeavyAt = this.#now();
-  }
-
-  #noteActive(party: string, part: string): void {
-    if (!this.#isHeavy(party, accountOf(party, part))) this.#lastLight = { party, part, at: this.#now() };
   }
 
   /**
@@ -175,11 +180,6 @@ export class LoopQueue {
     if (light === undefined || now - light.at >= ACTIVE_MS) return false;
     const isOther = light.party !== party || (part === "" && light.part !== "");
     return isOther && this.#isLoopBusy() && now - this.#lastHeavyAt < MAX_WAIT_MS;
-  }
-
-  #isHeavy(party: string, account: string): boolean {
-    const terms = this.#termsOf(party);
-    return this.#debts.debtOf(account, terms) > terms.light;
   }
 
   #isLoopBusy(): boolean {
@@ -220,14 +220,13 @@ export class LoopQueue {
 }
 
 /** Splits the name of a party: a key, then the address under it, then the part. */
-function pathOf(party: string, part = ""): [key: string, address: string, part: string] {
+function pathOf(party: string, part: string): [key: string, address: string, part: string] {
   const end = party.indexOf(" ");
   return end < 0 ? [party, "", part] : [party.slice(0, end), party.slice(end + 1), part];
 }
 
-/** Names the account of a part of a party. */
-function accountOf(party: string, part: string): string {
-  return part === "" ? party : `${party} ${part}`;
+function shareOfKey(keys: number): number {
+  return SHARED_PER_SECOND / keys;
 }
 
 function createUseMeter(): () => number {

@@ -95,8 +95,11 @@ export class Rates {
 
   /** Puts tokens back whose request was refused for another reason. */
   refund(buckets: readonly Bucket[], count: number): void {
-    for (const { party, part, limits } of buckets.flatMap(withSite))
-      this.#ledger.charge(party, -count, limits, part);
+    for (const bucket of buckets.flatMap(withSite)) {
+      const { party, part, limits } = bucket;
+      this.#ledger.charge(party, -count, limits);
+      if (part !== undefined) this.#ledger.partsOf(party).charge(part, -count, this.#termsOfPart(bucket));
+    }
   }
 
   /** Counts what other replicas have taken, so that no more than `available` is left. */
@@ -128,11 +131,19 @@ export class Rates {
     return limits.rateBurst - this.#ledger.debtOf(party, limits);
   }
 
+  /** All parts that owe something pay off the same amount. */
+  #termsOfPart({ party, limits: { rateBurst, ratePerSecond } }: Bucket): RateLimits {
+    const shareOf = (parts: number) => ratePerSecond / parts;
+    return { rateBurst, ratePerSecond: shareOf(this.#ledger.partsOf(party).owing(shareOf)) };
+  }
+
   /** No part may have used more than is left. So one that floods leaves half of the burst to others, and two leave a third. */
   #assertAvailable(bucket: Bucket, count: number): void {
     const { party, part, limits } = bucket;
     const free = this.#available(bucket);
-    const available = free - (part === undefined ? 0 : this.#ledger.debtOfPart(party, part, limits));
+    const ofPart =
+      part === undefined ? 0 : this.#ledger.partsOf(party).debtOf(part, this.#termsOfPart(bucket));
+    const available = free - ofPart;
     if (count <= available + ROUNDING) return;
     const isOfPart = part !== undefined && count <= free + ROUNDING;
     const owner = isOfPart ? "this address's share of the key's" : bucket.owner;

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { Failure } from "../../model/submission/submission.js";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import { RecentParties } from "../../util/recentParties.js";
+import { Ledger } from "../../util/ledger.js";
 import type { Retries } from "../inbox/retries.js";
 
 /** The next step of each queued submission of one sender (D20). */
@@ -193,18 +193,22 @@ export interface LaneParties {
 /** The most submissions of a key, and of a sender, in a step of a lane that others use too. */
 const SHARE = 16;
 
+/** Whoever uses a lane counts as one that does for so long after. */
+const A_SECOND = { rateBurst: 1, ratePerSecond: 1 };
+
 /** @param now a monotonic clock in ms. */
 export function createLaneParties(now: () => number = () => performance.now()): LaneParties {
-  const keys = new RecentParties(now);
-  const senders = new RecentParties(now);
+  const keys = new Ledger(now);
+  const senders = new Ledger(now);
+  const isShared = (parties: Ledger) => parties.owing(() => A_SECOND.ratePerSecond) > 1;
   return {
     note(submissions) {
       for (const { keyId, sender } of submissions) {
-        keys.note(keyId);
-        senders.note(bytesToHex(sender));
+        keys.charge(keyId, 1, A_SECOND);
+        senders.charge(bytesToHex(sender), 1, A_SECOND);
       }
     },
-    shareOfKey: (limit) => (keys.size > 1 ? Math.min(limit, SHARE) : limit),
-    shareOfSender: (limit) => (senders.size > 1 ? Math.min(limit, SHARE) : limit),
+    shareOfKey: (limit) => (isShared(keys) ? Math.min(limit, SHARE) : limit),
+    shareOfSender: (limit) => (isShared(senders) ? Math.min(limit, SHARE) : limit),
   };
 }
