@@ -3,7 +3,6 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import type { Grant } from "../../keys/cachedKey.js";
-import type { Caller } from "../../model/keys/caller.js";
 import { DEFAULTS } from "../../model/options/defaults.js";
 import { addressGroup, addressSite, SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import type { ProcessMetrics } from "../../model/telemetry/processMetrics.js";
@@ -64,65 +63,70 @@ type Right = Pick<Grant, "caller" | "signal">;
 
 interface Connection {
   readonly socket: Duplex;
-  /** The connections that share its limits, the narrowest group first: of its address, of its site, of the port. */
-  readonly groups: readonly Group[];
+  /** The connections that share its limits, the narrowest group first: of its address, of its site, of the port. Then those of its secret key. */
+  groups: readonly Group[];
   /** In ms, when it was opened or renewed. */
   openedAt: number;
   /** By the latest valid key. "kept" has no end. */
   right: Right | "kept" | undefined;
-  /** The connections of its secret key, if it has shown one. */
-  key: Group | undefined;
   /** Its requests in flight. A WebSocket is one. */
   inFlight: number;
   isUsed: boolean;
 }
 
-/** The order in which connections leave for new ones: without a valid key, of publishable keys (D32). Those that are kept stay within their address. */
-const ORDER = ["keyless", "idle", "busy", "kept"] as const;
+/**
+ * The order in which connections leave for new ones: without a valid key, of publishable keys (D32), of secret keys, idle ones before
+ * those in use. Those that are kept stay, and those of secret keys stay within their address.
+ */
+const [KEYLESS, IDLE, BUSY, IDLE_SECRET, BUSY_SECRET, KEPT] = [0, 1, 2, 3, 4, 5];
 
-function rankOf({ right, inFlight }: Connection): (typeof ORDER)[number] {
-  if (right === "kept") return "kept";
-  if (right === undefined || right.signal.aborted) return "keyless";
-  if (right.caller.publishable === undefined) return "kept";
-  return inFlight > 0 ? "busy" : "idle";
+function rankOf({ right, inFlight }: Connection): number {
+  if (right === "kept") return KEPT;
+  if (right === undefined || right.signal.aborted) return KEYLESS;
+  const idle = right.caller.publishable === undefined ? IDLE_SECRET : IDLE;
+  return inFlight > 0 ? idle + 1 : idle;
 }
 
-/** Connections under one limit. */
+/** Connections under one limit, or of one secret key. */
 class Group {
+  readonly kind: "port" | "place" | "key";
   readonly name: string;
   readonly limit: number;
-  /** The oldest, or the longest idle, first. */
-  readonly keyless = new Set<Connection>();
-  readonly idle = new Set<Connection>();
-  readonly busy = new Set<Connection>();
-  readonly kept = new Set<Connection>();
+  /** By their ranks: the oldest, or the longest idle, first. */
+  readonly #ranks = Array.from({ length: KEPT + 1 }, () => new Set<Connection>());
 
-  constructor(name: string, limit: number) {
+  constructor(kind: Group["kind"], name: string, limit = Number.POSITIVE_INFINITY) {
+    this.kind = kind;
     this.name = name;
     this.limit = limit;
   }
 
-  get size(): number {
-    return ORDER.reduce((sum, rank) => sum + this[rank].size, 0);
+  /** The connections of some ranks. */
+  count(from = KEYLESS, to = KEPT): number {
+    return this.#ranks.slice(from, to + 1).reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** The number of connections of publishable keys. */
-  get publishable(): number {
-    return this.idle.size + this.busy.size;
+  /** The first to leave of some ranks. */
+  first(from: number, to: number): Connection | undefined {
+    for (const rank of this.#ranks.slice(from, to + 1)) for (const connection of rank) return connection;
+    return undefined;
   }
 
-  /** The next to leave; undefined if all stay. */
-  get first(): Connection | undefined {
-    const [first] = [this.keyless, this.idle, this.busy].find(({ size }) => size > 0) ?? [];
-    return first;
+  /** The connections of a rank, in their order. */
+  of(rank: number): Iterable<Connection> {
+    return this.#ranks[rank] ?? [];
+  }
+
+  /** Puts a connection behind the others of its rank. */
+  place(connection: Connection): void {
+    this.remove(connection);
+    this.#ranks[rankOf(connection)]?.add(connection);
   }
 
   remove(connection: Connection): void {
-    for (const rank of ORDER) if (this[rank].delete(connection)) return;
+    for (const rank of this.#ranks) rank.delete(connection);
   }
 }
-
-const NO_GROUP = new Group("none", 0);
 
 /** The share of a full port that one secret key may have in use. */
 const MOST_OF_KEY = 0.5;
@@ -139,10 +143,8 @@ export class OpenConnections {
   readonly #onDrop: () => void;
   readonly #open = new Map<Duplex, Connection>();
   readonly #port: Group;
-  /** The addresses and sites, by their names. */
+  /** The addresses, sites and secret keys, by their names. */
   readonly #groups = new Map<string, Group>();
-  /** The connections of secret keys, by the ids of the keys. */
-  readonly #keys = new Map<string, Group>();
   #isClosing = false;
 
   constructor(limits: ConnectionLimits, onDrop: () => void) {
@@ -150,7 +152,7 @@ export class OpenConnections {
     this.#limits = { maxConnections: none, maxAddressConnections: none, trustedProxies: [], ...limits };
     this.#isProxy = trustedAddresses(this.#limits.trustedProxies);
     this.#onDrop = onDrop;
-    this.#port = new Group("port", this.#limits.maxConnections);
+    this.#port = new Group("port", "port", this.#limits.maxConnections);
   }
 
   get size(): number {
@@ -166,17 +168,10 @@ export class OpenConnections {
       socket.destroy();
       return;
     }
-    const state = {
-      openedAt: performance.now(),
-      right: undefined,
-      key: undefined,
-      inFlight: 0,
-      isUsed: false,
-    };
+    const state = { openedAt: performance.now(), right: undefined, inFlight: 0, isUsed: false };
     const connection = { socket, groups, ...state };
     this.#open.set(socket, connection);
     socket.once("close", () => this.#forget(connection));
-    for (const group of groups) this.#groups.set(group.name, group);
     this.#place(connection);
   }
 
@@ -187,9 +182,11 @@ export class OpenConnections {
   keep(socket: Duplex, right: Right | "kept" = "kept"): void {
     const connection = this.#open.get(tcpConnectionOf(socket));
     if (connection === undefined || connection.right === right) return;
-    this.#leaveKey(connection);
+    this.#leaveGroups(connection);
     connection.right = right;
-    if (right !== "kept" && right.caller.publishable === undefined) this.#enterKey(connection, right.caller);
+    const isSecret = right !== "kept" && right.caller.publishable === undefined;
+    const keys = isSecret ? [this.#groupOf("key", `key ${right.caller.keyId}`)] : [];
+    connection.groups = [...connection.groups.filter(({ kind }) => kind !== "key"), ...keys];
     this.#place(connection);
   }
 
@@ -213,7 +210,7 @@ export class OpenConnections {
   /** Closes the connections that have had their time to show a valid key, and those whose key ended while nothing is asked. */
   closeOld(): void {
     const latestToClose = performance.now() - this.#limits.keylessMs;
-    for (const { socket, openedAt } of this.#port.keyless) {
+    for (const { socket, openedAt } of this.#port.of(KEYLESS)) {
       if (openedAt > latestToClose) break;
       socket.destroy();
     }
@@ -232,19 +229,18 @@ export class OpenConnections {
     const { maxAddressConnections } = this.#limits;
     const limit = this.#isProxy(address) ? Number.POSITIVE_INFINITY : maxAddressConnections;
     const site = addressSite(address);
-    const groupOf = (name: string, most: number) => this.#groups.get(name) ?? new Group(name, most);
-    return [
-      groupOf(addressGroup(address), limit),
-      ...(site === undefined ? [] : [groupOf(site, SHARES_OF_SITE * limit)]),
-      this.#port,
-    ];
+    const ofSite = site === undefined ? [] : [this.#groupOf("place", site, SHARES_OF_SITE * limit)];
+    return [this.#groupOf("place", addressGroup(address), limit), ...ofSite, this.#port];
+  }
+
+  #groupOf(...group: ConstructorParameters<typeof Group>): Group {
+    return this.#groups.get(group[1]) ?? new Group(...group);
   }
 
   /** Drops a connection of a group that is full. @returns false if none may be dropped. */
   #makeRoom(group: Group): boolean {
-    if (group.size < group.limit) return true;
-    const isOfAny = group === this.#port && group.keyless.size === 0;
-    const first = isOfAny ? (this.#largestGroup().first ?? this.#firstOfSecretKeys()) : group.first;
+    if (group.count() < group.limit) return true;
+    const first = group === this.#port ? this.#firstOfPort() : group.first(KEYLESS, BUSY);
     if (first === undefined) return false;
     this.#onDrop();
     this.#forget(first);
@@ -252,54 +248,43 @@ export class OpenConnections {
     return true;
   }
 
-  /** The address or site with the most connections of publishable keys. */
-  #largestGroup(): Group {
-    let largest = NO_GROUP;
+  /**
+   * A connection without a key, or else one of the address or site with the most connections of publishable keys, or else an idle one of
+   * the secret key with the most; one in use only where the key has more than its share.
+   */
+  #firstOfPort(): Connection | undefined {
+    const first = this.#port.first(KEYLESS, KEYLESS) ?? this.#largest("place", IDLE, BUSY)?.first(IDLE, BUSY);
+    if (first !== undefined) return first;
+    const key = this.#largest("key", IDLE_SECRET, BUSY_SECRET);
+    const isBeyondShare = key !== undefined && key.count() > this.#port.limit * MOST_OF_KEY;
+    return key?.first(IDLE_SECRET, isBeyondShare ? BUSY_SECRET : IDLE_SECRET);
+  }
+
+  #largest(kind: Group["kind"], from: number, to: number): Group | undefined {
+    let [largest, most]: [Group | undefined, number] = [undefined, 0];
     for (const group of this.#groups.values()) {
-      if (group !== this.#port && group.publishable > largest.publishable) largest = group;
+      const count = group.kind === kind ? group.count(from, to) : 0;
+      if (count > most) [largest, most] = [group, count];
     }
     return largest;
   }
 
-  /** An idle connection of the secret key with the most; one in use only where the key has more than its share. */
-  #firstOfSecretKeys(): Connection | undefined {
-    let largest = NO_GROUP;
-    for (const key of this.#keys.values()) if (key.size > largest.size) largest = key;
-    const isBeyondShare = largest.size > this.#port.limit * MOST_OF_KEY;
-    return largest.idle.size > 0 || isBeyondShare ? largest.first : undefined;
-  }
-
   /** Puts a connection behind the others of its rank. */
   #place(connection: Connection): void {
-    const rank = rankOf(connection);
+    for (const group of connection.groups) {
+      this.#groups.set(group.name, group);
+      group.place(connection);
+    }
+  }
+
+  #leaveGroups(connection: Connection): void {
     for (const group of connection.groups) {
       group.remove(connection);
-      group[rank].add(connection);
+      if (group.count() === 0) this.#groups.delete(group.name);
     }
-    const { key, inFlight } = connection;
-    key?.remove(connection);
-    key?.[inFlight > 0 ? "busy" : "idle"].add(connection);
-  }
-
-  #enterKey(connection: Connection, { keyId }: Pick<Caller, "keyId">): void {
-    const key = this.#keys.get(keyId) ?? new Group(keyId, this.#port.limit);
-    this.#keys.set(keyId, key);
-    connection.key = key;
-  }
-
-  #leaveKey(connection: Connection): void {
-    const { key } = connection;
-    key?.remove(connection);
-    if (key?.size === 0) this.#keys.delete(key.name);
-    connection.key = undefined;
   }
 
   #forget(connection: Connection): void {
-    if (!this.#open.delete(connection.socket)) return;
-    this.#leaveKey(connection);
-    for (const group of connection.groups) {
-      group.remove(connection);
-      if (group.size === 0) this.#groups.delete(group.name);
-    }
+    if (this.#open.delete(connection.socket)) this.#leaveGroups(connection);
   }
 }
