@@ -60,4 +60,22 @@ describe("the messages of a WebSocket", () => {
     expect(counter.isBetweenMessages).toBe(false);
     expect(counter.count(end)).toEqual({ messages: [6], rest: 0, frames: 0 });
   });
+
+  it("come without their masks where they are large, however they are cut, so that nobody takes a mask off all at once", () => {
+    const mask = Buffer.of(1, 2, 3, 4);
+    const text = Buffer.from(Array.from({ length: 70_001 }, (_, i) => i % 251));
+    const payload = text.map((byte, i) => byte ^ (mask[i % 4] ?? 0));
+    const head = Buffer.from(frameOf(text.length).subarray(0, 10));
+    const frames = Buffer.concat([head, mask, payload, PING, head, mask, payload]);
+    const bare = Buffer.concat([head, Buffer.alloc(4), text]);
+    const expected = Buffer.concat([bare, PING, bare]);
+    for (const size of [1, 2, 3, 5, 7, 11, 13, 1_000, 65_536, frames.length]) {
+      const counter = new FrameCounter();
+      const chunks = [];
+      for (let at = 0; at < frames.length; at += size)
+        chunks.push(Buffer.from(frames.subarray(at, at + size)));
+      for (const chunk of chunks) counter.count(chunk);
+      expect(Buffer.concat(chunks).equals(expected)).toBe(true);
+    }
+  });
 });

@@ -87,8 +87,8 @@ export class FrameGuard {
   #onChunk(chunk: Buffer): void {
     const price = this.#meter(chunk.length);
     if (price > 0) this.onTurn(price);
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
     const { messages, rest, frames } = this.#frameCounter.count(chunk);
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
     try {
       for (const bytes of messages) this.#endMessage(bytes);
       this.#countRest(rest, frames);
