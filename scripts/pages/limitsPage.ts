@@ -237,7 +237,7 @@ const PUBLISHABLE: readonly Row[] = [
     "subscriptions of a connection, an address and a key",
     [MAX_SUBSCRIPTIONS, MAX_ADDRESS_SUBSCRIPTIONS, MAX_KEY_SUBSCRIPTIONS].map(count).join(", "),
     "",
-    "error -32005",
+    "error -32005; of a key that has all, the address with most leaves room to one with few: closed with 1013",
   ],
   [
     "notifications a second, and at once, to an address",

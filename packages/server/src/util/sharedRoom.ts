@@ -13,6 +13,8 @@ export interface Holding {
   readonly owner: RoomOwner;
   /** Ends what the room is held for, where others need it. */
   readonly cut: (() => void) | undefined;
+  /** Whether nobody would miss it now. */
+  readonly isIdle: () => boolean;
   amount: number;
 }
 
@@ -29,23 +31,14 @@ export class SharedRoom {
   }
 
   /** Opens a holding of nothing. */
-  open(owner: RoomOwner, cut?: () => void): Holding {
-    const holding = { owner, cut, amount: 0 };
+  open(owner: RoomOwner, cut?: () => void, isIdle = () => true): Holding {
+    const holding = { owner, cut, isIdle, amount: 0 };
     this.#holdings.add(holding);
     return holding;
   }
 
-  /** Finds the first share that is full, and in which nobody has to make room for so much. */
-  full(owner: RoomOwner, amount: number): Share | undefined {
-    return owner.shares.find(
-      (share) =>
-        this.#held.full([share], amount) !== undefined &&
-        this.#largestUnder(share, owner, amount) === undefined,
-    );
-  }
-
   /**
-   * Takes more room, unless the holding is released already.
+   * Takes more room, or gives some back, unless the holding is released already.
    * @returns the share that has none. Then the holding stays as large as before.
    */
   grow(holding: Holding, amount: number): Share | undefined {
@@ -68,18 +61,27 @@ export class SharedRoom {
     if (this.#holdings.delete(holding)) this.#held.addTo(holding.owner.shares, -holding.amount);
   }
 
-  /** Finds the largest holding of the party that holds most under a share, if that is more than twice what the owner needs. */
+  /**
+   * Finds what makes room under a share: of the party that holds most, if that is more than twice what the owner needs, the largest
+   * holding, and of those of one size an idle one.
+   */
   #largestUnder([name]: Share, { party }: RoomOwner, amount: number): Holding | undefined {
     // To refuse a party that has its own share costs nothing, however many others there are.
     if (name === party) return undefined;
-    const heldBy = ({ owner }: Holding) => this.#held.of(owner.party);
+    let most = 2 * (this.#held.of(party) + amount);
     let largest: Holding | undefined;
     for (const one of this.#holdings) {
-      if (one.cut === undefined || one.amount === 0) continue;
+      const held = this.#held.of(one.owner.party);
+      if (one.cut === undefined || one.amount === 0 || held < most) continue;
       if (!one.owner.shares.some((share) => share[0] === name)) continue;
-      const isMore = largest === undefined || heldBy(one) > heldBy(largest);
-      if (isMore || (one.owner.party === largest?.owner.party && one.amount > largest.amount)) largest = one;
+      const isOfOther = one.owner.party !== largest?.owner.party;
+      if (isOfOther ? held > most : isLarger(one, largest)) [largest, most] = [one, held];
     }
-    return largest && heldBy(largest) > 2 * (this.#held.of(party) + amount) ? largest : undefined;
+    return largest;
   }
+}
+
+function isLarger(one: Holding, other: Holding | undefined): boolean {
+  if (other === undefined || one.amount !== other.amount) return one.amount > (other?.amount ?? 0);
+  return one.isIdle() && !other.isIdle();
 }

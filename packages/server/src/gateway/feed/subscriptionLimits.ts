@@ -1,5 +1,6 @@
 import { type LimitedCaller, partyOf } from "../../model/keys/caller.js";
-import { type Share, Tally } from "../../util/tally.js";
+import { SharedRoom } from "../../util/sharedRoom.js";
+import type { Share } from "../../util/tally.js";
 import { GatewayRefusal, RPC_CODES } from "../jsonRpc.js";
 
 /** The subscriptions that one connection may have. */
@@ -10,21 +11,24 @@ export const MAX_KEY_SUBSCRIPTIONS = 10_000;
 
 /** Bounds the subscriptions of each connection, address and key: each new block is compared with all of them. */
 export class SubscriptionLimits {
-  readonly #open = new Tally();
+  readonly #open = new SharedRoom();
 
   /**
-   * Counts a further subscription.
-   * @param open those that the connection has.
-   * @returns a function to call at the subscription's end.
-   * @throws {@link GatewayRefusal}
+   * Opens the count of a connection.
+   * @param close ends the connection, where another address under the key has few subscriptions and needs the room.
    */
-  enter(caller: LimitedCaller, open: number): () => void {
-    if (open >= MAX_SUBSCRIPTIONS) throw refusalOf(["", MAX_SUBSCRIPTIONS, "connection"]);
-    const shares = sharesOf(caller);
-    const full = this.#open.full(shares, 1);
-    if (full !== undefined) throw refusalOf(full);
-    this.#open.addTo(shares, 1);
-    return () => this.#open.addTo(shares, -1);
+  open(caller: LimitedCaller, close: () => void) {
+    const held = this.#open.open({ party: partyOf(caller), shares: sharesOf(caller) }, close);
+    return {
+      /** Counts a further subscription. @returns a function to call at its end. @throws {@link GatewayRefusal} */
+      enter: () => {
+        if (held.amount >= MAX_SUBSCRIPTIONS) throw refusalOf(["", MAX_SUBSCRIPTIONS, "connection"]);
+        const full = this.#open.grow(held, 1);
+        if (full !== undefined) throw refusalOf(full);
+        return () => void this.#open.grow(held, -1);
+      },
+      end: () => this.#open.release(held),
+    };
   }
 }
 

@@ -17,8 +17,8 @@ const MAX_SHOWN_KIND = 64;
 interface SubscribedClient extends ComparingClient {
   /** Sends notifications, the results of which are JSON. */
   notify(subscription: string, results: readonly string[]): void;
-  /** Counts one more subscription beside the open ones. @returns a function to call at its end. @throws {@link GatewayRefusal} */
-  enter(open: number): () => void;
+  /** Counts one more subscription. @returns a function to call at its end. @throws {@link GatewayRefusal} */
+  enter(): () => void;
 }
 
 export function createSubscriptions(feed: Pick<BlockFeed, "onHead" | "onLogs">, client: SubscribedClient) {
@@ -46,6 +46,9 @@ export function createSubscriptions(feed: Pick<BlockFeed, "onHead" | "onLogs">, 
     throw new GatewayRefusal(RPC_CODES.methodNotFound, `no ${shown} subscription in eth namespace`);
   };
   return {
+    get isEmpty() {
+      return ends.size === 0;
+    },
     /** `eth_subscribe`. @returns the subscription's id. @throws {@link GatewayRefusal} */
     subscribe([kind, filter]: readonly unknown[]) {
       const subscription = `0x${randomBytes(16).toString("hex")}`;
@@ -56,7 +59,7 @@ export function createSubscriptions(feed: Pick<BlockFeed, "onHead" | "onLogs">, 
           announced.map(({ text }) => text),
         );
       };
-      const leave = client.enter(ends.size);
+      const leave = client.enter();
       ends.set(
         subscription,
         endOf(() => listen(kind, filter, send), leave),

@@ -21,7 +21,7 @@ import { admitAnswer } from "./admitAnswer.js";
 export interface GatewayConnectionDependencies extends ConnectionDependencies {
   readonly gateway: Pick<Gateway, "answer" | "beginExchange">;
   readonly blockFeed: Pick<BlockFeed, "onHead" | "onLogs">;
-  readonly subscriptionLimits: Pick<SubscriptionLimits, "enter">;
+  readonly subscriptionLimits: Pick<SubscriptionLimits, "open">;
   /** Counts bytes that are sent unasked. @throws {@link RateRefusal} */
   countNotified(caller: Caller, bytes: number): void;
 }
@@ -39,6 +39,7 @@ interface WaitingNotifications {
 export class GatewayConnection extends SocketConnection {
   readonly #dependencies: GatewayConnectionDependencies;
   readonly #subscriptions: Subscriptions;
+  readonly #counted: ReturnType<SubscriptionLimits["open"]>;
   #inFlight = 0;
   #waiting: WaitingNotifications[] = [];
   #waitingCharacters = 0;
@@ -47,8 +48,11 @@ export class GatewayConnection extends SocketConnection {
   constructor(accepted: AcceptedSocket, dependencies: GatewayConnectionDependencies) {
     super(accepted, dependencies);
     this.#dependencies = dependencies;
+    this.#counted = dependencies.subscriptionLimits.open(this.caller, () =>
+      this.#closeAsBehind("others have few subscriptions and need the room: subscribe again"),
+    );
     this.#subscriptions = createSubscriptions(dependencies.blockFeed, {
-      enter: (open) => dependencies.subscriptionLimits.enter(this.caller, open),
+      enter: this.#counted.enter,
       inTurn: (logs, compare) =>
         dependencies.loop.run(partyOf(this.caller), logs * PRICES.comparedLog, compare),
       notify: (subscription, results) => this.#notify({ subscription, results }),
@@ -58,7 +62,12 @@ export class GatewayConnection extends SocketConnection {
 
   protected override endStreams(): void {
     this.#subscriptions.end();
+    this.#counted.end();
     this.#waiting = [];
+  }
+
+  override get isIdle(): boolean {
+    return super.isIdle && this.#subscriptions.isEmpty;
   }
 
   protected override async respond(

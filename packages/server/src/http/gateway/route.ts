@@ -56,8 +56,8 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
         method: GATEWAY_SOCKET_ROUTE.method,
         url,
         handler: async (request, reply) => {
-          const { caller, raw } = request as AuthenticatedRequest;
-          sockets.assertRoom(caller, raw);
+          const { raw } = request as AuthenticatedRequest;
+          sockets.assertRoom(raw);
           throw upgradeRequired(reply);
         },
       });

@@ -9,8 +9,8 @@ import type { RouteServices } from "./routeHandler.js";
  */
 export function serveSocket({ sockets }: Pick<RouteServices, "sockets">) {
   return {
-    handler({ caller, raw }: AuthenticatedRequest, reply: FastifyReply): never {
-      sockets.assertRoom(caller, raw);
+    handler({ raw }: AuthenticatedRequest, reply: FastifyReply): never {
+      sockets.assertRoom(raw);
       throw upgradeRequired(reply);
     },
   };

@@ -88,6 +88,11 @@ export abstract class SocketConnection {
     return this.#grant.caller;
   }
 
+  /** Whether the client waits for nothing. */
+  get isIdle(): boolean {
+    return this.#responses.size === 0 && this.#waiting.size === 0;
+  }
+
   protected get isOpen(): boolean {
     return this.#socket.readyState === WebSocket.OPEN;
   }

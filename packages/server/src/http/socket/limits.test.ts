@@ -17,11 +17,16 @@ function limitsOf() {
     site: undefined,
     isPublishable,
   });
+  const busy = new Set<string>();
   const enter = (...owner: Parameters<typeof ownerOf>) => {
-    limits.assertRoom(ownerOf(...owner));
-    return limits.enter(ownerOf(...owner), () => closed.push(`${owner[0]} ${owner[1]}`));
+    const name = `${owner[0]} ${owner[1]}`;
+    return limits.enter(
+      ownerOf(...owner),
+      () => closed.push(name),
+      () => !busy.has(name),
+    );
   };
-  return { enter, closed, open: () => open };
+  return { enter, closed, busy, open: () => open };
 }
 
 describe("the WebSockets of a service", () => {
@@ -41,6 +46,14 @@ describe("the WebSockets of a service", () => {
     for (const address of [1, 2]) for (let i = 0; i < 5; i++) enter("public", address, true);
     enter("public", 3, true);
     expect(closed).toEqual(["public 1"]);
+  });
+
+  it("leave idle ones first, and then those that were opened first", () => {
+    const { enter, closed, busy } = limitsOf();
+    for (const key of ["a", "b"]) for (let i = 0; i < 10; i++) enter(key, i);
+    for (let i = 0; i < 10; i++) if (i !== 7) busy.add(`a ${i}`);
+    for (let i = 0; i < 3; i++) enter("c", 1);
+    expect(closed).toEqual(["a 7", "b 0", "a 0"]);
   });
 
   it("count no more once they are closed", () => {

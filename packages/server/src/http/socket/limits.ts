@@ -35,32 +35,27 @@ export class SocketLimits {
     this.#metrics = metrics;
   }
 
-  hasRoom(owner: SocketOwner): boolean {
-    return this.#open.full(this.#roomOwnerOf(owner), 1) === undefined;
-  }
-
-  /** @throws {@link ProtocolError} `SOCKETS_AT_CAPACITY`. */
-  assertRoom(owner: SocketOwner): void {
-    const full = this.#open.full(this.#roomOwnerOf(owner), 1);
-    if (full === undefined) return;
-    const [, capacity, name] = full;
-    const message = `${name} has ${capacity} WebSockets open, as many as it may`;
-    throw new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity });
-  }
-
   /**
-   * Counts a new connection, for which there is room.
-   * @param close ends the connection, where another party has few and needs the place.
+   * Counts a new connection.
+   * @param close ends the connection, where another party has few and needs the place: of its party's, an idle one first.
    * @returns a function to call when the connection is closed.
+   * @throws {@link ProtocolError} `SOCKETS_AT_CAPACITY`.
    */
-  enter(owner: SocketOwner, close: () => void): () => void {
-    const place = this.#open.open(this.#roomOwnerOf(owner), close);
-    this.#open.grow(place, 1);
-    this.#metrics.sockets(this.#open.heldOf(ALL));
-    return () => {
+  enter(owner: SocketOwner, close: () => void, isIdle: () => boolean): () => void {
+    const place = this.#open.open(this.#roomOwnerOf(owner), close, isIdle);
+    const full = this.#open.grow(place, 1);
+    const leave = () => {
       this.#open.release(place);
       this.#metrics.sockets(this.#open.heldOf(ALL));
     };
+    if (full !== undefined) {
+      leave();
+      const [, capacity, name] = full;
+      const message = `${name} has ${capacity} WebSockets open, as many as it may`;
+      throw new ProtocolError("SOCKETS_AT_CAPACITY", message, { capacity });
+    }
+    this.#metrics.sockets(this.#open.heldOf(ALL));
+    return leave;
   }
 
   #roomOwnerOf({ keyId, address, site, isPublishable }: SocketOwner): RoomOwner {

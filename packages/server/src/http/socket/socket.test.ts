@@ -9,6 +9,7 @@ import { WebSocket } from "ws";
 import { authenticatorOf } from "../../../test/support/callers.js";
 import { deferred } from "../../../test/support/deferred.js";
 import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
+import { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.js";
 import type { Intake } from "../../intake/intake.js";
 import { DEFAULTS } from "../../model/options/defaults.js";
 import { PRICES } from "../../model/prices.js";
@@ -73,7 +74,7 @@ async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
       },
       onLogs: () => () => {},
     },
-    subscriptionLimits: { enter: () => () => {} },
+    subscriptionLimits: new SubscriptionLimits(),
     countNotified() {},
     connections: { keep: () => {} },
     clientAddress: () => "192.0.2.1",

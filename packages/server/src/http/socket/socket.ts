@@ -66,8 +66,10 @@ export class SocketAcceptor {
   readonly #connections = new Set<SocketConnection>();
   readonly #limits: SocketLimits;
   readonly #webSockets: WebSocketServer;
-  /** Bytes that arrived behind a handshake, kept in case the handshake turns out malformed. */
-  readonly #heads = new WeakMap<IncomingMessage, Buffer>();
+  /** Bytes that arrived behind a handshake, and its place, kept in case the handshake turns out malformed. */
+  readonly #begun = new WeakMap<IncomingMessage, { readonly head: Buffer; readonly leave: () => void }>();
+  /** Why connections got no place. */
+  readonly #refused = new WeakMap<Duplex, ProtocolError>();
   #isClosing = false;
 
   constructor(services: SocketServices) {
@@ -85,14 +87,17 @@ export class SocketAcceptor {
     });
     // The library found the handshake malformed. The route answers with the error.
     this.#webSockets.on("wsClientError", (_error, socket, request) => {
-      declineUpgrade(services.server, request, socket, this.#heads.get(request) ?? Buffer.alloc(0));
+      const { head = Buffer.alloc(0), leave } = this.#begun.get(request) ?? {};
+      leave?.();
+      declineUpgrade(services.server, request, socket, head);
     });
   }
 
-  /** @throws {@link ProtocolError} `SHUTTING_DOWN` or `SOCKETS_AT_CAPACITY` if this request can open no WebSocket now. */
-  assertRoom(caller: Caller, request: IncomingMessage): void {
+  /** @throws {@link ProtocolError} `SHUTTING_DOWN` or `SOCKETS_AT_CAPACITY` if that is why this request has opened no WebSocket. */
+  assertRoom({ socket }: IncomingMessage): void {
     if (this.#isClosing) throw shuttingDown();
-    this.#limits.assertRoom(this.#ownerOf(caller, request));
+    const refusal = this.#refused.get(socket);
+    if (refusal) throw refusal;
   }
 
   #ownerOf({ keyId, publishable }: Caller, request: IncomingMessage): SocketOwner {
@@ -107,30 +112,49 @@ export class SocketAcceptor {
       headFault(request) === undefined &&
       isAllowedHost(request.headers.host, this.#services.options.allowedHosts);
     const grant = isServed && !this.#isClosing ? this.#authenticate(request) : undefined;
-    const owner = grant && this.#ownerOf(grant.caller, request);
-    if (grant === undefined || owner === undefined || !this.#limits.hasRoom(owner)) {
+    let connection: SocketConnection | undefined;
+    const leave = grant && this.#enter(request, socket, grant, () => connection);
+    if (grant === undefined || leave === undefined) {
       declineUpgrade(this.#services.server, request, socket, head);
       return;
     }
     this.#services.connections.keep(socket, grant);
-    this.#heads.set(request, head);
+    this.#begun.set(request, { head, leave });
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const leave = this.#limits.enter(owner, () =>
-        webSocket.close(CLOSE_CODES.tryAgainLater, "other clients need the place"),
-      );
       const { bodyMemory, options } = this.#services;
       const { bodyTimeoutMs } = options;
       const guard = new FrameGuard(socket, webSocket, { bodyMemory, owner: grant.caller, bodyTimeoutMs });
       const accepted = { socket: webSocket, raw: socket, grant, guard };
-      const connection = isGatewayPath(request)
+      const opened = isGatewayPath(request)
         ? new GatewayConnection(accepted, this.#services)
         : new SubmitConnection(accepted, this.#services);
-      this.#connections.add(connection);
-      webSocket.on("close", () => {
-        this.#connections.delete(connection);
-        leave();
-      });
+      connection = opened;
+      this.#connections.add(opened);
+      webSocket.on("close", () => this.#connections.delete(opened));
     });
+  }
+
+  /** Takes a place among the WebSockets. @returns a function to leave it; undefined if there is none. */
+  #enter(
+    request: IncomingMessage,
+    socket: Duplex,
+    { caller }: Grant,
+    opened: () => SocketConnection | undefined,
+  ) {
+    try {
+      const close = () => opened()?.close(CLOSE_CODES.tryAgainLater, "other clients need the place");
+      const leave = this.#limits.enter(
+        this.#ownerOf(caller, request),
+        close,
+        () => opened()?.isIdle ?? false,
+      );
+      socket.once("close", leave);
+      return leave;
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#refused.set(socket, error);
+      return undefined;
+    }
   }
 
   /** Pings all clients, and drops those that have shown no sign of life since the last call. */
