@@ -21,13 +21,15 @@ export interface WorkOwner {
   readonly waitingOfPart?: number;
 }
 
+const ALL = "all";
+const NO_BOUND = Number.POSITIVE_INFINITY;
+
 /** Work that happens elsewhere, at a node or in the database, in a number of places: the parties take turns. */
 export class WorkQueue {
   readonly #bounds: WorkBounds;
   readonly #queue = new FairQueue<{ readonly party: string; readonly start: () => void }>();
   readonly #running = new Tally();
   readonly #waiting = new Tally();
-  #places = 0;
 
   constructor(bounds: WorkBounds) {
     this.#bounds = bounds;
@@ -44,55 +46,45 @@ export class WorkQueue {
    */
   async run<T>(work: () => Promise<T>, owner: WorkOwner = {}): Promise<T> {
     const { party = "" } = owner;
-    if (this.#mayRun(party)) this.#enter(party);
-    else await this.#wait(party, owner);
+    const places = this.#placesOf(party);
+    if (this.#running.full(places, 1)) await this.#wait(party, owner);
+    else this.#running.addTo(places, 1);
     try {
       return await work();
     } finally {
-      this.#places--;
-      this.#running.add(party, -1);
+      this.#running.addTo(places, -1);
       // Synchronously, so that no later work gets in between.
-      this.#startNext();
+      this.#queue.take((next) => !this.#running.full(this.#placesOf(next.party), 1))?.start();
     }
   }
 
-  #mayRun(party: string): boolean {
-    const { places = Number.POSITIVE_INFINITY, placesOfParty = places } = this.#bounds;
-    return this.#places < places && this.#running.of(party) < placesOfParty;
-  }
-
-  #enter(party: string): void {
-    this.#places++;
-    this.#running.add(party, 1);
-  }
-
-  #wait(party: string, { part = "", waitingOfPart }: WorkOwner): Promise<void> {
-    const {
-      waiting = Number.POSITIVE_INFINITY,
-      waitingOfParty = waiting,
-      refusal = (why: string) => new Error(why),
-    } = this.#bounds;
-    const shares: readonly Share[] = [
-      [party, waitingOfParty, ""],
-      [`${party} ${part}`, waitingOfPart ?? waiting, ""],
+  #placesOf(party: string): Share[] {
+    const { places = NO_BOUND, placesOfParty = places } = this.#bounds;
+    return [
+      [ALL, places, ""],
+      [`party ${party}`, placesOfParty, ""],
     ];
-    if (this.#waiting.full(shares, 1) !== undefined)
-      throw refusal(`${this.#waiting.of(party)} of the same party wait already`);
-    if (this.#queue.size >= waiting) throw refusal(`${this.#queue.size} wait already`);
+  }
+
+  #wait(party: string, { part = "", waitingOfPart = NO_BOUND }: WorkOwner): Promise<void> {
+    const { waiting = NO_BOUND, waitingOfParty = waiting, refusal = (why) => new Error(why) } = this.#bounds;
+    const shares: readonly Share[] = [
+      [`party ${party}`, waitingOfParty, " of the same party"],
+      [`part ${party} ${part}`, waitingOfPart, " of the same party"],
+      [ALL, waiting, ""],
+    ];
+    const full = this.#waiting.full(shares, 1);
+    if (full !== undefined) throw refusal(`${this.#waiting.of(full[0])}${full[2]} wait already`);
     this.#waiting.addTo(shares, 1);
     return new Promise((resolve) =>
       this.#queue.add([party, part], {
         party,
         start: () => {
           this.#waiting.addTo(shares, -1);
-          this.#enter(party);
+          this.#running.addTo(this.#placesOf(party), 1);
           resolve();
         },
       }),
     );
-  }
-
-  #startNext(): void {
-    this.#queue.take(({ party }) => this.#mayRun(party))?.start();
   }
 }

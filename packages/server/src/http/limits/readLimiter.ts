@@ -5,30 +5,7 @@ import type { Metrics } from "../../model/telemetry/metrics.js";
 import { WorkQueue } from "../../util/workQueue.js";
 import { bucketOf, Rates } from "./rates.js";
 
-/**
- * Bounds what one API key reads, and each address under a publishable one: records, lists, `watch`, the policy, the
- * descriptions.
- */
-export interface ReadLimiter {
-  /**
-   * Counts a read that does not use the store, and so need not wait for its turn.
-   * @throws {@link RateRefusal} if the key reads too fast.
-   */
-  count(caller: LimitedCaller, records: number): void;
-  /**
-   * Runs a read when it is the key's turn.
-   * @param records that the read may return. A page costs more than a record.
-   * @throws {@link RateRefusal} if the key reads too fast, or {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many
-   * reads wait.
-   */
-  read<T>(caller: LimitedCaller, records: number, work: () => Promise<T>): Promise<T>;
-  /**
-   * Runs a further part of a read that is counted already, when it is the key's turn. A read gives its turn back while it
-   * waits for anything but the store.
-   * @throws {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many reads wait.
-   */
-  readOn<T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T>;
-}
+export type ReadLimiter = ReturnType<typeof createReadLimiter>;
 
 export interface ReadLimiterDependencies {
   readonly options: Pick<ResolvedOptions, "readRatePerSecond" | "readBurst">;
@@ -49,11 +26,15 @@ export const MAX_WAITING_READS_PER_ADDRESS = 4;
 /** Records of a page that cost as much as one read. */
 export const RECORDS_PER_READ = 20;
 
+/**
+ * Bounds what one API key reads, and each address under a publishable one: records, lists, `watch`, the policy, the
+ * descriptions.
+ */
 export function createReadLimiter({
   options,
   metrics,
   now = () => performance.now(),
-}: ReadLimiterDependencies): ReadLimiter {
+}: ReadLimiterDependencies) {
   const rates = new Rates("reads", now);
   const queue = new WorkQueue({
     ...{ places: MAX_CONCURRENT_READS, placesOfParty: MAX_CONCURRENT_READS_PER_KEY },
@@ -62,18 +43,29 @@ export function createReadLimiter({
       new ProtocolError("QUEUE_AT_CAPACITY", `the service reads as much as it may at once: ${why}`),
   });
   metrics.countWaitingReads(() => queue.waiting);
-  const count = (caller: LimitedCaller, records: number) => {
+  /**
+   * Counts a read that does not use the store, and so need not wait for its turn.
+   * @param records that the read may return. A page costs more than a record.
+   * @throws {@link RateRefusal} if the key reads too fast.
+   */
+  const count = (caller: LimitedCaller, records: number): void => {
     const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
     // A page that costs more than the burst could never be read.
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
     rates.take([bucketOf(caller, { ratePerSecond, rateBurst })], cost);
   };
-  const readOn: ReadLimiter["readOn"] = (caller, work) =>
+  /**
+   * Runs a further part of a read that is counted already, when it is the key's turn. A read gives its turn back while it
+   * waits for anything but the store.
+   * @throws {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many reads wait.
+   */
+  const readOn = <T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T> =>
     queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
   return {
     count,
     readOn,
-    async read(caller, records, work) {
+    /** Runs a read when it is the key's turn. @throws as `count` and `readOn` do. */
+    async read<T>(caller: LimitedCaller, records: number, work: () => Promise<T>): Promise<T> {
       count(caller, records);
       return await readOn(caller, work);
     },
