@@ -5,7 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../model/keys/caller.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
-import { RateRefusal, setRateLimit, setRateLimitPolicy } from "./limits/rates.js";
+import { RateRefusal, setRateLimit } from "./limits/rates.js";
 import type { RequestTurns } from "./limits/requestTurns.js";
 
 /** Clients may retry after this when the queue is full or the store or the node is unavailable. */
@@ -125,7 +125,6 @@ function setRefusalHeaders(reply: FastifyReply, refusal: ProtocolError): void {
     reply.header("retry-after", RETRY_AFTER_SECONDS);
   if (refusal instanceof RateRefusal) {
     reply.header("retry-after", refusal.retryAfterSeconds);
-    setRateLimitPolicy(reply, refusal.limits, refusal.unit);
-    setRateLimit(reply, refusal.state, refusal.unit);
+    setRateLimit(reply, refusal);
   }
 }

@@ -5,7 +5,7 @@ import { Gateway } from "../../gateway/gateway.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
 import type { LimitedCaller, RateLimits } from "../../model/keys/caller.js";
-import { bucketOf, Rates, type RateUnit } from "../limits/rates.js";
+import { bucketsOf, Rates, type RateUnit } from "../limits/rates.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
 export type GatewayServices = Pick<
@@ -94,8 +94,8 @@ function countParties(limits: () => PartyRates, unit: RateUnit): CountOfParty {
   return (caller, asked) => {
     const { keyId, address } = caller;
     const { ofKey, ofAddress } = limits();
-    const shared = { ...bucketOf({ keyId }, ofKey), part: address };
-    const buckets = address === undefined ? [shared] : [bucketOf(caller, ofAddress), shared];
+    const shared = bucketsOf({ keyId }, ofKey).map((bucket) => ({ ...bucket, part: address }));
+    const buckets = address === undefined ? shared : [...bucketsOf(caller, ofAddress), ...shared];
     // A count above the burst could never pass.
     rates.take(buckets, Math.min(asked, ofAddress.rateBurst, ofKey.rateBurst));
   };

@@ -8,7 +8,7 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { forgetOldest } from "../../util/forgetOldest.js";
 import { Ledger } from "../../util/ledger.js";
-import { RateRefusal } from "./rates.js";
+import { RateRefusal, rateStateOf } from "./rates.js";
 
 /** Unknown keys that an address may show: some at once, and then one a second. */
 export const UNKNOWN_KEY_LIMITS = { ratePerSecond: 1, rateBurst: 50 };
@@ -76,9 +76,10 @@ export class FailedAuthentications {
     const available = this.#available(group);
     if (available >= 1) return;
     if (keyId !== undefined && this.#valid.has(`${group} ${keyId}`)) return;
-    const rate = { limits: UNKNOWN_KEY_LIMITS, unit: "unknown-keys" } as const;
+    const state = rateStateOf(UNKNOWN_KEY_LIMITS, available);
+    const rate = { limits: UNKNOWN_KEY_LIMITS, unit: "unknown-keys", state } as const;
     const message = "this address has shown too many unknown keys";
-    throw new RateRefusal(rate, available, 1, ["TOO_MANY_UNKNOWN_KEYS", message]);
+    throw new RateRefusal(rate, 1 - available, "TOO_MANY_UNKNOWN_KEYS", message);
   }
 
   /** Remembers that a key was valid from an address. */

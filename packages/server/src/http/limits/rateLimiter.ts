@@ -3,7 +3,7 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { TokenStore } from "../../store/keys/tokenStore.js";
 import { batched } from "../../util/batched.js";
 import { within } from "../../util/within.js";
-import { bucketOf, RateRefusal, type RateState, Rates } from "./rates.js";
+import { bucketsOf, type RateState, Rates } from "./rates.js";
 
 /** The tokens of one request: one for each transaction. */
 export interface TakenTokens {
@@ -51,9 +51,9 @@ export function createRateLimiter({
   now = () => performance.now(),
 }: RateLimiterDependencies) {
   const rates = new Rates("transactions", now);
-  const heldByKey = new Map<string, HeldTokens>();
+  const heldByKey = new Map<string, ReturnType<typeof createHeldTokens>>();
   const heldOf = (keyId: string) => {
-    const held = heldByKey.get(keyId) ?? new HeldTokens(keyId, tokenStore, now);
+    const held = heldByKey.get(keyId) ?? createHeldTokens(keyId, tokenStore, now);
     heldByKey.set(keyId, held);
     return held;
   };
@@ -63,25 +63,28 @@ export function createRateLimiter({
   };
   const timer = setInterval(() => void returnIdle(IDLE_MS), IDLE_MS);
   return {
-    /** @throws {@link RateRefusal}, and counts nothing, if the key or the address has too few tokens for the transactions. */
+    /** @throws `RateRefusal`, and counts nothing, if the key or the address has too few tokens for the transactions. */
     async take(caller: RatedCaller, count: number): Promise<TakenTokens> {
-      const { keyId, limits } = caller;
-      const buckets = bucketsOf(caller);
+      const { keyId, limits, publishable } = caller;
+      const ofKey = bucketsOf({ keyId }, limits);
+      const buckets = [
+        ...(publishable && caller.address ? bucketsOf(caller, publishable.addressRate) : []),
+        ...ofKey,
+      ];
       const state = rates.take(buckets, count);
       const refund = () => rates.refund(buckets, count);
       if (limits.ratePerSecond >= LOCAL_ONLY_RATE) return { state, refund };
       const held = heldOf(keyId);
       const answer = await within(STORE_TIMEOUT_MS, held.take({ count, limits })).catch(() => undefined);
       if (answer === undefined) return { state, refund };
-      const ofKey = bucketOf({ keyId }, limits);
       if (!answer.isGranted) refund();
       rates.learn(ofKey, answer.available);
-      if (!answer.isGranted) throw rates.refusalOf(ofKey, count, answer.available);
+      if (!answer.isGranted) throw rates.refusalOf({ limits, owner: "the key's" }, count, answer.available);
       return {
         state: rates.stateOf(buckets),
         refund() {
           refund();
-          held.tokens += count;
+          held.refund(count);
         },
       };
     },
@@ -93,53 +96,20 @@ export function createRateLimiter({
   };
 }
 
-/** The buckets of a request on this replica: of its address, and of its key for all addresses together. */
-function bucketsOf({ keyId, address, site, limits, publishable }: RatedCaller) {
-  const ofKey = bucketOf({ keyId }, limits);
-  if (address === undefined || publishable === undefined) return [ofKey];
-  return [bucketOf({ keyId, address, ...(site && { site }) }, publishable.addressRate), ofKey];
-}
-
 interface Asked {
   readonly count: number;
   readonly limits: RateLimits;
 }
 
 /** The tokens of one key on one replica. The store hands them out a few at a time, and this replica spends them. */
-class HeldTokens {
-  tokens = 0;
-  readonly #keyId: string;
-  readonly #tokenStore: TokenStore;
-  readonly #now: () => number;
-  #usedAt = 0;
-
-  constructor(keyId: string, tokenStore: TokenStore, now: () => number) {
-    this.#keyId = keyId;
-    this.#tokenStore = tokenStore;
-    this.#now = now;
-  }
-
-  /** @returns with the tokens that are left over all replicas, where the store was asked. Throws the store's error, and takes nothing. */
-  async take(asked: Asked) {
-    this.#usedAt = this.#now();
-    if (asked.count > this.tokens) return await this.#ask(asked);
-    this.tokens -= asked.count;
-    return { isGranted: true, available: Number.POSITIVE_INFINITY };
-  }
-
-  /** Returns the tokens to the store, for other replicas, if none was used for `idleMs`. */
-  async returnIdle(idleMs: number): Promise<void> {
-    if (this.tokens === 0 || this.#now() - this.#usedAt < idleMs) return;
-    const count = this.tokens;
-    this.tokens = 0;
-    await this.#tokenStore.giveBack(this.#keyId, count);
-  }
-
+function createHeldTokens(keyId: string, tokenStore: TokenStore, now: () => number) {
+  let tokens = 0;
+  let usedAt = 0;
   /** Asks the store for the tokens of all waiting requests together, beside those of this replica. */
-  readonly #ask = batched(async (asked: readonly Asked[]) => {
+  const ask = batched(async (asked: readonly Asked[]) => {
     const limits = asked.at(-1)?.limits ?? { ratePerSecond: 0, rateBurst: 0 };
-    const held = this.tokens;
-    this.tokens = 0;
+    const held = tokens;
+    tokens = 0;
     let left = held;
     const needs = asked.map(({ count }) => {
       const own = Math.min(left, count);
@@ -150,14 +120,32 @@ class HeldTokens {
     // A client of large batches asks the store for each of them in any case.
     const prefetch = needs.every((need) => need < share) ? share : 0;
     try {
-      const request = { keyId: this.#keyId, limits, needs, prefetch };
-      const { granted, prefetched, available } = await this.#tokenStore.take(request);
+      const { granted, prefetched, available } = await tokenStore.take({ keyId, limits, needs, prefetch });
       const unused = needs.map((need, i) => (granted[i] ? 0 : (asked[i]?.count ?? need) - need));
-      this.tokens += unused.reduce((sum, own) => sum + own, left + prefetched);
-      return granted.map((isGranted) => ({ isGranted, available: available + this.tokens }));
+      tokens += unused.reduce((sum, own) => sum + own, left + prefetched);
+      return granted.map((isGranted) => ({ isGranted, available: available + tokens }));
     } catch (error) {
-      this.tokens += held;
+      tokens += held;
       throw error;
     }
   });
+  return {
+    /** @returns with the tokens that are left over all replicas, where the store was asked. Throws the store's error, and takes nothing. */
+    async take(asked: Asked) {
+      usedAt = now();
+      if (asked.count > tokens) return await ask(asked);
+      tokens -= asked.count;
+      return { isGranted: true, available: Number.POSITIVE_INFINITY };
+    },
+    refund(count: number) {
+      tokens += count;
+    },
+    /** Returns the tokens to the store, for other replicas, if none was used for `idleMs`. */
+    async returnIdle(idleMs: number): Promise<void> {
+      if (tokens === 0 || now() - usedAt < idleMs) return;
+      const count = tokens;
+      tokens = 0;
+      await tokenStore.giveBack(keyId, count);
+    },
+  };
 }

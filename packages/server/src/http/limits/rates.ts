@@ -1,4 +1,4 @@
-import { type ErrorValues, ProtocolError, type Reason } from "@gas-waiver/protocol";
+import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
 import { type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
 import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
@@ -20,53 +20,51 @@ export interface Bucket {
   readonly party: string;
   /** The part of the party that shares its bucket with the other parts: an address under a key. */
   readonly part?: string | undefined;
-  /** The party that shares four times the limits with its like: an IPv6 network of 48 bits. */
-  readonly site?: string | undefined;
   readonly limits: RateLimits;
   /** Names whose rate it is, in a refusal. */
   readonly owner: "the key's" | "this address's";
 }
 
-/** The words of a refusal. */
-type RefusalWords = readonly [reason: Reason, message: string, values?: ErrorValues];
-
-/** A rate is used up. The same request passes after `retryAfterSeconds`. */
-export class RateRefusal extends ProtocolError {
-  readonly retryAfterSeconds: number;
-  readonly state: RateState;
+/** A rate, as the `RateLimit` header fields tell it. */
+export interface Rate {
   readonly limits: RateLimits;
   readonly unit: RateUnit;
+  readonly state: RateState;
+}
 
-  /** @param available tokens, with a fraction, of the `count` that are asked for. */
+/** A rate is used up. The same request passes after `retryAfterSeconds`. */
+export class RateRefusal extends ProtocolError implements Rate {
+  readonly retryAfterSeconds: number;
+  readonly limits: RateLimits;
+  readonly unit: RateUnit;
+  readonly state: RateState;
+
+  /** @param missing the tokens that have to come before the same request passes. */
   constructor(
-    { limits, unit }: { readonly limits: RateLimits; readonly unit: RateUnit },
-    available: number,
-    count: number,
-    [reason, message, values]: RefusalWords,
+    rate: Rate,
+    missing: number,
+    ...[reason, message, values]: ConstructorParameters<typeof ProtocolError>
   ) {
-    const retryAfterSeconds = Math.max(1, secondsUntil(limits, count - available));
+    const retryAfterSeconds = Math.max(1, secondsUntil(rate.limits, missing));
     super(reason, message, { ...values, retryAfterSeconds });
     this.retryAfterSeconds = retryAfterSeconds;
-    this.state = rateStateOf(limits, available);
-    this.limits = limits;
-    this.unit = unit;
+    this.limits = rate.limits;
+    this.unit = rate.unit;
+    this.state = rate.state;
   }
 }
 
-/** The buckets of a key, or of an address under a publishable one. */
-export function bucketOf(caller: LimitedCaller, limits: RateLimits): Bucket {
-  const { keyId, address, site } = caller;
+/**
+ * The buckets of a key, or of an address under a publishable one, which shares four times the limits with its like where it is an IPv6
+ * network of 48 bits.
+ */
+export function bucketsOf({ keyId, address, site }: LimitedCaller, limits: RateLimits): Bucket[] {
   const owner = address === undefined ? "the key's" : "this address's";
-  return { party: partyOf(caller), site: site && partyOf({ keyId, address: site }), limits, owner };
-}
-
-/** The bucket, and the one that it shares with its like. */
-function withSite(bucket: Bucket): Bucket[] {
-  const { site, limits, owner } = bucket;
-  if (site === undefined) return [bucket];
+  const own: Bucket = { party: partyOf({ keyId, ...(address !== undefined && { address }) }), limits, owner };
+  if (site === undefined) return [own];
   const ratePerSecond = SHARES_OF_SITE * limits.ratePerSecond;
   const rateBurst = SHARES_OF_SITE * limits.rateBurst;
-  return [bucket, { party: site, limits: { ratePerSecond, rateBurst }, owner }];
+  return [own, { ...own, party: partyOf({ keyId, address: site }), limits: { ratePerSecond, rateBurst } }];
 }
 
 /** The tolerance in tokens or in seconds: a clock's fractions do not add up exactly, and 2 s must not become 3. */
@@ -84,18 +82,18 @@ export class Rates {
 
   /**
    * Takes tokens from all of the buckets.
-   * @returns the state of the bucket with the fewest tokens, sites aside.
+   * @returns the state of the bucket with the fewest tokens.
    * @throws {@link RateRefusal}, and takes nothing, if one has too few.
    */
   take(buckets: readonly Bucket[], count: number): RateState {
-    for (const bucket of buckets.flatMap(withSite)) this.#assertAvailable(bucket, count);
+    for (const bucket of buckets) this.#assertAvailable(bucket, count);
     this.refund(buckets, -count);
     return this.stateOf(buckets);
   }
 
   /** Puts tokens back whose request was refused for another reason. */
   refund(buckets: readonly Bucket[], count: number): void {
-    for (const bucket of buckets.flatMap(withSite)) {
+    for (const bucket of buckets) {
       const { party, part, limits } = bucket;
       this.#ledger.charge(party, -count, limits);
       if (part !== undefined) this.#ledger.partsOf(party).charge(part, -count, this.#termsOfPart(bucket));
@@ -103,8 +101,8 @@ export class Rates {
   }
 
   /** Counts what other replicas have taken, so that no more than `available` is left. */
-  learn(bucket: Bucket, available: number): void {
-    this.refund([bucket], Math.min(0, available - this.#available(bucket)));
+  learn(buckets: readonly Bucket[], available: number): void {
+    for (const one of buckets) this.refund([one], Math.min(0, available - this.#available(one)));
   }
 
   /** @returns the state of the bucket with the fewest tokens. */
@@ -121,10 +119,11 @@ export class Rates {
   ): RateRefusal {
     const { ratePerSecond, rateBurst: burst } = limits;
     const unit = this.#unit;
-    const { remaining } = rateStateOf(limits, available);
+    const state = rateStateOf(limits, available);
+    const { remaining } = state;
     const message = `${owner} rate of ${ratePerSecond} ${unit} a second (burst ${burst}) is used up: ${count} asked, ${remaining} left`;
     const values = { ratePerSecond, burst, unit, asked: count.toString(), remaining };
-    return new RateRefusal({ limits, unit }, available, count, ["RATE_EXCEEDED", message, values]);
+    return new RateRefusal({ limits, unit, state }, count - available, "RATE_EXCEEDED", message, values);
   }
 
   #available({ party, limits }: Bucket): number {
@@ -162,21 +161,10 @@ function secondsUntil({ ratePerSecond }: RateLimits, tokens: number): number {
   return Math.max(0, Math.ceil(tokens / ratePerSecond - ROUNDING));
 }
 
-/** Sets the IETF `RateLimit` field (draft-ietf-httpapi-ratelimit-headers). */
-export function setRateLimit(
-  reply: FastifyReply,
-  { remaining, resetSeconds }: RateState,
-  unit: RateUnit = "transactions",
-): void {
-  reply.header("ratelimit", `"${unit}";r=${remaining};t=${resetSeconds}`);
-}
-
-/** Sets the IETF `RateLimit-Policy` field: a quota of transactions, or of reads, for each window of whole seconds. */
-export function setRateLimitPolicy(
-  reply: FastifyReply,
-  { ratePerSecond, rateBurst }: RateLimits,
-  unit: RateUnit = "transactions",
-): void {
+/** Sets the IETF `RateLimit` fields (draft-ietf-httpapi-ratelimit-headers): what is left, and a quota for each window of whole seconds. */
+export function setRateLimit(reply: FastifyReply, { limits, state, unit }: Rate): void {
+  const { ratePerSecond, rateBurst } = limits;
   const windowSeconds = Math.max(1, Math.ceil(rateBurst / ratePerSecond));
   reply.header("ratelimit-policy", `"${unit}";q=${rateBurst};w=${windowSeconds}`);
+  reply.header("ratelimit", `"${unit}";r=${state.remaining};t=${state.resetSeconds}`);
 }

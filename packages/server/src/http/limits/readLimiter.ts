@@ -3,7 +3,7 @@ import { type LimitedCaller, ownerOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import { WorkQueue } from "../../util/workQueue.js";
-import { bucketOf, Rates } from "./rates.js";
+import { bucketsOf, Rates } from "./rates.js";
 
 export type ReadLimiter = ReturnType<typeof createReadLimiter>;
 
@@ -52,7 +52,7 @@ export function createReadLimiter({
     const { readRatePerSecond: ratePerSecond, readBurst: rateBurst } = options;
     // A page that costs more than the burst could never be read.
     const cost = Math.min(1 + Math.floor(records / RECORDS_PER_READ), rateBurst);
-    rates.take([bucketOf(caller, { ratePerSecond, rateBurst })], cost);
+    rates.take(bucketsOf(caller, { ratePerSecond, rateBurst }), cost);
   };
   /**
    * Runs a further part of a read that is counted already, when it is the key's turn. A read gives its turn back while it

@@ -2,7 +2,7 @@ import { encodeCheckLine, NDJSON, parseSimulate, parseSubmitRequest } from "@gas
 import type { FastifyReply } from "fastify";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/jsonBody.js";
-import { setRateLimit, setRateLimitPolicy } from "../limits/rates.js";
+import { setRateLimit } from "../limits/rates.js";
 import type { RouteServices } from "./routeHandler.js";
 
 /**
@@ -17,10 +17,9 @@ export function serveCheck({ checker, rateLimiter }: Pick<RouteServices, "checke
       const simulated = parseSimulate(request.query.simulate);
       const { caller } = request;
       const { transactions } = parseSubmitRequest(request.body, caller.limits.maxBatchSize);
-      setRateLimitPolicy(reply, caller.limits);
       const checkCaller = { ...caller, keyId: `check ${caller.keyId}` };
       const tokens = await rateLimiter.take(checkCaller, transactions.length);
-      setRateLimit(reply, tokens.state);
+      setRateLimit(reply, { limits: caller.limits, state: tokens.state, unit: "transactions" });
       const lines = await checker.check(caller, transactions, simulated).catch((error: unknown) => {
         tokens.refund();
         throw error;

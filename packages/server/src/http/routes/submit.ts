@@ -11,7 +11,7 @@ import type { LineGroup } from "../../results/resultLine.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { refuseEncodedBody } from "../body/jsonBody.js";
 import { sendChunks } from "../body/sendChunks.js";
-import { setRateLimit, setRateLimitPolicy } from "../limits/rates.js";
+import { setRateLimit } from "../limits/rates.js";
 import type { RouteServices } from "./routeHandler.js";
 
 /** `POST /v1/submit`: one NDJSON line for each transaction, written as soon as its result is known (D13, D14). */
@@ -24,9 +24,8 @@ export function serveSubmit({ intake, rateLimiter }: Pick<RouteServices, "intake
       // The API key may have been revoked while the body arrived.
       signal.throwIfAborted();
       const { transactions, wait } = readSubmit(request, caller.limits.maxBatchSize);
-      setRateLimitPolicy(reply, caller.limits);
       const tokens = await rateLimiter.take(caller, transactions.length);
-      setRateLimit(reply, tokens.state);
+      setRateLimit(reply, { limits: caller.limits, state: tokens.state, unit: "transactions" });
       const lines = await intake.submit(caller, transactions, wait, {
         idempotencyKey,
         refund: tokens.refund,
