@@ -3,7 +3,6 @@ import { STATUS } from "./exitStatus.js";
 import { listenForSignals } from "./interruption.js";
 import { takeEnvironment } from "./processSecrets.js";
 import { run } from "./run.js";
-import { promptSecret } from "./secretPrompt.js";
 import type { Environment } from "./settings/readSettings.js";
 
 /**
@@ -36,8 +35,11 @@ export async function main(argv: readonly string[]): Promise<never> {
     ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
     ...(process.stdin.isTTY &&
       process.stderr.isTTY && {
-        promptSecret: (question) =>
-          promptSecret(question, { input: process.stdin, write: (text) => process.stderr.write(text) }),
+        promptSecret: async (question) =>
+          (await import("./secretPrompt.js")).promptSecret(question, {
+            input: process.stdin,
+            write: (text) => process.stderr.write(text),
+          }),
       }),
     printError: (line) => process.stderr.write(`${line}\n`),
     signal,
