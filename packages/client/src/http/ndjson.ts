@@ -14,77 +14,53 @@ export async function* readNdjson(
   maxLineBytes = DEFAULT_MAX_LINE_BYTES,
 ): AsyncGenerator<unknown, void, undefined> {
   const reader = stream.getReader();
-  const line = new LineBuffer(maxLineBytes);
+  const utf8 = new TextDecoder("utf-8", { fatal: true });
+  /** The part of the line that has come, and its length. */
+  let line = "";
+  let bytes = 0;
+  const append = (part: Uint8Array, isEnd: boolean) => {
+    bytes += part.length;
+    if (bytes > maxLineBytes)
+      throw new NdjsonError("too_long", `a line is longer than ${maxLineBytes} bytes`);
+    line += utf8.decode(part, { stream: !isEnd });
+  };
+  /** Yields nothing for a blank line, and the value of any other. */
+  const end = (part: Uint8Array) => {
+    append(part, true);
+    const text = line;
+    line = "";
+    bytes = 0;
+    return text.trim() === "" ? [] : [JSON.parse(text) as unknown];
+  };
   let ended = false;
   try {
     for (;;) {
       const { done, value: chunk } = await reader.read();
       if (done) break;
       let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-        line.append(chunk.subarray(start, end));
-        start = end + 1;
-        yield* parse(line.take(), "malformed");
+      for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, start)) {
+        const part = chunk.subarray(start, at);
+        start = at + 1;
+        yield* read("malformed", () => end(part));
       }
-      line.append(chunk.subarray(start));
+      read("malformed", () => append(chunk.subarray(start), false));
     }
     ended = true;
-    yield* parse(line.take(), "truncated");
+    yield* read("truncated", () => end(new Uint8Array()));
   } finally {
     if (!ended) await reader.cancel().catch(() => undefined);
     reader.releaseLock();
   }
 }
 
-/** Collects the chunks of one line, and joins them once when it is complete. */
-class LineBuffer {
-  #parts: Uint8Array[] = [];
-  #length = 0;
-  readonly #maxBytes: number;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  append(part: Uint8Array): void {
-    if (part.length === 0) return;
-    this.#length += part.length;
-    if (this.#length > this.#maxBytes) {
-      throw new NdjsonError("too_long", `a line is longer than ${this.#maxBytes} bytes`);
-    }
-    this.#parts.push(part);
-  }
-
-  take(): Uint8Array {
-    const [first] = this.#parts;
-    const line = this.#parts.length === 1 && first ? first : new Uint8Array(this.#length);
-    if (this.#parts.length > 1) {
-      let at = 0;
-      for (const part of this.#parts) {
-        line.set(part, at);
-        at += part.length;
-      }
-    }
-    this.#parts = [];
-    this.#length = 0;
-    return line;
-  }
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-/** Yields nothing for a blank line, and the value of any other. */
-function* parse(line: Uint8Array, fault: "malformed" | "truncated"): Generator<unknown, void, undefined> {
-  let value: unknown;
+function read<T>(fault: "malformed" | "truncated", parse: () => T): T {
   try {
-    const text = utf8.decode(line);
-    if (text.trim() === "") return;
-    value = JSON.parse(text);
+    return parse();
   } catch (cause) {
+    if (cause instanceof NdjsonError) throw cause;
     const what = fault === "malformed" ? "a line is not JSON" : "the last line breaks off";
     throw new NdjsonError(fault, what, { cause });
   }
-  yield value;
 }
 
 /** Thrown for a line that cannot be read. `truncated`: the stream ended inside it. */

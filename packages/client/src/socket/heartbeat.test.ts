@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Heartbeat } from "./heartbeat.js";
+import { createHeartbeat } from "./heartbeat.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -10,7 +10,7 @@ afterEach(() => {
 
 function startHeartbeat() {
   const events: string[] = [];
-  const heartbeat = new Heartbeat(
+  const heartbeat = createHeartbeat(
     () => events.push("probed"),
     () => events.push("lost"),
   );

@@ -1,33 +1,21 @@
-/**
- * While answers are due, the connection is probed after this silence, and counts as lost after the same silence again.
- */
+/** The longest silence of a connection while answers are due. */
 const SILENCE_LIMIT_MS = 40_000;
 
 /**
  * Notices that the other side of a connection is gone without having closed it. A connection that is silent while answers
  * are due is probed, and counts as lost when the probe is not answered either.
  */
-export class Heartbeat {
-  readonly #probe: () => void;
-  readonly #onLost: () => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(probe: () => void, onLost: () => void) {
-    this.#probe = probe;
-    this.#onLost = onLost;
-  }
-
-  /** Starts the silence anew: a frame came, or one that will be answered was sent. */
-  reset(): void {
-    this.stop();
-    this.#timer = setTimeout(() => {
-      this.#probe();
-      this.#timer = setTimeout(this.#onLost, SILENCE_LIMIT_MS);
-    }, SILENCE_LIMIT_MS);
-  }
-
+export function createHeartbeat(probe: () => void, onLost: () => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
   /** Stops watching: no answer is due any more. */
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
+  const stop = () => clearTimeout(timer);
+  /** Starts the silence anew: a frame came, or one that will be answered was sent. */
+  const reset = () => {
+    stop();
+    timer = setTimeout(() => {
+      probe();
+      timer = setTimeout(onLost, SILENCE_LIMIT_MS);
+    }, SILENCE_LIMIT_MS);
+  };
+  return { reset, stop };
 }

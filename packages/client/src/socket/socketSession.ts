@@ -10,7 +10,7 @@ import {
 } from "@gas-waiver/protocol/wire";
 import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "../errors.js";
 import { frameTooLargeError, isTemporary, toRequestRefusedError } from "./frameRefusal.js";
-import { Heartbeat } from "./heartbeat.js";
+import { createHeartbeat } from "./heartbeat.js";
 import { Reconnection, type ReconnectionOptions } from "./reconnection.js";
 import { SocketLink, type WebSocketConstructor } from "./socketLink.js";
 import type { FramePart, SocketRequest } from "./socketRequest.js";
@@ -37,7 +37,7 @@ export class SocketSession {
   readonly #frames = new Map<RequestId, SentFrame>();
   #link: SocketLink | undefined;
   #nextId = 1;
-  readonly #heartbeat = new Heartbeat(
+  readonly #heartbeat = createHeartbeat(
     () => {
       const [due] = this.#frames.values();
       if (this.#link && due) this.#probe(this.#link, due.request, []);

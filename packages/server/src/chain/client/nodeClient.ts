@@ -1,15 +1,6 @@
 import { type ChainIdentity, UNKNOWN_GENESIS } from "../../store/chains.js";
-import { chunk } from "../../util/chunk.js";
 import { beginSend, type Presence, presenceOf, type SendAnswer, type SentWrapper } from "../evidence.js";
-import {
-  isObject,
-  MAX_BATCH_CALLS,
-  NodeRpcError,
-  type Rpc,
-  type RpcCall,
-  type RpcOutcome,
-  resultOf,
-} from "../rpc/rpc.js";
+import { isObject, NodeRpcError, type Rpc, type RpcCall, type RpcOutcome, resultOf } from "../rpc/rpc.js";
 import {
   balanceCall,
   blockCall,
@@ -41,7 +32,7 @@ import {
   type Unclear,
   unlessUnclear,
 } from "./nodeAnswers.js";
-import { createSnapshotReader, isInBlock, receiptIn, type SnapshotReader } from "./snapshot.js";
+import { createSnapshotReader, isInBlock, readAll, receiptIn, type SnapshotReader } from "./snapshot.js";
 
 export type { BlockTransaction, BlockWithTransactions, ChainHead, InclusionReceipt } from "./nodeAnswers.js";
 export { MAX_SNAPSHOT_ITEMS, type NodeSnapshot, type ReceiptAnswer } from "./snapshot.js";
@@ -104,7 +95,7 @@ export class NodeClient {
    */
   async blockHashes(numbers: readonly bigint[]): Promise<(Uint8Array | undefined | Unclear)[]> {
     const hashOf = (i: number) => orNull((block) => blockHashOf(block, numbers[i]));
-    return readEach(await this.#read(numbers.map(blockCall)), (outcome, i) =>
+    return readEach(await readAll(this.#rpc, numbers.map(blockCall)), (outcome, i) =>
       hashOf(i)(unlessRefused(outcome)),
     );
   }
@@ -170,7 +161,10 @@ export class NodeClient {
 
   /** Runs each request on the state of the latest block by `eth_call`. Returns the outcomes in their order. */
   call(requests: readonly object[]): Promise<RpcOutcome[]> {
-    return this.#read(requests.map((request) => runCall(request, "latest")));
+    return readAll(
+      this.#rpc,
+      requests.map((request) => runCall(request, "latest")),
+    );
   }
 
   /** Tells which of these transactions are in a block, in the order of the hashes; undefined where the node does not tell. */
@@ -186,7 +180,7 @@ export class NodeClient {
 
   /** Looks wrappers up by their hashes, in a node's pool and in blocks. Never rejects. */
   async lookUp(hashes: readonly Uint8Array[]): Promise<Presence[]> {
-    const outcomes = await this.#read(hashes.map(transactionCall));
+    const outcomes = await readAll(this.#rpc, hashes.map(transactionCall));
     return hashes.map((hash, i) => presenceOf(outcomes[i], hash));
   }
 
@@ -218,12 +212,8 @@ export class NodeClient {
     return chainId === undefined || this.#chainId === undefined || chainId === BigInt(this.#chainId);
   }
 
-  async #read(calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
-    return (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => this.#rpc.read(part)))).flat();
-  }
-
   async #results(calls: readonly RpcCall[]): Promise<unknown[]> {
-    return (await this.#read(calls)).map(resultOf);
+    return (await readAll(this.#rpc, calls)).map(resultOf);
   }
 
   /** Reads each answer; undefined for one that tells nothing. */
@@ -231,7 +221,7 @@ export class NodeClient {
     calls: readonly RpcCall[],
     read: (outcome: RpcOutcome, i: number) => T,
   ): Promise<(T | undefined)[]> {
-    return readEach(await this.#read(calls), read).map(unlessUnclear);
+    return readEach(await readAll(this.#rpc, calls), read).map(unlessUnclear);
   }
 }
 

@@ -10,7 +10,7 @@ import {
   resultOf,
 } from "../rpc/rpc.js";
 import { nonceCall, receiptCall, transactionCall } from "./calls.js";
-import { type InclusionReceipt, nonceOf, receiptOf, type Unclear } from "./nodeAnswers.js";
+import { type InclusionReceipt, nonceOf, receiptOf, type Unclear, unlessUnclear } from "./nodeAnswers.js";
 
 /**
  * A receipt; undefined for a transaction that is in no block; `unclear` if the node does not tell, because it still makes its
@@ -108,7 +108,8 @@ export function isInBlock(transaction: unknown): boolean {
   return isObject(transaction) && transaction.blockNumber !== null && transaction.blockNumber !== undefined;
 }
 
-async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
+/** Makes any number of calls, in as many requests as they need. */
+export async function readAll(rpc: Rpc, calls: readonly RpcCall[]): Promise<RpcOutcome[]> {
   return (await Promise.all(chunk(calls, MAX_BATCH_CALLS).map((part) => rpc.read(part)))).flat();
 }
 
@@ -122,9 +123,7 @@ async function readAround(
   const outcomes = await rpc.read(calls, { byOneNode: true });
   // One of them rejects then.
   if (!outcomes.some((outcome) => "result" in outcome)) outcomes.forEach(resultOf);
-  const nonces = outcomes
-    .map((outcome) => readIn(outcome, nonceOf))
-    .map((nonce) => (nonce === "unclear" ? undefined : nonce));
+  const nonces = outcomes.map((outcome) => unlessUnclear(readIn(outcome, nonceOf)));
   return {
     nonces: nonces.slice(0, addresses.length),
     nonceAfter: nonces.at(-1),
