@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, get, type IncomingMessage, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { expect, it } from "vitest";
 import { PRICES } from "../../model/prices.js";
 import { LoopQueue } from "../../util/loopQueue.js";
@@ -63,5 +63,44 @@ it("begins a small request of a party whose large ones have to wait", async () =
   const [answer] = await large;
   expect(served).toEqual(["1000", "1000000"]);
   for (const one of [small, answer]) one.resume();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const GET = "GET / HTTP/1.1\r\nHost:x\r\n\r\n";
+const post = (field: string, body: string) => `POST / HTTP/1.1\r\nHost:x\r\n${field}\r\n\r\n${body}`;
+
+it.each([
+  ["requests", GET],
+  ["requests behind a small body", post("Content-Length: 1", "x")],
+  ["requests behind a body of many packets", post("Content-Length: 300000", "x".repeat(300_000))],
+  ["requests behind a body of unknown length", post("Transfer-Encoding: chunked", "1\r\nx\r\n0\r\n\r\n")],
+])("parses a few of a packet's thousands of %s before the first is answered", async (_, first) => {
+  const answers: (() => void)[] = [];
+  let begun = 0;
+  const server = createServer((request, response) => {
+    begun++;
+    request.resume();
+    if (begun === 1) answers.push(() => response.end());
+    else response.end();
+  });
+  new RequestTurns(server, new LoopQueue(), () => ({ name: "party" }));
+  let parsed = 0;
+  server.on("request", () => parsed++);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const rest = 2_500;
+  client.write(`${first}${GET.repeat(rest)}`);
+  let text = "";
+  client.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  while (answers.length === 0 || client.writableLength > 0) await new Promise(setImmediate);
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
+  expect(parsed).toBeLessThan(15);
+  answers[0]?.();
+  while (begun < 1 + rest) await new Promise(setImmediate);
+  while (text.split("200 OK").length - 1 < 1 + rest) await new Promise(setImmediate);
+  client.destroy();
   await new Promise((resolve) => server.close(resolve));
 });

@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Server as TlsServer } from "node:tls";
 import type { Grant } from "../../keys/cachedKey.js";
 import { PRICES } from "../../model/prices.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
+import { PIECE_BYTES, receiveInPieces } from "./pieces.js";
 import { readInTurns } from "./readingTurns.js";
 
 /** The sender of a request, as the limits count it. */
@@ -31,8 +33,11 @@ interface Exchange {
 
 /** The exchanges of one connection that are not over. The first one is served. */
 interface Turns {
-  /** At most the requests of one chunk of bytes beside the first, because the connection is not read while any waits. */
+  /** At most the requests of one piece beside the first, because the connection is not read while any waits. */
   readonly exchanges: Exchange[];
+  /** The bytes that the connection has received, and how many of them there are at least when the body of the latest request ends. */
+  received: number;
+  bodyEnd: number;
   /** The connection ends after its last response. */
   isEnding: boolean;
 }
@@ -60,6 +65,10 @@ export class RequestTurns {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#enter({ request, response }),
     );
+    // Behind Node's own listener, which gives the connection to a parser.
+    server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) =>
+      this.#receive(socket),
+    );
   }
 
   /**
@@ -73,9 +82,23 @@ export class RequestTurns {
     return true;
   }
 
+  #receive(socket: Socket): void {
+    const turns = this.#turnsOf(socket);
+    const bodyBytes = () => turns.bodyEnd - turns.received;
+    receiveInPieces(socket, bodyBytes, (bytes) => {
+      turns.received += bytes;
+    });
+    // Node's parser reads past the stream until somebody else listens.
+    socket.on("data", ignore).off("data", ignore);
+  }
+
   #enter(exchange: Exchange): void {
     const { socket } = exchange.request;
     const turns = this.#turnsOf(socket);
+    const declared = declaredBytes(exchange.request);
+    // Its head has ended in the piece that is parsed, and further ones may wait in the stream.
+    const parsed = turns.received - socket.readableLength - PIECE_BYTES;
+    turns.bodyEnd = parsed + (Number.isFinite(declared) ? declared : 0);
     if (turns.exchanges.push(exchange) === 1) this.#begin(turns, exchange);
     else socket.pause();
   }
@@ -83,12 +106,11 @@ export class RequestTurns {
   #turnsOf(socket: Socket): Turns {
     const known = this.#turns.get(socket);
     if (known) return known;
-    const turns: Turns = { exchanges: [], isEnding: false };
+    const turns: Turns = { exchanges: [], received: 0, bodyEnd: 0, isEnding: false };
     this.#turns.set(socket, turns);
-    // Node resumes a connection by itself, when it reads a body or when written bytes have left.
-    socket.on("resume", () => {
-      if (turns.exchanges.length > 1) socket.pause();
-    });
+    // Node resumes a connection by itself: at the end of a request, when it reads a body, when written bytes have left.
+    const resume = socket.resume.bind(socket);
+    socket.resume = () => (turns.exchanges.length > 1 ? socket : resume());
     return turns;
   }
 
@@ -128,6 +150,8 @@ export class RequestTurns {
     else this.#begin(turns, next);
   }
 }
+
+const ignore = () => {};
 
 /** The size of the body, as its head tells it. */
 function declaredBytes({ headers }: IncomingMessage): number {

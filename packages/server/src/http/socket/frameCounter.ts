@@ -35,6 +35,11 @@ export class FrameCounter {
     return !this.#isInMessage && this.#headerBytes === 0;
   }
 
+  /** The bytes of the current payload that have not arrived. */
+  get missingBytes(): number {
+    return this.#payloadBytes;
+  }
+
   count(chunk: Buffer): CountedChunk {
     const messages: number[] = [];
     /** Bytes of the unfinished message, without those of the current frame. */

@@ -3,6 +3,7 @@ import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import type { WebSocket } from "ws";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
 import type { BodyMemoryBudget, BudgetOwner } from "../limits/bodyMemoryBudget.js";
+import { receiveInPieces } from "../limits/pieces.js";
 import { createReadMeter } from "../limits/readingTurns.js";
 import { FrameCounter } from "./frameCounter.js";
 
@@ -17,8 +18,10 @@ export interface FrameGuardOptions {
 export const MAX_CONTROL_FRAMES = 1_000;
 /** The frames of one message, empty ones and control frames included. One packet may hold thousands of messages. */
 export const MAX_FRAMES = 16_384;
-/** The memory that a message, or a chunk of one, takes, however small it is. */
+/** The memory that a chunk of a message takes, however small it is. */
 const MIN_CHUNK_BYTES = 256;
+/** The memory of a whole message with all that waits for its turn. */
+const MIN_MESSAGE_BYTES = 4_096;
 /** A client that is disconnected has this long to close. */
 const CLOSE_TIMEOUT_MS = 500;
 
@@ -48,6 +51,7 @@ export class FrameGuard {
     this.#socket = socket;
     this.#options = options;
     this.#reservation = this.#openReservation();
+    receiveInPieces(raw, () => this.#frameCounter.missingBytes - raw.readableLength);
     // Runs before the library's listener, which emits the messages in the chunk.
     raw.prependListener("data", (chunk: Buffer) => this.#onChunk(chunk));
     const onControlFrame = () => this.#onControlFrame();
@@ -99,7 +103,7 @@ export class FrameGuard {
   }
 
   #endMessage(bytes: number): void {
-    this.#reservation.grow(Math.max(bytes, MIN_CHUNK_BYTES));
+    this.#reservation.grow(Math.max(bytes, MIN_MESSAGE_BYTES));
     this.#whole.push(this.#reservation);
     this.#reservation = this.#openReservation();
     this.#startedAt = undefined;

@@ -37,6 +37,7 @@ async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
     submit,
     watch: async () => none(),
   };
+  const bodyMemory = new BodyMemoryBudget(1_000_000, 100_000);
   const listeners: Parameters<BlockFeed["onHead"]>[0][] = [];
   const revocation = new AbortController();
   const authenticator = authenticatorOf(KEYS);
@@ -79,7 +80,7 @@ async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
     connections: { keep: () => {} },
     clientAddress: () => "192.0.2.1",
     authenticator: { authenticate },
-    bodyMemory: new BodyMemoryBudget(1_000_000, 100_000),
+    bodyMemory,
     options: { ...DEFAULTS, maxBodyBytes: 100_000, socketPingMs: 60_000 },
   });
   closers.push(() => app.close());
@@ -97,7 +98,7 @@ async function appWith(submit: Intake["submit"], loop = new LoopQueue()) {
   const announce = (value: string) => {
     for (const listener of listeners) listener({ value, text: JSON.stringify(value) });
   };
-  return { open, revoke, announce, accepted };
+  return { open, revoke, announce, accepted, bodyMemory };
 }
 
 async function* none(): AsyncGenerator<LineGroup> {}
@@ -145,7 +146,22 @@ describe("a client that the service disconnects while its bytes wait for a turn"
     });
     for (const start of loop.held.splice(0)) start();
     await once(connection, "close");
-    expect(read).toBe(0);
+    expect(read).toBeLessThan(pings.length);
+  });
+});
+
+describe("a packet of thousands of frames", () => {
+  it("is read a few frames at a time, while its key has to wait, and each counts with what it takes of memory", async () => {
+    const loop = new LoopQueue({ now: () => 0, measureUse: () => 0 });
+    const { open, bodyMemory } = await appWith(async () => none(), loop);
+    const [socket, other] = [await open(), await open(KEYS[1])];
+    for (let refusal = 0; refusal < 500; refusal++) loop.refuse(KEYS[0]);
+    rawOf(socket).write(Buffer.concat(Array<Buffer>(10_000).fill(Buffer.of(0x81, 0x80, 0, 0, 0, 0))));
+    while (loop.waiting === 0) await roundTrip(other);
+    for (let turn = 0; turn < 10; turn++) await roundTrip(other);
+    expect(loop.waiting).toBeLessThan(50);
+    expect(bodyMemory.reservedBytes).toBeGreaterThanOrEqual(loop.waiting * 4_096);
+    socket.terminate();
   });
 });
 

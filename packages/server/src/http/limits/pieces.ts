@@ -1,0 +1,27 @@
+import { Duplex } from "node:stream";
+
+/** Bytes that are handed on at once where requests or frames may begin. The smallest in them take as much memory as a connection. */
+export const PIECE_BYTES = 256;
+
+/**
+ * Splits the packets of a connection into pieces, and its reader can pause between two pieces. A packet of 64 KiB may have thousands of
+ * requests or frames, and a parser begins all requests of what it gets at once.
+ * @param bodyBytes tells how many of the next bytes are surely of one body, and so begin nothing.
+ */
+export function receiveInPieces(
+  socket: Duplex,
+  bodyBytes: () => number,
+  onPiece = (_bytes: number) => {},
+): void {
+  socket.push = (received: unknown, encoding?: BufferEncoding) => {
+    if (!Buffer.isBuffer(received)) return Duplex.prototype.push.call(socket, received, encoding);
+    let hasRoom = true;
+    for (let rest = received; rest.length > 0; ) {
+      const piece = rest.subarray(0, Math.max(PIECE_BYTES, bodyBytes()));
+      onPiece(piece.length);
+      hasRoom = Duplex.prototype.push.call(socket, piece);
+      rest = rest.subarray(piece.length);
+    }
+    return hasRoom;
+  };
+}
