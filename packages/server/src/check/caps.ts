@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { KeyCaps } from "../model/keys/caller.js";
 import type { CapReached } from "../model/keys/capExceeded.js";
 import type { CapUse, DayUse } from "../store/keys/capUse.js";
@@ -27,7 +27,7 @@ export function checkCaps(
   senders: readonly Uint8Array[],
 ): Map<number, CapReached> {
   const refused = new Map<number, CapReached>();
-  const day = new CapDay(caps, use, senders);
+  const day = createCapDay(caps, use, senders);
   const fits = (reservation: CapReservation) => {
     const reached = day.capReachedBy(reservation);
     if (reached) refused.set(reservation.index, reached);
@@ -51,42 +51,32 @@ export function checkCaps(
 const UNUSED: CapUse = { transactions: 0n, gas: 0n };
 
 /** The use of a key's caps on one day, which grows with the reservations of a check. */
-class CapDay {
-  readonly #caps: KeyCaps;
-  readonly #ends: Date;
-  readonly #useBySender: Map<Hex, CapUse>;
-  #useOfKey: CapUse;
-
-  constructor(caps: KeyCaps, use: DayUse, senders: readonly Uint8Array[]) {
-    this.#caps = caps;
-    this.#ends = use.ends;
-    this.#useOfKey = use.all;
-    this.#useBySender = new Map(senders.map((sender, i) => [bytesToHex(sender), use.senders[i] ?? UNUSED]));
-  }
-
-  /** @returns the first cap without room; undefined if the reservation fits. */
-  capReachedBy({ sender, gasLimit }: CapReservation): CapReached | undefined {
-    const { transactions, gas, senderTransactions, senderGas } = this.#caps;
-    const ofKey = this.#useOfKey;
-    const ofSender = this.#useBySender.get(bytesToHex(sender)) ?? UNUSED;
-    const checks = [
-      { cap: "transactions", limit: transactions, used: ofKey.transactions, asked: 1n },
-      { cap: "gas", limit: gas, used: ofKey.gas, asked: gasLimit },
-      { cap: "senderTransactions", limit: senderTransactions, used: ofSender.transactions, asked: 1n },
-      { cap: "senderGas", limit: senderGas, used: ofSender.gas, asked: gasLimit },
-    ] as const;
-    for (const { cap, limit, used, asked } of checks) {
-      if (limit === undefined || used + asked <= BigInt(limit)) continue;
-      return { cap, limit: BigInt(limit), used, asked, ends: this.#ends };
-    }
-    return undefined;
-  }
-
-  reserve({ sender, gasLimit }: CapReservation): void {
-    const address = bytesToHex(sender);
-    this.#useOfKey = plusOne(this.#useOfKey, gasLimit);
-    this.#useBySender.set(address, plusOne(this.#useBySender.get(address) ?? UNUSED, gasLimit));
-  }
+function createCapDay(caps: KeyCaps, { all, ends, ...use }: DayUse, senders: readonly Uint8Array[]) {
+  let ofKey = all;
+  const bySender = new Map(senders.map((sender, i) => [bytesToHex(sender), use.senders[i] ?? UNUSED]));
+  const ofSender = (sender: Uint8Array) => bySender.get(bytesToHex(sender)) ?? UNUSED;
+  return {
+    /** @returns the first cap without room; undefined if the reservation fits. */
+    capReachedBy({ sender, gasLimit }: CapReservation): CapReached | undefined {
+      const { transactions, gas, senderTransactions, senderGas } = caps;
+      const own = ofSender(sender);
+      const checks = [
+        { cap: "transactions", limit: transactions, used: ofKey.transactions, asked: 1n },
+        { cap: "gas", limit: gas, used: ofKey.gas, asked: gasLimit },
+        { cap: "senderTransactions", limit: senderTransactions, used: own.transactions, asked: 1n },
+        { cap: "senderGas", limit: senderGas, used: own.gas, asked: gasLimit },
+      ] as const;
+      for (const { cap, limit, used, asked } of checks) {
+        if (limit === undefined || used + asked <= BigInt(limit)) continue;
+        return { cap, limit: BigInt(limit), used, asked, ends };
+      }
+      return undefined;
+    },
+    reserve({ sender, gasLimit }: CapReservation): void {
+      ofKey = plusOne(ofKey, gasLimit);
+      bySender.set(bytesToHex(sender), plusOne(ofSender(sender), gasLimit));
+    },
+  };
 }
 
 function plusOne({ transactions, gas }: CapUse, gasLimit: bigint): CapUse {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { LastingState } from "./lastingState.js";
+import { createLastingState } from "./lastingState.js";
 
 /** Observes a state that is well or not, twice a second, and returns whether it counts as well at the end of each row. */
 function statesAfter(...rows: readonly { readonly well: boolean; readonly forMs: number }[]): boolean[] {
-  const state = new LastingState(5_000);
+  const state = createLastingState(5_000);
   let now = 0;
   return rows.map(({ well, forMs }) => {
     for (const end = now + forMs; now < end; now += 500) state.observe(well, now);
@@ -35,7 +35,7 @@ describe("a state that lasts", () => {
   });
 
   it("does not count a time in which this process itself stood still", () => {
-    const state = new LastingState(5_000);
+    const state = createLastingState(5_000);
     state.observe(true, 0);
     state.observe(false, 500);
     state.observe(false, 60_000);

@@ -10,36 +10,29 @@ const MAX_GAP_MS = 2_000;
  * The state of a part, for probes that act on each answer: a restart of a node, a slow query or a lane that changes its
  * owner must not take the service out. What begins unwell is unwell until it was well once.
  */
-export class LastingState {
-  readonly #patienceMs: number;
-  #wasWell = false;
-  #unwellSince: number | undefined;
-  #observedAt = Number.NEGATIVE_INFINITY;
-
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs;
-  }
-
-  /**
-   * Notes the present state. Observe often: a time of which nothing is known does not count.
-   * @param now a monotonic clock in ms.
-   */
-  observe(isWell: boolean, now: number): void {
-    const isKnownSince = now - this.#observedAt <= MAX_GAP_MS;
-    this.#observedAt = now;
-    this.#wasWell ||= isWell;
-    if (isWell) this.#unwellSince = undefined;
-    else this.#unwellSince = isKnownSince ? (this.#unwellSince ?? now) : now;
-  }
-
-  /** Whether the part counts as well: it is well, or was so a moment ago. */
-  get isWell(): boolean {
-    if (this.#unwellSince === undefined) return this.#wasWell;
-    return this.#wasWell && this.#observedAt - this.#unwellSince < this.#patienceMs;
-  }
-
-  /** The part is unwell, and will not become well by itself. */
-  end(): void {
-    this.#wasWell = false;
-  }
+export function createLastingState(patienceMs: number) {
+  let wasWell = false;
+  let unwellSince: number | undefined;
+  let observedAt = Number.NEGATIVE_INFINITY;
+  return {
+    /**
+     * Notes the present state. Observe often: a time of which nothing is known does not count.
+     * @param now a monotonic clock in ms.
+     */
+    observe(isWell: boolean, now: number): void {
+      const isKnownSince = now - observedAt <= MAX_GAP_MS;
+      observedAt = now;
+      wasWell ||= isWell;
+      if (isWell) unwellSince = undefined;
+      else unwellSince = isKnownSince ? (unwellSince ?? now) : now;
+    },
+    /** Whether the part counts as well: it is well, or was so a moment ago. */
+    get isWell() {
+      return wasWell && (unwellSince === undefined || observedAt - unwellSince < patienceMs);
+    },
+    /** The part is unwell, and will not become well by itself. */
+    end() {
+      wasWell = false;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { Readiness, ReadyPart } from "@gas-waiver/protocol";
 import { within } from "../util/within.js";
-import { LastingState } from "./lastingState.js";
+import { createLastingState } from "./lastingState.js";
 
 /**
  * Tells whether the service can do its work (D24). The probes answer within {@link REFRESH_TIMEOUT_MS}, and read the lanes
@@ -67,9 +67,9 @@ export function createReadiness({
   now = () => performance.now(),
   timeoutMs = REFRESH_TIMEOUT_MS,
 }: ReadinessDependencies): ReadinessProbe {
-  const store = new LastingState(patienceMs);
-  const chain = new LastingState(patienceMs);
-  const waivers = new LastingState(patienceMs);
+  const store = createLastingState(patienceMs);
+  const chain = createLastingState(patienceMs);
+  const waivers = createLastingState(patienceMs);
   let wasReady = false;
   const observeParts = (): ProbedParts => {
     const observed = observe();

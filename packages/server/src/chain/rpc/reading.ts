@@ -7,62 +7,51 @@ import {
   type RpcUnavailableError,
 } from "./rpcOutcome.js";
 
-/** One read of some calls, which goes from endpoint to endpoint until each call is told. */
-export class Reading {
-  readonly #calls: readonly RpcCall[];
-  readonly #byOneNode: boolean;
-  readonly #outcomes: RpcOutcome[];
-  readonly #told = new Set<number>();
-  readonly #untold: { readonly endpoint: Endpoint; readonly ids: readonly number[] }[] = [];
-  #fewestUntold = Number.POSITIVE_INFINITY;
-  /** The places of the calls to ask the next endpoint for. */
-  left: readonly number[];
-
-  /** @param byOneNode the outcomes are those of one endpoint, so that the next one is asked for all calls. */
-  constructor(calls: readonly RpcCall[], byOneNode: boolean) {
-    this.#calls = calls;
-    this.#byOneNode = byOneNode;
-    const error = noUsableNode();
-    this.#outcomes = calls.map(() => ({ error }));
-    this.left = calls.map((_, id) => id);
-  }
-
-  /** Takes note of an endpoint's outcomes of the calls that were left. */
-  note(endpoint: Endpoint, asked: readonly PendingCall[]): void {
-    const told = new Set(asked.filter((call) => this.#isTold(call)).map(({ id }) => id));
-    const ids = this.left.filter((id) => !told.has(id));
-    for (const id of told) this.#told.add(id);
-    this.#untold.push({ endpoint, ids });
-    if (!this.#byOneNode || ids.length <= this.#fewestUntold) for (const call of asked) this.#keep(call);
-    this.#fewestUntold = Math.min(this.#fewestUntold, ids.length);
-    if (!this.#byOneNode || ids.length === 0) this.left = ids;
-    const untold = this.#methodsOf(ids);
-    for (const method of this.#methodsOf(told)) if (!untold.has(method)) endpoint.methods.onServed(method);
-  }
-
-  /** Takes note of the methods that one endpoint did not serve and another did. @returns the outcomes in the calls' order. */
-  end(): RpcOutcome[] {
-    const now = performance.now();
-    for (const { endpoint, ids } of this.#untold) {
-      const toldByAnother = ids.filter((id) => this.#told.has(id));
-      for (const method of this.#methodsOf(toldByAnother)) endpoint.methods.onFailed(method, now);
-    }
-    return this.#outcomes;
-  }
-
-  #isTold({ id, outcome }: PendingCall): boolean {
-    if (outcome === undefined) return false;
-    return isUnanswered(outcome) || (this.#calls[id]?.isTold?.(outcome) ?? true);
-  }
-
+/**
+ * Makes one read of some calls, which goes from endpoint to endpoint until each call is told.
+ * @param byOneNode the outcomes are those of one endpoint, so that the next one is asked for all calls.
+ */
+export function createReading(calls: readonly RpcCall[], byOneNode: boolean) {
+  const error = noUsableNode();
+  const outcomes: RpcOutcome[] = calls.map(() => ({ error }));
+  const toldByAny = new Set<number>();
+  const untoldBy: { readonly endpoint: Endpoint; readonly ids: readonly number[] }[] = [];
+  let fewestUntold = Number.POSITIVE_INFINITY;
+  let left: readonly number[] = calls.map((_, id) => id);
+  const isTold = ({ id, outcome }: PendingCall) =>
+    outcome !== undefined && (isUnanswered(outcome) || (calls[id]?.isTold?.(outcome) ?? true));
+  const methodsOf = (ids: Iterable<number>) => new Set([...ids].map((id) => calls[id]?.method ?? ""));
   /** An answer stays where the next endpoint gives none. */
-  #keep({ id, outcome, failure }: PendingCall): void {
-    const isWorse = outcome === undefined && !this.#byOneNode && !isUnanswered(this.#outcomes[id]);
+  const keep = ({ id, outcome, failure }: PendingCall) => {
+    const isWorse = outcome === undefined && !byOneNode && !isUnanswered(outcomes[id]);
     if (!isWorse && (outcome ?? failure) !== undefined)
-      this.#outcomes[id] = outcome ?? { error: failure as RpcUnavailableError };
-  }
-
-  #methodsOf(ids: Iterable<number>): Set<string> {
-    return new Set([...ids].map((id) => this.#calls[id]?.method ?? ""));
-  }
+      outcomes[id] = outcome ?? { error: failure as RpcUnavailableError };
+  };
+  return {
+    /** The places of the calls to ask the next endpoint for. */
+    get left() {
+      return left;
+    },
+    /** Takes note of an endpoint's outcomes of the calls that were left. */
+    note(endpoint: Endpoint, asked: readonly PendingCall[]): void {
+      const told = new Set(asked.filter(isTold).map(({ id }) => id));
+      const ids = left.filter((id) => !told.has(id));
+      for (const id of told) toldByAny.add(id);
+      untoldBy.push({ endpoint, ids });
+      if (!byOneNode || ids.length <= fewestUntold) asked.forEach(keep);
+      fewestUntold = Math.min(fewestUntold, ids.length);
+      if (!byOneNode || ids.length === 0) left = ids;
+      const untold = methodsOf(ids);
+      for (const method of methodsOf(told)) if (!untold.has(method)) endpoint.methods.onServed(method);
+    },
+    /** Takes note of the methods that one endpoint did not serve and another did. @returns the outcomes in the calls' order. */
+    end(): RpcOutcome[] {
+      const now = performance.now();
+      for (const { endpoint, ids } of untoldBy) {
+        const toldByAnother = ids.filter((id) => toldByAny.has(id));
+        for (const method of methodsOf(toldByAnother)) endpoint.methods.onFailed(method, now);
+      }
+      return outcomes;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { Endpoint, type PendingCall } from "./endpoint.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { createPoster } from "./httpPoster.js";
-import { Reading } from "./reading.js";
+import { createReading } from "./reading.js";
 import { pacedPoster, RequestPaces } from "./requestPace.js";
 import { noUsableNode, type RpcCall, type RpcOutcome, type SendOutcome } from "./rpcOutcome.js";
 
@@ -120,7 +120,7 @@ async function readFrom(
   calls: readonly RpcCall[],
   { byOneNode, signal }: Required<ReadOptions> & Pick<RpcOptions, "signal">,
 ): Promise<RpcOutcome[]> {
-  const reading = new Reading(calls, byOneNode);
+  const reading = createReading(calls, byOneNode);
   const most = new Map<number, number | undefined>();
   for (const endpoint of endpoints) {
     const asked = reading.left.map((id) => ({

@@ -9,7 +9,7 @@ import {
   type KeyObject,
   type Session,
 } from "./graphene.js";
-import { SessionPool } from "./sessionPool.js";
+import { createSessionPool, type SessionPool } from "./sessionPool.js";
 
 export interface Pkcs11Options {
   /** The path of the device's library, such as `/usr/lib/softhsm/libsofthsm2.so`. */
@@ -49,7 +49,7 @@ const modules = new Map<string, GrapheneModule>();
 export async function openPkcs11Waivers(options: Pkcs11Options): Promise<WaiverAccount[]> {
   const { library, token, keys, sessions = 4 } = options;
   const graphene = await importGraphene();
-  const pool = new SessionPool(() => openSession(graphene, options), sessions);
+  const pool = createSessionPool(() => openSession(graphene, options), sessions);
   const place = `token "${token}" (${library})`;
   // A wrong PIN is tried once, not for each key: tokens lock after a few.
   await pool

@@ -1,36 +1,35 @@
 import type { Session } from "./graphene.js";
 
-/** Sessions of a token. Each makes one signature at a time, so that as many are made at once as there are sessions. */
-export class SessionPool {
-  readonly #open: () => Session;
-  readonly #free: Session[] = [];
-  readonly #waiting: (() => void)[] = [];
-  #places: number;
+export type SessionPool = ReturnType<typeof createSessionPool>;
 
-  /** @param open opens a session; it throws if the token is gone. */
-  constructor(open: () => Session, size: number) {
-    this.#open = open;
-    this.#places = size;
-  }
-
-  /** Uses a session alone. One whose use failed is closed, because its state is not known. */
-  async use<T>(run: (session: Session) => Promise<T>): Promise<T> {
-    if (this.#places === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#places--;
-    try {
-      const session = this.#free.pop() ?? this.#open();
-      const result = await run(session).catch((error) => {
-        closeQuietly(session);
-        throw error;
-      });
-      this.#free.push(session);
-      return result;
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#places++;
-    }
-  }
+/**
+ * Sessions of a token. Each makes one signature at a time, so that as many are made at once as there are sessions.
+ * @param open opens a session; it throws if the token is gone.
+ */
+export function createSessionPool(open: () => Session, size: number) {
+  const free: Session[] = [];
+  const waiting: (() => void)[] = [];
+  let places = size;
+  return {
+    /** Uses a session alone. One whose use failed is closed, because its state is not known. */
+    async use<T>(run: (session: Session) => Promise<T>): Promise<T> {
+      if (places === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      else places--;
+      try {
+        const session = free.pop() ?? open();
+        const result = await run(session).catch((error) => {
+          closeQuietly(session);
+          throw error;
+        });
+        free.push(session);
+        return result;
+      } finally {
+        const next = waiting.shift();
+        if (next) next();
+        else places++;
+      }
+    },
+  };
 }
 
 function closeQuietly(session: Session): void {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Announcement, announcementOf, MAX_ANNOUNCED } from "./announcedBlocks.js";
 import type { LogListener } from "./blockFeed.js";
-import { LogSubscriptions } from "./logSubscriptions.js";
+import { createLogSubscriptions } from "./logSubscriptions.js";
 
 const LOG = announcementOf({ address: "0x01", topics: [] });
 
@@ -17,7 +17,7 @@ function subscribed() {
       return () => listeners.delete(listener);
     },
   };
-  const subscriptions = new LogSubscriptions(feed, {
+  const add = createLogSubscriptions(feed, {
     inTurn: (logs, compare) =>
       new Promise((resolve) => {
         turns.push({
@@ -31,7 +31,7 @@ function subscribed() {
     onLost: () => void losses++,
   });
   const subscribe = () =>
-    subscriptions.add({ isWanted: () => true, send: (logs: readonly Announcement[]) => told.push(logs) });
+    add({ isWanted: () => true, send: (logs: readonly Announcement[]) => told.push(logs) });
   const announce = (logs = [LOG]) => {
     for (const listener of listeners) listener.onLogs(logs);
   };

@@ -28,58 +28,42 @@ const COMPARED_PER_TURN = 1_000;
 /**
  * The subscriptions to logs of one connection. Each log is compared with each filter, so this waits for the turns of the client's
  * party, and a flood of filters delays its own party alone.
+ * @returns a function that adds a subscription, and returns the one that ends it.
  */
-export class LogSubscriptions {
-  readonly #feed: Pick<BlockFeed, "onLogs">;
-  readonly #client: ComparingClient;
-  readonly #open = new Set<LogSubscription>();
-  readonly #waiting: WaitingLogs[] = [];
-  #isComparing = false;
-  #stop: (() => void) | undefined;
-
-  constructor(feed: Pick<BlockFeed, "onLogs">, client: ComparingClient) {
-    this.#feed = feed;
-    this.#client = client;
-  }
-
-  /** @returns a function that ends the subscription. */
-  add(subscription: LogSubscription): () => void {
-    this.#open.add(subscription);
-    const onLost = () => this.#client.onLost();
-    this.#stop ??= this.#feed.onLogs({ onLogs: (logs) => this.#onLogs(logs), onLost });
-    return () => {
-      this.#open.delete(subscription);
-      if (this.#open.size > 0) return;
-      this.#stop?.();
-      this.#stop = undefined;
-    };
-  }
-
-  #onLogs(logs: readonly Announcement[]): void {
-    if (this.#waiting.length >= MAX_ANNOUNCED) {
-      this.#client.onLost();
-      return;
+export function createLogSubscriptions(feed: Pick<BlockFeed, "onLogs">, client: ComparingClient) {
+  const open = new Set<LogSubscription>();
+  const waiting: WaitingLogs[] = [];
+  let isComparing = false;
+  let stop: (() => void) | undefined;
+  const compare = (logs: readonly Announcement[], subscriptions: readonly LogSubscription[]) => {
+    for (const subscription of subscriptions) {
+      if (open.has(subscription)) subscription.send(logs.filter(({ value }) => subscription.isWanted(value)));
     }
-    this.#waiting.push({ logs, subscriptions: [...this.#open] });
-    if (!this.#isComparing) void this.#compareWaiting();
-  }
-
-  async #compareWaiting(): Promise<void> {
-    this.#isComparing = true;
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+  };
+  const compareWaiting = async () => {
+    isComparing = true;
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { logs, subscriptions } = next;
       const perTurn = Math.max(1, Math.floor(COMPARED_PER_TURN / logs.length));
-      for (const some of chunk(subscriptions, perTurn)) {
-        await this.#client.inTurn(some.length * logs.length, () => this.#compare(logs, some));
-      }
+      for (const some of chunk(subscriptions, perTurn))
+        await client.inTurn(some.length * logs.length, () => compare(logs, some));
     }
-    this.#isComparing = false;
-  }
-
-  #compare(logs: readonly Announcement[], subscriptions: readonly LogSubscription[]): void {
-    for (const subscription of subscriptions) {
-      if (this.#open.has(subscription))
-        subscription.send(logs.filter(({ value }) => subscription.isWanted(value)));
-    }
-  }
+    isComparing = false;
+  };
+  const onLost = () => client.onLost();
+  const onLogs = (logs: readonly Announcement[]) => {
+    if (waiting.length >= MAX_ANNOUNCED) return onLost();
+    waiting.push({ logs, subscriptions: [...open] });
+    if (!isComparing) void compareWaiting();
+  };
+  return (subscription: LogSubscription): (() => void) => {
+    open.add(subscription);
+    stop ??= feed.onLogs({ onLogs, onLost });
+    return () => {
+      open.delete(subscription);
+      if (open.size > 0) return;
+      stop?.();
+      stop = undefined;
+    };
+  };
 }

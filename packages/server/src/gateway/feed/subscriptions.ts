@@ -4,7 +4,7 @@ import { GatewayRefusal, invalidParams, RPC_CODES } from "../jsonRpc.js";
 import { bytesAt, hexOf } from "../params.js";
 import type { Announcement } from "./announcedBlocks.js";
 import type { BlockFeed } from "./blockFeed.js";
-import { type ComparingClient, LogSubscriptions } from "./logSubscriptions.js";
+import { type ComparingClient, createLogSubscriptions } from "./logSubscriptions.js";
 
 /** The subscriptions of one WebSocket. */
 export type Subscriptions = ReturnType<typeof createSubscriptions>;
@@ -25,7 +25,7 @@ export function createSubscriptions(feed: Pick<BlockFeed, "onHead" | "onLogs">, 
   const ends = new Map<string, () => void>();
   /** The addresses and topics that the filters of all subscriptions keep in memory. */
   let filterValues = 0;
-  const logSubscriptions = new LogSubscriptions(feed, client);
+  const addLogSubscription = createLogSubscriptions(feed, client);
   const listenForLogs = (filter: unknown, send: Send): (() => void) => {
     const { isWanted, values } = compileLogFilter(filter);
     if (filterValues + values > MAX_FILTER_VALUES) {
@@ -33,7 +33,7 @@ export function createSubscriptions(feed: Pick<BlockFeed, "onHead" | "onLogs">, 
       throw new GatewayRefusal(RPC_CODES.limitExceeded, message);
     }
     filterValues += values;
-    const end = logSubscriptions.add({ isWanted, send });
+    const end = addLogSubscription({ isWanted, send });
     return () => {
       filterValues -= values;
       end();

@@ -8,7 +8,7 @@ import {
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { LANE_WAITS, type LaneWait } from "../submission/waitCauses.js";
 import { addCount, addGauge, type Sample } from "./gauges.js";
-import { RefusedKeys } from "./refusedKeys.js";
+import { createRefusedKeys } from "./refusedKeys.js";
 
 // Every series whose labels are known begins with 0: an alarm on an increase would miss a series that is born with its first event.
 
@@ -123,7 +123,7 @@ const counters =
 /** The metrics of requests and their lines. */
 function requestMetrics(registry: Registry) {
   const registers = [registry];
-  const refusedKeys = new RefusedKeys();
+  const refusedKeys = createRefusedKeys();
   addGauge(
     registry,
     "gas_waiver_key_refused_requests",
