@@ -5,7 +5,7 @@ import { bytesEqual, checksumAddress, hexToBytes } from "@gas-waiver/protocol";
 import type { LaneAdmin } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
-import { DecisionMaker } from "../governance/decision.js";
+import { createDecisionMaker } from "../governance/decision.js";
 import { VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../governance/settings.js";
 import { address, switchedOn } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
@@ -78,7 +78,7 @@ async function rotateWith(lanes: LaneAdmin, values: RotateValues, context: Conte
   try {
     const rotation = { from: values.from, to: await successor(lanes, values, context) };
     const validators = validatorsOf(values);
-    const governance = new DecisionMaker({ rpcUrl: values.rpcUrl, validators, signal });
+    const governance = createDecisionMaker({ rpcUrl: values.rpcUrl, validators, signal });
     const output = new RotationOutput(rotation, values.json === true, context);
     await walkThrough(rotation, { lanes: rarelyReloading(lanes), governance }, output, {
       signal,

@@ -27,51 +27,45 @@ export interface DecisionMakerOptions {
   readonly signal: AbortSignal;
 }
 
+export type DecisionMaker = ReturnType<typeof createDecisionMaker>;
+
 /** Brings a decision about with the validators at hand, one call after the other: what is done already is not repeated. */
-export class DecisionMaker {
-  readonly registry: Registry;
-  readonly #options: DecisionMakerOptions;
-
-  constructor(options: DecisionMakerOptions) {
-    this.#options = options;
-    this.registry = new Registry(new JsonRpcClient(options.rpcUrl, options.signal));
-  }
-
-  /**
-   * Proposes the change unless somebody has, and votes for it.
-   * @returns the open proposal; undefined if nobody has proposed it, or if it is decided.
-   */
-  async advance(decision: Decision): Promise<Proposal | undefined> {
-    let proposal = await this.#find(decision);
-    const [proposer] = this.#options.validators;
-    if (proposal === undefined && proposer !== undefined) {
-      await this.#send(proposer, decision.calldata);
-      proposal = await this.#find(decision);
-    }
-    for (const validator of this.#options.validators) {
-      if (proposal === undefined) return undefined;
-      if (this.#hasVoted(proposal, validator)) continue;
-      await this.#send(validator, encodeCall("vote(uint256,bool)", proposal.id, true));
-      proposal = await this.#find(decision);
-    }
-    return proposal;
-  }
-
-  async #find({ kind, subject }: Decision): Promise<Proposal | undefined> {
-    const open = await this.registry.openProposals();
+export function createDecisionMaker({ rpcUrl, validators, signal }: DecisionMakerOptions) {
+  const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
+  const find = async ({ kind, subject }: Decision) => {
+    const open = await registry.openProposals();
     const fitting = open.filter((one) => one.kind === kind && bytesEqual(one.subject, subject));
     return fitting.sort((a, b) => countVotes(b, "yes") - countVotes(a, "yes"))[0];
-  }
+  };
+  const send = (validator: Uint8Array, data: Uint8Array) =>
+    sendAsValidator({ rpcUrl, validatorKeyFile: validator }, data, signal);
+  return {
+    registry,
+    /**
+     * Proposes the change unless somebody has, and votes for it.
+     * @returns the open proposal; undefined if nobody has proposed it, or if it is decided.
+     */
+    async advance(decision: Decision): Promise<Proposal | undefined> {
+      let proposal = await find(decision);
+      const [proposer] = validators;
+      if (proposal === undefined && proposer !== undefined) {
+        await send(proposer, decision.calldata);
+        proposal = await find(decision);
+      }
+      for (const validator of validators) {
+        if (proposal === undefined) return undefined;
+        if (hasVoted(proposal, validator)) continue;
+        await send(validator, encodeCall("vote(uint256,bool)", proposal.id, true));
+        proposal = await find(decision);
+      }
+      return proposal;
+    },
+  };
+}
 
-  #hasVoted({ votes }: Proposal, privateKey: Uint8Array): boolean {
-    const address = privateKeyToAddress(privateKey);
-    return votes.some(({ validator, choice }) => choice === "yes" && bytesEqual(validator, address));
-  }
-
-  async #send(validator: Uint8Array, data: Uint8Array): Promise<void> {
-    const { rpcUrl, signal } = this.#options;
-    await sendAsValidator({ rpcUrl, validatorKeyFile: validator }, data, signal);
-  }
+function hasVoted({ votes }: Proposal, privateKey: Uint8Array): boolean {
+  const address = privateKeyToAddress(privateKey);
+  return votes.some(({ validator, choice }) => choice === "yes" && bytesEqual(validator, address));
 }
 
 /** The call of the registry that a validator can send by other means. */

@@ -42,11 +42,6 @@ export async function encodeJournal(
   return [head, ...transactions].map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-/** Writes the line of an outcome. `index` counts all transactions of the journal. */
-function encodeOutcome(line: ResultLine): string {
-  return `${encodeResultLine(line)}\n`;
-}
-
 /**
  * Reads a journal.
  *
@@ -109,37 +104,33 @@ async function digestOf(transactions: readonly string[]): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Appends outcomes to a journal. Those that come while it writes share the next write. */
-export class OutcomeLog {
-  readonly #journal: Journal | undefined;
-  #waiting: string;
-  #writing: Promise<void> | undefined;
+export type OutcomeLog = ReturnType<typeof createOutcomeLog>;
 
-  /** @param isTorn ends the line that a crash has cut short, so that the next one stands alone. */
-  constructor(journal: Journal | undefined, isTorn: boolean) {
-    this.#journal = journal;
-    this.#waiting = isTorn ? "\n" : "";
-  }
-
-  add(line: ResultLine): void {
-    if (this.#journal === undefined) return;
-    this.#waiting += encodeOutcome(line);
-    this.#writing ??= this.#write(this.#journal);
-    // `flush` throws the error. Until then it must not count as unhandled.
-    this.#writing.catch(() => undefined);
-  }
-
-  /** Resolves when all outcomes are durable. @throws the error of the journal. */
-  async flush(): Promise<void> {
-    await this.#writing;
-  }
-
-  async #write(journal: Journal): Promise<void> {
-    while (this.#waiting !== "") {
-      const lines = this.#waiting;
-      this.#waiting = "";
-      await journal.append(lines);
+/**
+ * Appends outcomes to a journal. Those that come while it writes share the next write.
+ * The `index` of an outcome counts all transactions of the journal.
+ * @param isTorn ends the line that a crash has cut short, so that the next one stands alone.
+ */
+export function createOutcomeLog(journal: Journal | undefined, isTorn: boolean) {
+  let waiting = isTorn ? "\n" : "";
+  let writing: Promise<void> | undefined;
+  const write = async (to: Journal) => {
+    while (waiting !== "") {
+      const lines = waiting;
+      waiting = "";
+      await to.append(lines);
     }
-    this.#writing = undefined;
-  }
+    writing = undefined;
+  };
+  return {
+    add(line: ResultLine): void {
+      if (journal === undefined) return;
+      waiting += `${encodeResultLine(line)}\n`;
+      writing ??= write(journal);
+      // `flush` throws the error. Until then it must not count as unhandled.
+      writing.catch(() => undefined);
+    },
+    /** Resolves when all outcomes are durable. @throws the error of the journal. */
+    flush: async () => await writing,
+  };
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Pacer } from "./pacer.js";
+import { createPacer, type Pacer } from "./pacer.js";
 
 const { signal } = new AbortController();
 beforeEach(() => void vi.useFakeTimers());
@@ -15,7 +15,7 @@ function startTaking(pacer: Pacer) {
 
 describe("a pacer", () => {
   it("paces by the rate behind the burst", async () => {
-    const { taken, take } = startTaking(new Pacer(1_000, 100));
+    const { taken, take } = startTaking(createPacer(1_000, 100));
     take(100, 0);
     take(20, 1);
     await vi.advanceTimersByTimeAsync(19);
@@ -33,7 +33,7 @@ describe("a pacer", () => {
   });
 
   it("lets a refused batch take when the pause of the service has passed, and before every later one", async () => {
-    const pacer = new Pacer(1_000, 200);
+    const pacer = createPacer(1_000, 200);
     const { taken, take } = startTaking(pacer);
     take(100, 0);
     take(100, 1);
@@ -54,7 +54,7 @@ describe("a pacer", () => {
   });
 
   it("ends the waiting with its signal, and gives the tokens to the others", async () => {
-    const pacer = new Pacer(1_000, 100);
+    const pacer = createPacer(1_000, 100);
     const { taken, take } = startTaking(pacer);
     take(100, 0);
     const ending = new AbortController();

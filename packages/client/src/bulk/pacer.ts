@@ -9,59 +9,51 @@ interface Waiter {
   readonly position: number;
 }
 
+export type Pacer = ReturnType<typeof createPacer>;
+
 /** Keeps a rate: a bucket of tokens that is full at the start. The batch of the lowest position takes first. */
-export class Pacer {
-  readonly #perMs: number;
-  readonly #most: number;
-  readonly #waiters = new Set<Waiter>();
-  #tokens: number;
-  #at = performance.now();
-
-  constructor(perSecond: number, burst: number) {
-    this.#perMs = perSecond / 1_000;
-    this.#most = burst;
-    this.#tokens = burst;
-  }
-
-  /** Waits until so many tokens are there beside those of the batches before this one, and takes them. */
-  async take(count: number, position: number, signal: AbortSignal): Promise<void> {
-    const own = { count, position };
-    this.#waiters.add(own);
-    try {
-      for (;;) {
-        this.#refill();
-        const lacking = this.#countUpTo(position) - this.#tokens;
-        if (lacking <= 0) break;
-        // By then an earlier batch may have joined, which waits again after a refusal.
-        await pause(Math.ceil(lacking / this.#perMs), signal);
-      }
-      this.#tokens -= count;
-    } finally {
-      this.#waiters.delete(own);
-    }
-  }
-
-  /**
-   * Follows a refusal of the service: so many tokens are there again after its pause at the earliest, and after a random time
-   * on top, or of several programs with one key and one rhythm always the same one would be refused.
-   */
-  slowDown(count: number, pauseMs: number): void {
-    this.#refill();
-    const tokens = Math.min(0, count - pauseMs * this.#perMs) - Math.random() * count;
-    this.#tokens = Math.min(this.#tokens, tokens);
-  }
-
-  #refill(): void {
+export function createPacer(perSecond: number, burst: number) {
+  const perMs = perSecond / 1_000;
+  const waiters = new Set<Waiter>();
+  let tokens = burst;
+  let at = performance.now();
+  const refill = () => {
     const now = performance.now();
-    this.#tokens = Math.min(this.#most, this.#tokens + (now - this.#at) * this.#perMs);
-    this.#at = now;
-  }
-
-  #countUpTo(position: number): number {
+    tokens = Math.min(burst, tokens + (now - at) * perMs);
+    at = now;
+  };
+  const countUpTo = (position: number) => {
     let sum = 0;
-    for (const waiter of this.#waiters) if (waiter.position <= position) sum += waiter.count;
+    for (const waiter of waiters) if (waiter.position <= position) sum += waiter.count;
     return sum;
-  }
+  };
+  return {
+    /** Waits until so many tokens are there beside those of the batches before this one, and takes them. */
+    async take(count: number, position: number, signal: AbortSignal): Promise<void> {
+      const own = { count, position };
+      waiters.add(own);
+      try {
+        for (;;) {
+          refill();
+          const lacking = countUpTo(position) - tokens;
+          if (lacking <= 0) break;
+          // By then an earlier batch may have joined, which waits again after a refusal.
+          await pause(Math.ceil(lacking / perMs), signal);
+        }
+        tokens -= count;
+      } finally {
+        waiters.delete(own);
+      }
+    },
+    /**
+     * Follows a refusal of the service: so many tokens are there again after its pause at the earliest, and after a random time
+     * on top, or of several programs with one key and one rhythm always the same one would be refused.
+     */
+    slowDown(count: number, pauseMs: number): void {
+      refill();
+      tokens = Math.min(tokens, Math.min(0, count - pauseMs * perMs) - Math.random() * count);
+    },
+  };
 }
 
 /** The batch that a {@link pacedConnection} is for. */

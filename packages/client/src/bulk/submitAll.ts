@@ -8,14 +8,15 @@ import { pause } from "../http/pause.js";
 import type { RetryOptions } from "../http/retry.js";
 import { type BatchBounds, batchesOf } from "./batches.js";
 import {
+  createOutcomeLog,
   decodeJournal,
   encodeJournal,
   type Journal,
   type JournalChain,
   type JournalContent,
-  OutcomeLog,
+  type OutcomeLog,
 } from "./journal.js";
-import { Pacer, pacedConnection } from "./pacer.js";
+import { createPacer, type Pacer, pacedConnection } from "./pacer.js";
 import type {
   SubmitAllOptions,
   SubmitAllProgress,
@@ -66,7 +67,7 @@ export async function submitAll(
   const key = await policy(connection, { retry, ...(signal && { signal }) });
   const content = await openJournal(journal, transactions, key);
   await onJournaled?.({ transactions: content.transactions });
-  const run = new Run(connection, content, new OutcomeLog(journal, content.isTorn), key, options);
+  const run = new Run(connection, content, createOutcomeLog(journal, content.isTorn), key, options);
   return await run.complete();
 }
 
@@ -147,7 +148,7 @@ class Run {
     const maxTransactions = Math.max(1, Math.min(maxBatchSize, rateBurst, maxQueued));
     this.#bounds = { maxTransactions, maxBytes: maxBodyBytes };
     this.#maxOpen = Math.max(1, Math.min(MAX_OPEN_REQUESTS, Math.floor(maxQueued / maxTransactions)));
-    this.#pacer = new Pacer(Math.max(1, ratePerSecond), Math.max(1, rateBurst));
+    this.#pacer = createPacer(Math.max(1, ratePerSecond), Math.max(1, rateBurst));
   }
 
   async complete(): Promise<SubmitAllResult> {

@@ -15,52 +15,46 @@ const STORAGE_KEY = "gas-waiver.calls";
 /** EIP-5792: wallets should know a bundle for 24 hours. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
+export type CallBundles = ReturnType<typeof createCallBundles>;
+
 /** Remembers bundles by id, over reloads of the page where it has a storage. */
-export class CallBundles {
-  readonly #storage: BundleStorage | undefined;
-  #bundles: Record<string, CallBundle> = {};
-
-  constructor(storage: BundleStorage | undefined = pageStorage()) {
-    this.#storage = storage;
-  }
-
-  read(id: string): CallBundle | undefined {
-    this.#load();
-    return Object.hasOwn(this.#bundles, id) ? this.#bundles[id] : undefined;
-  }
-
-  write(id: string, bundle: CallBundle): void {
-    this.#load();
-    const oldest = Date.now() - KEPT_MS;
-    const kept = Object.entries(this.#bundles).filter(([, { at }]) => at > oldest);
-    this.#save({ ...Object.fromEntries(kept), [id]: bundle });
-  }
-
-  delete(id: string): void {
-    this.#load();
-    const { [id]: _, ...others } = this.#bundles;
-    this.#save(others);
-  }
-
+export function createCallBundles(storage: BundleStorage | undefined = pageStorage()) {
+  let bundles: Record<string, CallBundle> = {};
   /** Another tab of the page may have written since. */
-  #load(): void {
-    const text = this.#storage?.getItem(STORAGE_KEY);
+  const load = () => {
+    const text = storage?.getItem(STORAGE_KEY);
     if (text == null) return;
     try {
-      this.#bundles = Object(JSON.parse(text));
+      bundles = Object(JSON.parse(text));
     } catch {
       // Something else has written there: what this page remembers stays.
     }
-  }
-
-  #save(bundles: Record<string, CallBundle>): void {
-    this.#bundles = bundles;
+  };
+  const save = (changed: Record<string, CallBundle>) => {
+    bundles = changed;
     try {
-      this.#storage?.setItem(STORAGE_KEY, JSON.stringify(bundles));
+      storage?.setItem(STORAGE_KEY, JSON.stringify(bundles));
     } catch {
       // The storage is full. The bundles last as long as the page.
     }
-  }
+  };
+  return {
+    read(id: string): CallBundle | undefined {
+      load();
+      return Object.hasOwn(bundles, id) ? bundles[id] : undefined;
+    },
+    write(id: string, bundle: CallBundle): void {
+      load();
+      const oldest = Date.now() - KEPT_MS;
+      const kept = Object.entries(bundles).filter(([, { at }]) => at > oldest);
+      save({ ...Object.fromEntries(kept), [id]: bundle });
+    },
+    delete(id: string): void {
+      load();
+      const { [id]: _, ...others } = bundles;
+      save(others);
+    },
+  };
 }
 
 /** The page's own storage; undefined outside of pages, and where the browser denies it. */

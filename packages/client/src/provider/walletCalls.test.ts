@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createConnection } from "../http/connection.js";
-import { type BundleStorage, CallBundles } from "./callBundles.js";
+import { type BundleStorage, createCallBundles } from "./callBundles.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { createWalletCalls } from "./walletCalls.js";
 
@@ -38,7 +38,7 @@ class Scene {
     const methods = createWalletCalls({
       wallet: this.#wallet,
       chainId: CHAIN,
-      bundles: new CallBundles(this.storage),
+      bundles: createCallBundles(this.storage),
       connection: createConnection({ url: "https://relay.example.com", apiKey: "gwp_k", fetch: this.#fetch }),
       send: async (call) => {
         await this.question;
@@ -234,7 +234,7 @@ describe("the bundles of a page", () => {
   it("are forgotten after a day", () => {
     const { storage } = new Scene();
     const day = 24 * 60 * 60 * 1000;
-    const bundles = new CallBundles(storage);
+    const bundles = createCallBundles(storage);
     bundles.write("old", { calls: 1, hashes: ["0x1"], at: Date.now() - day });
     bundles.write("new", { calls: 1, hashes: ["0x2"], at: Date.now() });
     expect([bundles.read("old"), bundles.read("new")?.hashes]).toEqual([undefined, ["0x2"]]);
@@ -247,7 +247,7 @@ describe("the bundles of a page", () => {
         throw new Error("the quota is used up");
       },
     };
-    const bundles = new CallBundles(full);
+    const bundles = createCallBundles(full);
     bundles.write("a", { calls: 1, hashes: [], at: Date.now() });
     expect(bundles.read("a")).toMatchObject({ calls: 1 });
   });

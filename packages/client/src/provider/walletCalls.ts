@@ -1,7 +1,7 @@
 import { status } from "../actions/status.js";
 import { WalletCallsError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
-import { type CallBundle, CallBundles } from "./callBundles.js";
+import { type CallBundle, type CallBundles, createCallBundles } from "./callBundles.js";
 import { readCallRequest } from "./callRequest.js";
 import type { Eip1193Provider } from "./eip1193.js";
 import { type GatewayRefusal, gatewayRefusal } from "./gatewayRefusal.js";
@@ -28,7 +28,7 @@ const VERSION = "2.0.0";
  * call, in sequence. It is not atomic, and its status says so.
  */
 export function createWalletCalls(dependencies: WalletCallsDependencies): ReadonlyMap<string, Method> {
-  const { wallet, chainId, bundles = new CallBundles() } = dependencies;
+  const { wallet, chainId, bundles = createCallBundles() } = dependencies;
   /** The ids of the bundles for which the user is still being asked. */
   const sending = new Set<string>();
   const sendCalls = async (params: unknown) => {

@@ -11,7 +11,7 @@ import {
 import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from "../errors.js";
 import { frameTooLargeError, isTemporary, toRequestRefusedError } from "./frameRefusal.js";
 import { createHeartbeat } from "./heartbeat.js";
-import { Reconnection, type ReconnectionOptions } from "./reconnection.js";
+import { createReconnection, type Reconnection, type ReconnectionOptions } from "./reconnection.js";
 import { SocketLink, type WebSocketConstructor } from "./socketLink.js";
 import type { FramePart, SocketRequest } from "./socketRequest.js";
 
@@ -50,7 +50,7 @@ export class SocketSession {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#reconnection = new Reconnection(options);
+    this.#reconnection = createReconnection(options);
   }
 
   add(request: SocketRequest): void {

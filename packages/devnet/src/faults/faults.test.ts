@@ -4,7 +4,7 @@ import WebSocket from "ws";
 import { addressOf, createTestNode, hashOf, signInner, wrap } from "../../test/support/testNode.js";
 import { useTestNode } from "../../test/support/useTestNode.js";
 import type { FaultSettings } from "./faultSettings.js";
-import { RequestLimit } from "./requestLimit.js";
+import { createRequestLimit } from "./requestLimit.js";
 
 const node = useTestNode();
 let url: string;
@@ -348,18 +348,10 @@ describe("a limit on requests", () => {
   });
 });
 
-describe("RequestLimit", () => {
+describe("createRequestLimit", () => {
   it("counts each address in windows of its own", () => {
-    const limit = new RequestLimit(1, 1_000);
-    expect([limit.take("a", 0), limit.take("b", 500), limit.take("a", 999)]).toEqual([
-      undefined,
-      undefined,
-      1,
-    ]);
-    expect([limit.take("b", 1_000), limit.take("a", 1_000), limit.take("b", 1_500)]).toEqual([
-      1,
-      undefined,
-      undefined,
-    ]);
+    const limit = createRequestLimit(1, 1_000);
+    expect([limit("a", 0), limit("b", 500), limit("a", 999)]).toEqual([undefined, undefined, 1]);
+    expect([limit("b", 1_000), limit("a", 1_000), limit("b", 1_500)]).toEqual([1, undefined, undefined]);
   });
 });

@@ -19,7 +19,7 @@ import {
   SEND_METHOD,
   type SendAnswer,
 } from "./faultSettings.js";
-import { RequestLimit } from "./requestLimit.js";
+import { createRequestLimit } from "./requestLimit.js";
 import { SeededRandom } from "./seededRandom.js";
 
 /** The streams of random numbers, one for each purpose. Their order is part of what a seed gives. */
@@ -45,7 +45,7 @@ export class Faults {
   #methods: ReadonlySet<string> = new Set([SEND_METHOD]);
   #random = randoms(DEFAULT_SEED);
   #forcedErrorsLeft = new Map<SendAnswer, number>();
-  #requestLimit: RequestLimit | undefined;
+  #requestLimit: ReturnType<typeof createRequestLimit> | undefined;
   #struck: Record<string, number> = {};
   #exchanges = 0;
   #calls = 0;
@@ -77,7 +77,7 @@ export class Faults {
       SEND_ANSWERS.flatMap((name) => (settings[name] ? [[name, settings[name]]] : [])),
     );
     const { rateLimit = 0, rateWindowMs = DEFAULT_RATE_WINDOW_MS } = settings;
-    this.#requestLimit = rateLimit > 0 ? new RequestLimit(rateLimit, rateWindowMs) : undefined;
+    this.#requestLimit = rateLimit > 0 ? createRequestLimit(rateLimit, rateWindowMs) : undefined;
     this.#struck = {};
     this.#exchanges = 0;
     this.#calls = 0;
@@ -89,7 +89,7 @@ export class Faults {
   /** Counts an HTTP request of an address. @returns the seconds of `Retry-After` if it is above the limit. */
   overLimit(address: string, methods: readonly string[]): number | undefined {
     if (methods.some(isControl)) return undefined;
-    const seconds = this.#requestLimit?.take(address, performance.now());
+    const seconds = this.#requestLimit?.(address, performance.now());
     if (seconds !== undefined) this.#strike("rateLimit");
     return seconds;
   }

@@ -1,26 +1,17 @@
-/** Counts the requests of each address in windows of time, and refuses those above a limit. */
-export class RequestLimit {
-  readonly #limit: number;
-  readonly #windowMs: number;
-  readonly #windows = new Map<string, { readonly end: number; count: number }>();
-
-  constructor(limit: number, windowMs: number) {
-    this.#limit = limit;
-    this.#windowMs = windowMs;
-  }
-
-  /**
-   * Counts a request.
-   * @param now in ms, by any clock.
-   * @returns the seconds until the address may ask again, or undefined if the request is within the limit.
-   */
-  take(address: string, now: number): number | undefined {
-    let window = this.#windows.get(address);
+/**
+ * Counts the requests of each address in windows of time, and refuses those above a limit.
+ * @returns a function that counts a request at a time in ms, by any clock. It returns the seconds until the address may ask
+ * again, or undefined if the request is within the limit.
+ */
+export function createRequestLimit(limit: number, windowMs: number) {
+  const windows = new Map<string, { readonly end: number; count: number }>();
+  return (address: string, now: number): number | undefined => {
+    let window = windows.get(address);
     if (window === undefined || window.end <= now) {
-      window = { end: now + this.#windowMs, count: 0 };
-      this.#windows.set(address, window);
+      window = { end: now + windowMs, count: 0 };
+      windows.set(address, window);
     }
     window.count++;
-    return window.count <= this.#limit ? undefined : Math.ceil((window.end - now) / 1_000);
-  }
+    return window.count <= limit ? undefined : Math.ceil((window.end - now) / 1_000);
+  };
 }
