@@ -32,6 +32,7 @@ export function createRealm(
     ...{ activity, clock, journal, network, gate, sessions, inbox: new NotificationInbox() },
     entropy: stream(seed, "entropy"),
     lendConnection: (client) => database.lendConnection(client),
+    keepConnection: (client) => database.keepConnection(client),
     showTime: () => database.show(clock.now),
     request: (options) => network.request(options),
   } satisfies Realm & { network: SimulatedNetwork };

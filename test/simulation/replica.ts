@@ -20,8 +20,8 @@ export interface ReplicaParts {
   readonly realm: Realm;
   readonly options: ResolvedOptions;
   readonly log: Logger;
-  /** Ends sessions at the server, and resolves when their locks are released. */
-  endSessions(sessions: readonly Session[]): Promise<void>;
+  /** Takes the sessions of a process that is gone, and resolves when their locks are released. */
+  dropSessions(sessions: readonly Session[]): Promise<void>;
 }
 
 /** One replica of the service: a process that can be killed, started again and frozen, and whose clock can step. */
@@ -136,13 +136,11 @@ export class Replica {
   }
 
   #end(owner: Owner): void {
-    const { realm, endSessions } = this.#parts;
+    const { realm, dropSessions } = this.#parts;
     owner.isDead = true;
     owner.isFrozen = false;
     owner.held.length = 0;
-    const sessions = realm.sessions.ofOwner(owner);
-    for (const session of sessions) session.cut();
-    void realm.gate.exclusively(() => endSessions(sessions));
+    void realm.gate.exclusively(() => dropSessions(realm.sessions.ofOwner(owner)));
   }
 
   /** Stops it as SIGSTOP does. */

@@ -4,7 +4,7 @@ import { createLog } from "../../packages/server/src/model/telemetry/log.js";
 import { CHAIN_ID } from "../../packages/server/test/support/modelChain.js";
 import { APPROVE, accountsOf, TOKEN, TRANSFER } from "../../packages/server/test/support/user.js";
 import { createRealm, type WorldRealm } from "./createRealm.js";
-import { DatabaseFaults, endSessions } from "./engine/databaseFaults.js";
+import { DatabaseFaults, dropSessions } from "./engine/databaseFaults.js";
 import { stream } from "./engine/random.js";
 import { EPOCH, enter } from "./engine/realm.js";
 import { real } from "./engine/realTime.js";
@@ -64,10 +64,8 @@ export async function runWorld(plan: WorldPlan, options: RunWorldOptions): Promi
     const { statements, lockWaits } = realm.gate;
     const virtualMs = realm.clock.now;
     const digest = realm.journal.digest();
-    const left = realm.sessions.release();
     for (const replica of replicas) replica.kill();
     await realm.activity.settled();
-    await database.keepConnections(left);
     return {
       ...{ plan, digest, violations: [...violations, ...crashes], virtualMs, lines: realm.journal.lines },
       counts: { ...counts, statements, lockWaits, requests: realm.network.requests },
@@ -90,7 +88,7 @@ function createWorld(plan: WorldPlan, realm: WorldRealm, { database, logLevel = 
   const log = createLog(logLevel as Parameters<typeof createLog>[0]);
   const parts = {
     ...{ realm, log, options: optionsOf(plan, database.url) },
-    endSessions: (sessions: readonly Session[]) => endSessions(database, sessions),
+    dropSessions: (sessions: readonly Session[]) => dropSessions(database, realm, sessions),
   };
   const replicas = Array.from({ length: plan.replicas }, (_, i) => new Replica(`r${i}`, parts));
   let startedAt = Number.POSITIVE_INFINITY;

@@ -133,9 +133,9 @@ export const CHECKS: Readonly<Record<string, Check>> = {
       runAs(new Owner(name), async () => {
         const client = await connect(place);
         client.once("error", () => void lines.push(`${currentOwner()?.name} loses the session of ${name}`));
+        return client;
       });
-    await connectAs("first");
-    await realm.activity.count(database.keepConnections(realm.sessions.release()));
+    await (await connectAs("first")).end();
     await Promise.all([connectAs("one"), connectAs("other")]);
     new DatabaseFaults(realm, database).endSessions();
     await sleep(1);
@@ -144,8 +144,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
 
   async readOnlyDatabase(place) {
     const { realm, database } = place;
-    await connect(place);
-    await realm.activity.count(database.keepConnections(realm.sessions.release()));
+    await (await connect(place)).end();
     new DatabaseFaults(realm, database).setReadOnly(true);
     await sleep(1);
     const client = await connect(place);

@@ -75,6 +75,21 @@ export class DatabaseFaults {
   }
 }
 
+/** Takes the sessions of a process that is gone. Those that are still at work are ended at the server. */
+export async function dropSessions(
+  database: SimulatedDatabase,
+  realm: Pick<Realm, "sessions">,
+  sessions: readonly Session[],
+): Promise<void> {
+  const left: Session[] = [];
+  for (const session of sessions) {
+    if (await database.keepConnection(session.client)) realm.sessions.forget(session.client);
+    else left.push(session);
+  }
+  for (const session of left) session.cut();
+  await endSessions(database, left);
+}
+
 /**
  * Ends sessions at the server, and resolves when their locks are released and their sockets closed. One after the other, so that every
  * repetition of a world hears their last words in the same order.

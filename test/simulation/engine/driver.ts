@@ -1,4 +1,6 @@
+import type { EventEmitter } from "node:events";
 import pg from "pg";
+import { currentOwner, runAs } from "./owner.js";
 import { currentRealm, type Realm } from "./realm.js";
 import type { Session } from "./session.js";
 
@@ -20,7 +22,7 @@ const original = {
 
 /** Runs a statement at once, on a connection of the simulation itself. */
 export async function queryNow<Row>(client: pg.Client, text: string, values: unknown[] = []): Promise<Row[]> {
-  const { rows } = (await original.query.call(client, text, values)) as { rows: Row[] };
+  const { rows } = (await original.query.call(client, named(text), values)) as { rows: Row[] };
   return rows;
 }
 
@@ -69,7 +71,11 @@ export function installDriver(): void {
   prototype.end = function (this: pg.Client, callback?: Callback) {
     const realm = currentRealm();
     if (realm === undefined) return original.end.call(this, callback);
-    return settle(realm.activity.count(original.end.call(this) as Promise<void>), callback);
+    const owner = currentOwner();
+    return settle(
+      realm.gate.exclusively(() => runAs(owner, () => endClient(realm, this))),
+      callback,
+    );
   } as AnyFunction;
   prototype._handleNotification = function (this: pg.Client, message: unknown) {
     const realm = currentRealm();
@@ -78,6 +84,17 @@ export function installDriver(): void {
       : realm.inbox.take(this, message);
   } as AnyFunction;
   keepIdleConnections();
+}
+
+/** Ends a client for its process. Where its connection is kept, the client hears what it would hear of a closed one. */
+async function endClient(realm: Realm, client: pg.Client): Promise<void> {
+  if (!(await realm.keepConnection(client))) {
+    await original.end.call(client);
+    return;
+  }
+  const parts = client as unknown as { _ending: boolean; readonly connection: EventEmitter };
+  parts._ending = true;
+  parts.connection.emit("end");
 }
 
 /** A pool would close idle connections after some virtual seconds, and open new ones for real. */
@@ -112,7 +129,7 @@ async function runStatement(realm: Realm, session: Session, args: unknown[]): Pr
   const about = `${realm.clock.now.toFixed(3)} ${owner} sql ${text.trim().slice(0, 80)} ${show(given)}`;
   try {
     const isRefused = realm.sessions.refuses(text);
-    const asked = isRefused ? [DISK_FULL] : [session.adapt(config), values];
+    const asked = isRefused ? [DISK_FULL] : [named(session.adapt(config)), values];
     const result = (await original.query.apply(session.client, asked)) as pg.QueryResult;
     realm.journal.note(`${about} ${result.rowCount}`);
     if (/^\s*listen /.test(text)) realm.inbox.listen(session);
@@ -124,6 +141,25 @@ async function runStatement(realm: Realm, session: Session, args: unknown[]): Pr
   } finally {
     realm.inbox.deliver(realm);
   }
+}
+
+const names = new Map<string, string>();
+
+/**
+ * Names a statement that the service leaves without a name, so that connections plan it once: they outlive their worlds. A text with an
+ * id comes once only.
+ */
+function named(config: string | pg.QueryConfig): string | pg.QueryConfig {
+  const { text, name } = typeof config === "string" ? { text: config, name: undefined } : config;
+  if (
+    name !== undefined ||
+    !/^\s*(?:select|with|insert|update|delete)\s[^;]*$/.test(text) ||
+    text.includes("'::uuid")
+  )
+    return config;
+  const given = names.get(text) ?? `unnamed ${names.size + 1}`;
+  names.set(text, given);
+  return { ...(typeof config === "string" ? { text } : config), name: given };
 }
 
 /** Writes the values of a statement for the journal. */

@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import type pg from "pg";
 import { queryNow } from "./driver.js";
 import { currentOwner, runAs } from "./owner.js";
@@ -9,6 +9,7 @@ interface ClientParts {
   readonly _queryQueue: readonly unknown[];
   getStartupConf(): object;
   readonly connection: {
+    /** Where the connection is kept, another one that is closed. */
     stream: Socket;
     /** The texts of the named statements that the server has planned. */
     parsedStatements: Record<string, string>;
@@ -36,9 +37,9 @@ const FORGET =
   "rollback; reset all; unlisten *; close all; select pg_advisory_unlock_all(); discard temp; discard sequences";
 
 /**
- * Connections that outlive their worlds. A process of the server that begins costs more than all its statements in a short world: it reads
- * the catalog, and plans each statement. So the next world's clients get the connections of the last one, on which they hear the server's
- * answer to their greeting as if they were new.
+ * Connections that outlive their clients and worlds. A process of the server that begins costs more than all statements of a short world:
+ * it reads the catalog, and plans each statement. So the next clients get the connections of clients that have ended, and hear the
+ * server's answer to their greeting as if they were new.
  */
 export class KeptConnections {
   readonly #greeted = new WeakMap<Socket, Greeted>();
@@ -95,19 +96,19 @@ export class KeptConnections {
     });
   }
 
-  /** Keeps the connections of clients that nobody uses any more. Those with a statement at work stay as they are. */
-  async keep(clients: readonly pg.Client[]): Promise<void> {
-    for (const client of clients) {
-      const { connection } = partsOf(client);
-      const { stream: socket, parsedStatements: statements } = connection;
-      const greeted = this.#greeted.get(socket);
-      if (greeted === undefined || socket.destroyed) continue;
-      await queryNow(client, FORGET);
-      for (const [event, listener] of listenersOf(socket))
-        if (!greeted.listeners.has(listener)) socket.off(event, listener);
-      restore(socket, ["destroy", "emit", "setTimeout"]);
-      this.#kept.set(greeted.name, [...(this.#kept.get(greeted.name) ?? []), { socket, statements }]);
-    }
+  /** Takes the connection of a client that nobody uses any more. @returns false for one with a statement at work, which stays as it is. */
+  async keep(client: pg.Client): Promise<boolean> {
+    const { connection } = partsOf(client);
+    const { stream: socket, parsedStatements: statements } = connection;
+    const greeted = this.#greeted.get(socket);
+    if (greeted === undefined || !isIdle(client)) return false;
+    await queryNow(client, FORGET);
+    for (const [event, listener] of listenersOf(socket))
+      if (!greeted.listeners.has(listener)) socket.off(event, listener);
+    restore(socket, ["destroy", "emit", "setTimeout"]);
+    this.#kept.set(greeted.name, [...(this.#kept.get(greeted.name) ?? []), { socket, statements }]);
+    connection.stream = new Socket().destroy();
+    return true;
   }
 
   get count(): number {
@@ -122,7 +123,7 @@ export class KeptConnections {
 }
 
 /** Whether the server has answered all that the client has asked. */
-export function isIdle(client: pg.Client): boolean {
+function isIdle(client: pg.Client): boolean {
   const { readyForQuery, _queryQueue, connection } = partsOf(client);
   return readyForQuery && _queryQueue.length === 0 && !connection.stream.destroyed;
 }

@@ -21,8 +21,10 @@ export interface Realm {
   readonly sessions: Sessions;
   readonly inbox: NotificationInbox;
   readonly journal: Journal;
-  /** Gives a client that is about to connect a connection of an earlier world, if one was kept. */
+  /** Gives a client that is about to connect the connection of an earlier one, if one was kept. */
   lendConnection(client: pg.Client): void;
+  /** Takes the connection of a client that ends. @returns false where it has to be closed. */
+  keepConnection(client: pg.Client): Promise<boolean>;
   /** Sets the clock that the database shows to the virtual moment. */
   showTime(): void;
   request(options: RequestOptions): ClientRequest;

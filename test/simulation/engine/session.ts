@@ -59,7 +59,7 @@ export class Session {
       this.#loss ??= error;
     });
     connection.prependListener("errorMessage", (message) => this.#nameLimit(message));
-    connection.stream.once("close", () => this.#fail());
+    connection.stream.once("close", () => this.fail());
     const destroy = connection.stream.destroy.bind(connection.stream);
     connection.stream.destroy = (error) => {
       if (!connection.stream.destroyed) control.onClosing(this);
@@ -182,8 +182,8 @@ export class Session {
     this.#silence = this.#clock.schedule(this.#silenceMs, onSilence, this.owner);
   }
 
-  /** The socket has closed: answers that were still on their way do not come. */
-  #fail(): void {
+  /** The connection is gone: answers that were still on their way do not come. */
+  fail(): void {
     for (const event of [this.#idle, this.#silence, this.#lockWait]) cancel(event);
     for (const answer of this.#answers)
       answer.lose(this.#loss ?? new Error("Connection terminated unexpectedly"));

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import type { VirtualClock } from "./clock.js";
-import { isIdle } from "./keptConnections.js";
 import { currentOwner, type Owner } from "./owner.js";
 import { Session, type SessionControl } from "./session.js";
 
@@ -25,7 +24,7 @@ export class Sessions {
   open(client: pg.Client): Session {
     const session = new Session(client, currentOwner(), this.#clock, this.#control);
     this.#sessions.set(client, session);
-    client.once("end", () => this.#sessions.delete(client));
+    client.once("end", () => this.forget(client));
     return session;
   }
 
@@ -43,11 +42,10 @@ export class Sessions {
     return [...this.#sessions.values()];
   }
 
-  /** Lets those go that wait for no answer: they are no part of the world any more. */
-  release(): pg.Client[] {
-    const idle = [...this.#sessions.keys()].filter(isIdle);
-    for (const client of idle) this.#sessions.delete(client);
-    return idle;
+  /** The client's connection is no part of the world any more. */
+  forget(client: pg.Client): void {
+    this.#sessions.get(client)?.fail();
+    this.#sessions.delete(client);
   }
 
   assertReachable(): void {

@@ -27,10 +27,9 @@ const CLOCKS_BEGIN = EPOCH - STEP_BACK_MS;
 /** The functions that ask for the time. Tables and functions bind to those in `public`, as it comes first in the search path. */
 const TIME_FUNCTIONS = ["now", "clock_timestamp", "statement_timestamp", "transaction_timestamp"];
 const NOW = `pg_catalog.to_timestamp((${CLOCKS_BEGIN} +
-  (public.stat_clock('${CLOCKS}/' || pg_catalog.current_database())).size)::float8 / 1000)`;
-/** The server's own `pg_stat_file` is volatile, and a function that calls it is no part of the plan: each call would run a query. */
-const STAT_CLOCK = `create function public.stat_clock(text, out size bigint, out access timestamptz, out modification timestamptz,
-  out change timestamptz, out creation timestamptz, out isdir boolean) language internal stable strict parallel safe as 'pg_stat_file_1arg'`;
+  (pg_catalog.pg_stat_file('${CLOCKS}/' || pg_catalog.current_database())).size)::float8 / 1000)`;
+/** A function that calls a volatile one is no part of the plan: each call would run a query. */
+const STABLE_CLOCK = "update pg_proc set provolatile = 's' where proname = 'pg_stat_file'";
 
 const SEARCH_PATH = "public,pg_catalog";
 
@@ -50,7 +49,7 @@ export async function makeTemplate(server: DatabaseServer): Promise<void> {
   await queryNow(admin, `create database ${TEMPLATE}`);
   await endNow(admin);
   const template = await connectNow({ ...server, database: TEMPLATE });
-  await queryNow(template, STAT_CLOCK);
+  await queryNow(template, STABLE_CLOCK);
   for (const name of TIME_FUNCTIONS) {
     const head = `create function public.${name}() returns timestamptz language sql stable parallel safe`;
     await queryNow(template, `${head} as $f$ select ${NOW} $f$`);
@@ -100,11 +99,15 @@ const keepRows = (schema: string) => `
       select sequencename as name, last_value from pg_sequences where schemaname = 'public';
   end $$`;
 
+/** The tables of a schema that are not as new: a table that is truncated has new files, and sessions plan anew what reads it. */
+const used = (schema: string) =>
+  `from pg_class where relnamespace = '${schema}'::regnamespace and relkind = 'r' and pg_relation_size(oid) > 0`;
+
 const restoreRows = (schema: string) => `
   do $$ declare name text; columns text; value bigint; begin
     set local session_replication_role = replica;
-    execute (select 'truncate ' || string_agg(format('public.%I', t.name), ', ') from (${TABLES}) t);
-    for name in ${TABLES} loop
+    execute (select 'truncate ' || string_agg(format('public.%I', relname), ', ') || ' cascade' ${used("public")});
+    for name in select relname ${used(schema)} and relname <> 'sequence_values' loop
       select string_agg(format('%I', a.attname), ', ') into columns from pg_attribute a
         where a.attrelid = format('public.%I', name)::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '';
       execute format('insert into public.%1$I (%2$s) overriding system value select %2$s from ${schema}.%1$I', name, columns);
@@ -202,9 +205,9 @@ export class SimulatedDatabase {
     this.#kept.lend(client);
   }
 
-  /** Keeps the connections of clients that their world has left. */
-  async keepConnections(clients: readonly pg.Client[]): Promise<void> {
-    if (!this.#isSpoiled) await this.#kept.keep(clients);
+  /** Takes the connection of a client that has ended, or whose process has. @returns false where it has to be ended at the server. */
+  async keepConnection(client: pg.Client): Promise<boolean> {
+    return !this.#isSpoiled && (await this.#kept.keep(client));
   }
 
   /** Sets the clock that the database shows. */
