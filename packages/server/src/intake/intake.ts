@@ -1,12 +1,14 @@
 import { ProtocolError, type Wait } from "@gas-waiver/protocol";
 import type { LaneSet } from "../lane/laneSet.js";
-import type { Caller } from "../model/keys/caller.js";
+import { type Caller, partyOf } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import { PRICES } from "../model/prices.js";
 import { shuttingDown } from "../model/shuttingDown.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
+import { partOfRequest } from "../policy/validateInTurns.js";
 import { linesOf, ResultLines, type ResultLinesOptions } from "../results/lines.js";
 import { OpenRequests } from "../results/openRequests.js";
 import type { Refusals } from "../results/refusals.js";
@@ -127,9 +129,9 @@ export class Intake {
       if (!(error instanceof ProtocolError && error.reason === "IDEMPOTENCY_KEY_REUSED")) refund();
       throw error;
     });
-    if ("earlier" in entered) return linesOf(this.#linesOptions(wait, timeoutMs), entered.earlier);
+    if ("earlier" in entered) return linesOf(this.#linesOptions(caller, wait, timeoutMs), entered.earlier);
     const { admitted, isBegun } = entered;
-    const lines = new ResultLines(this.#linesOptions(wait, timeoutMs));
+    const lines = new ResultLines(this.#linesOptions(caller, wait, timeoutMs));
     try {
       const rules = rulesFor(caller, options, policies.current());
       const request = { caller, rules, lines, keyed, isBegun, onDecided: admitted.leave };
@@ -163,7 +165,7 @@ export class Intake {
   async watch(caller: Caller, names: readonly string[], wait: Wait): Promise<AsyncIterable<LineGroup>> {
     if (this.#isStopping) throw shuttingDown();
     return await mapStoreErrors(() =>
-      resumeLines(this.#linesOptions(wait), caller, names, this.#dependencies),
+      resumeLines(this.#linesOptions(caller, wait), caller, names, this.#dependencies),
     );
   }
 
@@ -182,11 +184,13 @@ export class Intake {
     this.#closing.abort();
   }
 
-  #linesOptions(wait: Wait, timeoutMs = Number.POSITIVE_INFINITY): ResultLinesOptions {
-    const { reading, results, metrics, options: own } = this.#dependencies;
+  #linesOptions(caller: Caller, wait: Wait, timeoutMs = Number.POSITIVE_INFINITY): ResultLinesOptions {
+    const { reading, results, metrics, loop, options: own } = this.#dependencies;
     const options = { requestTimeoutMs: Math.min(timeoutMs, own.requestTimeoutMs) };
     const waiting = { wait, openRequests: this.#openRequests, closing: this.#closing.signal };
-    return { store: reading, results, metrics, options, ...waiting };
+    const inTurn: ResultLinesOptions["inTurn"] = (lines, make) =>
+      loop.run(partyOf(caller), lines * PRICES.notification, make, partOfRequest(lines));
+    return { store: reading, results, metrics, options, inTurn, ...waiting };
   }
 
   #onAccepted(accepted: readonly AcceptedSubmission[]): void {

@@ -18,6 +18,6 @@ export const PRICES = {
   sentByte: 0.01,
   /** A log is compared with the filter of a subscription. */
   comparedLog: 0.15,
-  /** A notification of a subscription is sent. */
+  /** A notification of a subscription, or a result line, is sent. */
   notification: 20,
 } as const;

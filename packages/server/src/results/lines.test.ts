@@ -8,7 +8,7 @@ import { outcomeOf } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { createMetrics } from "../model/telemetry/metrics.js";
 import type { Store } from "../store/store.js";
-import { ResultLines } from "./lines.js";
+import { ResultLines, type ResultLinesOptions } from "./lines.js";
 import { OpenRequests } from "./openRequests.js";
 import type { LineGroup, LineSource } from "./resultLine.js";
 import { createResults, type Results } from "./results.js";
@@ -40,7 +40,13 @@ function countedResults(): Results & { listening(): number } {
   };
 }
 
-function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs = 60_000) {
+const atOnce: ResultLinesOptions["inTurn"] = async (_lines, make) => make();
+
+function request(
+  wait: "broadcast" | "included" = "broadcast",
+  requestTimeoutMs = 60_000,
+  inTurn: ResultLinesOptions["inTurn"] = atOnce,
+) {
   const results = countedResults();
   const closing = new AbortController();
   const openRequests = new OpenRequests();
@@ -52,6 +58,7 @@ function request(wait: "broadcast" | "included" = "broadcast", requestTimeoutMs 
     wait,
     openRequests,
     closing: closing.signal,
+    inTurn,
   });
   const entries: LineSource[] = [0, 1, 2].map((index) => ({
     index,
@@ -113,6 +120,7 @@ describe("the result lines of a request", () => {
       ...{ options: { requestTimeoutMs: 60_000 }, wait: "broadcast" },
       openRequests: new OpenRequests(),
       closing: closing.signal,
+      inTurn: atOnce,
     });
     const received = all(laterLines.stream());
     const refused = (index: number) => ({
@@ -169,6 +177,30 @@ describe("the result lines of a request", () => {
       expect(results.listening()).toBe(0);
       results.close();
     }
+  });
+
+  it("are made in the turn of their party, since thousands of requests may wait for one submission", async () => {
+    const turns: { readonly lines: number; readonly begin: () => void }[] = [];
+    const { results, lines, moved } = request(
+      "broadcast",
+      60_000,
+      (count, make) => new Promise((resolve) => turns.push({ lines: count, begin: () => resolve(make()) })),
+    );
+    let received = 0;
+    const all = (async () => {
+      for await (const group of lines.stream()) received += group.length;
+    })();
+    results.publish(moved.slice(0, 2), () => ({ state: "broadcast" }));
+    await new Promise(setImmediate);
+    expect([turns.map((turn) => turn.lines), received]).toEqual([[2], 0]);
+    results.publish(moved.slice(2), () => ({ state: "broadcast" }));
+    turns[0]?.begin();
+    await new Promise(setImmediate);
+    expect([turns.map((turn) => turn.lines), received]).toEqual([[2, 1], 2]);
+    turns[1]?.begin();
+    await all;
+    expect(received).toBe(3);
+    results.close();
   });
 
   it("have no listener after a cancel", () => {

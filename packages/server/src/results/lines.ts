@@ -24,6 +24,8 @@ export interface ResultLinesOptions extends WaitConditions {
   readonly results: Results;
   readonly metrics: Metrics;
   readonly openRequests: OpenRequests;
+  /** Makes so many lines when it is the turn of the request's party: one result may come to thousands of requests at once. */
+  inTurn(lines: number, make: () => ResultLine[]): Promise<ResultLine[]>;
 }
 
 /** The largest group of lines. A client that does not read makes the service hold one for each request. */
@@ -168,15 +170,18 @@ export class ResultLines {
     const unwatch = this.#watchDeadline();
     try {
       while (!this.#hasLeft) {
-        const refused = this.#refused.splice(0).map((entry) => refusedLine(entry, entry.error));
-        const known = this.#takeKnown().map(([entry, update]) =>
-          resultLine(entry, update, this.#request.wait),
-        );
-        const lines = [...refused, ...known];
-        for (const group of this.#groupsOf(lines)) yield group;
-        // More results may have arrived while the consumer took these lines. Nothing may be awaited between the last look and
-        // the wait, or an update in between would be missed: `yield*` would, even without a line.
-        if (lines.length > 0) continue;
+        const refused = this.#refused.splice(0);
+        const known = this.#takeKnown();
+        if (refused.length + known.length > 0) {
+          const lines = await this.#request.inTurn(refused.length + known.length, () => [
+            ...refused.map((entry) => refusedLine(entry, entry.error)),
+            ...known.map(([entry, update]) => resultLine(entry, update, this.#request.wait)),
+          ]);
+          for (const group of this.#groupsOf(lines)) yield group;
+          continue;
+        }
+        // More results may have arrived while the consumer took the lines before. Nothing may be awaited between the last look and
+        // the wait, or an update in between would be missed.
         if (this.#waiting.length === 0 && this.#complete) return;
         if (this.#waiting.length > 0 && this.#deadlinePassed) yield* this.#timedOut();
         else await this.#nextUpdate();
