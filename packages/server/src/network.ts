@@ -5,13 +5,17 @@ import { findChainDifference } from "./chain/compareChain.js";
 import { nodeStatuses } from "./chain/heads/nodeStatus.js";
 import { watchEndpoints } from "./chain/heads/watchEndpoints.js";
 import { EndpointHeads } from "./chain/rpc/endpointHeads.js";
-import { RequestPaces } from "./chain/rpc/requestPace.js";
+import { createRequestPaces } from "./chain/rpc/requestPace.js";
 import { createRpc, type Rpc } from "./chain/rpc/rpc.js";
 import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
 import { observeReadiness } from "./health/observeReadiness.js";
 import type { ReadinessProbe } from "./health/readiness.js";
 import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
-import { ConfiguredGrants, type ConfiguredRights } from "./keys/configuredGrants.js";
+import {
+  type ConfiguredGrants,
+  type ConfiguredRights,
+  createConfiguredGrants,
+} from "./keys/configuredGrants.js";
 import {
   type IdentifiedToken,
   identifyKeys,
@@ -99,7 +103,7 @@ export async function openNetwork(foundations: NetworkFoundations) {
     if (secrets.configuredKeys.length === 0 && keys.size === 0)
       log.warn("there is no API key: nobody can submit");
     await recordSecretsRead(store, { waivers: options.waivers, ...secrets });
-    const configuredKeys = new ConfiguredGrants(secrets.configuredKeys, rightsIn(options));
+    const configuredKeys = createConfiguredGrants(secrets.configuredKeys, rightsIn(options));
     const adminTokens = { current: secrets.adminTokens };
     const parts = await startParts({ ...foundations, options, keys, configuredKeys, adminTokens, ending });
     const lanes = beginLanes(parts);
@@ -164,7 +168,7 @@ async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> 
   const { options, store, log, ending, patience } = foundations;
   const { signal } = ending;
   const heads = new EndpointHeads(options.rpcUrls.length, patience);
-  const paces = new RequestPaces(options.rpcRatePerSecond);
+  const paces = createRequestPaces(options.rpcRatePerSecond);
   const rpc = createRpc({ ...options, signal, heads, paces });
   const chain = new NodeClient(rpc, options.chainId);
   // A call of a wallet on which a node hangs makes no node rest for the lanes.

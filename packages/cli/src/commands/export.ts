@@ -1,7 +1,13 @@
 import { type OutcomeExport, openOutcomeExport } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
-import { completedExport, ExportFile, type ExportManifest, type ExportPlan } from "../export/exportFile.js";
+import {
+  completedExport,
+  type ExportFile,
+  type ExportManifest,
+  type ExportPlan,
+  openExportFile,
+} from "../export/exportFile.js";
 import { EXPORT_FORMATS } from "../export/exportFormat.js";
 import { ExportTally, exportProgress } from "../export/exportTally.js";
 import { day, oneOf, switchedOn, text } from "../settings/parsers.js";
@@ -113,7 +119,7 @@ async function writeFile(
   context: Context,
 ): Promise<ExportManifest> {
   await store.assertComplete(plan);
-  const file = await ExportFile.open(path, plan, { resume });
+  const file = await openExportFile(path, plan, { resume });
   try {
     await writePages(store, plan, file, ": --resume goes on", context);
     return await file.complete();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OutcomeRecord } from "@gas-waiver/server";
 import { afterAll, describe, expect, it } from "vitest";
-import { ExportFile, type ExportPlan } from "./exportFile.js";
+import { type ExportFile, type ExportPlan, openExportFile } from "./exportFile.js";
 import { EXPORT_FORMATS } from "./exportFormat.js";
 
 const folder = mkdtempSync(join(tmpdir(), "gas-waiver-test-"));
@@ -36,7 +36,7 @@ describe("an export that was cut off at any place", () => {
   it.each(["ndjson", "csv"] as const)("goes on after its last complete record: %s", async (format) => {
     const plan: ExportPlan = { from: "2025-02-25", to: "2025-03-08", format };
     const path = join(folder, format);
-    const first = await ExportFile.open(path, plan, { resume: false });
+    const first = await openExportFile(path, plan, { resume: false });
     await writeRest(first, plan);
     const { sha256, days } = await first.complete();
     await first.close();
@@ -44,7 +44,7 @@ describe("an export that was cut off at any place", () => {
     const text = whole.toString();
     for (let cut = 0; cut <= whole.length; cut += 3) {
       writeFileSync(`${path}.part`, whole.subarray(0, cut));
-      const file = await ExportFile.open(path, plan, { resume: true });
+      const file = await openExportFile(path, plan, { resume: true });
       const present = await writeRest(file, plan);
       const complete = OUTCOMES.filter(({ id }) => {
         const record = EXPORT_FORMATS[format].record(OUTCOMES.find((one) => one.id === id) as OutcomeRecord);

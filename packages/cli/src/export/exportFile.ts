@@ -25,76 +25,57 @@ export interface ExportManifest extends ExportPlan {
   readonly days?: Readonly<Record<string, number>>;
 }
 
+export type ExportFile = Awaited<ReturnType<typeof openExportFile>>;
+
 /**
- * A file of exported outcomes. Until it is complete it has the name `<path>.part`, and goes on from its last complete
- * record. The manifest is durable before the file gets its own name, so a file under that name is complete.
+ * Opens a file of exported outcomes: a new one, or, to resume, the one of an export that has not ended. Until it is complete it
+ * has the name `<path>.part`, and goes on from its last complete record. The manifest is durable before the file gets its own
+ * name, so a file under that name is complete.
+ * @throws {@link CommandFailedError} if a file is there that the export would have to overwrite, or one of another export.
  */
-export class ExportFile {
-  readonly tally = new ExportTally();
-  readonly #path: string;
-  readonly #plan: ExportPlan;
-  readonly #file: FileHandle;
-
-  private constructor(path: string, plan: ExportPlan, file: FileHandle) {
-    this.#path = path;
-    this.#plan = plan;
-    this.#file = file;
-  }
-
-  /**
-   * Opens a new file, or, to resume, the one of an export that has not ended.
-   * @throws {@link CommandFailedError} if a file is there that the export would have to overwrite, or one of another export.
-   */
-  static async open(path: string, plan: ExportPlan, { resume }: { resume: boolean }): Promise<ExportFile> {
-    const part = partOf(path);
-    const hasPart = await exists(part);
-    if (hasPart && !resume) {
-      throw new CommandFailedError(`${part} is an export that has not ended: give --resume, or remove it`);
-    }
-    if (hasPart) await readManifest(path, plan);
-    else await writeManifest(path, { complete: false, ...plan });
-    const opened = new ExportFile(path, plan, await open(part, hasPart ? "a+" : "ax+", 0o600));
-    try {
-      await opened.#goToEnd();
-      return opened;
-    } catch (error) {
-      await opened.close();
-      throw error;
-    }
-  }
-
-  async write(ids: readonly string[], text: string): Promise<void> {
+export async function openExportFile(path: string, plan: ExportPlan, { resume }: { resume: boolean }) {
+  const part = partOf(path);
+  const hasPart = await exists(part);
+  if (hasPart && !resume)
+    throw new CommandFailedError(`${part} is an export that has not ended: give --resume, or remove it`);
+  if (hasPart) await readManifest(path, plan);
+  else await writeManifest(path, { complete: false, ...plan });
+  const file = await open(part, hasPart ? "a+" : "ax+", 0o600);
+  const tally = new ExportTally();
+  const write = async (ids: readonly string[], text: string) => {
     const bytes = Buffer.from(text);
-    await this.#file.appendFile(bytes);
-    for (const id of ids) this.tally.addRow(id);
-    this.tally.addBytes(bytes);
+    await file.appendFile(bytes);
+    for (const id of ids) tally.addRow(id);
+    tally.addBytes(bytes);
+  };
+  try {
+    const format: ExportFormat = EXPORT_FORMATS[plan.format];
+    await readExported(file, format, tally, part);
+    // Cuts a record that was written in part.
+    await file.truncate(tally.bytes);
+    if (tally.bytes === 0) await write([], format.header);
+  } catch (error) {
+    await file.close();
+    throw error;
   }
-
-  /** Makes the export durable and gives it its own name. */
-  async complete(): Promise<ExportManifest> {
-    const { rows, bytes, rowsByDay } = this.tally;
-    await this.#file.sync();
-    const manifest: ExportManifest = {
-      ...{ complete: true, version: VERSION, completedAt: new Date().toISOString(), ...this.#plan },
-      ...{ rows, bytes, sha256: this.tally.sha256(), days: rowsByDay },
-    };
-    await writeManifest(this.#path, manifest);
-    await rename(partOf(this.#path), this.#path);
-    await syncFolderOf(this.#path);
-    return manifest;
-  }
-
-  close(): Promise<void> {
-    return this.#file.close();
-  }
-
-  /** Cuts a record that was written in part. */
-  async #goToEnd(): Promise<void> {
-    const format: ExportFormat = EXPORT_FORMATS[this.#plan.format];
-    await readExported(this.#file, format, this.tally, partOf(this.#path));
-    await this.#file.truncate(this.tally.bytes);
-    if (this.tally.bytes === 0) await this.write([], format.header);
-  }
+  return {
+    tally,
+    write,
+    /** Makes the export durable and gives it its own name. */
+    async complete(): Promise<ExportManifest> {
+      const { rows, bytes, rowsByDay } = tally;
+      await file.sync();
+      const manifest: ExportManifest = {
+        ...{ complete: true, version: VERSION, completedAt: new Date().toISOString(), ...plan },
+        ...{ rows, bytes, sha256: tally.sha256(), days: rowsByDay },
+      };
+      await writeManifest(path, manifest);
+      await rename(part, path);
+      await syncFolderOf(path);
+      return manifest;
+    },
+    close: () => file.close(),
+  };
 }
 
 /**

@@ -19,64 +19,55 @@ type TakesOptions = new (url: string, options: string[] | { headers: Record<stri
 /** The close code of a connection that broke without a close frame (RFC 6455, 7.4.1). */
 const ABNORMAL_CLOSURE = 1006;
 
-/** One WebSocket from its beginning to its end. */
-export class SocketLink {
-  readonly #socket: WebSocket;
-  #listener: LinkListener | undefined;
-  #isOpen = false;
+export type SocketLink = ReturnType<typeof openLink>;
 
-  /** @throws InvalidArgumentError if the key is secret, and this WebSocket class takes no headers. */
-  constructor(
-    WebSocket: WebSocketConstructor,
-    url: string,
-    apiKey: string | undefined,
-    listener: LinkListener,
-  ) {
-    this.#listener = listener;
-    this.#socket = open(WebSocket as unknown as TakesOptions, url, apiKey);
-    this.#socket.onopen = () => {
-      this.#isOpen = true;
-      this.#listener?.open();
-    };
-    this.#socket.onmessage = ({ data }) => {
-      this.#listener?.text(typeof data === "string" ? data : "");
-    };
-    // The error event tells no cause, and the close event follows it.
-    this.#socket.onerror = () => {};
-    this.#socket.onclose = ({ code }) => this.#end(code);
-  }
-
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
-  send(text: string): void {
-    this.#socket.send(text);
-  }
-
-  /** Closes the WebSocket. The listener gets no further event. */
-  close(): void {
-    this.#listener = undefined;
-    this.#isOpen = false;
-    this.#socket.close();
-  }
-
-  /** Drops a connection whose other side is silent; the listener gets `closed` at once. */
-  abandon(): void {
-    // Not every class has terminate(); close() alone waits for the other side's close frame.
-    const { terminate } = this.#socket as { terminate?: () => void };
-    if (terminate) terminate.call(this.#socket);
-    else this.#socket.close();
-    this.#end(ABNORMAL_CLOSURE);
-  }
-
-  #end(code: number): void {
-    const wasOpen = this.#isOpen;
-    const listener = this.#listener;
-    this.#isOpen = false;
-    this.#listener = undefined;
-    listener?.closed(code, wasOpen);
-  }
+/**
+ * One WebSocket from its beginning to its end.
+ * @throws InvalidArgumentError if the key is secret, and this WebSocket class takes no headers.
+ */
+export function openLink(
+  WebSocket: WebSocketConstructor,
+  url: string,
+  apiKey: string | undefined,
+  given: LinkListener,
+) {
+  let listener: LinkListener | undefined = given;
+  let isOpen = false;
+  const socket = open(WebSocket as unknown as TakesOptions, url, apiKey);
+  const end = (code: number) => {
+    const [told, wasOpen] = [listener, isOpen];
+    isOpen = false;
+    listener = undefined;
+    told?.closed(code, wasOpen);
+  };
+  socket.onopen = () => {
+    isOpen = true;
+    listener?.open();
+  };
+  socket.onmessage = ({ data }) => listener?.text(typeof data === "string" ? data : "");
+  // The error event tells no cause, and the close event follows it.
+  socket.onerror = () => {};
+  socket.onclose = ({ code }) => end(code);
+  return {
+    get isOpen() {
+      return isOpen;
+    },
+    send: (text: string) => socket.send(text),
+    /** Closes the WebSocket. The listener gets no further event. */
+    close() {
+      listener = undefined;
+      isOpen = false;
+      socket.close();
+    },
+    /** Drops a connection whose other side is silent; the listener gets `closed` at once. */
+    abandon() {
+      // Not every class has terminate(); close() alone waits for the other side's close frame.
+      const { terminate } = socket as { terminate?: () => void };
+      if (terminate) terminate.call(socket);
+      else socket.close();
+      end(ABNORMAL_CLOSURE);
+    },
+  };
 }
 
 function open(WebSocket: TakesOptions, url: string, apiKey: string | undefined): WebSocket {

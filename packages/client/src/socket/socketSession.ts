@@ -12,7 +12,7 @@ import { ConnectionFailedError, MalformedAnswerError, RequestRefusedError } from
 import { frameTooLargeError, isTemporary, toRequestRefusedError } from "./frameRefusal.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createReconnection, type Reconnection, type ReconnectionOptions } from "./reconnection.js";
-import { SocketLink, type WebSocketConstructor } from "./socketLink.js";
+import { openLink, type SocketLink, type WebSocketConstructor } from "./socketLink.js";
 import type { FramePart, SocketRequest } from "./socketRequest.js";
 
 export interface SessionOptions extends ReconnectionOptions {
@@ -133,7 +133,7 @@ export class SocketSession {
   #connect(): void {
     const { WebSocket, base, apiKey } = this.#options;
     try {
-      this.#link = new SocketLink(WebSocket, `${base.replace(/^http/, "ws")}${SOCKET_ROUTE.path}`, apiKey, {
+      this.#link = openLink(WebSocket, `${base.replace(/^http/, "ws")}${SOCKET_ROUTE.path}`, apiKey, {
         open: () => {
           this.#reconnection.reset();
           this.#sendReady();

@@ -13,22 +13,15 @@ interface ConfiguredGrant extends Pick<ConfiguredKey, "keyId" | "hash"> {
   readonly grant: OpenGrant;
 }
 
+export type ConfiguredGrants = ReturnType<typeof createConfiguredGrants>;
+
 /** The API keys of the configuration and what they permit. Both may change while the service runs. */
-export class ConfiguredGrants {
-  #known: readonly ConfiguredGrant[] = [];
-
-  constructor(keys: readonly ConfiguredKey[], rights: ConfiguredRights) {
-    this.set(keys, rights);
-  }
-
-  get all(): readonly ConfiguredGrant[] {
-    return this.#known;
-  }
-
+export function createConfiguredGrants(given: readonly ConfiguredKey[], givenRights: ConfiguredRights) {
+  let all: readonly ConfiguredGrant[] = [];
   /** Replaces the keys and their rights. The streams and connections of keys that are gone end. */
-  set(keys: readonly ConfiguredKey[], rights: ConfiguredRights): void {
-    const before = new Map(this.#known.map((known) => [known.keyId, known]));
-    this.#known = keys.map((key) => {
+  const set = (keys: readonly ConfiguredKey[], rights: ConfiguredRights) => {
+    const before = new Map(all.map((known) => [known.keyId, known]));
+    all = keys.map((key) => {
       const { keyId, hash } = key;
       const caller = callerOf(key, rights);
       const known = before.get(keyId) ?? { keyId, hash, grant: new OpenGrant(caller) };
@@ -37,7 +30,14 @@ export class ConfiguredGrants {
       return known;
     });
     for (const { grant } of before.values()) grant.end(unknownKey());
-  }
+  };
+  set(given, givenRights);
+  return {
+    set,
+    get all() {
+      return all;
+    },
+  };
 }
 
 function callerOf(

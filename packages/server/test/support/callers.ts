@@ -5,7 +5,7 @@ import { connectionAddress } from "../../src/http/clientAddress.js";
 import { FailedAuthentications } from "../../src/http/limits/failedAuthentications.js";
 import { hashOfKey } from "../../src/keys/apiKey.js";
 import { unknownKey } from "../../src/keys/cachedKey.js";
-import { ConfiguredGrants } from "../../src/keys/configuredGrants.js";
+import { createConfiguredGrants } from "../../src/keys/configuredGrants.js";
 import { type Caller, limitsOfService } from "../../src/model/keys/caller.js";
 import { resolveOptions } from "../../src/model/options/resolveOptions.js";
 import { createLog } from "../../src/model/telemetry/log.js";
@@ -44,6 +44,6 @@ export function authenticatorOf(keys: readonly string[], failures = noFailures()
   }));
   const clientAddress = connectionAddress;
   const rights = { limits: LIMITS, publicKeyOrigins: ["loopback", "wallets"] };
-  const configuredKeys = new ConfiguredGrants(identified, rights);
+  const configuredKeys = createConfiguredGrants(identified, rights);
   return createAuthenticator({ configuredKeys, directory: NO_KEYS, clientAddress, failures });
 }

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createPoster, NoAnswerError } from "./httpPoster.js";
-import { type Priority, pacedPoster, RequestPace, RequestPaces } from "./requestPace.js";
+import { createRequestPaces, type Priority, pacedPoster, RequestPace } from "./requestPace.js";
 
 describe("RequestPace", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -85,10 +85,10 @@ describe("a paced poster", () => {
     "sends nothing while the node asks for silence, in %s, and says that nothing was sent",
     async (_, headers) => {
       const ending = new AbortController();
-      const paces = new RequestPaces(0);
+      const paces = createRequestPaces(0);
       const poster = (readPriority: Priority) =>
         pacedPoster(createPoster(url, { rpcTimeoutMs: 60_000, signal: ending.signal }), {
-          ...{ pace: paces.of(url), rpcTimeoutMs: 1, readPriority },
+          ...{ pace: paces(url), rpcTimeoutMs: 1, readPriority },
         });
       answers = [{ status: 429, headers }];
       expect((await poster("read").post("[]", false)).status).toBe(429);

@@ -83,21 +83,19 @@ export class RequestPace {
   }
 }
 
-/** The paces of a service's nodes, one for each URL: all its clients of a node share it. */
-export class RequestPaces {
-  readonly #perSecond: number;
-  readonly #paces = new Map<string, RequestPace>();
+export type RequestPaces = ReturnType<typeof createRequestPaces>;
 
-  /** @param perSecond the most requests a second to each node; 0 for no limit. */
-  constructor(perSecond: number) {
-    this.#perSecond = perSecond;
-  }
-
-  of(url: string): RequestPace {
-    const pace = this.#paces.get(url) ?? new RequestPace(this.#perSecond);
-    this.#paces.set(url, pace);
+/**
+ * The paces of a service's nodes, one for each URL: all its clients of a node share it.
+ * @param perSecond the most requests a second to each node; 0 for no limit.
+ */
+export function createRequestPaces(perSecond: number) {
+  const paces = new Map<string, RequestPace>();
+  return (url: string): RequestPace => {
+    const pace = paces.get(url) ?? new RequestPace(perSecond);
+    paces.set(url, pace);
     return pace;
-  }
+  };
 }
 
 export interface PacedPosterOptions {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Misbehaviour, ScriptedNode } from "../../../test/support/scriptedNode.js";
 import { EndpointHeads } from "./endpointHeads.js";
-import { RequestPaces } from "./requestPace.js";
+import { createRequestPaces } from "./requestPace.js";
 import { createRpc, NodeRpcError, type RpcOptions, type RpcOutcome, RpcUnavailableError } from "./rpc.js";
 
 const nodes: ScriptedNode[] = [];
@@ -114,7 +114,7 @@ describe("a read", () => {
   });
 
   it("goes out once there where the rate of requests leaves no room for another", async () => {
-    const { rpc, scripts, counts } = await startNodes(2, 20_000, { paces: new RequestPaces(1) });
+    const { rpc, scripts, counts } = await startNodes(2, 20_000, { paces: createRequestPaces(1) });
     scripts[0] = { kind: "answer", status: 503, body: "" };
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([1, 1]);

@@ -2,7 +2,7 @@ import { Endpoint, type PendingCall } from "./endpoint.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { createPoster } from "./httpPoster.js";
 import { createReading } from "./reading.js";
-import { pacedPoster, RequestPaces } from "./requestPace.js";
+import { createRequestPaces, pacedPoster, type RequestPaces } from "./requestPace.js";
 import { noUsableNode, type RpcCall, type RpcOutcome, type SendOutcome } from "./rpcOutcome.js";
 
 export {
@@ -67,10 +67,10 @@ export interface RpcOptions {
 /** Uses the first healthy endpoint in order. An endpoint that failed rests, each time twice as long. */
 export function createRpc(options: RpcOptions): Rpc {
   const mayAnswerTooLong = options.maxResponseBytes !== undefined;
-  const { paces = new RequestPaces(0), isGateway = false, rpcTimeoutMs } = options;
+  const { paces = createRequestPaces(0), isGateway = false, rpcTimeoutMs } = options;
   const readPriority = isGateway ? "gateway" : "read";
   const endpoints = options.rpcUrls.map((url, place) => {
-    const pace = paces.of(url);
+    const pace = paces(url);
     const unpaced = createPoster(url, { ...options, takeTurn: () => pace.takeNow() });
     const poster = pacedPoster(unpaced, { pace, rpcTimeoutMs, readPriority });
     return new Endpoint(poster, place, { mayAnswerTooLong });

@@ -83,7 +83,7 @@ async function readBytes(
   const limitedBy = limit < maxBodyBytes ? "of this key" : "that the service accepts";
   const declared = headers["content-length"];
   if (Number(declared ?? 0) > limit) throw tooLarge(limit, limitedBy);
-  const buffer = new GrowingBuffer(Math.min(Number(declared ?? limit), INITIAL_BYTES), limit, bodyMemory);
+  const buffer = growingBuffer(Math.min(Number(declared ?? limit), INITIAL_BYTES), limit, bodyMemory);
   return await new Promise((resolve, reject) => {
     // After the first chunk that does not fit, the rest is read and dropped.
     let fits = true;
@@ -122,49 +122,39 @@ function tooLarge(maxBodyBytes: number, limitedBy: string): ProtocolError {
 export const FREE_CHUNKS = 16_384;
 export const MIN_AVERAGE_CHUNK_BYTES = 64;
 
-/** Collects a body that arrives in chunks of any size, in one block of memory that grows. */
-class GrowingBuffer {
-  readonly #maxBytes: number;
-  readonly #reservation: MemoryReservation | undefined;
-  #bytes: Buffer;
-  #length = 0;
-  #chunks = 0;
-
-  /** @param reservation counts the block's size, if given. */
-  constructor(initialBytes: number, maxBytes: number, reservation: MemoryReservation | undefined) {
-    reservation?.grow(initialBytes);
-    this.#bytes = Buffer.allocUnsafe(initialBytes);
-    this.#maxBytes = maxBytes;
-    this.#reservation = reservation;
-  }
-
-  /**
-   * @returns false, and adds nothing, if the body would be larger than `maxBytes`.
-   * @throws {@link ProtocolError} for a body of very many small chunks, or `BODIES_AT_CAPACITY`.
-   */
-  add(chunk: Buffer): boolean {
-    const length = this.#length + chunk.length;
-    if (++this.#chunks > FREE_CHUNKS + length / MIN_AVERAGE_CHUNK_BYTES) {
-      throw new ProtocolError("MALFORMED_BODY", "the body comes in too many small chunks");
-    }
-    if (length > this.#maxBytes) return false;
-    if (length > this.#bytes.length) this.#grow(length);
-    chunk.copy(this.#bytes, this.#length);
-    this.#length = length;
-    return true;
-  }
-
-  bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
-  }
-
-  #grow(minBytes: number): void {
-    const size = Math.min(this.#maxBytes, Math.max(minBytes, this.#bytes.length * 2));
-    this.#reservation?.grow(size - this.#bytes.length);
+/**
+ * Collects a body that arrives in chunks of any size, in one block of memory that grows.
+ * @param reservation counts the block's size, if given.
+ */
+function growingBuffer(initialBytes: number, maxBytes: number, reservation: MemoryReservation | undefined) {
+  reservation?.grow(initialBytes);
+  let block = Buffer.allocUnsafe(initialBytes);
+  let length = 0;
+  let chunks = 0;
+  const grow = (minBytes: number) => {
+    const size = Math.min(maxBytes, Math.max(minBytes, block.length * 2));
+    reservation?.grow(size - block.length);
     const larger = Buffer.allocUnsafe(size);
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
-  }
+    block.copy(larger, 0, 0, length);
+    block = larger;
+  };
+  return {
+    /**
+     * @returns false, and adds nothing, if the body would be larger than `maxBytes`.
+     * @throws {@link ProtocolError} for a body of very many small chunks, or `BODIES_AT_CAPACITY`.
+     */
+    add(chunk: Buffer): boolean {
+      const total = length + chunk.length;
+      if (++chunks > FREE_CHUNKS + total / MIN_AVERAGE_CHUNK_BYTES)
+        throw new ProtocolError("MALFORMED_BODY", "the body comes in too many small chunks");
+      if (total > maxBytes) return false;
+      if (total > block.length) grow(total);
+      chunk.copy(block, length);
+      length = total;
+      return true;
+    },
+    bytes: () => block.subarray(0, length),
+  };
 }
 
 /** Refuses bodies with a content encoding such as gzip (D21), before any of the body is read. */
