@@ -204,6 +204,12 @@ const CONNECTIONS: readonly Row[] = [
     "closed with 1008",
   ],
   ["answers that a WebSocket does not read", bytes(MAX_UNREAD_BYTES), "", "nothing more is read from it"],
+  [
+    "message of the gateway",
+    bytes(GATEWAY_BODY_BYTES),
+    "",
+    "413 `BODY_TOO_LARGE`; WebSocket closed with 1009",
+  ],
 ];
 
 const PUBLISHABLE: readonly Row[] = [
@@ -226,12 +232,6 @@ const PUBLISHABLE: readonly Row[] = [
     `${100 * PUBLISHABLE_SHARE} %`,
     "",
     "503 `SOCKETS_AT_CAPACITY`, `KEY_SHARE_EXHAUSTED`, `BODIES_AT_CAPACITY`",
-  ],
-  [
-    "message of the gateway",
-    bytes(GATEWAY_BODY_BYTES),
-    "",
-    "413 `BODY_TOO_LARGE`; WebSocket closed with 1009",
   ],
   [
     "subscriptions of a connection, an address and a key",

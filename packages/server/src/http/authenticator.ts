@@ -66,9 +66,10 @@ export function createAuthenticator(dependencies: AuthenticatorDependencies) {
         if (keyId !== undefined) failures.addValid("api", address, keyId);
       }
       const grant = match?.grant ?? directory.authenticate(key, hash);
-      if (grant.caller.publishable === undefined) return grant;
-      assertOrigin(request.headers.origin, grant.caller.publishable.origins);
-      return grantOfAddress(grant, clientAddress(request), isOfGateway(request));
+      const { publishable } = grant.caller;
+      if (publishable === undefined) return isOfGateway(request) ? narrowedGrant(grant, {}, true) : grant;
+      assertOrigin(request.headers.origin, publishable.origins);
+      return narrowedGrant(grant, placeOf(clientAddress(request)), isOfGateway(request));
     },
   };
 }
@@ -96,9 +97,7 @@ function assertOrigin(origin: string | undefined, origins: readonly string[]): v
 }
 
 /** Follows changes of the key, as the key's own grant does. */
-function grantOfAddress(grant: Grant, clientAddress: string, isOfGateway: boolean): Grant {
-  const site = addressSite(clientAddress);
-  const place = { address: addressGroup(clientAddress), ...(site !== undefined && { site }) };
+function narrowedGrant(grant: Grant, place: Pick<Caller, "address" | "site">, isOfGateway: boolean): Grant {
   return {
     get caller() {
       const { caller } = grant;
@@ -108,7 +107,15 @@ function grantOfAddress(grant: Grant, clientAddress: string, isOfGateway: boolea
   };
 }
 
-/** A message of the gateway under a publishable key. A transaction with the longest calldata of the default fits. */
+function placeOf(clientAddress: string): Pick<Caller, "address" | "site"> {
+  const site = addressSite(clientAddress);
+  return { address: addressGroup(clientAddress), ...(site !== undefined && { site }) };
+}
+
+/**
+ * A message of the gateway, whose parameters are read and written in one turn of the event loop. A transaction with the longest calldata
+ * of the default fits.
+ */
 export const GATEWAY_BODY_BYTES = 262_144;
 /** A message has at most so many bytes beside the calldata, which is hex. */
 const BYTES_BESIDE_CALLDATA = 572;
