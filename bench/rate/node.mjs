@@ -2,7 +2,7 @@
 // limits its requests as the chain's public endpoints do.
 //
 //   node node.mjs ["public"]
-import { RequestLimit } from "../../packages/devnet/dist/faults/requestLimit.js";
+import { createRequestLimit } from "../../packages/devnet/dist/faults/requestLimit.js";
 import { bytesToHex, crypto, hexToBytes, STABLE } from "../../packages/protocol/dist/index.js";
 import { serveNode } from "../service/acceptingNode.mjs";
 import { answerBenchmark } from "../service/contestant.mjs";
@@ -12,16 +12,13 @@ const KEPT_BLOCKS = 600;
 const KEPT_TIMES = 500_000;
 const receivedAt = new Map();
 const { requests: most, windowMs } = STABLE.publicRpcLimit;
-const requestLimit = new RequestLimit(
-  process.argv[2] === "public" ? most : Number.POSITIVE_INFINITY,
-  windowMs,
-);
+const limit = createRequestLimit(process.argv[2] === "public" ? most : Number.POSITIVE_INFINITY, windowMs);
 const counts = { requests: 0, refused: 0 };
 
 const { url } = await serveNode({
   keptBlocks: KEPT_BLOCKS,
   limit() {
-    const seconds = requestLimit.take("", performance.now());
+    const seconds = limit("", performance.now());
     counts.requests++;
     if (seconds !== undefined) counts.refused++;
     return seconds;
