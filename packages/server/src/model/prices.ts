@@ -1,6 +1,6 @@
 /** The prices of what parties ask for (D38), in µs of the event loop: each is charged before the work, and the rest is corrected after it. `npm run bench:prices` measures them. */
 export const PRICES = {
-  /** A request begins: its head, its key, its route. */
+  /** A request, frame or WebSocket begins: its head, its key, its route. */
   request: 200,
   /** A byte of a body or frame is read, whatever becomes of it. */
   readByte: 0.003,

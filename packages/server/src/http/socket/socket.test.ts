@@ -150,12 +150,31 @@ describe("a client that the service disconnects while its bytes wait for a turn"
   });
 });
 
+describe("a client that opens WebSockets one after the other", () => {
+  it("waits for the turn of its key, as with any other request, and may leave meanwhile", async () => {
+    const loop = new LoopQueue({ now: () => 0, measureUse: () => 0 });
+    const { open, accepted } = await appWith(async () => none(), loop);
+    const other = await open(KEYS[1]);
+    for (let refusal = 0; refusal < 500; refusal++) loop.refuse("key 0");
+    let hasOpened = false;
+    const opening = open().then(() => {
+      hasOpened = true;
+    });
+    while (loop.waiting === 0) await roundTrip(other);
+    for (let turn = 0; turn < 10; turn++) await roundTrip(other);
+    expect([hasOpened, loop.waiting]).toEqual([false, 1]);
+    accepted[1]?.destroy(new Error("the client has left"));
+    await expect(opening).rejects.toThrow();
+    expect(loop.waiting).toBe(0);
+  });
+});
+
 describe("a packet of thousands of frames", () => {
   it("is read a few frames at a time, while its key has to wait, and each counts with what it takes of memory", async () => {
     const loop = new LoopQueue({ now: () => 0, measureUse: () => 0 });
     const { open, bodyMemory } = await appWith(async () => none(), loop);
     const [socket, other] = [await open(), await open(KEYS[1])];
-    for (let refusal = 0; refusal < 500; refusal++) loop.refuse(KEYS[0]);
+    for (let refusal = 0; refusal < 500; refusal++) loop.refuse("key 0");
     rawOf(socket).write(Buffer.concat(Array<Buffer>(10_000).fill(Buffer.of(0x81, 0x80, 0, 0, 0, 0))));
     while (loop.waiting === 0) await roundTrip(other);
     for (let turn = 0; turn < 10; turn++) await roundTrip(other);

@@ -4,9 +4,10 @@ import { CLOSE_CODES, ProtocolError, ROUTES, SOCKET_PROTOCOL } from "@gas-waiver
 import type { FastifyInstance } from "fastify";
 import { WebSocketServer } from "ws";
 import type { Grant } from "../../keys/cachedKey.js";
-import type { Caller } from "../../model/keys/caller.js";
+import { type Caller, partyOf } from "../../model/keys/caller.js";
 import { addressGroup, addressSite } from "../../model/options/networkAddress.js";
 import { isAllowedHost } from "../../model/options/origins.js";
+import { PRICES } from "../../model/prices.js";
 import { shuttingDown } from "../../model/shuttingDown.js";
 import { within } from "../../util/within.js";
 import type { Authenticator } from "../authenticator.js";
@@ -106,12 +107,23 @@ export class SocketAcceptor {
     return { keyId, ...place, isPublishable: publishable !== undefined };
   }
 
+  /** Opens a WebSocket when it is the turn of its party. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const isServed =
-      isSocketRequest(request) &&
-      headFault(request) === undefined &&
-      isAllowedHost(request.headers.host, this.#services.options.allowedHosts);
-    const grant = isServed && !this.#isClosing ? this.#authenticate(request) : undefined;
+    const { loop, server } = this.#services;
+    const grant = this.#grantOf(request);
+    if (grant === undefined) {
+      declineUpgrade(server, request, socket, head);
+      return;
+    }
+    let leave = () => {};
+    // Node has taken its own listener for errors away.
+    socket.on("error", () => {});
+    socket.once("close", () => leave());
+    leave = loop.enter(partyOf(grant.caller), PRICES.request, () => this.#open(request, socket, head));
+  }
+
+  #open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const grant = this.#grantOf(request);
     let connection: SocketConnection | undefined;
     const leave = grant && this.#enter(request, socket, grant, () => connection);
     if (grant === undefined || leave === undefined) {
@@ -180,8 +192,13 @@ export class SocketAcceptor {
     for (const connection of this.#connections) connection.terminate();
   }
 
-  /** @returns undefined if the key is not valid. The route answers why. */
-  #authenticate(request: IncomingMessage): Grant | undefined {
+  /** @returns undefined if the request may open no WebSocket. The route answers why. */
+  #grantOf(request: IncomingMessage): Grant | undefined {
+    const isServed =
+      isSocketRequest(request) &&
+      headFault(request) === undefined &&
+      isAllowedHost(request.headers.host, this.#services.options.allowedHosts);
+    if (!isServed || this.#isClosing) return undefined;
     try {
       return this.#services.authenticator.authenticate(request);
     } catch (error) {
