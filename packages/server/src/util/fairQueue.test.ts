@@ -50,3 +50,27 @@ it("gives the parts of a party no more turns than a party without parts", () => 
   );
   expect(takeAll(queue)).toEqual([1, 5, 2, 6, 4, 3]);
 });
+
+it("takes what is cheaper first of parties with the same past, and gives all of them the same", () => {
+  const queue = new FairQueue<string>();
+  for (const party of ["a", "b"]) for (let i = 0; i < 4; i++) queue.add(["key", party], party, 30);
+  for (let i = 0; i < 12; i++) queue.add(["key", "small"], "small", 10);
+  const taken: string[] = [];
+  for (let item = queue.take(); item !== undefined; item = queue.take()) taken.push(item);
+  expect(taken.slice(0, 2)).toEqual(["small", "small"]);
+  const countOf = (party: string) => taken.slice(0, 10).filter((item) => item === party).length;
+  expect([countOf("a"), countOf("b"), countOf("small")]).toEqual([2, 2, 6]);
+});
+
+it("puts a party where it belongs when what it has first is taken out, or something cheaper comes under it", () => {
+  const queue = new FairQueue<string>();
+  const leave = queue.add(["a", "x"], "a, large", 30);
+  queue.add(["a", "x"], "a, small", 10);
+  queue.add(["b"], "b", 20);
+  leave();
+  queue.add(["c", "x"], "c, large", 30);
+  queue.add(["c", "y"], "c, small", 5);
+  expect(queue.take()).toBe("c, small");
+  expect(queue.take()).toBe("a, small");
+  expect([queue.take(), queue.take()]).toEqual(["b", "c, large"]);
+});

@@ -13,8 +13,8 @@ const MAX_ENDS = 10_000;
 export type FlowPath = readonly string[];
 
 /**
- * A queue in virtual time (start-time fair queueing). Whatever is taken moves its party ahead by its price, and the party that is
- * the least far ahead is next. So the parties get equal shares of what things cost, and a party with little to do is served before
+ * A queue in virtual time (fair queueing). Whatever is taken moves its party ahead by its price, and the party that will be the least
+ * far ahead is next. So the parties get equal shares of what things cost, and a party with little to do is served before
  * a flood, however long that has waited. So are the parts of a party within its share, and theirs within them.
  */
 export class FairQueue<T> {
@@ -34,6 +34,7 @@ export class FairQueue<T> {
     const flow = path.reduce((whole, name) => whole.open(name), this.#all);
     const priced = { item, price };
     flow.items.add(priced);
+    flow.place();
     this.#size++;
     return () => {
       if (flow.items.delete(priced)) this.#onRemoved(flow);
@@ -50,14 +51,14 @@ export class FairQueue<T> {
     if (next === undefined) return undefined;
     const { flow, priced } = next;
     flow.items.delete(priced);
-    for (let one = flow; one.whole; one = one.whole) one.whole.charge(one, priced.price);
+    flow.charge(priced.price);
     this.#onRemoved(flow);
     return priced.item;
   }
 
   #onRemoved(flow: Flow<T>): void {
     this.#size--;
-    for (let one = flow; one.whole && one.isEmpty; one = one.whole) one.whole.close(one);
+    flow.place();
   }
 }
 
@@ -68,8 +69,10 @@ class Flow<T> {
   readonly whole: Flow<T> | undefined;
   readonly items = new Set<Priced<T>>();
   /** Its start tag among the parts of the whole. */
-  start = 0;
-  /** Its parts, by their start tags. */
+  #start: number;
+  /** The end tag by which it stands among them; undefined while it does not. */
+  end: number | undefined;
+  /** Its parts, by their end tags. */
   readonly #inOrder: Flow<T>[] = [];
   readonly #byName = new Map<string, Flow<T>>();
   /** The start tags of parts that have nothing waiting and are ahead of the time. */
@@ -77,23 +80,17 @@ class Flow<T> {
   /** The start tag of the item that was taken last. */
   #time = 0;
 
-  constructor(name: string, whole: Flow<T> | undefined) {
+  constructor(name: string, whole: Flow<T> | undefined, start = 0) {
     this.name = name;
     this.whole = whole;
-  }
-
-  get isEmpty(): boolean {
-    return this.items.size === 0 && this.#inOrder.length === 0;
+    this.#start = start;
   }
 
   open(name: string): Flow<T> {
-    const known = this.#byName.get(name);
-    if (known) return known;
-    const part = new Flow(name, this);
-    part.start = Math.max(this.#time, this.#ends.get(name) ?? 0);
+    const part =
+      this.#byName.get(name) ?? new Flow(name, this, Math.max(this.#time, this.#ends.get(name) ?? 0));
     this.#ends.delete(name);
     this.#byName.set(name, part);
-    this.#insert(part);
     return part;
   }
 
@@ -108,36 +105,52 @@ class Flow<T> {
     return undefined;
   }
 
-  /** Charges a part of which something was taken. */
-  charge(part: Flow<T>, price: number): void {
-    this.#remove(part);
-    this.#time = Math.max(this.#time, part.start);
+  /** Charges it for an item of its own that was taken, and whatever it is a part of. */
+  charge(price: number): void {
+    const { whole } = this;
+    if (whole === undefined) return;
+    whole.#time = Math.max(whole.#time, this.#start);
     // A party that could not be served for a while has no turns to make up for.
-    part.start = this.#time + price;
-    this.#insert(part);
+    this.#start = Math.max(whole.#time, this.#start + price);
+    whole.charge(price);
   }
 
-  /** Takes out a part that has nothing waiting any more. */
-  close(part: Flow<T>): void {
-    this.#remove(part);
+  /** Puts it where it belongs among the parts of the whole, and takes it out once nothing waits. */
+  place(): void {
+    const { whole } = this;
+    if (whole === undefined) return;
+    const first = this.firstPrice;
+    const end = first === undefined ? undefined : this.#start + first;
+    if (end !== this.end) {
+      const others = whole.#inOrder;
+      if (this.end !== undefined) others.splice(others.indexOf(this), 1);
+      this.end = end;
+      if (end === undefined) whole.#close(this);
+      else {
+        let at = others.length;
+        while (at > 0 && (others[at - 1]?.end ?? 0) > end) at--;
+        others.splice(at, 0, this);
+      }
+    }
+    whole.place();
+  }
+
+  /** The price of what is first: of two parties with the same past, the one that wants less is next. */
+  get firstPrice(): number | undefined {
+    const [first] = this.items;
+    return first === undefined ? this.#inOrder[0]?.firstPrice : first.price;
+  }
+
+  /** Forgets a part that has nothing waiting any more. */
+  #close(part: Flow<T>): void {
     this.#byName.delete(part.name);
     if (this.#inOrder.length === 0) {
       // Whoever comes next finds nobody to share with.
       this.#ends.clear();
       this.#time = 0;
-    } else if (part.start > this.#time) {
-      this.#ends.set(part.name, part.start);
+    } else if (part.#start > this.#time) {
+      this.#ends.set(part.name, part.#start);
       forgetOldest(this.#ends, MAX_ENDS);
     }
-  }
-
-  #insert(part: Flow<T>): void {
-    let at = this.#inOrder.length;
-    while (at > 0 && (this.#inOrder[at - 1]?.start ?? 0) > part.start) at--;
-    this.#inOrder.splice(at, 0, part);
-  }
-
-  #remove(part: Flow<T>): void {
-    this.#inOrder.splice(this.#inOrder.indexOf(part), 1);
   }
 }

@@ -190,7 +190,19 @@ describe("a party that uses much of the event loop", () => {
     for (const party of flood) loop.enter(party, PRICE, () => begun.push("page"));
     void loop.run("secret", PRICE, () => begun.push("secret"));
     vi.advanceTimersToNextTimer();
-    expect(begun).toEqual(["secret", "page", "secret"]);
+    expect(begun).toEqual(["secret", "secret"]);
+  });
+
+  it("is one whose single piece of work is more than its share, before it has used anything", () => {
+    const { loop } = busyLoop();
+    const begun: string[] = [];
+    for (let i = 0; i < 200; i++) loop.charge(`page 192.0.2.${i}`, 1_000);
+    void loop.run("page 203.0.113.1", PRICE, () => begun.push("light"));
+    loop.enter("page 203.0.113.2", 30 * PRICE, () => begun.push("first of large"));
+    for (let i = 3; i < 100; i++) loop.enter(`page 203.0.113.${i}`, 30 * PRICE, () => begun.push("large"));
+    void loop.run("page 203.0.113.1", PRICE, () => begun.push("light"));
+    vi.advanceTimersToNextTimer();
+    expect(begun).toEqual(["light", "first of large", "light"]);
   });
 
   it("is each address of a key beside one that uses little", () => {

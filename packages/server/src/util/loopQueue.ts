@@ -35,19 +35,11 @@ const MAX_WAIT_MS = 20;
 /** The pause after which parties that had to wait are asked for again. */
 const RETRY_MS = 2;
 
-/** The account of a part of a party. */
-interface Account {
-  /** Whether it has used more than its share. */
-  readonly isHeavy: boolean;
-  /** Charges a price in µs. */
-  charge(price: number): void;
-}
-
 interface WaitingWork {
   readonly party: string;
   readonly part: string;
   readonly price: number;
-  /** Whether its party had used more than its share when the work came. */
+  /** Whether its party had used more than its share when the work came, or uses more with this one piece. */
   readonly isHeavy: boolean;
   readonly start: () => void;
 }
@@ -101,9 +93,7 @@ export class LoopQueue {
       this.#isTurning = true;
       setImmediate(this.#turn);
     }
-    const account = this.#accountOf(party, part);
-    const work = { party, part, price, isHeavy: account.isHeavy, start };
-    account.charge(price);
+    const work = { party, part, price, isHeavy: this.#charge(party, part, price), start };
     const queue = work.isHeavy ? this.#heavy : this.#light;
     const mustWait = this.#mustWait(work);
     if (this.#left > 0 && queue.isEmpty && this.#light.isEmpty && !mustWait) {
@@ -123,7 +113,7 @@ export class LoopQueue {
         } catch (error) {
           reject(error);
         }
-        if (!this.#accountOf(party, part).isHeavy) this.#lastLight = { party, part, at: this.#now() };
+        if (!this.#charge(party, part, 0)) this.#lastLight = { party, part, at: this.#now() };
       };
       this.enter(party, price, start, part);
     });
@@ -131,39 +121,41 @@ export class LoopQueue {
 
   /** Charges a party for work that begins beside the queue, in µs. */
   charge(party: string, price: number, part = ""): void {
-    this.#accountOf(party, part).charge(price);
+    this.#charge(party, part, price);
   }
 
   /** Charges a party for a refused request, or for a share of one. */
   refuse(party: string, share = 1): void {
-    this.charge(party, share * REFUSAL_US);
+    this.#charge(party, "", share * REFUSAL_US);
     this.#refused.charge(party, share * REFUSAL_US, REFUSAL_TERMS);
   }
 
-  /** A second after its last use, a party is light again, whatever it did before. */
-  #accountOf(party: string, part: string): Account {
-    const [key, address] = pathOf(party, part);
-    const ofKey = shareOfKey(this.#debts.owing(shareOfKey));
-    const debts = this.#debts.partsOf(key);
-    const shareOf = (parts: number) => Math.min(PAID_PER_SECOND, ofKey / parts);
-    const ratePerSecond = shareOf(debts.owing(shareOf));
-    const light = Math.max(LEAST_BURST_US, LIGHT_SECONDS * ratePerSecond);
-    const terms = { ratePerSecond, rateBurst: light + ratePerSecond };
-    const name = `${address} ${part}`;
-    return {
-      isHeavy: debts.debtOf(name, terms) > light,
-      charge: (price) => {
-        this.#debts.charge(key, price, { ratePerSecond: ofKey, rateBurst: (1 + LIGHT_SECONDS) * ofKey });
-        debts.charge(name, price, terms);
-      },
-    };
+  /**
+   * Keys have equal shares, addresses of what is their key's, and parts of what is their address's. A second after its last use, a party
+   * is light again, whatever it did before.
+   * @returns whether the part has used more than its share, or does now with this one piece of work.
+   */
+  #charge(party: string, part: string, price: number): boolean {
+    let [debts, ofAll, isHeavy] = [this.#debts, SHARED_PER_SECOND, false];
+    for (const [level, name] of pathOf(party, part).entries()) {
+      const shared = ofAll;
+      const most = level === 0 ? SHARED_PER_SECOND : PAID_PER_SECOND;
+      const shareOf = (parties: number) => Math.min(most, shared / parties);
+      const ratePerSecond = shareOf(debts.owing(shareOf));
+      const light = Math.max(LEAST_BURST_US, LIGHT_SECONDS * ratePerSecond);
+      const terms = { ratePerSecond, rateBurst: light + ratePerSecond };
+      isHeavy = Math.max(price, debts.debtOf(name, terms)) > light;
+      debts.charge(name, price, terms);
+      [debts, ofAll] = [debts.partsOf(name), ratePerSecond];
+    }
+    return isHeavy;
   }
 
   #start({ party, part, price, isHeavy, start }: WaitingWork): void {
     const startedAt = this.#now();
     start();
     const rest = Math.max(0, (this.#now() - startedAt) * 1_000 - price);
-    if (rest > 0) this.charge(party, rest, part);
+    if (rest > 0) this.#charge(party, part, rest);
     this.#left -= price + rest;
     if (isHeavy) this.#lastHeavyAt = this.#now();
   }
@@ -223,10 +215,6 @@ export class LoopQueue {
 function pathOf(party: string, part: string): [key: string, address: string, part: string] {
   const end = party.indexOf(" ");
   return end < 0 ? [party, "", part] : [party.slice(0, end), party.slice(end + 1), part];
-}
-
-function shareOfKey(keys: number): number {
-  return SHARED_PER_SECOND / keys;
 }
 
 function createUseMeter(): () => number {
