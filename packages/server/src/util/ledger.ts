@@ -52,9 +52,10 @@ export class Ledger {
 
   /** The debts of a party's parts, such as the addresses under a key. They are forgotten with the party's own debt. */
   partsOf(party: string): Ledger {
-    const account = this.#accounts.get(party) ?? { debt: 0, at: this.#now(), parts: undefined };
+    const known = this.#accounts.get(party);
+    const account = known ?? { debt: 0, at: this.#now(), parts: undefined };
+    if (known === undefined) this.#remember(party, account);
     account.parts ??= new Ledger(this.#now);
-    this.#remember(party, account);
     return account.parts;
   }
 

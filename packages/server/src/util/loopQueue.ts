@@ -113,7 +113,6 @@ export class LoopQueue {
         } catch (error) {
           reject(error);
         }
-        if (!this.#charge(party, part, 0)) this.#lastLight = { party, part, at: this.#now() };
       };
       this.enter(party, price, start, part);
     });
@@ -158,6 +157,7 @@ export class LoopQueue {
     if (rest > 0) this.#charge(party, part, rest);
     this.#left -= price + rest;
     if (isHeavy) this.#lastHeavyAt = this.#now();
+    else this.#lastLight = { party, part, at: this.#now() };
   }
 
   /**
