@@ -105,7 +105,7 @@ class Flow<T> {
     return undefined;
   }
 
-  /** Charges it for an item of its own that was taken, and whatever it is a part of. */
+  /** Charges the flow, and each flow around it, for an item that was taken from it. */
   charge(price: number): void {
     const { whole } = this;
     if (whole === undefined) return;

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { LoopQueue } from "./loopQueue.js";
 
-/** What an attacker does again and again from each of its addresses: a request with one piece of work. */
+/** An attacker, who sends a request with one piece of work again and again from each address. */
 interface Flood {
   readonly key: string;
   readonly addresses: number;
@@ -61,7 +61,7 @@ function createVirtualLoop() {
         const begun = turn;
         turn = [];
         for (const run of begun) run();
-        // What promises wait for.
+        // The work behind promises.
         for (let i = 0; i < 4; i++) await undefined;
         if (turn.length === 0) now = Math.max(now, nextAt);
         else now += 0.01;

@@ -130,8 +130,8 @@ export class LoopQueue {
   }
 
   /**
-   * Keys have equal shares, addresses of what is their key's, and parts of what is their address's. A second after its last use, a party
-   * is light again, whatever it did before.
+   * Keys have equal shares; so have the addresses within the share of a key, and the parts within that of an address. A second after
+   * its last use, a party is light again, whatever it did before.
    * @returns whether the part has used more than its share, or does now with this one piece of work.
    */
   #charge(party: string, part: string, price: number): boolean {
