@@ -44,15 +44,25 @@ describe("an API key with three struck senders", () => {
 });
 
 describe("the turn of struck work", () => {
+  const held = (count: number, highest: bigint) => ({ count, lowest: highest, highest });
+
   it("comes again once the waiver's nonce has passed the wrapper, and half a minute after one that blocks left out", () => {
     const clock = { ms: 0 };
     const turn = createStruckTurn(() => clock.ms);
-    expect(turn.isFree(5n)).toBe(true);
+    expect(turn.isFree(5n, held(0, 0n))).toBe(true);
     turn.onSigned(7n);
-    expect([turn.isFree(7n), turn.isFree(8n)]).toEqual([false, true]);
+    expect([turn.isFree(7n, held(1, 7n)), turn.isFree(8n, held(1, 8n))]).toEqual([false, true]);
     turn.onLeftOut();
-    expect(turn.isFree(8n)).toBe(false);
+    expect(turn.isFree(8n, held(1, 8n))).toBe(false);
     clock.ms += 30_000;
-    expect(turn.isFree(8n)).toBe(true);
+    expect(turn.isFree(8n, held(1, 8n))).toBe(true);
+  });
+
+  it("comes again once the lane holds no such nonce any more", () => {
+    const turn = createStruckTurn(() => 0);
+    turn.onSigned(0n);
+    expect([turn.isFree(0n, held(1, 0n)), turn.isFree(0n, held(0, 0n))]).toEqual([false, true]);
+    turn.onSigned(7n);
+    expect([turn.isFree(5n, held(1, 9n)), turn.isFree(5n, held(1, 6n))]).toEqual([false, true]);
   });
 });

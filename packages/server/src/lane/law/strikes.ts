@@ -1,4 +1,5 @@
 import { bytesToHex } from "@gas-waiver/protocol";
+import type { LaneNonces } from "../../store/lanes/queue/laneSnapshot.js";
 import { forgetOldest } from "../../util/forgetOldest.js";
 
 /** The owner of a submission, as far as strikes concern it. */
@@ -84,9 +85,15 @@ export function createStruckTurn(now: () => number = () => performance.now()) {
   let inFlight: bigint | undefined;
   let restsUntil = Number.NEGATIVE_INFINITY;
   return {
-    /** Whether a struck submission may be signed, given the waiver's next nonce. */
-    isFree: (waiverNonce: bigint) =>
-      (inFlight === undefined || waiverNonce > inFlight) && now() >= restsUntil,
+    /**
+     * Whether a struck submission may be signed.
+     * @param waiverNonce the waiver's next nonce.
+     * @param assigned what the lane holds: a wrapper above that was queued again, and its nonce may never be used.
+     */
+    isFree(waiverNonce: bigint, { count, highest }: LaneNonces["assigned"]) {
+      const isHeld = inFlight !== undefined && waiverNonce <= inFlight && count > 0 && inFlight <= highest;
+      return !isHeld && now() >= restsUntil;
+    },
     onSigned(waiverNonce: bigint) {
       inFlight = waiverNonce;
     },

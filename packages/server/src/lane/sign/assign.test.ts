@@ -7,6 +7,7 @@ import { accept } from "../../store/accept/accept.js";
 import { Places } from "../../store/accept/places.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { Store } from "../../store/store.js";
+import { saveRequeued } from "../../store/transitions/saveRequeued.js";
 import { createLaneStatusCache } from "../choose/directory.js";
 import type { LaneContext } from "../context.js";
 import { assign } from "./assign.js";
@@ -129,4 +130,16 @@ describe("an assignment", () => {
       expect(signed.map(({ id }) => id)).toContain(other.id);
     },
   );
+
+  it("signs again what blocks have left out before and a node did not take, though the chain never uses its nonce", async () => {
+    await store.pool.query("delete from unfinished");
+    const struck = newSubmissionOf(60);
+    await accept(store, { chain: lane.chain, origin: randomUUID() }, [struck]);
+    await store.pool.query("update unfinished set strikes = 1");
+    const next = async () => (await assign(lane, { limit: 20, due: 20 }, context)).signed.map(({ id }) => id);
+    expect(await next()).toEqual([struck.id]);
+    // The node expects an earlier nonce of the sender, which a reorg has taken back.
+    await saveRequeued(store, lane, [struck.id], { afterMs: 0, isOpen: false });
+    expect(await next()).toEqual([struck.id]);
+  });
 });

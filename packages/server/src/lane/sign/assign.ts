@@ -89,7 +89,8 @@ async function assignBy(
   const plans = await excuseNonceGaps(held, senders, evidence.plans, context);
   const { failed, ...waiting } = await handleNotReady(held, plans, context);
   const signable = plans.map((plan) => beforeRefused(plan, context));
-  const mostStruck = context.struckTurn.isFree(waiverNonce) ? evidence.room.mostStruck : 0;
+  const isStruckTurn = context.struckTurn.isFree(waiverNonce, snapshot.assigned);
+  const mostStruck = isStruckTurn ? evidence.room.mostStruck : 0;
   const {
     chosen: all,
     hasMore,
