@@ -64,6 +64,21 @@ function tokenStoreAt(clock: { ms: number }) {
   return { tokenStore, queries: () => queries };
 }
 
+describe("an address under a publishable key", () => {
+  it("is told what it has left itself, and not how much others have used of the key", async () => {
+    const clock = { ms: 0 };
+    const limiter = replica(tokenStoreAt(clock).tokenStore, () => clock.ms);
+    const addressRate = { ratePerSecond: 5, rateBurst: 50 };
+    const from = (address: string) => ({
+      ...{ ...keyWith(100, 200), address },
+      publishable: { origins: ["wallets"], addressRate },
+    });
+    for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) await limiter.take(from(address), 50);
+    await limiter.take(from("192.0.2.4"), 20);
+    expect((await limiter.take(from("192.0.2.5"), 1)).state.remaining).toBe(49);
+  });
+});
+
 describe("a key's rate over replicas", () => {
   it.each([
     ["one by one", 1],

@@ -67,11 +67,12 @@ export function createRateLimiter({
     async take(caller: RatedCaller, count: number): Promise<TakenTokens> {
       const { keyId, limits, publishable } = caller;
       const ofKey = bucketsOf({ keyId }, limits);
-      const buckets = [
-        ...(publishable && caller.address ? bucketsOf(caller, publishable.addressRate) : []),
-        ...ofKey,
-      ];
-      const state = rates.take(buckets, count);
+      const ofAddress = publishable && caller.address ? bucketsOf(caller, publishable.addressRate) : [];
+      const buckets = [...ofAddress, ...ofKey];
+      // The rest of the key would tell everybody who has the key how much others use.
+      const told = ofAddress.length > 0 ? ofAddress : ofKey;
+      rates.take(buckets, count);
+      const state = rates.stateOf(told);
       const refund = () => rates.refund(buckets, count);
       if (limits.ratePerSecond >= LOCAL_ONLY_RATE) return { state, refund };
       const held = heldOf(keyId);
@@ -81,7 +82,7 @@ export function createRateLimiter({
       rates.learn(ofKey, answer.available);
       if (!answer.isGranted) throw rates.refusalOf({ limits, owner: "the key's" }, count, answer.available);
       return {
-        state: rates.stateOf(buckets),
+        state: rates.stateOf(told),
         refund() {
           refund();
           held.refund(count);
