@@ -31,6 +31,24 @@ describe("a queue for work elsewhere", () => {
     expect(await Promise.all(running)).toEqual(["a", "b", "c", "d"]);
   });
 
+  it("leaves places free for newcomers while a few parties have long work, and gives them to who waits", async () => {
+    const log: string[] = [];
+    const queue = new WorkQueue({ places: 64, placesOfParty: 16, waiting: 1_000 });
+    const parties = ["a", "b", "c", "d", "e"];
+    const tasks = parties.flatMap((party) =>
+      Array.from({ length: 20 }, () => ({ party, ...taskOf(log, party) })),
+    );
+    const running = tasks.map(({ party, run }) => queue.run(run, { party }));
+    const placesOf = (name: string) => log.filter((one) => one === name).length;
+    expect(parties.map(placesOf)).toEqual([16, 16, 16, 8, 4]);
+    const newcomer = taskOf(log, "newcomer");
+    running.push(queue.run(newcomer.run, { party: "newcomer" }));
+    expect(placesOf("newcomer")).toBe(1);
+    for (const { end } of [...tasks, newcomer]) end();
+    await Promise.all(running);
+    expect(log).toHaveLength(101);
+  });
+
   it("gives each party its turn, and bounds the waiting tasks of one party", async () => {
     const log: string[] = [];
     const queue = new WorkQueue({ places: 1, waiting: 4, waitingOfParty: 3 });

@@ -54,15 +54,24 @@ export class WorkQueue {
     } finally {
       this.#running.addTo(places, -1);
       // Synchronously, so that no later work gets in between.
-      this.#queue.take((next) => !this.#running.full(this.#placesOf(next.party), 1))?.start();
+      while (this.#startNext());
     }
   }
 
+  /** @returns whether anything that waits has got a place. */
+  #startNext(): boolean {
+    const next = this.#queue.take(({ party }) => this.#running.full(this.#placesOf(party), 1) === undefined);
+    next?.start();
+    return next !== undefined;
+  }
+
+  /** A party that shares the places has no more of them than are free, so that a newcomer need not wait for the long work of a few. */
   #placesOf(party: string): Share[] {
     const { places = NO_BOUND, placesOfParty = places } = this.#bounds;
+    const free = placesOfParty < places ? places - this.#running.of(ALL) : places;
     return [
       [ALL, places, ""],
-      [`party ${party}`, placesOfParty, ""],
+      [`party ${party}`, Math.min(placesOfParty, free), ""],
     ];
   }
 
