@@ -63,7 +63,7 @@ describe("a submission that was sent", () => {
       "lane/law/law.ts",
       "lane/send/applyAnswers.ts",
       // It tells which bytes are new.
-      "lane/sign/placeAndSign.ts",
+      "lane/sign/placement.ts",
     ]);
   });
 });

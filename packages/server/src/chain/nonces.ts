@@ -1,25 +1,34 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { NodeClient } from "./client/nodeClient.js";
 
+/** Returns an account's next nonce; undefined for one that was not asked for, or whose nonce no node tells. */
+export type NextNonces = (account: Uint8Array) => bigint | undefined;
+
+/** Reads the next nonces by the latest block, of each account once. Rejects if no node tells any. */
+export async function readNextNonces(
+  chain: Pick<NodeClient, "nonces">,
+  accounts: readonly Uint8Array[],
+): Promise<NextNonces> {
+  const byName = new Map(accounts.map((account) => [bytesToHex(account), account]));
+  const told = byName.size === 0 ? [] : await chain.nonces([...byName.values()]);
+  const nonces = new Map([...byName.keys()].map((name, i) => [name, told[i]]));
+  return (account) => nonces.get(bytesToHex(account));
+}
+
 /** The chain's next nonces of a waiver and of some senders, read together. */
 export interface ChainNonces {
   readonly waiver: bigint;
-  /** Undefined for a sender that was not asked for, or whose nonce no node tells. */
-  of(sender: Uint8Array): bigint | undefined;
+  readonly of: NextNonces;
 }
 
-/**
- * Reads the next nonces by the latest block. Rejects if no node tells the waiver's.
- * @param senders addresses of 20 bytes.
- */
+/** Reads the next nonces by the latest block. Rejects if no node tells the waiver's. */
 export async function fetchNonces(
   chain: Pick<NodeClient, "nonces">,
   waiver: Uint8Array,
   senders: readonly Uint8Array[],
 ): Promise<ChainNonces> {
-  const [next, ...nonces] = await chain.nonces([waiver, ...senders]);
-  const byName = new Map(senders.map((sender, i) => [bytesToHex(sender), nonces[i]]));
+  const of = await readNextNonces(chain, [waiver, ...senders]);
   // Asked alone, the call rejects with the reason.
-  const [waiverNonce = 0n] = next === undefined ? await chain.nonces([waiver]) : [next];
-  return { waiver: waiverNonce, of: (sender) => byName.get(bytesToHex(sender)) };
+  const [waiverNonce = 0n] = of(waiver) === undefined ? await chain.nonces([waiver]) : [of(waiver)];
+  return { waiver: waiverNonce, of };
 }

@@ -13,7 +13,7 @@ import { createBroadcaster } from "./send/broadcaster.js";
 import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { createLaneWaits, type LaneWaits, waitAfter } from "./watch/laneWaits.js";
-import { createWatchMemory, LaneWatch } from "./watch/watchLane.js";
+import { createWatchMemory, LaneWatch } from "./watch/watch.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
 export interface Lane {

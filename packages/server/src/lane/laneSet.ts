@@ -14,7 +14,7 @@ import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spread.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
-import { INTERVALS_PER_FINALITY } from "./watch/watchLane.js";
+import { INTERVALS_PER_FINALITY } from "./watch/watch.js";
 
 /** The lanes of the waivers whose accounts this replica has. */
 export interface LaneSet {

@@ -6,13 +6,16 @@ import type { Store } from "../../store/store.js";
 import { findQueuedCalls, moveQueuedWork, type QueuedCall } from "../../store/transitions/moveQueuedWork.js";
 import type { Schedule } from "../../util/schedule.js";
 
+/** A lane, and the senders for whom it was chosen since it was read. */
+type ChosenLane = LaneReading & { chosen: number };
+
 export type LaneStatusCache = ReturnType<typeof createLaneStatusCache>;
 
 /** The lanes of all replicas as the store had them at the last refresh. */
 export function createLaneStatusCache(store: Store, chainRef: number) {
   const { laneFloors } = store;
   const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
-  let lanes: readonly LaneReading[] = [];
+  let lanes: readonly ChosenLane[] = [];
   let begun = 0;
   let newest = 0;
   let refreshedAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +36,7 @@ export function createLaneStatusCache(store: Store, chainRef: number) {
       refreshedAt = performance.now();
       if (turn < newest) return false;
       newest = turn;
-      lanes = fresh;
+      lanes = fresh.map((lane) => ({ ...lane, chosen: 0 }));
       laneFloors.replace(lanes, { isFull, startedAt, tookMs: refreshedAt - startedAt });
       for (const listener of listeners) listener(lanes);
       return true;
@@ -138,14 +141,10 @@ const MOVE_BATCH = 1_000;
 
 export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory {
   const { log, statuses, ownWaivers, whyUnusable } = options;
-  // The senders that each lane was chosen for since the last refresh, by waiver.
-  let chosen = new Map<string, number>();
   const isOpen = ({ state, waiver }: LaneStatus) => state === "open" && whyUnusable(waiver) === undefined;
   const isUsable = (lane: LaneStatus) => isOpen(lane) && lane.owner !== undefined && !lane.broken;
-  const refresh = async () => {
-    if (await statuses.refresh()) chosen = new Map();
-  };
-  const load = (lane: LaneStatus) => lane.queued + lane.inFlight + (chosen.get(bytesToHex(lane.waiver)) ?? 0);
+  const refresh = async () => void (await statuses.refresh());
+  const load = ({ queued, inFlight, chosen }: ChosenLane) => queued + inFlight + chosen;
   const leastLoaded = (
     isFit: (lane: LaneStatus) => boolean,
     permitted: readonly Uint8Array[] | undefined,
@@ -174,8 +173,8 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
       const best = chooseUsable(permitted) ?? leastLoaded(willBeUsable, permitted);
       const waiver = best ?? permitted?.[0] ?? ownWaivers.current()[0];
       if (waiver === undefined) throw new Error("this replica has no waiver");
-      const waiverHex = bytesToHex(waiver);
-      chosen.set(waiverHex, (chosen.get(waiverHex) ?? 0) + 1);
+      const lane = laneOf(waiver);
+      if (lane) lane.chosen++;
       return waiver;
     },
     chooseUsable,

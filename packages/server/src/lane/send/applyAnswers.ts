@@ -11,7 +11,7 @@ import { type RetryMemory, setAsidePauseMs } from "../inbox/retries.js";
 import { type Decision, decide, NOT_TAKEN } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { releaseToOthers, requeue, requeueMisplaced } from "../law/requeue.js";
-import { findLowestFreeNonce } from "../sign/placeAndSign.js";
+import { findLowestFreeNonce } from "../sign/placement.js";
 import type { SenderGaps } from "./senderNonces.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */

@@ -1,30 +1,16 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { NodeClient } from "../../chain/client/nodeClient.js";
+import { type NextNonces, readNextNonces } from "../../chain/nonces.js";
 import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { forgetOldest } from "../../util/forgetOldest.js";
 
-/** The next nonces of senders on the chain. */
-export interface SenderTurns {
-  /** Returns the next nonce of an account; 0 for one that was not asked for, or is not told. */
-  of(sender: Uint8Array): bigint;
-  /** The senders' addresses in hex, with their next nonces, as far as these are told. */
-  readonly all: ReadonlyMap<string, bigint>;
-}
-
-/** Reads the next nonces of the owners of some submissions, each once. Never rejects: a nonce may be told to nobody. */
+/** Reads the next nonces of the owners of some submissions. Never rejects: a nonce may be told to nobody. */
 export async function readSenderTurns(
   submissions: readonly Pick<InFlightSubmission, "sender">[],
   chain: Pick<NodeClient, "nonces">,
-): Promise<SenderTurns> {
-  const addresses = new Map(submissions.map(({ sender }) => [bytesToHex(sender), sender]));
-  const nonces = addresses.size === 0 ? [] : await chain.nonces([...addresses.values()]).catch(() => []);
-  const all = new Map(
-    [...addresses.keys()].flatMap((sender, i) => {
-      const next = nonces[i];
-      return next === undefined ? [] : [[sender, next] as const];
-    }),
-  );
-  return { all, of: (sender) => all.get(bytesToHex(sender)) ?? 0n };
+): Promise<NextNonces> {
+  const senders = submissions.map(({ sender }) => sender);
+  return await readNextNonces(chain, senders).catch(() => () => undefined);
 }
 
 /** A submission that cannot run at its waiver nonce, because an earlier nonce of its sender is missing. */
@@ -39,13 +25,13 @@ export interface MissingPredecessor {
  * @param inFlight what the lane has signed or broadcast, in the order of its waiver nonces.
  */
 export function missingPredecessors(
-  senders: Pick<SenderTurns, "all">,
+  next: NextNonces,
   inFlight: readonly InFlightSubmission[],
 ): MissingPredecessor[] {
-  const turns = new Map(senders.all);
+  const turns = new Map<string, bigint>();
   return inFlight.flatMap((submission) => {
     const sender = bytesToHex(submission.sender);
-    const turn = turns.get(sender);
+    const turn = turns.get(sender) ?? next(submission.sender);
     if (turn === undefined || submission.senderNonce < turn) return [];
     if (submission.senderNonce > turn) return [{ submission, missing: turn }];
     turns.set(sender, turn + 1n);
@@ -93,9 +79,9 @@ export function createSenderGaps(chain: Pick<NodeClient, "nonces">) {
       for (const { sender, senderNonce } of taken)
         if (gaps.get(bytesToHex(sender)) === senderNonce) gaps.delete(bytesToHex(sender));
       const behind = taken.filter((one) => gapBefore(one) !== undefined);
-      const turns = await readSenderTurns(behind, chain);
+      const next = await readSenderTurns(behind, chain);
       for (const { sender } of behind)
-        if ((gaps.get(bytesToHex(sender)) ?? 0n) < turns.of(sender)) gaps.delete(bytesToHex(sender));
+        if ((gaps.get(bytesToHex(sender)) ?? 0n) < (next(sender) ?? 0n)) gaps.delete(bytesToHex(sender));
       return new Set(behind.filter((one) => gapBefore(one) !== undefined).map(({ id }) => id));
     },
   };

@@ -7,8 +7,14 @@ import type { LaneNonces } from "../../store/lanes/queue/laneSnapshot.js";
 import type { LaneContext } from "../context.js";
 import type { LaneOffer } from "../inbox/laneOffers.js";
 import { nextWaiverNonce, setReady } from "./assign.js";
-import { type SignedInFlight, type SignedPlaced, signPlaced, toInFlight } from "./placeAndSign.js";
-import { type Placeable, placeAbove } from "./placement.js";
+import {
+  type Placeable,
+  placeAbove,
+  type SignedInFlight,
+  type SignedPlaced,
+  signPlaced,
+  toInFlight,
+} from "./placement.js";
 import { type LaneParties, placesIn } from "./plan.js";
 
 /** A node that takes longer to tell the nonces delays an accept, which needs no node. */

@@ -8,11 +8,16 @@ import type { LaneContext } from "../context.js";
 import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
-import { placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placeAndSign.js";
-import type { Placed } from "./placement.js";
+import { type Placed, placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placement.js";
 import { chooseReady, type GapFailure, type SenderPlan } from "./plan.js";
-import { reserveChosen } from "./reserveChosen.js";
-import { EARLY_MS, excuseNonceGaps, HELD_BACK_MS, putOff, unparkNextOfSenders } from "./waiting.js";
+import {
+  EARLY_MS,
+  excuseNonceGaps,
+  HELD_BACK_MS,
+  putOff,
+  reserveChosen,
+  unparkNextOfSenders,
+} from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */

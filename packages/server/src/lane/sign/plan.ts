@@ -1,7 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { Failure } from "../../model/submission/submission.js";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import { Ledger } from "../../util/ledger.js";
 import type { Retries } from "../inbox/retries.js";
 
 /** The next step of each queued submission of one sender (D20). */
@@ -177,38 +176,50 @@ function inOrder(plans: readonly SenderPlan[], { retries: { isRetry }, isStruck 
   return { others: [...of("new"), ...of("signed before")], retries: of("retry"), struck: of("struck") };
 }
 
+/** The most submissions of a key, and of a sender, in a step of a lane that others use too. */
+const SHARE = 16;
+/** Parties use the lane at present that it has met within this time, in ms. */
+const PRESENT_MS = 1_000;
+
+export type LaneParties = ReturnType<typeof createLaneParties>;
+
 /**
  * The API keys and senders that use a lane at present. While there are several, each gets a share of a step, because
  * everybody waits for the step of the largest: to sign, store and send 198 submissions takes some 100 ms.
+ * @param now a monotonic clock in ms.
  */
-export interface LaneParties {
-  /** Records whose submissions a step has found. */
-  note(submissions: readonly Pick<QueuedSubmission, "keyId" | "sender">[]): void;
-  /** The most submissions of one API key in a step of `limit`. */
-  shareOfKey(limit: number): number;
-  /** The most submissions of one sender in a step of `limit`. */
-  shareOfSender(limit: number): number;
-}
-
-/** The most submissions of a key, and of a sender, in a step of a lane that others use too. */
-const SHARE = 16;
-
-/** Whoever uses a lane counts as one that does for so long after. */
-const A_SECOND = { rateBurst: 1, ratePerSecond: 1 };
-
-/** @param now a monotonic clock in ms. */
-export function createLaneParties(now: () => number = () => performance.now()): LaneParties {
-  const keys = new Ledger(now);
-  const senders = new Ledger(now);
-  const isShared = (parties: Ledger) => parties.owing(() => A_SECOND.ratePerSecond) > 1;
+export function createLaneParties(now: () => number = () => performance.now()) {
+  const keys = createPresence(now);
+  const senders = createPresence(now);
+  const shareOf = (parties: typeof keys) => (limit: number) =>
+    parties.areSeveral() ? Math.min(limit, SHARE) : limit;
   return {
-    note(submissions) {
+    /** Records whose submissions a step has found. */
+    note(submissions: readonly Pick<QueuedSubmission, "keyId" | "sender">[]): void {
       for (const { keyId, sender } of submissions) {
-        keys.charge(keyId, 1, A_SECOND);
-        senders.charge(bytesToHex(sender), 1, A_SECOND);
+        keys.note(keyId);
+        senders.note(bytesToHex(sender));
       }
     },
-    shareOfKey: (limit) => (isShared(keys) ? Math.min(limit, SHARE) : limit),
-    shareOfSender: (limit) => (isShared(senders) ? Math.min(limit, SHARE) : limit),
+    /** Returns the most submissions of one API key in a step of `limit`. */
+    shareOfKey: shareOf(keys),
+    /** Returns the most submissions of one sender in a step of `limit`. */
+    shareOfSender: shareOf(senders),
+  };
+}
+
+/** Tells whether several parties are present. */
+function createPresence(now: () => number) {
+  let last: string | undefined;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  /** The last time of another one. */
+  let otherAt = Number.NEGATIVE_INFINITY;
+  return {
+    note(party: string) {
+      if (party !== last) otherAt = lastAt;
+      last = party;
+      lastAt = now();
+    },
+    areSeveral: () => now() - otherAt < PRESENT_MS,
   };
 }

@@ -7,7 +7,7 @@ import type { LaneStatusCache } from "../choose/directory.js";
 import type { LaneDependencies } from "../context.js";
 import { createLeaseKeeper, type LeaseKeeper } from "../own/lease.js";
 import { createBroadcaster } from "../send/broadcaster.js";
-import { createWatchMemory, LaneWatch } from "./watchLane.js";
+import { createWatchMemory, LaneWatch } from "./watch.js";
 
 export type Caretaker = ReturnType<typeof startCaretaker>;
 

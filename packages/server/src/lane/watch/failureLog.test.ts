@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import type { Logger } from "../../model/telemetry/log.js";
-import { createFailures } from "./watchLane.js";
+import { createFailures } from "./watch.js";
 
 const SILENCE = new RpcUnavailableError("the node gave no answer", "unknown");
 const REFUSAL = new Error("method not found");

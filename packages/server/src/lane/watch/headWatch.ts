@@ -60,10 +60,10 @@ async function findStuck(
   front: readonly InFlightSubmission[],
   { chain, entries }: Pick<WatchContext, "chain" | "entries">,
 ): Promise<Stuck> {
-  const turns = await readSenderTurns(front, chain);
+  const next = await readSenderTurns(front, chain);
   const isSeenAgain = (one: InFlightSubmission) => !entries.isFirst(one, "stuck");
-  const dead = front.filter(({ sender, senderNonce }) => senderNonce < turns.of(sender));
-  const gaps = missingPredecessors(turns, front).map(({ submission }) => submission);
+  const dead = front.filter(({ sender, senderNonce }) => senderNonce < (next(sender) ?? 0n));
+  const gaps = missingPredecessors(next, front).map(({ submission }) => submission);
   return { dead: dead.filter(isSeenAgain), gaps: gaps.filter(isSeenAgain) };
 }
 
