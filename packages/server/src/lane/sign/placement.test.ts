@@ -40,7 +40,7 @@ describe("the order of a sender", () => {
   it("gives no waiver nonce to a sender's nonce behind a later one, or behind the same", () => {
     expect(() => assertSendersInOrder(inOrder)).not.toThrow();
     expect(() => assertSendersInOrder([...inOrder, placedAt(10n, 1, 2n)])).toThrow(
-      /the nonce 2 of 0x01.* would come after its nonce 4, at the waiver nonce 10/,
+      /the nonce 2 of 0x01.* would come after a later one, at the waiver nonce 10/,
     );
     expect(() => assertSendersInOrder([...inOrder, placedAt(10n, 1, 4n)])).toThrow(/its nonce 4/);
   });

@@ -42,17 +42,22 @@ function place<T extends Placeable>(ready: readonly T[], nonces: readonly bigint
  * @throws if a later nonce of a sender comes before an earlier one.
  */
 export function assertSendersInOrder(placed: readonly Placed<Placeable>[]): void {
+  const late = findOutOfOrder(placed);
+  if (late === undefined) return;
+  const { submission, waiverNonce } = late;
+  const nonce = `the nonce ${submission.senderNonce} of ${bytesToHex(submission.sender)}`;
+  throw new Error(`${nonce} would come after a later one, at the waiver nonce ${waiverNonce}`);
+}
+
+/** Finds one that comes after a later nonce of its sender. */
+function findOutOfOrder<T extends Placeable>(placed: readonly Placed<T>[]): Placed<T> | undefined {
   const last = new Map<string, bigint>();
-  for (const { submission, waiverNonce } of placed) {
+  return placed.find(({ submission }) => {
     const sender = bytesToHex(submission.sender);
     const before = last.get(sender);
-    if (before !== undefined && before >= submission.senderNonce) {
-      throw new Error(
-        `the nonce ${submission.senderNonce} of ${sender} would come after its nonce ${before}, at the waiver nonce ${waiverNonce}`,
-      );
-    }
     last.set(sender, submission.senderNonce);
-  }
+    return before !== undefined && before >= submission.senderNonce;
+  });
 }
 
 /**
@@ -146,28 +151,17 @@ function freeNonces(first: bigint, taken: ReadonlySet<bigint>, count: number): b
 export function keepBegun(placed: readonly Placed[], begun: ReadonlyMap<string, bigint>): readonly Placed[] {
   if (begun.size === 0) return placed;
   const nonces = new Set(placed.map(({ waiverNonce }) => waiverNonce));
-  const kept = new Map<bigint, Placed>();
-  const movable: Placed[] = [];
-  const bySender = new Map<string, Placed[]>();
-  for (const one of placed) {
-    const waiverNonce = begun.get(one.submission.id);
-    if (waiverNonce !== undefined && nonces.has(waiverNonce)) kept.set(waiverNonce, one);
-    else movable.push(one);
-    const sender = bytesToHex(one.submission.sender);
-    bySender.set(sender, [...(bySender.get(sender) ?? []), one]);
-  }
-  const rowOf = ({ submission }: Placed) => bySender.get(bytesToHex(submission.sender)) ?? [];
-  const isNextOfSender = (one: Placed) => rowOf(one)[0] === one;
-  const arranged: Placed[] = [];
-  for (const { waiverNonce } of placed) {
-    const chosen = kept.get(waiverNonce) ?? movable.find(isNextOfSender);
-    if (chosen === undefined || !isNextOfSender(chosen)) return placed;
-    rowOf(chosen).shift();
-    const index = movable.indexOf(chosen);
-    if (index >= 0) movable.splice(index, 1);
-    arranged.push({ ...chosen, waiverNonce });
-  }
-  return arranged;
+  const keptNonce = ({ submission }: Placed) => {
+    const nonce = begun.get(submission.id);
+    return nonce !== undefined && nonces.has(nonce) ? nonce : undefined;
+  };
+  const kept = new Map(placed.map((one) => [keptNonce(one), one]));
+  const others = placed.filter((one) => keptNonce(one) === undefined);
+  const arranged = placed.flatMap(({ waiverNonce }) => {
+    const one = kept.get(waiverNonce) ?? others.shift();
+    return one ? [{ ...one, waiverNonce }] : [];
+  });
+  return arranged.length < placed.length || findOutOfOrder(arranged) ? placed : arranged;
 }
 
 /**
