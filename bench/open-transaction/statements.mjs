@@ -1,8 +1,8 @@
 import { queueLengths } from "../../packages/server/dist/store/accept/queueLengths.js";
 import { createConnection, Pool } from "../../packages/server/dist/store/database/database.js";
 import { findLaneStatuses } from "../../packages/server/dist/store/lanes/laneStatus.js";
-import { findInFlight } from "../../packages/server/dist/store/lanes/nonces/inFlight.js";
 import { readLaneSnapshot } from "../../packages/server/dist/store/lanes/queue/laneSnapshot.js";
+import { findInFlight } from "../../packages/server/dist/store/lanes/queue/unfinished.js";
 import { prepareSession } from "../../packages/server/dist/store/primary/session.js";
 import { embeddedConnection } from "../../packages/server/dist/store/server/embedded.js";
 import { median } from "../median.mjs";

@@ -19,6 +19,7 @@ import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
 import type { Entries } from "./law/entries.js";
 import type { Strikes, StruckTurn } from "./law/strikes.js";
 import type { HeadOfLine } from "./send/head.js";
+import type { LaneParties } from "./sign/plan.js";
 
 /** The parts of the service that all lanes of this replica share. */
 export interface LaneDependencies {
@@ -63,6 +64,8 @@ export interface LaneContext extends WatchContext {
   readonly account: WaiverAccount;
   readonly laneSigner: LaneSigner;
   readonly laneMemory: LaneMemory;
+  /** The parties that use the lane at present. */
+  readonly parties: LaneParties;
   readonly laneOffers: Omit<LaneOffers, "offer">;
 }
 

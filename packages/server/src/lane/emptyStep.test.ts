@@ -7,7 +7,7 @@ import { useTestStore } from "../../test/support/testStore.js";
 import { WAIVER_KEY } from "../../test/support/user.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
+import type { InFlightSubmission } from "../store/lanes/queue/unfinished.js";
 import type { Store } from "../store/store.js";
 import { createLaneParties } from "./sign/plan.js";
 import { IDLE_MS, initialState, type StepContext, step } from "./step.js";

@@ -6,7 +6,7 @@ import { useTestStore } from "../../test/support/testStore.js";
 import type { SendAnswer } from "../chain/evidence.js";
 import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
-import { findInFlight } from "../store/lanes/nonces/inFlight.js";
+import { findInFlight } from "../store/lanes/queue/unfinished.js";
 import type { Store } from "../store/store.js";
 import { createRetries } from "./inbox/retries.js";
 import { Entries } from "./law/entries.js";

@@ -73,7 +73,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease.recheck();
     wake();
   };
-  const memory = { laneMemory, laneOffers, ...createWatchMemory(dependencies) };
+  const memory = { laneMemory, laneOffers, parties: createLaneParties(), ...createWatchMemory(dependencies) };
   const hooks = { onLaneStopped: recheck, onNoncesFreed: laneMemory.forget };
   const laneSigner = dependencies.signer.of(account);
   const context: LaneContext = { ...dependencies, ...memory, ...hooks, laneSigner, log, account };
@@ -83,7 +83,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const watch = new LaneWatch(lease, broadcaster, { ...context, onFollowing, schedule, mode: "signs" });
   const stopping = new AbortController();
   const handover: Handover = { to: undefined };
-  const stepContext = { ...context, breaker, broadcaster, parties: createLaneParties(), wake };
+  const stepContext = { ...context, breaker, broadcaster, wake };
   const parts = { lease, handover, watch, timer: stepTimer };
   const steps = runSteps(stepContext, parts, stopping.signal);
   return {

@@ -3,15 +3,13 @@ import { LANE_WAITS, type LaneWait } from "../model/submission/waitCauses.js";
 import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
-import type { InFlightSubmission } from "../store/lanes/nonces/inFlight.js";
-import { hasUnfinished } from "../store/lanes/queue/unfinished.js";
+import { hasUnfinished, type InFlightSubmission } from "../store/lanes/queue/unfinished.js";
 import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import type { LaneContext } from "./context.js";
 import { type Broadcaster, fillHead } from "./send/broadcaster.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
 import { type Assigned, assign } from "./sign/assign.js";
-import type { LaneParties } from "./sign/plan.js";
 
 /**
  * The most submissions of one step. The chain's nonces of their senders and of the waiver are two requests to the node.
@@ -98,7 +96,6 @@ export interface StepResult {
 export interface StepContext extends LaneContext {
   readonly breaker: LaneBreaker;
   readonly broadcaster: Broadcaster;
-  readonly parties: LaneParties;
   /** Ends the lane's rest. */
   readonly wake: () => void;
 }
@@ -140,13 +137,13 @@ async function resendSigned(
 
 /** A custody that does not sign opens the lane's breaker. One that signs with another key stops the lane (D33). */
 async function assignNext(held: HeldLane, isDue: boolean, context: StepContext): Promise<Assigned> {
-  const { breaker, broadcaster, parties } = context;
+  const { breaker, broadcaster } = context;
   const most = Math.min(MAX_SUBMISSIONS_PER_STEP, context.laneSigner.window);
   const limit = breaker.state === "probing" ? 1 : most;
   try {
     const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
     const { retries } = broadcaster;
-    const options = { limit, due, retries, parties };
+    const options = { limit, due, retries };
     return await assign(held, options, context);
   } catch (error) {
     if (error instanceof WrongSignatureError) await stopForWrongSignature(held, error, context);
@@ -176,8 +173,7 @@ async function assignAndBroadcast(
   const isDue = now - state.dueAt >= DUE_MS;
   const mayTakeOffers = () => laneState === "open" && breaker.state === "closed";
   const hasOffers = () => mayTakeOffers() && !context.laneOffers.isEmpty;
-  const offered =
-    !state.owesStep && mayTakeOffers() ? await acceptOffered(held, context.parties, context) : undefined;
+  const offered = !state.owesStep && mayTakeOffers() ? await acceptOffered(held, context) : undefined;
   if (offered) {
     await state.broadcasting;
     const broadcasting = beginBroadcast(held, offered, context);

@@ -4,6 +4,7 @@ import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { LaneOffers } from "../../src/lane/inbox/laneOffers.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { HeadOfLine } from "../../src/lane/send/head.js";
+import { createLaneParties } from "../../src/lane/sign/plan.js";
 import { privateKeyWaiver } from "../../src/signing/privateKeyWaiver.js";
 import { createSigner } from "../../src/signing/signer.js";
 import type { Store } from "../../src/store/store.js";
@@ -46,6 +47,7 @@ export function assignContext(
     replica: randomUUID(),
     laneMemory,
     headOfLine: new HeadOfLine(() => 0),
+    parties: createLaneParties(() => 0),
     strikes: createStrikes(() => 0),
     struckTurn: createStruckTurn(() => 0),
     onNoncesFreed: laneMemory.forget,

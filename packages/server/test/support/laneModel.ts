@@ -44,7 +44,7 @@ import { adoptChain } from "../../src/store/chains.js";
 import { DatabaseClock } from "../../src/store/clock/databaseClock.js";
 import { type HeldLane, LeaseLostError } from "../../src/store/lanes/heldLane.js";
 import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
-import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/nonces/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../../src/store/lanes/queue/unfinished.js";
 import { setLaneState } from "../../src/store/lanes/setLaneState.js";
 import type { Store } from "../../src/store/store.js";
 import { expireQueued, findOverdueQueued } from "../../src/store/transitions/expireQueued.js";
@@ -363,6 +363,7 @@ export class LaneModel {
       routing: ROUTING,
       laneMemory: createLaneMemory(() => this.#nowMs),
       laneOffers: offers,
+      parties: createLaneParties(() => this.#nowMs),
       laneSigner: this.#gapWatch.watch(account, this.#signerOf(account)),
       account,
       chainRef: this.#chainRef,
@@ -457,7 +458,7 @@ export class LaneModel {
     if (held === undefined || mustResend || (await this.#isStopped(held.waiver))) return false;
     const answer = worker.offers.offer([newSubmission]);
     try {
-      const signed = await acceptOffered(held, createLaneParties(), context);
+      const signed = await acceptOffered(held, context);
       if (signed) worker.outbox.push(signed);
       if (signed) this.offersTaken++;
       // Nothing else takes a step that would decline it.

@@ -1,6 +1,6 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 
 /** For this long, nodes may contradict each other, in ms: behind one address, another may answer. */
 export const PATIENCE_MS = 5_000;

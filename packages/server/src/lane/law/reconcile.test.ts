@@ -16,7 +16,7 @@ import type { NonceUse } from "../../chain/nonceUse.js";
 import type { SubmissionUpdate } from "../../results/results.js";
 import type { RevertedSubmission } from "../../results/revertCauses.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight } from "../../store/lanes/queue/unfinished.js";
 import { setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
 import { findSubmissions } from "../../store/submissions/findSubmissions.js";

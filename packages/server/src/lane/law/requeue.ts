@@ -1,6 +1,6 @@
 import { decodeTransaction } from "@gas-waiver/protocol";
 import type { ChangedSubmission, HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { Store } from "../../store/store.js";
 import { type RequeueOptions, saveRequeued } from "../../store/transitions/saveRequeued.js";
 import type { WatchContext } from "../context.js";

@@ -1,8 +1,8 @@
 import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { Presence, SendAnswer } from "../../chain/evidence.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
+import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { FailedSubmission } from "../../store/transitions/saveFailed.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";

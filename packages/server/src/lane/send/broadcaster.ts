@@ -1,6 +1,6 @@
 import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { AnswerBreaker, LaneBreaker } from "../choose/laneBreaker.js";
 import type { LaneContext, WatchContext } from "../context.js";
 import { createRetries, type Retries } from "../inbox/retries.js";

@@ -7,7 +7,7 @@ import { useTestStore } from "../../../test/support/testStore.js";
 import { userAddress } from "../../../test/support/user.js";
 import { accept } from "../../store/accept/accept.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { Store } from "../../store/store.js";
 import { type FillContext, fillHead } from "./broadcaster.js";
 

@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import { createSenderGaps } from "./senderNonces.js";
 
 /** A sender's transaction in flight; the waiver's nonce is the sender's plus ten. */

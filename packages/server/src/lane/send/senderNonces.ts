@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { NodeClient } from "../../chain/client/nodeClient.js";
 import { type NextNonces, readNextNonces } from "../../chain/nonces.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import { forgetOldest } from "../../util/forgetOldest.js";
 
 /** Reads the next nonces of the owners of some submissions. Never rejects: a nonce may be told to nobody. */

@@ -12,7 +12,6 @@ import type { Store } from "../../store/store.js";
 import type { LaneContext } from "../context.js";
 import { acceptOffered } from "./acceptOffered.js";
 import { assign } from "./assign.js";
-import { createLaneParties } from "./plan.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -42,7 +41,7 @@ const heldUp = () =>
 
 /** A step that takes offers. @returns the waiver nonces; undefined if all was declined. */
 const takeOffers = async (context: LaneContext) =>
-  (await acceptOffered(lane, createLaneParties(), context))?.map(({ waiverNonce }) => waiverNonce);
+  (await acceptOffered(lane, context))?.map(({ waiverNonce }) => waiverNonce);
 
 const states = async () =>
   (

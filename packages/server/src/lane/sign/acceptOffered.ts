@@ -15,7 +15,7 @@ import {
   signPlaced,
   toInFlight,
 } from "./placement.js";
-import { type LaneParties, placesIn } from "./plan.js";
+import { placesIn } from "./plan.js";
 
 /** A node that takes longer to tell the nonces delays an accept, which needs no node. */
 const NONCES_MS = 20;
@@ -28,9 +28,9 @@ const NONCES_MS = 20;
  */
 export async function acceptOffered(
   held: HeldLane,
-  parties: LaneParties,
   context: LaneContext,
 ): Promise<readonly SignedInFlight[] | undefined> {
+  const { parties } = context;
   const memory = context.laneMemory.begin(held);
   // They wait for a step that reads the queue.
   if (memory.nonces === undefined) return undefined;

@@ -11,7 +11,6 @@ import { saveRequeued } from "../../store/transitions/saveRequeued.js";
 import { createLaneStatusCache } from "../choose/directory.js";
 import type { LaneContext } from "../context.js";
 import { assign } from "./assign.js";
-import { createLaneParties } from "./plan.js";
 
 let store: Store;
 let lane: HeldLane;
@@ -52,10 +51,9 @@ describe("an assignment", () => {
       Array.from({ length: count }, (_, nonce) => ({ ...newSubmissionOf(user, nonce), keyId }));
     const all = [...ofKey("flood", 10, 40), ...ofKey("single", 11, 1)];
     await accept(store, { chain: lane.chain, origin: randomUUID() }, all);
-    const parties = createLaneParties();
     const steps = [];
     for (let i = 0; i < 4; i++) {
-      const { signed, stepAgain } = await assign(lane, { limit: 100, due: 0, parties }, context);
+      const { signed, stepAgain } = await assign(lane, { limit: 100, due: 0 }, context);
       steps.push([signed.length, stepAgain]);
     }
     // The first step finds out that there are two senders. The second one has nobody but the flood, but remembers.

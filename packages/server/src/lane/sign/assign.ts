@@ -1,15 +1,21 @@
+import { type ChainNonces, fetchNonces } from "../../chain/nonces.js";
 import type { Failure } from "../../model/submission/submission.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findFailedPredecessors } from "../../store/lanes/nonces/missingNonces.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import type { LaneSnapshot } from "../../store/lanes/queue/laneSnapshot.js";
+import {
+  type LaneSnapshot,
+  type QueuedSender,
+  type QueuedSubmission,
+  readLaneSnapshot,
+} from "../../store/lanes/queue/laneSnapshot.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
+import type { Retries } from "../inbox/retries.js";
 import { decide } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
-import { type AssignOptions, type Evidence, gatherEvidence } from "./gatherEvidence.js";
 import { type Placed, placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placement.js";
-import { chooseReady, type GapFailure, type SenderPlan } from "./plan.js";
+import { chooseReady, type GapFailure, placesIn, planSender, type Room, type SenderPlan } from "./plan.js";
 import {
   EARLY_MS,
   excuseNonceGaps,
@@ -45,7 +51,8 @@ export async function assign(
   context: LaneContext,
 ): Promise<Assigned> {
   const memory = context.laneMemory.begin(held);
-  const { snapshot, evidence } = await gatherEvidence(held, options, context);
+  const snapshot = await readSnapshot(held, options, context);
+  const evidence = await gatherEvidence(snapshot, held, options, context);
   const assigned = await assignBy(snapshot, evidence, held, options, context);
   const shown = snapshot.senders.reduce((sum, { queued }) => sum + queued.length, 0);
   const isEmpty = snapshot.isWhole && assigned.signed.length === shown;
@@ -211,4 +218,133 @@ async function signAndStore(
 function beforeRefused(plan: SenderPlan, { laneSigner }: LaneContext): SenderPlan {
   const refused = plan.ready.findIndex(({ id }) => laneSigner.isRefused(id));
   return refused < 0 ? plan : { ...plan, ready: plan.ready.slice(0, refused) };
+}
+
+const NO_RETRIES: Retries = { mostNow: 0, isRetry: () => false };
+
+export interface AssignOptions {
+  /** The most submissions to assign. */
+  readonly limit: number;
+  /** The most submissions to read of those whose pause is over. */
+  readonly due: number;
+  /** Tells the submissions that were set aside before, and how many of them to assign. Default: none was. */
+  readonly retries?: Retries;
+  /** Signs one submission under this nonce, if that is free, and nothing else. */
+  readonly onlyUnder?: bigint;
+  /** That one may be what blocks have left out before. Default: no. */
+  readonly mayBeLeftOut?: boolean;
+}
+
+/** The knowledge of store and chain on which the decision rests. */
+interface Evidence {
+  /** The senders whose submissions stay in this lane, and their plans in the same order. */
+  readonly senders: readonly QueuedSender[];
+  readonly plans: readonly SenderPlan[];
+  /** Submissions that cannot be planned now: no node tells the senders' nonces, or no lane of a waiver that may carry it takes work. */
+  readonly unplanned: readonly QueuedSubmission[];
+  /** The chain's next nonce of the waiver. */
+  readonly waiverNonce: bigint;
+  readonly room: Room;
+}
+
+async function readSnapshot(
+  held: HeldLane,
+  { limit, due }: AssignOptions,
+  { store, options, parties, laneMemory: { waiverNonce } }: LaneContext,
+): Promise<LaneSnapshot> {
+  const { ofSender: placesOfSender } = placesIn(options.maxInFlight);
+  // Reads more of a sender than it may have, to know whether there is more.
+  const ofSender = 2 * parties.shareOfSender(limit);
+  const queueFloor = store.laneFloors.of(held.waiver)?.queueFloor;
+  const limits = { ready: limit, due, ofSender, placesOfSender, queueFloor, waiverNonce };
+  return await readLaneSnapshot(store, held, limits);
+}
+
+/** Asks the chain for the nonces of the senders. @returns undefined if there is nothing to do. */
+async function gatherEvidence(
+  snapshot: LaneSnapshot,
+  held: HeldLane,
+  options: AssignOptions,
+  context: LaneContext,
+): Promise<Evidence | undefined> {
+  const work = await workOf(snapshot, held, options, context);
+  if (work === undefined) return undefined;
+  // Fetched after the snapshot: what a block takes in between counts as in flight and as used, never as neither.
+  const addresses = work.senders.map(({ sender }) => sender);
+  return planAll(work, await fetchNonces(context.chain, held.waiver, addresses), context);
+}
+
+/** The part of a snapshot that a step may take, before the nonces of the senders are known. */
+type Work = Pick<Evidence, "senders" | "unplanned" | "room">;
+
+/** @returns undefined if there is nothing to do. */
+async function workOf(
+  snapshot: LaneSnapshot,
+  held: HeldLane,
+  options: AssignOptions,
+  context: LaneContext,
+): Promise<Work | undefined> {
+  const { limit, retries = NO_RETRIES, onlyUnder, mayBeLeftOut } = options;
+  const { parties } = context;
+  parties.note(snapshot.senders.flatMap(({ queued }) => queued));
+  const mayRetry = ({ queued }: QueuedSender) =>
+    retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));
+  const { senders, unplanned } = await passOn(held, snapshot.senders.filter(mayRetry), context);
+  const { maxInFlight } = context.options;
+  if (senders.length + unplanned.length === 0 && snapshot.assigned.count === 0) return undefined;
+  // A nonce that stands still must have another wrapper, whoever's, and however full the lane is.
+  const places = onlyUnder === undefined ? maxInFlight : Number.MAX_SAFE_INTEGER;
+  const free = Math.max(0, Math.min(limit, places - snapshot.inFlight));
+  const room = {
+    all: free,
+    ofSender: parties.shareOfSender(limit),
+    ofKey: parties.shareOfKey(limit),
+    retries,
+    isStruck: (one: QueuedSubmission) =>
+      one.strikes > 0 || (onlyUnder === undefined && context.strikes.isStruck(one)),
+    mostStruck: onlyUnder === undefined || mayBeLeftOut === true ? 1 : 0,
+    maxInFlight: places,
+  };
+  // A full lane signs nothing, but looks for a gap below its nonces: with a gap, the lane would wait for ever.
+  return { senders: free > 0 ? senders : [], unplanned, room };
+}
+
+/**
+ * Has what only another waiver may carry moved to the other's lane. A queue has such submissions when their sender had unfinished
+ * ones here, when this lane took over from another, or when the policy was narrowed.
+ */
+async function passOn(
+  { waiver }: HeldLane,
+  senders: readonly QueuedSender[],
+  { routing }: Pick<LaneContext, "routing">,
+): Promise<Pick<Work, "senders" | "unplanned">> {
+  if (!routing.policiesDiffer()) return { senders, unplanned: [] };
+  const queued = senders.flatMap((one) => one.queued);
+  const carriers = new Map(queued.map((one) => [one, routing.carrierOf(waiver, one.innerRaw)]));
+  if ([...carriers.values()].includes("another")) await routing.passOn(waiver);
+  const staying = senders.map((one) => {
+    return { ...one, queued: one.queued.filter((submission) => carriers.get(submission) === "here") };
+  });
+  return {
+    senders: staying.filter((one) => one.queued.length > 0),
+    unplanned: queued.filter((one) => carriers.get(one) === "later"),
+  };
+}
+
+function planAll(
+  work: Work,
+  nonces: ChainNonces,
+  { options: { nonceGapTimeoutMs }, laneMemory }: Pick<LaneContext, "options" | "laneMemory">,
+): Evidence {
+  laneMemory.waiverNonce = nonces.waiver;
+  const told = work.senders.flatMap((one) => {
+    const next = nonces.of(one.sender);
+    return next === undefined ? [] : [{ one, next }];
+  });
+  const plans = told.map(({ one: { queued, inFlightNonces }, next }) =>
+    planSender(queued, next, inFlightNonces, nonceGapTimeoutMs),
+  );
+  const silent = work.senders.filter(({ sender }) => nonces.of(sender) === undefined);
+  const unplanned = [...work.unplanned, ...silent.flatMap(({ queued }) => queued)];
+  return { ...work, senders: told.map(({ one }) => one), plans, unplanned, waiverNonce: nonces.waiver };
 }

@@ -42,7 +42,7 @@ describe("the order of a sender", () => {
     expect(() => assertSendersInOrder([...inOrder, placedAt(10n, 1, 2n)])).toThrow(
       /the nonce 2 of 0x01.* would come after a later one, at the waiver nonce 10/,
     );
-    expect(() => assertSendersInOrder([...inOrder, placedAt(10n, 1, 4n)])).toThrow(/its nonce 4/);
+    expect(() => assertSendersInOrder([...inOrder, placedAt(10n, 1, 4n)])).toThrow(/the nonce 4 of/);
   });
 });
 

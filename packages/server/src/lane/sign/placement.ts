@@ -2,12 +2,12 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import { noteSigned } from "../../chain/evidence.js";
 import type { LaneSigner } from "../../signing/laneSigner.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
+import type { LaneNonces, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import {
   findFirstUnusedNonce,
   findInFlight,
   type InFlightSubmission,
-} from "../../store/lanes/nonces/inFlight.js";
-import type { LaneNonces, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
+} from "../../store/lanes/queue/unfinished.js";
 import type { Store } from "../../store/store.js";
 import type { SignedSubmission } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";

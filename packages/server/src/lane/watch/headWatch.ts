@@ -1,6 +1,6 @@
 import { bytesEqual, decodeTransaction } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { findInFlight, type InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { WatchContext } from "../context.js";
 import { CANDIDATES_PER_BATCH } from "../law/chainOutcomes.js";
 import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";

@@ -6,7 +6,7 @@ import {
   newSubmissionOf,
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
-import type { InFlightSubmission } from "../../store/lanes/nonces/inFlight.js";
+import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { Store } from "../../store/store.js";
 import type { WatchContext } from "../context.js";
 import { Entries } from "../law/entries.js";

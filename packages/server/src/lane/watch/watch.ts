@@ -9,8 +9,8 @@ import { findUnfinalized, type UnfinalizedSubmission } from "../../store/lanes/b
 import { type HeldLane, LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Lease } from "../../store/lanes/lease.js";
-import { findInFlight } from "../../store/lanes/nonces/inFlight.js";
 import { raiseNonceFloor } from "../../store/lanes/nonces/nonceFloor.js";
+import { findInFlight } from "../../store/lanes/queue/unfinished.js";
 import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
 import { createTurns, type Look, type LookAgain, type Schedule } from "../../util/schedule.js";

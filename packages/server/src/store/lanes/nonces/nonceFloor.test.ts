@@ -13,7 +13,7 @@ import { findUnfinalized } from "../blocks/inclusions.js";
 import type { HeldLane } from "../heldLane.js";
 import { findLaneStatuses } from "../laneStatus.js";
 import { readLaneSnapshot } from "../queue/laneSnapshot.js";
-import { findInFlight } from "./inFlight.js";
+import { findInFlight } from "../queue/unfinished.js";
 import { raiseNonceFloor } from "./nonceFloor.js";
 
 let store: Store;

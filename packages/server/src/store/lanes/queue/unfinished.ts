@@ -1,5 +1,7 @@
+import { prepared } from "../../database/statements.js";
 import type { Store } from "../../store.js";
 import type { HeldLane } from "../heldLane.js";
+import { ABOVE_FLOOR } from "../nonces/nonceFloor.js";
 
 /** A submission that is in no block and has not failed. */
 export interface UnfinishedSubmission {
@@ -79,4 +81,93 @@ export async function hasUnfinished(
     [lane.chain, lane.waiver, reorgsMayCome],
   );
   return rows.length > 0;
+}
+
+/** A submission that is signed or broadcast: it holds a waiver nonce, and is in no block yet. */
+export interface InFlightSubmission extends UnfinishedSubmission {
+  readonly state: "signed" | "broadcast";
+  readonly waiverNonce: bigint;
+  readonly wrapperRaw: Uint8Array;
+  readonly wrapperHash: Uint8Array;
+  /** The API key under which it came. */
+  readonly keyId: string;
+  /** The replica whose clients wait for the result. */
+  readonly origin: string;
+}
+
+interface InFlightRow extends UnfinishedRow {
+  state: InFlightSubmission["state"];
+  waiver_nonce: string;
+  wrapper_raw: Buffer;
+  wrapper_hash: Buffer;
+  key_id: string;
+  origin: string;
+}
+
+/** Filters by state, and by the age of the last broadcast. */
+export interface InFlightFilter {
+  readonly state?: InFlightSubmission["state"];
+  /** Only submissions that were last broadcast at least this long ago, in ms. */
+  readonly sentBeforeMs?: number;
+  /** Only submissions under this waiver nonce or above. */
+  readonly from?: bigint;
+  readonly limit?: number;
+}
+
+type LaneKey = Pick<HeldLane, "chain" | "waiver">;
+
+/** Finds what the lane has signed or broadcast, in the order of the waiver nonces. */
+export async function findInFlight(
+  { pool }: Store,
+  lane: LaneKey,
+  filter: InFlightFilter = {},
+): Promise<InFlightSubmission[]> {
+  const { rows } = await pool.query<InFlightRow>(
+    prepared(
+      `select ${UNFINISHED_COLUMNS.join(", ")}, wrapper_raw, key_id, origin from unfinished
+       where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
+         and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
+         and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
+         and waiver_nonce >= $6
+       order by waiver_nonce limit $5`,
+      [
+        lane.chain,
+        lane.waiver,
+        filter.state ?? null,
+        filter.sentBeforeMs ?? null,
+        filter.limit ?? null,
+        String(filter.from ?? 0n),
+      ],
+    ),
+  );
+  return rows.map((row) => ({
+    ...unfinishedOf(row),
+    state: row.state,
+    waiverNonce: BigInt(row.waiver_nonce),
+    wrapperRaw: row.wrapper_raw,
+    wrapperHash: row.wrapper_hash,
+    keyId: row.key_id,
+    origin: row.origin,
+  }));
+}
+
+/**
+ * Finds the lowest waiver nonce that may be free: the chain's next nonce, or the one above the highest nonce that the
+ * store has in a block. A node may answer with a lower nonce than before.
+ * @param chainNonce the waiver's next nonce by the node's answer.
+ */
+export async function findFirstUnusedNonce(
+  { pool }: Store,
+  lane: HeldLane,
+  chainNonce: bigint,
+): Promise<bigint> {
+  const { rows } = await pool.query<{ next: string | null }>(
+    `select greatest(
+       highest_final_nonce($1, $2),
+       (select max(waiver_nonce) from unfinished
+        where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state = 'included')) + 1 as next`,
+    [lane.chain, lane.waiver],
+  );
+  const next = BigInt(rows[0]?.next ?? 0);
+  return next > chainNonce ? next : chainNonce;
 }
