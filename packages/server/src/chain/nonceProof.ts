@@ -1,4 +1,4 @@
-import { bytesToHex } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import { forgetOldest } from "../util/forgetOldest.js";
 import type { NodeClient } from "./client/nodeClient.js";
 import { createFinalWalk, type WalkPlace } from "./finalWalk.js";
@@ -95,7 +95,6 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
   const { chain, reorgDepth, now = () => performance.now(), searchAfterMs = SEARCH_AFTER_MS } = options;
   const searches = new Map<string, Search>();
   const finalWalk = createFinalWalk(chain);
-  const used = createUsedNonces(now);
   const searchStates = async (search: Search, final: bigint) => {
     search.statesAt = now() + search.pauseMs;
     search.pauseMs = Math.min(MAX_PAUSE_MS, 2 * search.pauseMs);
@@ -122,7 +121,6 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
       const search = searches.get(nameOf(wanted.account, wanted.nonce)) ?? begin(wanted, searches, now());
       search.askedAt = now();
       search.isUrgent ||= wanted.isUrgent === true;
-      if (search.use) used.add(wanted);
       return search.use;
     },
     async search() {
@@ -145,7 +143,11 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
     },
     unproven: () =>
       [...searches.values()].filter(({ use, begunAt }) => !use && now() - begunAt > UNPROVEN_MS),
-    usedBelow: used.below,
+    usedBelow(account) {
+      const isRecent = ({ use, askedAt }: Search) => use !== undefined && now() - askedAt < REMEMBER_MS;
+      const used = [...searches.values()].filter((one) => isRecent(one) && bytesEqual(one.account, account));
+      return used.reduce((below, { nonce }) => (nonce < below ? below : nonce + 1n), 0n);
+    },
   };
 }
 
@@ -180,22 +182,4 @@ function placed(search: Search, final: bigint, reorgDepth: number, now: number):
     search.walkAt = now + MAX_PAUSE_MS + AGAIN_MS_PER_BLOCK * Number(final - next);
   }
   return [search as Walking];
-}
-
-/** The highest nonces of accounts that were found as used in the last minute. */
-function createUsedNonces(now: () => number) {
-  const used = new Map<string, { readonly next: bigint; readonly until: number }>();
-  const below = (account: Uint8Array) => {
-    const found = used.get(bytesToHex(account));
-    return found && now() < found.until ? found.next : 0n;
-  };
-  return {
-    below,
-    add({ account, nonce }: AccountNonce): void {
-      for (const [name, { until }] of used) if (now() >= until) used.delete(name);
-      const before = below(account);
-      const next = nonce < before ? before : nonce + 1n;
-      used.set(bytesToHex(account), { next, until: now() + REMEMBER_MS });
-    },
-  };
 }

@@ -10,7 +10,8 @@ import type { RevertCauses } from "../results/revertCauses.js";
 import type { LaneSigner } from "../signing/laneSigner.js";
 import type { Signer } from "../signing/signer.js";
 import { isStoreUnavailable } from "../store/database/storeTrouble.js";
-import { LeaseLostError } from "../store/lanes/heldLane.js";
+import { type HeldLane, LeaseLostError } from "../store/lanes/heldLane.js";
+import { stopWorkingLane } from "../store/lanes/setLaneState.js";
 import type { Store } from "../store/store.js";
 import type { Routing } from "./choose/directory.js";
 import type { LaneMemory } from "./inbox/laneMemory.js";
@@ -67,6 +68,22 @@ export interface LaneContext extends WatchContext {
   /** The parties that use the lane at present. */
   readonly parties: LaneParties;
   readonly laneOffers: Omit<LaneOffers, "offer">;
+}
+
+/**
+ * Stops a lane that takes work until an operator opens it, and says so.
+ * @param sentence what the operator is to know or do.
+ */
+export async function stopLane(
+  held: HeldLane,
+  reason: string,
+  sentence: string,
+  { store, log, onLaneStopped }: Pick<WatchContext, "store" | "log" | "onLaneStopped">,
+  stop: () => Promise<boolean> = () => stopWorkingLane(store, held, reason),
+): Promise<void> {
+  if (!(await stop())) return;
+  onLaneStopped();
+  log.fatal({ reason }, `the lane stops${sentence}`);
 }
 
 /** Logs an error of one of the lane's loops. The loop tries again. */

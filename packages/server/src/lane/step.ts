@@ -4,9 +4,9 @@ import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
 import { hasUnfinished, type InFlightSubmission } from "../store/lanes/queue/unfinished.js";
-import { retireDrained, stopWorkingLane } from "../store/lanes/setLaneState.js";
+import { retireDrained } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
-import type { LaneContext } from "./context.js";
+import { type LaneContext, stopLane } from "./context.js";
 import { type Broadcaster, fillHead } from "./send/broadcaster.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
 import { type Assigned, assign } from "./sign/assign.js";
@@ -146,21 +146,16 @@ async function assignNext(held: HeldLane, isDue: boolean, context: StepContext):
     const options = { limit, due, retries };
     return await assign(held, options, context);
   } catch (error) {
-    if (error instanceof WrongSignatureError) await stopForWrongSignature(held, error, context);
+    if (error instanceof WrongSignatureError)
+      await stopLane(
+        held,
+        `${error.message}; correct the custody, and open the lane then`,
+        ": its custody signs with another key",
+        context,
+      );
     else if (error instanceof CustodyError) await breaker.open(error.message);
     throw error;
   }
-}
-
-async function stopForWrongSignature(
-  held: HeldLane,
-  { message }: WrongSignatureError,
-  { store, log, onLaneStopped }: StepContext,
-): Promise<void> {
-  const reason = `${message}; correct the custody, and open the lane then`;
-  if (!(await stopWorkingLane(store, held, reason))) return;
-  onLaneStopped();
-  log.fatal({ reason }, "the lane stops: its custody signs with another key");
 }
 
 async function assignAndBroadcast(

@@ -14,7 +14,7 @@ import {
 } from "../../store/transitions/saveIncluded.js";
 import type { WatchContext } from "../context.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, findCarriers } from "./chainOutcomes.js";
-import { type Decision, decide, type Evidence } from "./law.js";
+import { type Decision, decide, type Evidence, type Expiry } from "./law.js";
 import { type Replaced, requeueReplaced, stopForPlainWrappers } from "./usedNonces.js";
 
 type Needed = "store" | "chain" | "log" | "entries" | "onLaneStopped" | "onNoncesFreed";
@@ -219,6 +219,27 @@ function publishIncluded(
       ?.find(reverted)
       .then((cause) => results.publish([row], () => includedUpdate({ ...inclusion, cause })));
   }
+}
+
+/** A queued submission that cannot go on, and the number of its wrappers that may still land. */
+export interface ExpiredSubmission {
+  readonly id: string;
+  readonly openWrappers: number;
+  readonly expiry: Expiry;
+}
+
+/** Fails queued submissions that cannot go on, as far as the law lets them fail (L9). @returns the ids of those. */
+export async function failExpired(
+  held: HeldLane,
+  expired: readonly ExpiredSubmission[],
+  context: Parameters<typeof failSubmissions>[2],
+): Promise<string[]> {
+  const failed = expired.flatMap(({ id, ...evidence }): FailedSubmission[] => {
+    const decision = decide({ state: "queued", ...evidence });
+    return decision.move === "fail" ? [{ id, ...decision.failure, condition: "queued" }] : [];
+  });
+  await failSubmissions(held, failed, context);
+  return failed.map(({ id }) => id);
 }
 
 /** Ends submissions as failed, and notifies their result lines. */

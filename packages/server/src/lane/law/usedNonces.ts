@@ -15,9 +15,9 @@ import type { Logger } from "../../model/telemetry/log.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { adoptWrappers, findKnownInnerTxs, type LostWrapper } from "../../store/lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import { countForeignUse, stopWorkingLane } from "../../store/lanes/setLaneState.js";
+import { countForeignUse } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
-import type { WatchContext } from "../context.js";
+import { stopLane, type WatchContext } from "../context.js";
 import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
 import type { Evidence } from "./law.js";
 import { requeue } from "./requeue.js";
@@ -45,16 +45,13 @@ export async function requeueReplaced(
   context: ReplacedContext,
 ): Promise<void> {
   if (replaced.length === 0) return;
-  const { store, log, onLaneStopped } = context;
   const options = { afterMs: REPLACED_DELAY_MS, isOpen: false };
   if ((await requeue(held, replaced, options, context)).length === 0) return;
   const uses = replaced.map(({ usedBy }) => usedBy);
   const foreign = await countForeign(held, uses, context);
   if (foreign.nonces.length === 0 || foreign.uses < MAX_FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${foreign.nonces.join(", ")} were used by other transactions`;
-  if (!(await stopWorkingLane(store, held, reason))) return;
-  onLaneStopped();
-  log.fatal({ reason }, "the lane stops; open it again when nothing else holds the key");
+  await stopLane(held, reason, "; open it again when nothing else holds the key", context);
 }
 
 /**
@@ -177,8 +174,9 @@ interface Contradicted {
 export async function stopForPlainWrappers(
   held: HeldLane,
   contradicted: readonly Contradicted[],
-  { store, log, entries, onLaneStopped }: Pick<WatchContext, "store" | "log" | "entries" | "onLaneStopped">,
+  context: Pick<WatchContext, "store" | "log" | "entries" | "onLaneStopped">,
 ): Promise<void> {
+  const { entries } = context;
   // An operator who opens the lane again knows about those that were reported.
   const plain = contradicted.filter(
     (submission) => isPlain(submission) && entries.isFirst(submission.candidate, "plain"),
@@ -186,15 +184,11 @@ export async function stopForPlainWrappers(
   const [first] = plain;
   const use = first?.evidence.waiverNonceUse;
   if (first === undefined || use === undefined) return;
-  const reason = reasonOf(use);
-  const stopped = await stopWorkingLane(store, held, reason).catch((error: unknown) => {
+  const stopping = stopLane(held, reasonOf(use), ": the chain does not know waivers", context);
+  await stopping.catch((error: unknown) => {
     for (const { candidate } of plain) entries.forget(candidate, "plain");
     throw error;
   });
-  if (!stopped) return;
-  onLaneStopped();
-  const ids = plain.map(({ candidate }) => candidate.id);
-  log.fatal({ ids, reason }, "the lane stops: the chain does not know waivers");
 }
 
 function isPlain({ candidate, outcome, evidence }: Contradicted): boolean {

@@ -12,8 +12,7 @@ import {
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
 import type { Retries } from "../inbox/retries.js";
-import { decide } from "../law/law.js";
-import { failSubmissions, reconcile } from "../law/reconcile.js";
+import { failExpired, reconcile } from "../law/reconcile.js";
 import { type Placed, placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placement.js";
 import { chooseReady, type GapFailure, placesIn, planSender, type Room, type SenderPlan } from "./plan.js";
 import {
@@ -168,14 +167,11 @@ async function failUnsent(
     failed.map(({ id }) => id),
   );
   const predecessors = await findFailedPredecessors(context.store, failed);
-  const decided = failed.flatMap((one) => {
-    const { id } = one;
-    const expiry = { kind: "nonce gap", failure: gapFailure(one, predecessors.get(id)) } as const;
-    const decision = decide({ state: "queued", openWrappers: open.get(id) ?? 0, expiry });
-    return decision.move === "fail" ? [{ id, ...decision.failure, condition: "queued" as const }] : [];
+  const expired = failed.map((one) => {
+    const expiry = { kind: "nonce gap", failure: gapFailure(one, predecessors.get(one.id)) } as const;
+    return { id: one.id, openWrappers: open.get(one.id) ?? 0, expiry };
   });
-  await failSubmissions(held, decided, context);
-  return decided.map(({ id }) => id);
+  return await failExpired(held, expired, context);
 }
 
 /** @param predecessor the failed submission that had the missing nonce. */

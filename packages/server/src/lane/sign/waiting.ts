@@ -10,8 +10,7 @@ import {
 import { parkQueued, unparkNext } from "../../store/transitions/parkQueued.js";
 import { postponeQueued } from "../../store/transitions/postponeQueued.js";
 import type { LaneContext } from "../context.js";
-import { decide } from "../law/law.js";
-import { failSubmissions } from "../law/reconcile.js";
+import { type ExpiredSubmission, failExpired } from "../law/reconcile.js";
 import type { SenderPlan } from "./plan.js";
 
 // Submissions that are ahead of their turn wait beside the queue, so that they take no place in a step. Of each sender only
@@ -159,15 +158,11 @@ export async function reserveChosen(
     return { id, keyId, gasLimit: decodeInnerTx(innerRaw).gasLimit };
   });
   const results = await reserveCaps(context.store, unreserved);
-  const failed = [...results].flatMap(([id, failure]) => {
-    if (failure === undefined) return [];
+  const expired = [...results].flatMap(([id, failure]): ExpiredSubmission[] =>
     // It was never signed: nothing else waits unreserved.
-    const expiry = { kind: "cap reached", failure } as const;
-    const decision = decide({ state: "queued", openWrappers: 0, expiry });
-    return decision.move === "fail" ? [{ id, ...decision.failure, condition: "queued" as const }] : [];
-  });
-  await failSubmissions(held, failed, context);
-  const failedIds = new Set(failed.map(({ id }) => id));
+    failure ? [{ id, openWrappers: 0, expiry: { kind: "cap reached", failure } }] : [],
+  );
+  const failedIds = new Set(await failExpired(held, expired, context));
   const stopped = new Set<string>();
   const mayBeSigned = ({ id, isUnreserved, sender: bytes }: QueuedSubmission) => {
     const sender = bytesToHex(bytes);

@@ -11,7 +11,7 @@ import {
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findKnownBelow, findUnknownNonces, raiseKnownBelow } from "../../store/lanes/nonces/lostWrappers.js";
 import type { Store } from "../../store/store.js";
-import type { WatchContext } from "../context.js";
+import { stopLane, type WatchContext } from "../context.js";
 import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { countForeign, findOwn } from "../law/usedNonces.js";
 import type { Question } from "./doubts.js";
@@ -63,7 +63,7 @@ export function createLostBlocksCheck(
   context: LostBlocksContext,
   now: () => number = () => performance.now(),
 ) {
-  const { store, log, onLaneStopped } = context;
+  const { store, log } = context;
   let recorded: FinalInclusion | undefined;
   let lostSince: number | undefined;
   /** Once is no wait: another node may answer the next time, behind one address. */
@@ -98,9 +98,8 @@ export function createLostBlocksCheck(
       if (now() - lostSince < CONFIRM_LOSS_MS) return;
       lostSince = undefined;
       const reason = `${seen}: the chain was restored from a backup, or the node is a wrong one; open the lane when the node is right`;
-      if (!(await stopForLostBlocks(store, held, view.waiverNonce, reason))) return;
-      onLaneStopped();
-      log.fatal({ reason }, "the lane stops: the chain has lost final blocks");
+      const stop = () => stopForLostBlocks(store, held, view.waiverNonce, reason);
+      await stopLane(held, reason, ": the chain has lost final blocks", context, stop);
     },
   };
 }
