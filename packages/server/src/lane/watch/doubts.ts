@@ -26,7 +26,6 @@ export type Question = (held: HeldLane) => Promise<number | undefined>;
  * a withdrawn wrapper that may still land (D28). Doubts are looked at in pages, half of each for the youngest: however many
  * there are, nothing else waits for them.
  */
-export type Doubts = ReturnType<typeof createDoubts>;
 
 /** The wrappers of one page, and the pages of what the chain has passed that are looked at before anything else. */
 const PAGE = RECEIPT_BATCH;

@@ -95,7 +95,6 @@ export async function stopForLostBlocks(
 /** An included submission whose block a reorg may still remove. */
 export interface UnfinalizedSubmission {
   readonly id: string;
-  readonly innerHash: Uint8Array;
   readonly blockNumber: bigint;
   readonly blockHash: Uint8Array;
 }
@@ -110,19 +109,13 @@ export async function findUnfinalized(
   limit: number,
   blockFloor = 0n,
 ): Promise<UnfinalizedSubmission[]> {
-  const { rows } = await pool.query<{
-    id: string;
-    inner_hash: Buffer;
-    block_number: string;
-    block_hash: Buffer;
-  }>(
-    `select id, inner_hash, block_number, block_hash from unfinished
+  const { rows } = await pool.query<{ id: string; block_number: string; block_hash: Buffer }>(
+    `select id, block_number, block_hash from unfinished
      where chain = $1 and waiver = $2 and block_number >= $4 order by block_number limit $3`,
     [lane.chain, lane.waiver, limit, blockFloor.toString()],
   );
-  return rows.map(({ id, inner_hash: innerHash, block_number, block_hash: blockHash }) => ({
+  return rows.map(({ id, block_number, block_hash: blockHash }) => ({
     id,
-    innerHash,
     blockNumber: BigInt(block_number),
     blockHash,
   }));
