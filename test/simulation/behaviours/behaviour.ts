@@ -50,6 +50,8 @@ export type TransportDeed =
     }
   | { readonly deed: "cut"; readonly share: number }
   | { readonly deed: "twice" }
+  /** A load balancer gives the request to the node of another endpoint, which may know other blocks and other wrappers. */
+  | { readonly deed: "another node" }
   | { readonly deed: "another order" }
   | { readonly deed: "foreign ids"; readonly by: number }
   | { readonly deed: "missing answers"; readonly share: number }
@@ -117,7 +119,7 @@ export interface Behaviour {
 }
 
 const TRANSPORT: ReadonlySet<string> = new Set<TransportDeed["deed"]>([
-  ...(["no connection", "reset", "hang", "status", "one error", "cut", "twice"] as const),
+  ...(["no connection", "reset", "hang", "status", "one error", "cut", "twice", "another node"] as const),
   ...(["another order", "foreign ids", "missing answers", "slow"] as const),
 ]);
 const CALL: ReadonlySet<string> = new Set<CallDeed["deed"]>([

@@ -42,27 +42,34 @@ const SENDS = JSON.stringify([send(0, OF_FIRST), send(1, OF_SECOND)]);
 function endpointWith(changes: Pick<Behaviour, "subject" | "does">) {
   const directory = createDirectory(2);
   const ledger = new EvidenceLedger(CLOCK, directory.read);
-  const node = new SimulatedNode({
-    ...{
-      name: "node",
-      pool: "keeps",
-      personality: geth,
-      chainId: 2201,
-      genesis: genesisBlock(0, [WAIVER]),
-    },
-    onTaken: (wrapper) => ledger.onTaken(wrapper),
-  });
+  const [node, anotherNode] = ["node", "another node"].map(
+    (name) =>
+      new SimulatedNode({
+        ...{ name, pool: "keeps", personality: geth, chainId: 2201, genesis: genesisBlock(0, [WAIVER]) },
+        onTaken: (wrapper) => ledger.onTaken(wrapper),
+      }),
+  ) as [SimulatedNode, SimulatedNode];
   const behaviour: Behaviour = { name: "a behaviour", from: 0, to: null, share: 1, ...changes };
   const behaviours = startBehaviours(1, [behaviour]);
-  const endpoint = new Endpoint({ place: 0, node, clock: CLOCK, directory, ledger, behaviours });
+  const endpoint = new Endpoint({ place: 0, node, anotherNode, clock: CLOCK, directory, ledger, behaviours });
   const [first, second] = [OF_FIRST, OF_SECOND].map((raw) => directory.read(raw));
   if (first === undefined || second === undefined) throw new Error("no wrappers");
-  return { endpoint, node, ledger, first, second };
+  return { endpoint, node, anotherNode, ledger, first, second };
 }
 
 const ERROR = { code: -32_000, message: "no" };
 
 describe("an endpoint", () => {
+  it("gives a whole request to the node of another one, where a load balancer stands before both", () => {
+    const { endpoint, node, anotherNode, first, second } = endpointWith({
+      subject: {},
+      does: { deed: "another node" },
+    });
+    endpoint.request(SENDS, false);
+    expect(node.pool.wrappers).toEqual([]);
+    expect(anotherNode.pool.wrappers).toEqual([first, second]);
+  });
+
   it("refuses the calls of one sender, and serves the other's in the same list", () => {
     const { endpoint, node, second } = endpointWith({
       subject: { sender: 1 },

@@ -12,6 +12,8 @@ import { answer, type Request, reactionOf, readRequest, rearrange } from "./tran
 export interface EndpointOptions {
   readonly place: number;
   readonly node: SimulatedNode;
+  /** The node to which a load balancer gives requests now and then. */
+  readonly anotherNode: SimulatedNode;
   readonly clock: WorldClock;
   readonly directory: Directory;
   readonly ledger: EvidenceLedger;
@@ -56,9 +58,11 @@ export class Endpoint {
       const before = reactionOf(does, "before", request);
       if (before !== undefined) return before;
     }
+    const isGiven = deeds.some(({ does }) => does.deed === "another node");
+    const node = isGiven ? this.#options.anotherNode : this.#options.node;
     const worked = deeds.some(({ does }) => does.deed === "twice")
-      ? [this.#work(request), this.#work(request)]
-      : [this.#work(request)];
+      ? [this.#work(request, node), this.#work(request, node)]
+      : [this.#work(request, node)];
     for (const { does } of deeds) {
       const after = reactionOf(does, "after", request);
       if (after !== undefined) return after;
@@ -83,12 +87,12 @@ export class Endpoint {
     return { ...answer(200, kept), isCut: cut !== undefined, delayMs };
   }
 
-  #work({ calls }: Request): Reply[] {
-    return calls.map((call) => this.#call(call));
+  #work({ calls }: Request, node: SimulatedNode): Reply[] {
+    return calls.map((call) => this.#call(call, node));
   }
 
-  #call(call: ObservedCall): Reply {
-    const { node, clock, directory } = this.#options;
+  #call(call: ObservedCall, node: SimulatedNode): Reply {
+    const { clock, directory } = this.#options;
     const now = clock.now();
     const fitting = this.#calls.filter(({ behaviour: { subject } }) => concerns(subject, call, directory));
     const known = fitting.filter(({ behaviour: { subject } }) => subject.unknown !== true);

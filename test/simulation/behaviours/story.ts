@@ -56,6 +56,8 @@ function deedOf(does: Deed): string {
       return `answers are cut after ${Math.round(does.share * 100)} % of their bytes`;
     case "twice":
       return "each request reaches the node twice, and the second answer comes back";
+    case "another node":
+      return "a load balancer gives requests to the node of another endpoint";
     case "another order":
       return "the answers of a list come in another order";
     case "foreign ids":

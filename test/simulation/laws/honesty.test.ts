@@ -40,6 +40,16 @@ describe("the honest part of a world", () => {
     ]);
   });
 
+  it("ends while no lane is open", () => {
+    const drained = [
+      at({ to: 6_000, does: { deed: "drain lane", waiver: 0 } }),
+      at({ from: 2_000, to: 4_000, does: { deed: "drain lane", waiver: 1 } }),
+    ];
+    const sinceIn = (honesty: Honesty) => [1_500, 3_000, 5_000].map((now) => honesty.honestSince(now));
+    expect(sinceIn(new Honesty(drained, { ...SHAPE, keys: 2 }))).toEqual([1_000, undefined, 4_000]);
+    expect(sinceIn(new Honesty(drained, { ...SHAPE, keys: 3 }))).toEqual([1_000, 2_000, 2_000]);
+  });
+
   it("does not mind lists that are too long, and look-ups of what no node has", () => {
     const error = { deed: "error", when: "after", error: { code: -32_000, message: "no" } } as const;
     const unknown = { method: "eth_getTransactionByHash", unknown: true };

@@ -1,4 +1,4 @@
-import type { Behaviour } from "../behaviours/behaviour.js";
+import { type Behaviour, closesLane } from "../behaviours/behaviour.js";
 import { endOfTrouble, troubleOf, type WorldShape } from "./trouble.js";
 
 interface Span {
@@ -11,7 +11,7 @@ interface Span {
  *
  * - whose sender no behaviour names, ever;
  * - while no behaviour strikes everybody: the chain, the database, all replicas, or a whole method of all endpoints;
- * - while at least one endpoint is free of behaviours that strike all of it, or a whole method of it.
+ * - while at least one lane is open, and one endpoint is free of behaviours that strike all of it, or a whole method of it.
  *
  * No excuse: a behaviour of another sender, nonce or wrapper, for good and at every endpoint; lists that are too long; look-ups of
  * what no node has; pruned history; one block that nobody shows; block times.
@@ -42,10 +42,15 @@ export class Honesty {
     const delays = behaviours.flatMap(({ subject, does }) =>
       does.deed === "slow" && subject.sender === undefined ? does.ms : [],
     );
+    const closings = Array.from({ length: shape.keys }, (_, waiver) =>
+      behaviours
+        .filter(({ does }) => closesLane(does) && does.waiver === waiver)
+        .map(({ from, to }) => ({ from, to: to ?? Number.POSITIVE_INFINITY })),
+    );
     this.slownessMs = Math.max(0, ...delays);
     const failovers = behaviours.filter(({ does }) => does.deed === "failover");
     this.lossUntil = Math.max(0, ...failovers.map(({ to, from }) => to ?? from));
-    this.#troubled = [...everybody, ...each.reduce(intersections)];
+    this.#troubled = [...everybody, ...each.reduce(intersections), ...closings.reduce(intersections)];
   }
 
   isHonest(user: number): boolean {

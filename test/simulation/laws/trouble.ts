@@ -78,15 +78,16 @@ function isTolerable({ moreThan, block }: Behaviour["subject"]): boolean {
 /** The moment from which a behaviour is no excuse any more, although it may last. */
 export function endOfTrouble(
   { does, from, to }: Behaviour,
-  { replicas, keys, reorgDepth }: Pick<WorldShape, "replicas" | "keys" | "reorgDepth">,
+  { replicas, reorgDepth }: Pick<WorldShape, "replicas" | "reorgDepth">,
 ): number {
   switch (does.deed) {
     // Lanes stop with right, for as long as others may use the key.
     case "foreign use":
       return Number.POSITIVE_INFINITY;
+    // Other lanes take the work, while one is open.
     case "revoke":
     case "drain lane":
-      return keys > 1 ? from : (to ?? Number.POSITIVE_INFINITY);
+      return from;
     case "reorg":
       return does.depth > reorgDepth ? from + RESTORED_MS : from;
     case "end sessions":

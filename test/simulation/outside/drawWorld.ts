@@ -1,8 +1,9 @@
 import type { ServerOptions } from "../../../packages/server/src/index.js";
 import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import { SeededRandom } from "../../support/seededRandom.js";
-import type { Behaviour, LaneDeed } from "../behaviours/behaviour.js";
+import { type Behaviour, closesLane, type LaneDeed } from "../behaviours/behaviour.js";
 import { drawBehaviours } from "../behaviours/draw.js";
+import { drawEndpoint } from "../behaviours/drawSubject.js";
 import { calmAfter, type Frame, type HonestPart } from "../behaviours/frame.js";
 import { RESTORED_MS } from "../laws/trouble.js";
 import { POOL_KINDS } from "../nodes/pool.js";
@@ -37,6 +38,7 @@ export function drawWorld(seed: number): WorldPlan {
   const behaviours = [
     ...drawBehaviours(seed, frame),
     ...(isGoverned ? drawRevocation(seed, frame) : drawOperator(seed, frame)),
+    ...drawLoadBalancer(seed, frame),
   ];
   // After a restore come as many senders more, of whose nonces the chain has lost none.
   const isLong = isRestored({ behaviours, settings });
@@ -52,17 +54,50 @@ export function drawWorld(seed: number): WorldPlan {
   };
 }
 
-/** Governance revokes one waiver, and may register it again. */
+/** Governance revokes waivers, and may register them again. */
 function drawRevocation(seed: number, frame: Frame): Behaviour[] {
   const random = new SeededRandom(seed, "revocation");
-  return random.chance(0.3) ? [] : [drawClosing(random, "revocation", ["revoke"], frame)];
+  if (random.chance(0.3)) return [];
+  const first = drawClosing(random, "revocation", ["revoke"], frame);
+  return [first, ...drawSecondClosing(seed, first, ["revoke"], frame)];
 }
 
 /** An operator drains or stops a lane, and may open it again. */
 function drawOperator(seed: number, frame: Frame): Behaviour[] {
   const random = new SeededRandom(seed, "operator");
   const deeds = ["drain lane", "drain lane", "stop lane"] as const;
-  return random.chance(0.8) ? [] : [drawClosing(random, "operator", deeds, frame)];
+  if (random.chance(0.8)) return [];
+  const first = drawClosing(random, "operator", deeds, frame);
+  return [first, ...drawSecondClosing(seed, first, deeds, frame)];
+}
+
+/** Another lane is closed at about the same time: of two lanes, none may be left. */
+function drawSecondClosing(
+  seed: number,
+  { name, does: first }: Behaviour,
+  deeds: readonly LaneDeed["deed"][],
+  frame: Frame,
+): Behaviour[] {
+  const random = new SeededRandom(seed, `second ${name}`);
+  if (frame.keys === 1 || random.chance(0.6)) return [];
+  const { does, ...second } = drawClosing(random, `second ${name}`, deeds, frame);
+  const waiver = closesLane(first) ? (first.waiver + 1) % frame.keys : 0;
+  return [{ ...second, does: { ...does, waiver } }];
+}
+
+/** A load balancer stands before the nodes of an endpoint, or of all. */
+function drawLoadBalancer(seed: number, frame: Frame): Behaviour[] {
+  const random = new SeededRandom(seed, "load balancer");
+  if (frame.endpoints === 1 || frame.honest === "most senders" || random.chance(0.8)) return [];
+  const endpoint = drawEndpoint(random, frame);
+  return [
+    {
+      ...{ name: "load balancer", from: random.between(0, frame.busyMs / 2), share: random.pick([0.3, 0.5]) },
+      to: frame.honest === "the end" ? calmAfter(frame) : null,
+      subject: endpoint === undefined ? {} : { endpoint },
+      does: { deed: "another node" },
+    },
+  ];
 }
 
 function drawClosing(
@@ -70,7 +105,7 @@ function drawClosing(
   name: string,
   deeds: readonly LaneDeed["deed"][],
   { busyMs, honest, keys }: Frame,
-): Behaviour {
+): Behaviour & { readonly does: LaneDeed } {
   const from = random.between(0, busyMs / 2);
   const end = Math.min(calmAfter({ busyMs }), from + random.between(500, busyMs));
   const to = honest === "the end" || random.chance(0.5) ? end : null;

@@ -42,7 +42,16 @@ export function setUpOutside(world: World): Scenario {
   const running = startBehaviours(plan.seed, plan.behaviours);
   const chain = createChain(plan, clock);
   chain.nodes.forEach((node, place) => {
-    const endpoint = new Endpoint({ place, node, clock, directory, ledger, behaviours: running });
+    const anotherNode = chain.nodes[(place + 1) % chain.nodes.length] ?? node;
+    const endpoint = new Endpoint({
+      place,
+      node,
+      anotherNode,
+      clock,
+      directory,
+      ledger,
+      behaviours: running,
+    });
     world.network.endpoints.set(`node${place}`, {
       answer: ({ body, isReusedConnection }) => replyOf(endpoint.request(body, isReusedConnection)),
     });
