@@ -1,11 +1,10 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
+import { forgetOldest } from "../../util/forgetOldest.js";
 
 /** For this long, nodes may contradict each other, in ms: behind one address, another may answer. */
 export const PATIENCE_MS = 5_000;
-/** More submissions than a lane usually has in flight and in its queue at a time. */
-const MOST = 10_000;
 
 /** A wrapper that a node has taken. The hash names the bytes, since a submission may be signed anew later. */
 export type TakenWrapper = Pick<InFlightSubmission, "id" | "wrapperHash" | "origin">;
@@ -25,47 +24,60 @@ export type Sign =
   /** It cannot land or run where it stands. */
   | "stuck";
 
-/** A lane's memory of one submission. The store has everything that safety needs: what is lost here costs time. */
-interface Entry {
-  /** The hash in hex of the wrapper that the signs are of; empty for a queued submission. */
-  readonly wrapper: string;
-  /** The times at which nodes showed these first, in ms of the lane's clock. */
-  readonly signs: Partial<Record<Sign, number>>;
+/** A lane's memory of a submission beside the signs. The store has everything that safety needs: what is lost here costs time. */
+interface Parts {
   /** A node has the wrapper, and the store may not know it yet; times in ms of a monotonic clock. */
-  readonly taken?:
-    | (TakenWrapper & { readonly held: HeldLane; readonly takenAt: number; readonly dueAt: number })
-    | undefined;
+  readonly taken: TakenWrapper & {
+    readonly held: HeldLane;
+    readonly takenAt: number;
+    readonly dueAt: number;
+  };
   /** The lane has set it aside, and no node has taken a wrapper of it since. */
-  readonly retry?:
-    | { readonly isSuspect: boolean; readonly wakings: number; readonly wokenAt: number }
-    | undefined;
+  readonly retry: { readonly isSuspect: boolean; readonly wakings: number; readonly wokenAt: number };
 }
 
-type Part = "taken" | "retry";
-export type PartOf<P extends Part> = NonNullable<Entry[P]>;
+export type PartOf<P extends keyof Parts> = Parts[P];
 type Signed = { readonly id: string; readonly wrapperHash?: Uint8Array | undefined };
 
-/** The submissions of one lane of which this process remembers something. @param now a monotonic clock in ms. */
+/** The signs of the present wrapper of a submission. */
+interface Signs {
+  /** The wrapper's hash in hex; empty for a queued submission. */
+  readonly wrapper: string;
+  /** The times at which nodes showed these first, in ms of the lane's clock. */
+  readonly since: Partial<Record<Sign, number>>;
+}
+
+/**
+ * The submissions of one lane of which this process remembers something. Each part has a map of its own: each write of broadcasts, and
+ * each record that a client reads, goes through all of one part.
+ * @param now a monotonic clock in ms.
+ */
 export class Entries {
-  readonly #entries = new Map<string, Entry>();
+  readonly #signs = new Map<string, Signs>();
+  readonly #parts: { readonly [P in keyof Parts]: Map<string, Parts[P]> } = {
+    taken: new Map(),
+    retry: new Map(),
+  };
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  get<P extends Part>(id: string, part: P): Entry[P] {
-    return this.#entries.get(id)?.[part];
+  get<P extends keyof Parts>(id: string, part: P): Parts[P] | undefined {
+    return this.#parts[part].get(id);
   }
 
-  set<P extends Part>(id: string, part: P, value: Entry[P]): void {
-    const entry = this.#entries.get(id);
-    if (entry || value) this.#put(id, { wrapper: "", signs: {}, ...entry, [part]: value });
+  set<P extends keyof Parts>(id: string, part: P, value: Parts[P] | undefined): void {
+    const all = this.#parts[part];
+    all.delete(id);
+    if (value) all.set(id, value);
+    forgetOldest(this.#parts.retry);
   }
 
   /** Returns all that have this part. */
-  having<P extends Part>(part: P): (readonly [id: string, PartOf<P>])[] {
-    return [...this.#entries].flatMap(([id, { [part]: value }]) => (value ? [[id, value as PartOf<P>]] : []));
+  having<P extends keyof Parts>(part: P): (readonly [id: string, Parts[P]])[] {
+    return [...this.#parts[part]];
   }
 
   /** Whether nodes show this of the wrapper for the first time. */
@@ -80,26 +92,19 @@ export class Entries {
 
   /** Makes the next time that nodes show this the first again. */
   forget({ id }: Signed, sign: Sign): void {
-    const entry = this.#entries.get(id);
-    if (entry) this.#put(id, { ...entry, signs: { ...entry.signs, [sign]: undefined } });
+    const signs = this.#signs.get(id);
+    if (signs) this.#signs.set(id, { ...signs, since: { ...signs.since, [sign]: undefined } });
   }
 
   #since({ id, wrapperHash }: Signed, sign: Sign): number | undefined {
     const wrapper = wrapperHash ? bytesToHex(wrapperHash) : "";
-    const entry = this.#entries.get(id);
-    const signs = entry?.wrapper === wrapper ? entry.signs : {};
-    const at = signs[sign];
+    const known = this.#signs.get(id);
+    const since = known?.wrapper === wrapper ? known.since : {};
+    const at = since[sign];
     if (at !== undefined) return this.#now() - at;
-    this.#put(id, { ...entry, wrapper, signs: { ...signs, [sign]: this.#now() } });
+    this.#signs.delete(id);
+    this.#signs.set(id, { wrapper, since: { ...since, [sign]: this.#now() } });
+    forgetOldest(this.#signs);
     return undefined;
-  }
-
-  /** Keeps no entry without content. Beyond {@link MOST}, the oldest goes of those whose wrappers the store knows. */
-  #put(id: string, entry: Entry): void {
-    const isEmpty = !entry.taken && !entry.retry && Object.keys(entry.signs).length === 0;
-    this.#entries.delete(id);
-    if (!isEmpty) this.#entries.set(id, entry);
-    if (this.#entries.size <= MOST) return;
-    for (const [oldest, { taken }] of this.#entries) if (!taken) return void this.#entries.delete(oldest);
   }
 }
