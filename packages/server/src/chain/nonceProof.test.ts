@@ -159,6 +159,14 @@ describe("the proof of who used a nonce", () => {
     expect(proofs.usedBelow(hexToBytes(account))).toBe(0n);
   });
 
+  it("costs each step of a lane the same, however many uses are remembered", async () => {
+    let looks = 0;
+    const { proofs } = proofsOver(chainOf(40, [3, 21, 22, 40]), 0, () => 0 * ++looks);
+    for (const nonce of [0n, 1n, 2n, 3n]) await prove(proofs, accountNonce(nonce));
+    looks = 0;
+    expect([proofs.usedBelow(hexToBytes(account)), looks]).toEqual([4n, 1]);
+  });
+
   it("is undefined while the nonce is free", async () => {
     const { proofs } = proofsOver(chainOf(10, [4]));
     expect(await prove(proofs, accountNonce(1n))).toBeUndefined();

@@ -1,4 +1,4 @@
-import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex } from "@gas-waiver/protocol";
 import { forgetOldest } from "../util/forgetOldest.js";
 import type { NodeClient } from "./client/nodeClient.js";
 import { createFinalWalk, type WalkPlace } from "./finalWalk.js";
@@ -95,6 +95,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
   const { chain, reorgDepth, now = () => performance.now(), searchAfterMs = SEARCH_AFTER_MS } = options;
   const searches = new Map<string, Search>();
   const finalWalk = createFinalWalk(chain);
+  const used = createUsedNonces(now);
   const searchStates = async (search: Search, final: bigint) => {
     search.statesAt = now() + search.pauseMs;
     search.pauseMs = Math.min(MAX_PAUSE_MS, 2 * search.pauseMs);
@@ -121,6 +122,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
       const search = searches.get(nameOf(wanted.account, wanted.nonce)) ?? begin(wanted, searches, now());
       search.askedAt = now();
       search.isUrgent ||= wanted.isUrgent === true;
+      if (search.use) used.add(wanted);
       return search.use;
     },
     async search() {
@@ -143,11 +145,7 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
     },
     unproven: () =>
       [...searches.values()].filter(({ use, begunAt }) => !use && now() - begunAt > UNPROVEN_MS),
-    usedBelow(account) {
-      const isRecent = ({ use, askedAt }: Search) => use !== undefined && now() - askedAt < REMEMBER_MS;
-      const used = [...searches.values()].filter((one) => isRecent(one) && bytesEqual(one.account, account));
-      return used.reduce((below, { nonce }) => (nonce < below ? below : nonce + 1n), 0n);
-    },
+    usedBelow: used.below,
   };
 }
 
@@ -182,4 +180,23 @@ function placed(search: Search, final: bigint, reorgDepth: number, now: number):
     search.walkAt = now + MAX_PAUSE_MS + AGAIN_MS_PER_BLOCK * Number(final - next);
   }
   return [search as Walking];
+}
+
+/** The nonces of accounts below which all were found as used in the last minute. Each step of a lane asks, whatever is searched. */
+function createUsedNonces(now: () => number) {
+  const used = new Map<string, { readonly next: bigint; readonly at: number }>();
+  const below = (account: Uint8Array) => {
+    const found = used.get(bytesToHex(account));
+    return found && now() - found.at < REMEMBER_MS ? found.next : 0n;
+  };
+  return {
+    below,
+    add({ account, nonce }: AccountNonce): void {
+      const before = below(account);
+      const name = bytesToHex(account);
+      used.delete(name);
+      used.set(name, { next: nonce < before ? before : nonce + 1n, at: now() });
+      forgetOldest(used);
+    },
+  };
 }
