@@ -36,33 +36,3 @@ describe("a party's debt", () => {
     expect(["first", "second", "last"].map((party) => ledger.debtOf(party, TERMS))).toEqual([2, 0, 1]);
   });
 });
-
-describe("the parties that owe something", () => {
-  const shareOf = (parties: number) => 10 / parties;
-
-  it("share what each second pays off, and are forgotten with their parts once they have paid", () => {
-    const { clock, ledger } = ledgerAt();
-    const charge = (party: string, amount: number) =>
-      ledger.charge(party, amount, { rateBurst: 100, ratePerSecond: shareOf(ledger.owing(shareOf)) });
-    charge("a", 10);
-    charge("b", 10);
-    ledger.partsOf("b").charge("part", 10, TERMS);
-    expect(ledger.owing(shareOf)).toBe(2);
-    clock.ms = 1_900;
-    expect([ledger.owing(shareOf), ledger.debtOf("a", { ratePerSecond: 5 })]).toEqual([2, 0.5]);
-    clock.ms = 2_000;
-    charge("c", 1);
-    expect(ledger.owing(shareOf)).toBe(1);
-    expect(ledger.partsOf("b").debtOf("part", TERMS)).toBe(0);
-  });
-
-  it("count one that owes nothing while one before it does, so that no count walks through all of them", () => {
-    const { clock, ledger } = ledgerAt();
-    ledger.charge("much", 10, TERMS);
-    ledger.charge("little", 1, TERMS);
-    clock.ms = 4_000;
-    expect(ledger.owing(() => 2)).toBe(2);
-    clock.ms = 5_000;
-    expect(ledger.owing(() => 2)).toBe(1);
-  });
-});

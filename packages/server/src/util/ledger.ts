@@ -11,7 +11,6 @@ interface Account {
   readonly debt: number;
   /** The time up to which the debt is paid off, in ms. */
   readonly at: number;
-  parts: Ledger | undefined;
 }
 
 /** The parties that are remembered: the latest. There may be any number of addresses. */
@@ -38,27 +37,6 @@ export class Ledger {
     return this.#accounts.keys();
   }
 
-  /**
-   * Counts the parties that owe something: at least one, and some that were charged after one of them and have paid since. Forgets others.
-   * @param rateOf returns what each second pays off for each of so many parties.
-   */
-  owing(rateOf: (parties: number) => number): number {
-    for (const party of this.#accounts.keys()) {
-      if (this.debtOf(party, { ratePerSecond: rateOf(this.#accounts.size) }) > 0) break;
-      this.#accounts.delete(party);
-    }
-    return Math.max(1, this.#accounts.size);
-  }
-
-  /** The debts of a party's parts, such as the addresses under a key. They are forgotten with the party's own debt. */
-  partsOf(party: string): Ledger {
-    const known = this.#accounts.get(party);
-    const account = known ?? { debt: 0, at: this.#now(), parts: undefined };
-    if (known === undefined) this.#remember(party, account);
-    account.parts ??= new Ledger(this.#now);
-    return account.parts;
-  }
-
   debtOf(party: string, { ratePerSecond }: Pick<Terms, "ratePerSecond">): number {
     const known = this.#accounts.get(party);
     if (known === undefined) return 0;
@@ -68,9 +46,11 @@ export class Ledger {
   /** Charges a party, which never owes more than the burst. A negative amount is given back. */
   charge(party: string, amount: number, terms: Terms): void {
     const at = this.#now();
-    const debt = Math.max(0, Math.min(terms.rateBurst, this.debtOf(party, terms) + amount));
-    const parts = this.#accounts.get(party)?.parts;
-    this.#remember(party, { debt, at, parts });
+    const debt = Math.min(terms.rateBurst, this.debtOf(party, terms) + amount);
+    this.#accounts.delete(party);
+    if (debt <= 0) return;
+    this.#accounts.set(party, { debt, at });
+    forgetOldest(this.#accounts, MAX_PARTIES);
   }
 
   /**
@@ -82,11 +62,5 @@ export class Ledger {
     if (excess > ROUNDING) return (excess * 1_000) / terms.ratePerSecond;
     this.charge(party, amount, terms);
     return 0;
-  }
-
-  #remember(party: string, account: Account): void {
-    this.#accounts.delete(party);
-    this.#accounts.set(party, account);
-    forgetOldest(this.#accounts, MAX_PARTIES);
   }
 }

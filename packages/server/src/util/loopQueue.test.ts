@@ -216,6 +216,20 @@ describe("a party that uses much of the event loop", () => {
     expect(begun).toEqual(["light", "light"]);
   });
 
+  it("is one that uses three tenths of the loop all the time, although its key may use half", () => {
+    const { loop } = busyLoop();
+    const begun: string[] = [];
+    for (let i = 0; i < 100; i++) {
+      vi.advanceTimersByTime(50);
+      loop.charge("page 192.0.2.1", 15_000);
+    }
+    void loop.run("page 192.0.2.2", PRICE, () => begun.push("light"));
+    loop.enter("page 192.0.2.1", PRICE, () => {});
+    loop.enter("page 192.0.2.1", PRICE, () => begun.push("heavy"));
+    void loop.run("page 192.0.2.2", PRICE, () => begun.push("light"));
+    expect(begun).toEqual(["light", "light"]);
+  });
+
   it("counts as one that uses little again a second after a flood, however long that was", () => {
     const { loop, begun } = flooded();
     for (let second = 0; second < 60; second++) {

@@ -1,6 +1,7 @@
 import { performance as measured } from "node:perf_hooks";
 import { FairQueue } from "./fairQueue.js";
 import { Ledger } from "./ledger.js";
+import { SharedDebts } from "./sharedDebts.js";
 
 export interface LoopQueueDependencies {
   /** A monotonic clock in ms. */
@@ -56,7 +57,7 @@ export class LoopQueue {
   readonly #now: () => number;
   readonly #measureUse: () => number;
   /** By keys, and within them by addresses and parts. */
-  readonly #debts: Ledger;
+  readonly #debts: SharedDebts;
   readonly #refused: Ledger;
   /** The work of parties within their shares goes first. */
   readonly #light = new FairQueue<WaitingWork>();
@@ -72,7 +73,7 @@ export class LoopQueue {
   constructor({ now = () => performance.now(), measureUse = createUseMeter() }: LoopQueueDependencies = {}) {
     this.#now = now;
     this.#measureUse = measureUse;
-    this.#debts = new Ledger(now);
+    this.#debts = new SharedDebts(now);
     this.#refused = new Ledger(now);
   }
 
@@ -135,17 +136,17 @@ export class LoopQueue {
    * @returns whether the part has used more than its share, or does now with this one piece of work.
    */
   #charge(party: string, part: string, price: number): boolean {
-    let [debts, ofAll, isHeavy] = [this.#debts, SHARED_PER_SECOND, false];
+    let [debts, ofAll, whole, isHeavy] = [this.#debts, SHARED_PER_SECOND, "", false];
     for (const [level, name] of pathOf(party, part).entries()) {
       const shared = ofAll;
       const most = level === 0 ? SHARED_PER_SECOND : PAID_PER_SECOND;
       const shareOf = (parties: number) => Math.min(most, shared / parties);
-      const ratePerSecond = shareOf(debts.owing(shareOf));
+      if (level > 0) debts = debts.partsOf(whole, shareOf);
+      const ratePerSecond = shareOf(debts.pay(shareOf));
       const light = Math.max(LEAST_BURST_US, LIGHT_SECONDS * ratePerSecond);
-      const terms = { ratePerSecond, rateBurst: light + ratePerSecond };
-      isHeavy = Math.max(price, debts.debtOf(name, terms)) > light;
-      debts.charge(name, price, terms);
-      [debts, ofAll] = [debts.partsOf(name), ratePerSecond];
+      isHeavy = Math.max(price, debts.debtOf(name)) > light;
+      debts.charge(name, price, light + ratePerSecond);
+      [ofAll, whole] = [ratePerSecond, name];
     }
     return isHeavy;
   }

@@ -197,6 +197,17 @@ describe("a key's rate among its addresses", () => {
     expect(refusal("new", 40)).toBeUndefined();
   });
 
+  it("is whole again for an address that has been idle, however many others have come and gone meanwhile", () => {
+    const { clock, refusal } = sharesAt();
+    expect(refusal("first", LIMITS.rateBurst / 2)).toBeUndefined();
+    for (let visitor = 0; visitor < 300; visitor++) {
+      clock.ms += 2_000 / LIMITS.ratePerSecond;
+      expect(refusal(`visitor ${visitor}`, 1)).toBeUndefined();
+    }
+    for (const address of ["second", "third"]) expect(refusal(address, LIMITS.rateBurst / 4)).toBeUndefined();
+    expect(refusal("first", LIMITS.rateBurst / 4)).toBeUndefined();
+  });
+
   it("tells the address, or the key, that is to blame, and when the same passes", () => {
     const { clock, refusal, flood } = sharesAt();
     flood("one");

@@ -2,7 +2,9 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
 import { type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
 import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
+import { forgetOldest } from "../../util/forgetOldest.js";
 import { Ledger } from "../../util/ledger.js";
+import { SharedDebts } from "../../util/sharedDebts.js";
 
 /** The things that a rate counts, which the `RateLimit` header fields name. */
 export type RateUnit = "transactions" | "reads" | "bytes" | "unknown-keys";
@@ -74,10 +76,14 @@ const ROUNDING = 1e-6;
 export class Rates {
   readonly #unit: RateUnit;
   readonly #ledger: Ledger;
+  readonly #now: () => number;
+  /** The debts of the parts of parties. */
+  readonly #parts = new Map<string, SharedDebts>();
 
   constructor(unit: RateUnit, now: () => number = () => performance.now()) {
     this.#unit = unit;
     this.#ledger = new Ledger(now);
+    this.#now = now;
   }
 
   /**
@@ -96,7 +102,7 @@ export class Rates {
     for (const bucket of buckets) {
       const { party, part, limits } = bucket;
       this.#ledger.charge(party, -count, limits);
-      if (part !== undefined) this.#ledger.partsOf(party).charge(part, -count, this.#termsOfPart(bucket));
+      if (part !== undefined) this.#debtsOfParts(bucket).charge(part, -count, limits.rateBurst);
     }
   }
 
@@ -130,18 +136,20 @@ export class Rates {
     return limits.rateBurst - this.#ledger.debtOf(party, limits);
   }
 
-  /** All parts that owe something pay off the same amount. */
-  #termsOfPart({ party, limits: { rateBurst, ratePerSecond } }: Bucket): RateLimits {
-    const shareOf = (parts: number) => ratePerSecond / parts;
-    return { rateBurst, ratePerSecond: shareOf(this.#ledger.partsOf(party).owing(shareOf)) };
+  #debtsOfParts({ party, limits: { ratePerSecond } }: Bucket): SharedDebts {
+    const debts = this.#parts.get(party) ?? new SharedDebts(this.#now);
+    this.#parts.delete(party);
+    this.#parts.set(party, debts);
+    forgetOldest(this.#parts);
+    debts.pay((parts) => ratePerSecond / parts);
+    return debts;
   }
 
   /** No part may have used more than is left. So one that floods leaves half of the burst to others, and two leave a third. */
   #assertAvailable(bucket: Bucket, count: number): void {
-    const { party, part, limits } = bucket;
+    const { part, limits } = bucket;
     const free = this.#available(bucket);
-    const ofPart =
-      part === undefined ? 0 : this.#ledger.partsOf(party).debtOf(part, this.#termsOfPart(bucket));
+    const ofPart = part === undefined ? 0 : this.#debtsOfParts(bucket).debtOf(part);
     const available = free - ofPart;
     if (count <= available + ROUNDING) return;
     const isOfPart = part !== undefined && count <= free + ROUNDING;
