@@ -47,7 +47,7 @@ function judge(reason: string, ...sends: readonly (readonly [nonce: number, erro
   const failure = { at: 30_000, reason, message: "it was given up" };
   return unproven(SUBMISSION, failure, {
     ...{ chain, ledger, loss: new ChainLoss(0), submissions: () => [SUBMISSION], isHonest: () => true },
-    ...{ maxQueueMs: 20_000, nonceGapMs: 10_000 },
+    ...{ maxQueueMs: 20_000, nonceGapMs: 10_000, lossUntil: 0 },
   })?.law;
 }
 
@@ -55,7 +55,30 @@ const NOT_FOR_FREE = "transaction underpriced";
 const TOO_LITTLE_GAS = "intrinsic gas too low";
 const UNCLEAR = "internal error";
 
+/** Judges that the next submission's nonce came too early, while a wrapper of the first one, accepted at 2 s, is under way. */
+function judgeGap(lossUntil: number) {
+  const ledger = new EvidenceLedger(CLOCK, (raw) => wrapperAt(Number(raw)));
+  const send = { id: 1, method: "eth_sendRawTransaction", params: [0] };
+  ledger.onExchange(0, { calls: [send], isList: false, isKept: false }, { kind: "hang" });
+  const chain = new SimulatedChain({
+    ...{ seed: 1, clock: CLOCK, chainId: 1, blockMs: 1_000, waivers: [WAIVER] },
+    nodes: [{ pool: "keeps", personality: geth }],
+  });
+  const next = { ...SUBMISSION, nonce: 1, innerHash: hashOfText("next") };
+  const failure = { at: 30_000, reason: "NONCE_GAP", message: "it was given up" };
+  return unproven(next, failure, {
+    ...{ chain, ledger, loss: new ChainLoss(0), isHonest: () => true },
+    submissions: () => [{ ...SUBMISSION, acceptedAt: 2_000 }],
+    ...{ maxQueueMs: 20_000, nonceGapMs: 10_000, lossUntil },
+  })?.law;
+}
+
 describe("the proof of a failure", () => {
+  it("by a missing nonce is there where a failover of the database has lost the submission with that nonce", () => {
+    expect(judgeGap(0)).toBe("S1");
+    expect(judgeGap(3_000)).toBeUndefined();
+  });
+
   it("by age is there where the only request with each wrapper was answered by a rule for which no node has it", () => {
     expect(judge("NOT_BROADCAST")).toBeUndefined();
     expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [1, NOT_FOR_FREE])).toBeUndefined();

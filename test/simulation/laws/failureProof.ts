@@ -15,6 +15,8 @@ export interface ProofSources {
   readonly isHonest: (submission: UserSubmission) => boolean;
   readonly maxQueueMs: number;
   readonly nonceGapMs: number;
+  /** A failover of the database loses what was accepted before this moment, in ms. */
+  readonly lossUntil: number;
 }
 
 /** A failure of a submission, as a line or a record tells it. */
@@ -92,7 +94,7 @@ function onlyAnswerTo(
 function unprovenGap(
   { user, nonce, sender }: UserSubmission,
   age: number,
-  { chain, submissions, nonceGapMs, ledger, loss }: ProofSources,
+  { chain, submissions, nonceGapMs, ledger, loss, lossUntil }: ProofSources,
 ) {
   const law = "S1" as const;
   if (chain.nonceOf(sender) >= BigInt(nonce))
@@ -101,9 +103,10 @@ function unprovenGap(
     return { law: "S3" as const, why: `NONCE_GAP after ${Math.round(age)} ms` };
   const isUnderWay = (before: number) => {
     const holder = submissions().find((one) => one.user === user && one.nonce === before);
-    const isSent = holder?.acceptedAt !== undefined && ledger.wrappersOf(holder.innerHash).length > 0;
-    if (holder && loss.hasExecution(holder.innerHash)) return false;
-    return isSent && holder.lines.every(({ success }) => success);
+    if (holder?.acceptedAt === undefined) return false;
+    const isLost = holder.acceptedAt <= lossUntil || loss.hasExecution(holder.innerHash);
+    const isSent = ledger.wrappersOf(holder.innerHash).length > 0;
+    return isSent && !isLost && holder.lines.every(({ success }) => success);
   };
   const next = Number(chain.nonceOf(sender));
   const before = Array.from({ length: nonce - next }, (_, i) => next + i);

@@ -10,8 +10,6 @@ export interface SafetyOptions extends ProofSources {
   /** Something in this world stops a lane with right. */
   readonly mayStop: boolean;
   readonly loss: ChainLoss;
-  /** A failover of the database loses what was accepted before this moment, in ms. */
-  readonly lossUntil: number;
 }
 
 /** Judges what the service says and keeps, at any time, in any world. */
