@@ -90,10 +90,11 @@ export class Entries {
     return (this.#since(submission, sign) ?? 0) >= PATIENCE_MS;
   }
 
-  /** Makes the next time that nodes show this the first again. */
-  forget({ id }: Signed, sign: Sign): void {
+  /** Makes the next time that nodes show this the first again, or any sign. */
+  forget({ id }: Pick<Signed, "id">, sign?: Sign): void {
     const signs = this.#signs.get(id);
-    if (signs) this.#signs.set(id, { ...signs, since: { ...signs.since, [sign]: undefined } });
+    if (sign === undefined) this.#signs.delete(id);
+    else if (signs) this.#signs.set(id, { ...signs, since: { ...signs.since, [sign]: undefined } });
   }
 
   #since({ id, wrapperHash }: Signed, sign: Sign): number | undefined {

@@ -110,6 +110,15 @@ describe("a reconciled submission", () => {
     expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });
 
+  it("has no signs once it is in a block: after a reorg, two polls must show it as stuck, not one more", async () => {
+    const candidate = await broadcast();
+    const isFirst = () => context.entries.isFirst(candidate, "stuck");
+    expect([isFirst(), isFirst()]).toEqual([true, false]);
+    setChain(5n, 1n, receipt);
+    await reconcile(lane, [candidate], context);
+    expect([isFirst(), isFirst()]).toEqual([true, false]);
+  });
+
   it("does not fail while its receipt is late, although the nonce has moved on", async () => {
     const candidate = await broadcast();
     setChain(5n, 1n);

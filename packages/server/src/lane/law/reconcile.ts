@@ -184,6 +184,8 @@ async function includeExecuted(
   const ids = included.map(({ id }) => id);
   for (const { candidate } of included) context.strikes?.prove(candidate.sender);
   const saved = await (broadcastBuffer ? broadcastBuffer.storeBeyond(ids, save) : save(new Map()));
+  // After a reorg, nodes show anew what holds then.
+  for (const one of included) entries.forget(one);
   // The nonce of a wrapper that was needless is free.
   if (included.some(({ carriedBy }) => carriedBy !== "own")) context.onNoncesFreed?.();
   const wereQueued = included.filter(
