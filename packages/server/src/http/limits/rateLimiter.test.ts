@@ -128,6 +128,22 @@ describe("a key's rate over replicas", () => {
     expect(await refusal(second, caller, 999)).toBeUndefined();
   });
 
+  it("follows the store's latest answer, also where that says more than this replica has counted", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const clock = { ms: 0 };
+    const { tokenStore } = tokenStoreAt(clock);
+    const caller = keyWith(1, 1_000);
+    const [first, second] = [replica(tokenStore, () => clock.ms), replica(tokenStore, () => clock.ms)];
+    expect(await refusal(first, caller, 1)).toBeUndefined();
+    // The first replica has prefetched 50 tokens, and gives them back.
+    expect((await second.take(caller, 900)).state.remaining).toBe(49);
+    clock.ms += 1_000;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect((await second.take(caller, 10)).state.remaining).toBe(90);
+    expect(await refusal(second, caller, 90)).toBeUndefined();
+    expect(await refusal(second, caller, 1)).toBeDefined();
+  });
+
   it("needs few queries, and none while it is used up or for a rate above those that replicas share", async () => {
     const clock = { ms: 0 };
     const { tokenStore, queries } = tokenStoreAt(clock);

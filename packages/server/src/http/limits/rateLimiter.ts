@@ -79,7 +79,7 @@ export function createRateLimiter({
       const answer = await within(STORE_TIMEOUT_MS, held.take({ count, limits })).catch(() => undefined);
       if (answer === undefined) return { state, refund };
       if (!answer.isGranted) refund();
-      rates.learn(ofKey, answer.available);
+      if (Number.isFinite(answer.available)) rates.learn(ofKey, answer.available);
       if (!answer.isGranted) throw rates.refusalOf({ limits, owner: "the key's" }, count, answer.available);
       return {
         state: rates.stateOf(told),
@@ -131,7 +131,7 @@ function createHeldTokens(keyId: string, tokenStore: TokenStore, now: () => numb
     }
   });
   return {
-    /** @returns with the tokens that are left over all replicas, where the store was asked. Throws the store's error, and takes nothing. */
+    /** @returns with the tokens that are left over all replicas: no finite number where the store was not asked. Throws the store's error, and takes nothing. */
     async take(asked: Asked) {
       usedAt = now();
       if (asked.count > tokens) return await ask(asked);

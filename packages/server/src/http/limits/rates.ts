@@ -106,9 +106,9 @@ export class Rates {
     }
   }
 
-  /** Counts what other replicas have taken, so that no more than `available` is left. */
+  /** Counts what other replicas have taken, or given back, so that `available` is left. */
   learn(buckets: readonly Bucket[], available: number): void {
-    for (const one of buckets) this.refund([one], Math.min(0, available - this.#available(one)));
+    for (const one of buckets) this.refund([one], available - this.#available(one));
   }
 
   /** @returns the state of the bucket with the fewest tokens. */
