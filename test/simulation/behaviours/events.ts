@@ -38,6 +38,8 @@ export interface Stage {
   readonly database: Database;
   readonly waivers: readonly Hex[];
   setLane(waiver: Hex, state: LaneState): void;
+  /** The operator gives the last command for each lane again: a failover of the database may have lost it. */
+  repeatCommands(): void;
   note(line: string): void;
 }
 
@@ -149,7 +151,10 @@ function beginnings(running: Running, stage: Stage, does: Deed): Beginning | und
     case "failover":
       return between(
         () => database.leaveStandbyBehind(),
-        () => database.failOver(),
+        () => {
+          database.failOver();
+          stage.repeatCommands();
+        },
       );
     case "slow database":
       return between(

@@ -1,4 +1,5 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
+import type { LaneState } from "../../../packages/server/src/store/lanes/laneStatus.js";
 import { CHAIN_ID } from "../../../packages/server/test/support/modelChain.js";
 import { accountsOf } from "../../../packages/server/test/support/user.js";
 import { PERSONALITIES } from "../../nodeZoo/personalities.js";
@@ -261,8 +262,23 @@ function beginAll(world: World, { clock, chain, directory, running, users, judge
     thaw: () => replica.thaw(),
     stepClock: (ms: number) => replica.stepClock(ms),
   }));
-  const { setLane } = world;
-  stageEvents(running, { clock, chain, directory, machines, database, waivers, setLane, note });
+  const commands = new Map<Hex, LaneState>();
+  const setLane = (waiver: Hex, state: LaneState) => {
+    commands.set(waiver, state);
+    world.setLane(waiver, state);
+  };
+  const repeatCommands = () => commands.forEach((state, waiver) => void world.setLane(waiver, state));
+  stageEvents(running, {
+    clock,
+    chain,
+    directory,
+    machines,
+    database,
+    waivers,
+    setLane,
+    repeatCommands,
+    note,
+  });
   users.begin();
   world.every(TICK_MS, () => void judged.onTick(users.submissions));
   if (isRestored(world.plan)) world.every(OPERATOR_MS, () => void openStopped(world));
