@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { LoopQueue } from "../../util/loopQueue.js";
+import { PIECE_BYTES } from "./pieces.js";
+import { createReadMeter } from "./readingTurns.js";
 import { RequestTurns } from "./requestTurns.js";
 
 const BYTES = 4_000_000;
@@ -87,4 +89,14 @@ it("drops in turns what nobody reads, so that the connection serves the next req
   loop.open();
   await ended;
   expect(socket.bytesRead).toBeGreaterThan(BYTES);
+});
+
+it("has a turn for fewer bytes where they come in small pieces", () => {
+  const turnsOf = (pieces: number, bytes: number) => {
+    const meter = createReadMeter();
+    return Array.from({ length: pieces }, () => meter(bytes)).filter((price) => price > 0).length;
+  };
+  expect(turnsOf(16, 65_536)).toBe(16);
+  // The same number of bytes.
+  expect(turnsOf((16 * 65_536) / PIECE_BYTES, PIECE_BYTES)).toBe(64);
 });

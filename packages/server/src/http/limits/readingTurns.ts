@@ -4,12 +4,14 @@ import type { LoopQueue } from "../../util/loopQueue.js";
 
 /** Bytes that are read in one turn. What a client sends takes the event loop before any code sees it, and also if nobody wants it. */
 const BYTES_OF_TURN = 65_536;
+/** A piece takes the event loop as long as so many bytes, however small it is: a body of unknown length comes in pieces of 256 bytes. */
+const LEAST_BYTES = 1_024;
 
 /** Counts bytes that were read. @returns the price of a turn where the next bytes have to wait for one, else 0. */
 export function createReadMeter(): (bytes: number) => number {
   let unpaid = 0;
   return (bytes) => {
-    unpaid += bytes;
+    unpaid += Math.max(bytes, LEAST_BYTES);
     if (unpaid < BYTES_OF_TURN) return 0;
     const price = unpaid * PRICES.readByte;
     unpaid = 0;
@@ -20,9 +22,11 @@ export function createReadMeter(): (bytes: number) => number {
 /**
  * Reads the body of a request in turns of its party. Whoever wants the body has to resume it, and what nobody wants is read and dropped
  * behind the response, in turns as well: Node would drop it as fast as it comes.
+ * @returns a function that drops what nobody wants.
  */
-export function readInTurns(request: IncomingMessage, loop: LoopQueue, party: string): void {
+export function readInTurns(request: IncomingMessage, loop: LoopQueue, party: string): () => void {
   const meter = createReadMeter();
+  let isWaiting = false;
   request.pause();
   // Node drops a body of which nothing was read.
   request.read(0);
@@ -30,6 +34,13 @@ export function readInTurns(request: IncomingMessage, loop: LoopQueue, party: st
     const price = meter(length);
     if (price === 0) return;
     request.pause();
-    loop.enter(party, price, () => request.resume());
+    isWaiting = true;
+    loop.enter(party, price, () => {
+      isWaiting = false;
+      request.resume();
+    });
   });
+  return () => {
+    if (!isWaiting) request.resume();
+  };
 }

@@ -126,17 +126,20 @@ export class RequestTurns {
     // Also before a client has read its answer, which may be never.
     response.once("prefinish", chargeSent);
     let leave = () => {};
+    let drop = (): void => {
+      request.resume();
+    };
     response.once("close", () => {
       leave();
       chargeSent();
-      request.resume();
+      drop();
       if (response.statusCode >= 400) this.#loop.refuse(party.name);
       else if (party.grant === undefined) this.#loop.refuse(party.name, KEYLESS_SHARE);
       this.#next(turns, socket);
     });
     const bytes = declaredBytes(request);
     const part = partOfBody(bytes);
-    if (part === "") readInTurns(request, this.#loop, party.name);
+    if (part === "") drop = readInTurns(request, this.#loop, party.name);
     leave = this.#loop.enter(party.name, PRICES.request, () => this.#serve(exchange), part);
   }
 
