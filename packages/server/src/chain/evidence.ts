@@ -1,4 +1,5 @@
-import { bytesToHex, classifySendError, type SendVerdict } from "@gas-waiver/protocol";
+import { classifySendError, type SendVerdict } from "@gas-waiver/protocol";
+import { isHash } from "./client/nodeAnswers.js";
 import { isObject, isUnanswered, NodeRpcError, type RpcOutcome, type SendOutcome } from "./rpc/rpc.js";
 
 /*
@@ -75,8 +76,4 @@ export function presenceOf(outcome: RpcOutcome | undefined, wrapperHash: Uint8Ar
   const result = outcome !== undefined && "result" in outcome ? outcome.result : undefined;
   const isShown = isObject(result) && isHash(result.hash, wrapperHash);
   return { is: isShown ? "shown" : result === null ? "absent" : "unclear" } as Presence;
-}
-
-function isHash(value: unknown, hash: Uint8Array): boolean {
-  return typeof value === "string" && value.toLowerCase() === bytesToHex(hash);
 }

@@ -7,6 +7,7 @@ import {
   bytes,
   count,
   headOf,
+  isHash,
   logsOf,
   nonceOf,
   orNull,
@@ -88,9 +89,14 @@ export const runCall = (request: object, block: BlockTag): RpcCall => ({
   isTold: (answer) => isFailedRun(answer) || reads(bytes)(answer),
 });
 
-export const sendCall = (raw: Uint8Array): RpcCall => ({
+/** Sends a wrapper. An error is an answer; a result other than the wrapper's hash is none. */
+export const sendCall = ({
+  wrapperRaw,
+  wrapperHash,
+}: Readonly<Record<"wrapperRaw" | "wrapperHash", Uint8Array>>): RpcCall => ({
   method: "eth_sendRawTransaction",
-  params: [bytesToHex(raw)],
+  params: [bytesToHex(wrapperRaw)],
+  isTold: (answer) => "error" in answer || isHash(answer.result, wrapperHash),
 });
 
 /** The code of geth's answer to a call that reverts. */

@@ -1,4 +1,4 @@
-import { bytesEqual, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { isObject, type RpcOutcome, RpcUnavailableError } from "../rpc/rpcOutcome.js";
 import { type Authorization, authorizationsOf } from "./authorizations.js";
 
@@ -206,4 +206,9 @@ export function bytes(value: unknown, name = "bytes"): Uint8Array {
 function malformed(name: string, value: unknown): RpcUnavailableError {
   const shown = JSON.stringify(value)?.slice(0, 80);
   return new RpcUnavailableError(`the node answered ${shown} where ${name} was expected`, "unknown");
+}
+
+/** Tells whether a value is this hash in hex, in whichever case. */
+export function isHash(value: unknown, hash: Uint8Array): boolean {
+  return typeof value === "string" && value.toLowerCase() === bytesToHex(hash);
 }

@@ -190,17 +190,17 @@ export class NodeClient {
    */
   async send(wrappers: readonly SentWrapper[]): Promise<SendAnswer[]> {
     const answersOf = beginSend(wrappers);
-    return answersOf(await this.#rpc.send(wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw))));
+    return answersOf(await this.#rpc.send(wrappers.map(sendCall)));
   }
 
   /** Sends wrappers again that were sent before, to the nodes that `send` does not ask: they may not know them. Never rejects. */
   async sendToOthers(wrappers: readonly SentWrapper[]): Promise<void> {
-    await this.#rpc.sendToOthers(wrappers.map(({ wrapperRaw }) => sendCall(wrapperRaw)));
+    await this.#rpc.sendToOthers(wrappers.map(sendCall));
   }
 
   /** Sends a wrapper to each of the nodes, and returns the answer of each. Never rejects. */
   async sendToEach(wrapper: SentWrapper): Promise<SendAnswer[]> {
-    const outcomes = await this.#rpc.sendToEach(sendCall(wrapper.wrapperRaw));
+    const outcomes = await this.#rpc.sendToEach(sendCall(wrapper));
     const answersOf = beginSend(outcomes.map(() => wrapper));
     // Each answer is one of several to the same bytes.
     const requests = outcomes.reduce((sum, one) => sum + one.requests, 0);

@@ -26,7 +26,8 @@ const rawOf = (i: number, length = 10) => Uint8Array.from([...bytes(length - 2, 
 const raws = (count: number, length?: number) => Array.from({ length: count }, (_, i) => rawOf(i, length));
 const places = (sent: readonly Hex[]) => sent.map((raw) => Number(`0x${raw.slice(-4)}`));
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
-const send = (rpc: Rpc, sent: readonly Uint8Array[]) => rpc.send(sent.map(sendCall));
+const send = (rpc: Rpc, sent: readonly Uint8Array[]) =>
+  rpc.send(sent.map((wrapperRaw) => sendCall({ wrapperRaw, wrapperHash: new Uint8Array(32) })));
 const REFUSED = { code: -32_001, message: "no" };
 const NOT_TAKEN = { code: -32_000, message: "txpool is full" };
 

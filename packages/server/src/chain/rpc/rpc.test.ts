@@ -145,6 +145,19 @@ describe("a read", () => {
 });
 
 describe("a send", () => {
+  it("goes to the next node where one answers it with something else than it asks for, and counts both requests", async () => {
+    const { rpc, scripts, counts } = await startNodes(2);
+    const call = { ...SEND, isTold: (answer: RpcOutcome) => "error" in answer || answer.result === "0x1" };
+    scripts[0] = { kind: "answer", status: 200, body: '{"id":0,"result":1}' };
+    scripts[1] = accepted;
+    expect(await rpc.send([call])).toMatchObject([{ result: "0x1", requests: 2 }]);
+    expect(counts()).toEqual([1, 1]);
+    scripts[1] = scripts[0];
+    expect(await rpc.send([call])).toMatchObject([{ error: { isOfCall: true }, requests: 2 }]);
+    scripts[0] = { kind: "answer", status: 200, body: '{"id":0,"error":{"code":-32000,"message":"no"}}' };
+    expect((await rpc.send([call])).map(kindOf)).toEqual(["error"]);
+  });
+
   it.each(BAD)("is not repeated after %s, since the node may have it", async (_, bad) => {
     const { rpc, scripts, counts } = await startNodes(2, timeoutFor(bad));
     scripts[0] = bad;

@@ -1,4 +1,4 @@
-import { Endpoint, type PendingCall } from "./endpoint.js";
+import { Endpoint, failureOfCall, type PendingCall } from "./endpoint.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { createPoster } from "./httpPoster.js";
 import { createReading } from "./reading.js";
@@ -97,6 +97,7 @@ export function createRpc(options: RpcOptions): Rpc {
       let left = pending;
       for (const endpoint of usableInOrder([])) {
         await endpoint.ask(left);
+        for (const call of left) dismissUntold(call, calls[call.id]);
         left = left.filter(({ outcome }) => outcome === undefined);
         const mayGoOn = left.every(({ failure }) => !failure || failure.sent === "no" || failure.isOfCall);
         if (left.length === 0 || !mayGoOn || options.signal.aborted) break;
@@ -133,6 +134,16 @@ async function readFrom(
     if (reading.left.length === 0 || signal.aborted) break;
   }
   return reading.end();
+}
+
+/** Takes an answer that does not tell what was asked for the failure of that call: another node may serve it. */
+function dismissUntold(pending: PendingCall, call: RpcCall | undefined): void {
+  const { outcome } = pending;
+  if (outcome === undefined || !("result" in outcome) || (call?.isTold?.(outcome) ?? true)) return;
+  pending.outcome = undefined;
+  pending.failure = failureOfCall(
+    `the node answered ${JSON.stringify(outcome.result).slice(0, 80)} to a send`,
+  );
 }
 
 function askEach(
