@@ -18,10 +18,15 @@ export interface FollowRegistryOptions {
 /** The registry is also asked without a new block, after this many intervals. */
 const INTERVALS_WITHOUT_BLOCK = 25;
 const INTERVALS_AFTER_FAILURE = 5;
+/**
+ * All policies are read again after this time, whatever the events show: behind one address, a node that lags may have answered for
+ * the events of a block that it did not have.
+ */
+const REREAD_MS = 10_000;
 
 /**
  * Follows the registry: reads it again whenever it may have changed.
- * Checks for events with every new block. Without an event it reads no policy. After an event,
+ * Checks for events with every new block. Without an event it reads no policy for a while. After an event,
  * and whenever one may have been missed (a reorg, a node that was away, another waiver), it reads all policies again.
  */
 export class RegistryFollower {
@@ -31,7 +36,7 @@ export class RegistryFollower {
   /** The height that came with the last call of `refresh`. */
   #height: bigint | undefined;
   /** The last block whose events are known, for which waivers. Undefined if events may have been missed. */
-  #known: { readonly block: BlockRef; readonly waivers: string } | undefined;
+  #known: { readonly block: BlockRef; readonly waivers: string; readonly readAt: number } | undefined;
   #isFailing = false;
   #running: Promise<void> = Promise.resolve();
   /** The end of the last refresh. They run one after the other, so that an older reading replaces no newer one. */
@@ -110,15 +115,17 @@ export class RegistryFollower {
     const addresses = waivers.map(bytesToHex).join();
     const height = this.#height;
     this.#height = undefined;
-    if (this.#known?.waivers === addresses) {
-      const changes = await registry.changesSince(this.#known.block, height);
+    const known = this.#known;
+    if (known?.waivers === addresses && performance.now() < known.readAt + REREAD_MS) {
+      const changes = await registry.changesSince(known.block, height);
       if (changes.kind === "unchanged") {
-        this.#known = { block: changes.block, waivers: addresses };
+        this.#known = { ...known, block: changes.block };
         return;
       }
     }
+    const readAt = performance.now();
     const reading = await registry.read(waivers);
     onReading(waivers, reading);
-    this.#known = { block: reading.block, waivers: addresses };
+    this.#known = { block: reading.block, waivers: addresses, readAt };
   }
 }
