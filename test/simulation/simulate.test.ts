@@ -72,6 +72,22 @@ describe("a world", () => {
     expect(all.flatMap(({ violations }) => violations.filter(({ law }) => law === "harness"))).toEqual([]);
     expect(new Set(all.map(({ digest }) => digest)).size).toBe(1);
   });
+
+  it("goes on after a failover that forgets what was broadcast to a node that has lost it", async () => {
+    const whole = { share: 1, subject: {} };
+    const plan: WorldPlan = {
+      ...{ ...drawWorld(41_002_038), replicas: 1, endpoints: 2, keys: 1, senders: 7, submissions: 1 },
+      settings: { reorgDepth: 0 },
+      chain: { pool: "strict", blockMs: 700, personalities: ["nethermind", "geth"] },
+      behaviours: [
+        { ...whole, name: "lost commits", from: 2_264, to: 2_863, does: { deed: "failover" } },
+        { ...whole, name: "lost", from: 832, to: null, subject: { endpoint: 0 }, does: { deed: "forget" } },
+      ],
+    };
+    const world = await processes[0]?.run(plan);
+    expect(world?.counts.submissions).toBe(7);
+    expect(world?.violations).toEqual([]);
+  });
 });
 
 describe("npm run simulate", () => {

@@ -75,10 +75,15 @@ const BLOCKED = `
   )
   select count(*) > 0 and not bool_or(pid = $1) as blocked from blocker`;
 
-/** Replaces the name of the current file of the write-ahead log, whose first eight digits are the timeline. */
+/**
+ * Replaces the name of the current file of the write-ahead log, whose first eight digits are the timeline, and the server's start: each
+ * timeline has a server of its own.
+ */
 const timelineFunction = (timeline: number) => `
   create or replace function public.pg_walfile_name(pg_lsn) returns text language sql stable
-  as $f$ select '${timeline.toString(16).padStart(8, "0")}0000000000000000' $f$`;
+  as $f$ select '${timeline.toString(16).padStart(8, "0")}0000000000000000' $f$;
+  create or replace function public.pg_postmaster_start_time() returns timestamptz language sql stable parallel safe
+  as $f$ select to_timestamp(${timeline}) $f$`;
 
 /** The tables with rows of their own: partitions are part of theirs. */
 const TABLES =

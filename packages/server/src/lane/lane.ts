@@ -164,8 +164,16 @@ async function runSteps(
   stopping: AbortSignal,
 ): Promise<void> {
   const waits = createLaneWaits(context);
+  const { onOtherServer } = context.store;
   let state = initialState();
   let failures = 0;
+  // The other server may lack the last commits, so that what is known to be broadcast is signed again there.
+  let hasMoved = false;
+  const onMoved = () => {
+    hasMoved = true;
+    context.wake();
+  };
+  onOtherServer.add(onMoved);
   let lastWorkAt = performance.now();
   while (!stopping.aborted) {
     // Whatever came before is for this step. Otherwise a step that follows at once, and has taken it, is followed by a look at nothing.
@@ -174,6 +182,11 @@ async function runSteps(
     let isEmpty = true;
     try {
       await carryOut(handover, lease, state.broadcasting, context);
+      if (hasMoved) {
+        hasMoved = false;
+        await state.broadcasting;
+        state = afterFailure(state);
+      }
       const held = await lease.acquire();
       if (held?.lane.epoch !== state.epoch) context.headOfLine.forget();
       state = withLease(state, held);
@@ -197,6 +210,7 @@ async function runSteps(
     const rest = performance.now() - lastWorkAt < LINGER_MS ? restMs : LONG_REST_MS;
     if (rest > 0) await timer.rest(rest, failures === 0);
   }
+  onOtherServer.delete(onMoved);
   await state.broadcasting.catch(() => {});
 }
 
