@@ -1,5 +1,4 @@
 import { classifySendError, type Hex, type SendVerdictKind } from "@gas-waiver/protocol";
-import type { Block } from "../chain/block.js";
 import type { Wrapper } from "../chain/wrapper.js";
 import type { SimulatedChain } from "../nodes/simulatedChain.js";
 import type { UserSubmission } from "../users/submission.js";
@@ -72,13 +71,9 @@ function isUsedByAnother({ sender, nonce, innerHash }: UserSubmission, chain: Si
   return chain.nonceOf(sender) > BigInt(nonce) && chain.blockOf(innerHash) === undefined;
 }
 
-/** No waiver of the service was registered in one of the newest blocks. */
-function wasWithoutWaiver({ head }: SimulatedChain): boolean {
-  for (let block: Block | undefined = head; block; block = block.parent) {
-    if (head.timestamp - block.timestamp > REGISTRY_SECONDS) return false;
-    if (block.policies.size === 0) return true;
-  }
-  return false;
+/** No waiver of the service was registered in one of the newest blocks, or in one whose place it has taken. */
+function wasWithoutWaiver({ head, lastWithoutWaiver }: SimulatedChain): boolean {
+  return head.timestamp - lastWithoutWaiver <= REGISTRY_SECONDS;
 }
 
 /** The kind of the answer to the only request that ever carried a wrapper; undefined where there was another, or no clear one. */

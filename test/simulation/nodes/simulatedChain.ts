@@ -53,6 +53,7 @@ export class SimulatedChain {
   #haltedUntil = 0;
   #timeShiftMs = 0;
   #foreign = 0;
+  #lastWithoutWaiver = Number.NEGATIVE_INFINITY;
   /** Those that governance has registered. What a reorg takes away comes again with the next block. */
   readonly #waivers: Set<Hex>;
 
@@ -80,6 +81,11 @@ export class SimulatedChain {
   /** Every wrapper that a node ever took, by its hash. */
   get known(): ReadonlyMap<Hex, Wrapper> {
     return this.#known;
+  }
+
+  /** The time of the last block in which no waiver was registered, also one that a reorg has taken away, in seconds. */
+  get lastWithoutWaiver(): number {
+    return this.#lastWithoutWaiver;
   }
 
   nonceOf(account: Hex): bigint {
@@ -174,6 +180,7 @@ export class SimulatedChain {
       salt: `fork ${this.#forks}`,
     });
     this.#head = block;
+    if (block.policies.size === 0) this.#lastWithoutWaiver = block.timestamp;
     for (const listener of this.#onBlock) listener(block);
     proposer.follow(block);
     for (const node of this.nodes) if (node !== proposer) this.#later(() => node.follow(this.#head));
