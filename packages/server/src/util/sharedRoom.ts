@@ -24,7 +24,8 @@ export interface Holding {
  */
 export class SharedRoom {
   readonly #held = new Tally();
-  readonly #holdings = new Set<Holding>();
+  /** By party: there may be thousands of a few. */
+  readonly #holdings = new Map<string, Set<Holding>>();
 
   heldOf(name: string): number {
     return this.#held.of(name);
@@ -33,7 +34,8 @@ export class SharedRoom {
   /** Opens a holding of nothing. */
   open(owner: RoomOwner, cut?: () => void, isIdle = () => true): Holding {
     const holding = { owner, cut, isIdle, amount: 0 };
-    this.#holdings.add(holding);
+    const ofParty = this.#holdings.get(owner.party) ?? new Set();
+    this.#holdings.set(owner.party, ofParty.add(holding));
     return holding;
   }
 
@@ -42,8 +44,8 @@ export class SharedRoom {
    * @returns the share that has none. Then the holding stays as large as before.
    */
   grow(holding: Holding, amount: number): Share | undefined {
-    if (!this.#holdings.has(holding)) return undefined;
     const { owner } = holding;
+    if (!this.#holdings.get(owner.party)?.has(holding)) return undefined;
     const { shares } = owner;
     for (let full = this.#held.full(shares, amount); full; full = this.#held.full(shares, amount)) {
       const largest = this.#largestUnder(full, owner, amount);
@@ -58,7 +60,11 @@ export class SharedRoom {
 
   /** Frees a holding for good. May be called more than once. */
   release(holding: Holding): void {
-    if (this.#holdings.delete(holding)) this.#held.addTo(holding.owner.shares, -holding.amount);
+    const { party, shares } = holding.owner;
+    const ofParty = this.#holdings.get(party);
+    if (!ofParty?.delete(holding)) return;
+    if (ofParty.size === 0) this.#holdings.delete(party);
+    this.#held.addTo(shares, -holding.amount);
   }
 
   /**
@@ -68,16 +74,16 @@ export class SharedRoom {
   #largestUnder([name]: Share, { party }: RoomOwner, amount: number): Holding | undefined {
     // To refuse a party that has its own share costs nothing, however many others there are.
     if (name === party) return undefined;
+    const makesRoom = ({ cut, amount: held, owner }: Holding) =>
+      cut !== undefined && held > 0 && owner.shares.some((share) => share[0] === name);
     let most = 2 * (this.#held.of(party) + amount);
-    let largest: Holding | undefined;
-    for (const one of this.#holdings) {
-      const held = this.#held.of(one.owner.party);
-      if (one.cut === undefined || one.amount === 0 || held < most) continue;
-      if (!one.owner.shares.some((share) => share[0] === name)) continue;
-      const isOfOther = one.owner.party !== largest?.owner.party;
-      if (isOfOther ? held > most : isLarger(one, largest)) [largest, most] = [one, held];
+    let ofMost: Holding[] = [];
+    for (const [other, holdings] of this.#holdings) {
+      const held = this.#held.of(other);
+      const found = held > most ? [...holdings].filter(makesRoom) : [];
+      if (found.length > 0) [ofMost, most] = [found, held];
     }
-    return largest;
+    return ofMost.reduce<Holding | undefined>((best, one) => (isLarger(one, best) ? one : best), undefined);
   }
 }
 
