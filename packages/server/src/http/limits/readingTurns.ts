@@ -4,7 +4,7 @@ import type { LoopQueue } from "../../util/loopQueue.js";
 
 /** Bytes that are read in one turn. What a client sends takes the event loop before any code sees it, and also if nobody wants it. */
 const BYTES_OF_TURN = 65_536;
-/** A piece takes the event loop as long as so many bytes, however small it is: a body of unknown length comes in pieces of 256 bytes. */
+/** A piece takes the event loop as long as so many bytes, however small it is: a body of unknown length may come in chunks of a few bytes. */
 const LEAST_BYTES = 1_024;
 
 /** Counts bytes that were read. @returns the price of a turn where the next bytes have to wait for one, else 0. */

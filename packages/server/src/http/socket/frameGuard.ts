@@ -18,6 +18,8 @@ export interface FrameGuardOptions {
 export const MAX_CONTROL_FRAMES = 1_000;
 /** The frames of one message, empty ones and control frames included. One packet may hold thousands of messages. */
 export const MAX_FRAMES = 16_384;
+/** The bytes that are read at once where frames may begin: some 40 of the smallest, of which each takes memory until its turn. */
+const PIECE_BYTES = 256;
 /** The memory that a chunk of a message takes, however small it is. */
 const MIN_CHUNK_BYTES = 256;
 /** The memory of a whole message with all that waits for its turn. */
@@ -51,7 +53,7 @@ export class FrameGuard {
     this.#socket = socket;
     this.#options = options;
     this.#reservation = this.#openReservation();
-    receiveInPieces(raw, () => this.#frameCounter.missingBytes - raw.readableLength);
+    receiveInPieces(raw, PIECE_BYTES, () => this.#frameCounter.missingBytes - raw.readableLength);
     // Runs before the library's listener, which emits the messages in the chunk.
     raw.prependListener("data", (chunk: Buffer) => this.#onChunk(chunk));
     const onControlFrame = () => this.#onControlFrame();
