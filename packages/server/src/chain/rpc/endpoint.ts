@@ -11,6 +11,8 @@ export interface PendingCall extends WireCall {
   readonly openMemory?: OpenMemory | undefined;
   /** Undefined until it is answered. */
   outcome: RpcOutcome | undefined;
+  /** An answer that does not tell what was asked. */
+  untold?: RpcOutcome;
   /** The reason for which it is not answered. */
   failure: RpcUnavailableError | undefined;
   /** The requests with it that may have reached a node. */
@@ -79,8 +81,7 @@ export class Endpoint {
   async ask(calls: readonly PendingCall[], mayGoTogether = false): Promise<void> {
     const keepsOrder = !mayGoTogether && calls.every(({ isSend }) => !isSend);
     const { asked, resting } = this.#division.due(calls, performance.now(), keepsOrder);
-    for (const call of resting)
-      call.failure = failureOfCall("the endpoint fails with this call alone, which rests");
+    for (const call of resting) call.failure = ofCall("the endpoint fails with this call alone, which rests");
     const begunAt = this.#answers;
     let pending = asked;
     let failures = 0;
@@ -100,7 +101,7 @@ export class Endpoint {
         }
         failures += isSlow && ms >= SLOW_MS ? SLOW_WEIGHT : 1;
         const isAlone = this.#division.onFailed(left, isSlow, performance.now());
-        fail(left, left.length === 1 ? failureOfCall(failure.message, failure) : failure);
+        fail(left, left.length === 1 ? ofCall(failure.message, failure) : failure);
         if ((isPassedOver && left.length > 1) || !(isAlone || isSlow)) again.push(...left);
         why = failure;
       }
@@ -141,7 +142,7 @@ export class Endpoint {
     if (!wasSlow && (mayTakeLong || !(await Promise.race([post.then(() => false), this.#answersProbe()]))))
       return await post;
     isPassedOver = true;
-    const failure = failureOfCall("no answer came in time");
+    const failure = ofCall("no answer came in time");
     return { left: list.list, failure, isSlow: true, ms, isPassedOver: !wasSlow, countedAt: postedAt };
   }
 
@@ -244,8 +245,7 @@ function fail(calls: readonly PendingCall[], failure: RpcUnavailableError): void
   for (const call of calls) call.failure = failure;
 }
 
-/** The failure of a call that the endpoint does not serve, while it answers others. */
-export function failureOfCall(
+function ofCall(
   message: string,
   { sent, cause, status }: Partial<RpcUnavailableError> = {},
 ): RpcUnavailableError {

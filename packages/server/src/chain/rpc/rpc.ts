@@ -1,4 +1,4 @@
-import { Endpoint, failureOfCall, type PendingCall } from "./endpoint.js";
+import { Endpoint, type PendingCall } from "./endpoint.js";
 import type { EndpointHeads } from "./endpointHeads.js";
 import { createPoster } from "./httpPoster.js";
 import { createReading } from "./reading.js";
@@ -97,7 +97,7 @@ export function createRpc(options: RpcOptions): Rpc {
       let left = pending;
       for (const endpoint of usableInOrder([])) {
         await endpoint.ask(left);
-        for (const call of left) dismissUntold(call, calls[call.id]);
+        for (const call of left) putUntoldAside(call, calls[call.id]);
         left = left.filter(({ outcome }) => outcome === undefined);
         const mayGoOn = left.every(({ failure }) => !failure || failure.sent === "no" || failure.isOfCall);
         if (left.length === 0 || !mayGoOn || options.signal.aborted) break;
@@ -136,14 +136,12 @@ async function readFrom(
   return reading.end();
 }
 
-/** Takes an answer that does not tell what was asked for the failure of that call: another node may serve it. */
-function dismissUntold(pending: PendingCall, call: RpcCall | undefined): void {
+/** Puts an answer aside that does not tell what was asked: another node may serve the call. It stays where none does. */
+function putUntoldAside(pending: PendingCall, call: RpcCall | undefined): void {
   const { outcome } = pending;
-  if (outcome === undefined || !("result" in outcome) || (call?.isTold?.(outcome) ?? true)) return;
+  if (outcome === undefined || call?.isTold?.(outcome) !== false) return;
+  pending.untold = outcome;
   pending.outcome = undefined;
-  pending.failure = failureOfCall(
-    `the node answered ${JSON.stringify(outcome.result).slice(0, 80)} to a send`,
-  );
 }
 
 function askEach(
@@ -165,6 +163,6 @@ function pendingCall({ method, params, openMemory }: RpcCall, id: number, isSend
   return { id, name, text, isSend, openMemory, outcome: undefined, failure: undefined, requests: 0 };
 }
 
-function outcomeOf({ outcome, failure }: PendingCall): RpcOutcome {
-  return outcome ?? { error: failure ?? noUsableNode() };
+function outcomeOf({ outcome, untold, failure }: PendingCall): RpcOutcome {
+  return outcome ?? untold ?? { error: failure ?? noUsableNode() };
 }
