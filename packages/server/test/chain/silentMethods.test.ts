@@ -82,6 +82,22 @@ describe("a node that does not tell one method", () => {
   );
 });
 
+describe("a node that takes no wrapper", () => {
+  it.each([
+    // geth 1.16 with its default price limit, a provider's plan without sends, and cosmos/evm whose pool stays full.
+    { code: -32_000, message: "transaction gas price below minimum: gas tip cap 0, minimum needed 1" },
+    { code: -32_601, message: "eth_sendRawTransaction is not available on your plan" },
+    { code: -32_000, message: "txpool is full" },
+  ])("and answers each with %j for good, keeps none from the next node", async (error) => {
+    const { service, first } = await onTwoNodes();
+    first.onSends({ kind: "error", of: () => error });
+    for (const from of [1, 4]) {
+      const inners = [innerOf(from), innerOf(from + 1), innerOf(from + 2)];
+      expect((await service.submit(inners, INCLUDED)).map(outcomeOf)).toEqual(Array(3).fill("success"));
+    }
+  });
+});
+
 describe("a node that tells a nonce of a sender as used", () => {
   it("fails no submission of that sender which another node would take", async () => {
     const { service, first } = await onTwoNodes();

@@ -1,5 +1,11 @@
-import { bytesToHex, callFailureOf, type Hex } from "@gas-waiver/protocol";
-import { NodeRpcError, type RpcCall, type RpcOutcome, reads } from "../rpc/rpcOutcome.js";
+import {
+  bytesToHex,
+  callFailureOf,
+  classifySendError,
+  type Hex,
+  type SendVerdictKind,
+} from "@gas-waiver/protocol";
+import { isObject, NodeRpcError, type RpcCall, type RpcOutcome, reads } from "../rpc/rpcOutcome.js";
 import {
   assertHash,
   blockHashOf,
@@ -89,14 +95,28 @@ export const runCall = (request: object, block: BlockTag): RpcCall => ({
   isTold: (answer) => isFailedRun(answer) || reads(bytes)(answer),
 });
 
-/** Sends a wrapper. An error is an answer; a result other than the wrapper's hash is none. */
+/**
+ * Answers whose cause may be the node's own, such as its settings, its plan or its full pool: another node may take the wrapper.
+ */
+const OF_NODE: ReadonlySet<SendVerdictKind> = new Set(["disputed", "not now", "waiver unusable"]);
+
+/** An error that names a rule of the chain is every node's. */
+function mayBeOfNode(error: NodeRpcError): boolean {
+  const namesRule = isObject(error.data) && "reason" in error.data;
+  return !namesRule && OF_NODE.has(classifySendError(error).kind);
+}
+
+/** Sends a wrapper. A result other than the wrapper's hash tells nothing, nor does an error whose cause may be the node's own. */
 export const sendCall = ({
   wrapperRaw,
   wrapperHash,
 }: Readonly<Record<"wrapperRaw" | "wrapperHash", Uint8Array>>): RpcCall => ({
   method: "eth_sendRawTransaction",
   params: [bytesToHex(wrapperRaw)],
-  isTold: (answer) => "error" in answer || isHash(answer.result, wrapperHash),
+  isTold: (answer) =>
+    "error" in answer
+      ? !(answer.error instanceof NodeRpcError && mayBeOfNode(answer.error))
+      : isHash(answer.result, wrapperHash),
 });
 
 /** The code of geth's answer to a call that reverts. */
