@@ -98,6 +98,24 @@ describe("a node that takes no wrapper", () => {
   });
 });
 
+describe("a node that tells 0 as the nonce of an account that it cannot read, as cosmos/evm does", () => {
+  it("makes no transaction fail for nonces that another node knows as used", async () => {
+    const { service, first } = await onTwoNodes({ nonceGapTimeoutMs: 300 });
+    first.chain.setNonce(userAddress(1), 7n);
+    let asked = 0;
+    first.answers.eth_getTransactionCount = ([address], answer) => {
+      if (address !== userAddress(1)) return answer();
+      asked++;
+      return "0x0";
+    };
+    const line = service.submit([innerOf(1, 7)], INCLUDED);
+    await first.until(() => asked >= 8);
+    expect((await service.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    delete first.answers.eth_getTransactionCount;
+    expect((await line).map(outcomeOf)).toEqual(["success"]);
+  });
+});
+
 describe("a node that tells a nonce of a sender as used", () => {
   it("fails no submission of that sender which another node would take", async () => {
     const { service, first } = await onTwoNodes();

@@ -1,6 +1,14 @@
 import { type ChainIdentity, UNKNOWN_GENESIS } from "../../store/chains.js";
 import { beginSend, type Presence, presenceOf, type SendAnswer, type SentWrapper } from "../evidence.js";
-import { isObject, NodeRpcError, type Rpc, type RpcCall, type RpcOutcome, resultOf } from "../rpc/rpc.js";
+import {
+  isObject,
+  MAX_BATCH_CALLS,
+  NodeRpcError,
+  type Rpc,
+  type RpcCall,
+  type RpcOutcome,
+  resultOf,
+} from "../rpc/rpc.js";
 import {
   balanceCall,
   blockCall,
@@ -32,7 +40,14 @@ import {
   type Unclear,
   unlessUnclear,
 } from "./nodeAnswers.js";
-import { createSnapshotReader, isInBlock, readAll, receiptIn, type SnapshotReader } from "./snapshot.js";
+import {
+  createSnapshotReader,
+  isInBlock,
+  readAll,
+  readIn,
+  receiptIn,
+  type SnapshotReader,
+} from "./snapshot.js";
 
 export type { BlockTransaction, BlockWithTransactions, ChainHead, InclusionReceipt } from "./nodeAnswers.js";
 export { MAX_SNAPSHOT_ITEMS, type NodeSnapshot, type ReceiptAnswer } from "./snapshot.js";
@@ -129,16 +144,21 @@ export class NodeClient {
   }
 
   /**
-   * Reads the next nonce of an address from each of the nodes, for a decision that no single one may bring about.
-   * @returns what those say that tell it and are of the chain by the same request; never rejects.
+   * Reads the next nonces of addresses from each of the nodes, for decisions that no single one may bring about.
+   * @returns in the order of the addresses, what those say that tell it and are of the chain by the same request; never rejects.
    */
-  async nonceByEach(address: Uint8Array): Promise<bigint[]> {
-    const calls = [chainIdCall(), nonceCall(address)];
-    const told = (await this.#rpc.readFromEach(calls)).filter((outcomes) =>
-      calls.every(({ isTold }, i) => isTold?.(outcomes[i] ?? { result: undefined })),
+  async noncesByEach(addresses: readonly Uint8Array[]): Promise<bigint[][]> {
+    const some = addresses.slice(0, MAX_BATCH_CALLS - 1);
+    if (some.length === 0) return [];
+    const answers = await this.#rpc.readFromEach([chainIdCall(), ...some.map(nonceCall)]);
+    const ofChain = answers.filter(([first]) => {
+      const chainId = unlessUnclear(readIn(first, quantity));
+      return chainId !== undefined && this.#isOurs({ chainId });
+    });
+    const told = some.map((_, i) =>
+      ofChain.flatMap((outcomes) => unlessUnclear(readIn(outcomes[i + 1], nonceOf)) ?? []),
     );
-    const answers = told.map((outcomes) => outcomes.map((outcome) => quantity(resultOf(outcome))));
-    return answers.flatMap(([chainId, nonce = 0n]) => (this.#isOurs({ chainId }) ? [nonce] : []));
+    return [...told, ...(await this.noncesByEach(addresses.slice(some.length)))];
   }
 
   /**

@@ -89,7 +89,7 @@ type SnapshotReaderOf = (rpc: Rpc, ...subjects: Parameters<SnapshotReader>) => P
 export const receiptIn = (outcome: RpcOutcome | undefined, hash: Uint8Array): ReceiptAnswer =>
   readIn(outcome, (receipt) => receiptOf(receipt, hash));
 
-function readIn<T>(outcome: RpcOutcome | undefined, read: (value: unknown) => T): T | Unclear {
+export function readIn<T>(outcome: RpcOutcome | undefined, read: (value: unknown) => T): T | Unclear {
   try {
     return outcome === undefined ? "unclear" : read(resultOf(outcome));
   } catch {

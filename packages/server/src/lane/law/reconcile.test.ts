@@ -43,9 +43,9 @@ describe("a reconciled submission", () => {
     published = [];
     nonceUses = new Map();
     askedAt = new Map();
-    const chain: Pick<NodeClient, "snapshot" | "blocks" | "nonceByEach"> = {
+    const chain: Pick<NodeClient, "snapshot" | "blocks" | "noncesByEach"> = {
       snapshot: async () => nodeSnapshot,
-      nonceByEach: async () => toldNonces,
+      noncesByEach: async () => [toldNonces],
       blocks: async (heights) => heights.map(() => ({ hash: receipt.blockHash, transactions: [] })),
     };
     context = {

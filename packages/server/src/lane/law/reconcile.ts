@@ -124,7 +124,7 @@ async function evidenceOf(
   const state = waiverNonce === undefined ? "queued" : "broadcast";
   if (outcome.kind === "nonceUsed" && signings === 0) {
     // It was never sent, so no block has to show who used its nonce. But one node alone may be wrong.
-    const told = await chain.nonceByEach(sender);
+    const [told = []] = await chain.noncesByEach([sender]);
     const isPast = told.length > 0 && told.every((next) => senderNonce < next);
     return isPast
       ? { state, openWrappers, expiry: { kind: "nonce past", senderNonce, next: outcome.next } }

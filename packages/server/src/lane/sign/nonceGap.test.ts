@@ -13,7 +13,8 @@ import type { Store } from "../../store/store.js";
 import { planSender } from "./plan.js";
 import { excuseNonceGaps } from "./waiting.js";
 
-const chain = { blockNumber: async () => 0n } as NodeClient;
+const noncesByEach = async (senders: readonly Uint8Array[]) => senders.map(() => [0n]);
+const chain = { blockNumber: async () => 0n, noncesByEach } as NodeClient;
 let store: Store;
 let lane: HeldLane;
 useTestStore("shared", async (opened) => {
@@ -27,6 +28,17 @@ it("a failure for a missing nonce is kept while nothing has that nonce", async (
   const plans = senders.map(({ queued, inFlightNonces }) => planSender(queued, 0n, inFlightNonces, 0));
   const [plan] = await excuseNonceGaps(lane, senders, plans, { store, chain });
   expect(plan).toMatchObject({ early: [], failed: [{ missing: 0n }] });
+});
+
+it.each([
+  ["one of the nodes tells it as used", [0n, 1n]],
+  ["no node tells any", []],
+])("a failure for a missing nonce is excused where %s", async (_, told) => {
+  const { senders } = await readLaneSnapshot(store, lane, { ready: 1, due: 1 });
+  const plans = senders.map(({ queued, inFlightNonces }) => planSender(queued, 0n, inFlightNonces, 0));
+  const telling = { ...chain, noncesByEach: async () => [told] } as unknown as NodeClient;
+  const [plan] = await excuseNonceGaps(lane, senders, plans, { store, chain: telling });
+  expect(plan).toMatchObject({ early: [{ senderNonce: 1n }], failed: [] });
 });
 
 it("a failure for a missing nonce is excused if that one was accepted while the chain was asked", async () => {
@@ -64,7 +76,7 @@ it("a failure for a missing nonce is excused after a failover until the chain ha
   for (height of heights) {
     const excused = await excuseNonceGaps(lane, snapshot.senders, plans, {
       store: moved,
-      chain: { blockNumber: async () => height } as NodeClient,
+      chain: { blockNumber: async () => height, noncesByEach } as NodeClient,
     });
     failed.push(excused.some((plan) => plan.failed.length > 0));
   }

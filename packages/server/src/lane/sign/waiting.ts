@@ -88,7 +88,8 @@ export async function unparkNextOfSenders(
 }
 
 /**
- * Turns failures by `NONCE_GAP` (D20) into waiting if the earlier nonce is not missing after all. The store is asked after the chain:
+ * Turns failures by `NONCE_GAP` (D20) into waiting if the earlier nonce is not missing after all. Each node that tells the sender's
+ * nonce must say that it is: cosmos/evm tells 0 of any account while it cannot read its state. The store is asked after the chain:
  * a node may take seconds to answer, and meanwhile the nonce may have been accepted, and included. Another lane
  * may hold it, too: where the waivers' policies differ, a sender's transactions are in several lanes and wait for each other.
  * After a failover that may have lost commits, nothing fails for a gap until the chain has had blocks: the missing nonce may be
@@ -106,6 +107,12 @@ export async function excuseNonceGaps(
     return first ? [{ sender, queued, next: first.missing }] : [];
   });
   if (failing.length === 0) return plans;
+  const told = await chain.noncesByEach(failing.map(({ sender }) => sender));
+  const isMissing = (next: bigint, nonces: readonly bigint[] = []) =>
+    nonces.length > 0 && nonces.every((nonce) => nonce <= next);
+  const missing = new Set(
+    failing.flatMap(({ sender, next }, i) => (isMissing(next, told[i]) ? bytesToHex(sender) : [])),
+  );
   const isStoreWhole = await store.moves.isChainPastMove(() => chain.blockNumber());
   const lowest = await findLowestNoncesElsewhere(store, held, {
     senders: failing,
@@ -116,7 +123,9 @@ export async function excuseNonceGaps(
     if (sender === undefined || queued === undefined) return plan;
     const elsewhere = lowest.get(Buffer.from(sender).toString("hex"));
     const isExcused = ({ senderNonce }: QueuedSubmission) =>
-      !isStoreWhole || (elsewhere !== undefined && elsewhere < senderNonce);
+      !missing.has(bytesToHex(sender)) ||
+      !isStoreWhole ||
+      (elsewhere !== undefined && elsewhere < senderNonce);
     return excuse(plan, queued, isExcused);
   });
 }
