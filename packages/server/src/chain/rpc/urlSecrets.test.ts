@@ -5,6 +5,7 @@ import { createPoster } from "./httpPoster.js";
 import { createSecretRemover } from "./urlSecrets.js";
 
 const KEY = "0123456789abcdef0123456789abcdef";
+const ADDRESS = `0x${"ab".repeat(20)}`;
 
 describe("the secrets of a node's URL", () => {
   it.each([
@@ -17,6 +18,7 @@ describe("the secrets of a node's URL", () => {
     [`https://node.example/?apikey=${KEY}`, `the key ${KEY} is unknown`, "the key [removed] is unknown"],
     [`https://node.example/rpc?apikey=${KEY}`, `no route /rpc?apikey=${KEY}`, "no route [removed]"],
     [`https://operator:pass%2Fword-${KEY}@node.example/`, `not pass/word-${KEY}`, "not [removed]"],
+    [`https://node.example/?refund=${ADDRESS}`, `{"from":"${ADDRESS}"}`, `{"from":"${ADDRESS}"}`],
     ["https://node.example/", '{"result":"0x1"}', '{"result":"0x1"}'],
     ["https://node.example/rpc", "the rpc method is unknown", "the rpc method is unknown"],
   ])("are removed: %s answers %s", (url, text, shown) => {
