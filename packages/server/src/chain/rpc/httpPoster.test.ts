@@ -3,12 +3,13 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeCertificate } from "../../../test/support/certificate.js";
 import { createPoster } from "./httpPoster.js";
 
 const closers: (() => void)[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const close of closers.splice(0)) close();
 });
 
@@ -76,6 +77,25 @@ describe("a request to a node", () => {
     expect(names).toEqual([]);
     await expect(posterTo(`https://localhost:${port}`).post("{}")).rejects.toThrow("self-signed");
     expect(names).toEqual(["localhost"]);
+  });
+});
+
+describe("a connection to a node", () => {
+  it("is kept for some seconds: behind a balancer, it may lead to a node that new ones do not lead to", async () => {
+    const sockets = new Set<unknown>();
+    const server = createServer((request, response) => {
+      sockets.add(request.socket);
+      response.end();
+    });
+    const poster = posterTo(`http://127.0.0.1:${await listen(server)}`);
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const counts: number[] = [];
+    for (const ms of [0, 1_000, 13_000, 1_000, 0, 1_000]) {
+      vi.advanceTimersByTime(ms);
+      await poster.post("{}");
+      counts.push(sockets.size);
+    }
+    expect(counts).toEqual([1, 1, 1, 1, 2, 2]);
   });
 });
 

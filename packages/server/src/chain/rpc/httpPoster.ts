@@ -1,6 +1,7 @@
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { isIP } from "node:net";
+import type { Duplex } from "node:stream";
 import { urlToHttpOptions } from "node:url";
 import { wasNeverSent } from "@gas-waiver/protocol";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
@@ -76,6 +77,24 @@ function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoExceptio
   return reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 }
 
+/**
+ * A connection is kept for this long after its first answer, and for as long without a request, in ms. What an address leads to may
+ * change without the end of a connection: a balancer that takes a node away because it is behind leaves the open ones to it.
+ */
+const MAX_KEPT_MS = 15_000;
+
+function keptConnections(Agent: typeof http.Agent): http.Agent {
+  const agent = new Agent({ keepAlive: true, timeout: MAX_KEPT_MS });
+  const keptSince = new WeakMap<Duplex, number>();
+  const keep = agent.keepSocketAlive.bind(agent);
+  agent.keepSocketAlive = (socket) => {
+    const now = performance.now();
+    if (!keptSince.has(socket)) keptSince.set(socket, now);
+    return now - (keptSince.get(socket) ?? now) < MAX_KEPT_MS && keep(socket);
+  };
+  return agent;
+}
+
 /** Uses `node:http` rather than `fetch`, whose streams and signals cost as much as everything else in a call. */
 export function createPoster(
   url: string,
@@ -84,7 +103,7 @@ export function createPoster(
   const { Agent, request } = url.startsWith("https:") ? https : http;
   // The agents' sockets are the only list of calls in flight. A set that each call enters and leaves is rebuilt now and
   // then, and in V8 the old table keeps the new one alive: with it a call left 3 KB for a major collection, now 1 KB.
-  const agents = { keepAlive: new Agent({ keepAlive: true }), fresh: new Agent() };
+  const agents = { keepAlive: keptConnections(Agent), fresh: new Agent() };
   const removeSecrets = createSecretRemover(url);
   const { target, fields } = requestTo(url);
   const closing = new Error("the service is shutting down");
