@@ -92,6 +92,16 @@ describe("a wrapper that a node takes and no block includes", () => {
     );
   });
 
+  it.each([
+    ["0", { gasLimit: "0x0", gasUsed: "0x0" }],
+    ["lower than what blocks use", { gasLimit: "0x1c9c380", gasUsed: "0x2735b40" }],
+  ])("costs no more where the chain tells a block's gas limit as %s", async (_, gas) => {
+    const service = await startWithBadUser({});
+    const { answers } = service.node;
+    answers.eth_getBlockByNumber = (_params, answer) => ({ ...(answer() as object), ...gas });
+    expect(Math.max(...(await submitBehindBad(service)))).toBeLessThanOrEqual(MOST_BLOCKS);
+  });
+
   it("sends others to lanes of other keys where the pool keeps it and refuses a second", async () => {
     const service = await startWithBadUser({ keepsLeftOut: true }, [WAIVER_KEY, SECOND_KEY]);
     const blocks = await submitBehindBad(service);

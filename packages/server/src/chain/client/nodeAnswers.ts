@@ -118,9 +118,17 @@ export function headOf(value: unknown): ChainHead {
   };
 }
 
+/** The gas of the smallest transaction. */
+const LEAST_GAS = 21_000n;
+
+/**
+ * A limit that no transaction keeps, or that the block itself exceeds, bounds nothing: on some chains the limit is 0, 1 or a mere
+ * constant (Aurora, Zilliqa, Flow, Filecoin).
+ */
 function roomOf(gasLimit: unknown, gasUsed: unknown): bigint | undefined {
-  const isKnown = [gasLimit, gasUsed].every(isQuantity);
-  return isKnown ? quantity(gasLimit) - quantity(gasUsed) : undefined;
+  if (![gasLimit, gasUsed].every(isQuantity)) return undefined;
+  const [limit, used] = [quantity(gasLimit), quantity(gasUsed)];
+  return limit < LEAST_GAS || used > limit ? undefined : limit - used;
 }
 
 const QUANTITY = /^0x[0-9a-f]+$/i;
