@@ -82,4 +82,20 @@ describe("a lane whose key no replica has", () => {
     expect(service.node.chain.nonceOf(WAIVER)).toBe(3n);
     expect((await lanesOf(service)).get(WAIVER)).toMatchObject({ owner: undefined, state: "open" });
   });
+
+  it("gets back from the chain what the store has forgotten of it in a failover", async () => {
+    const service = await startWithWork();
+    service.node.mine();
+    await service.until("select from submissions having count(*) filter (where state = 'included') = 3");
+    await service.server.close();
+    await service.query("delete from finished");
+    await service.query("update lanes set known_below = 0");
+    await service.query(
+      `insert into database_servers (system, timeline, first_seen)
+       select system, 0, now() - interval '1 year' from database_servers`,
+    );
+    const next = services.closeAfterTest(await service.startReplica({ waivers: accountsOf(SECOND_KEY) }));
+    await next.until("select from submissions having count(*) filter (where state = 'included') = 3");
+    expect((await lanesOf(next)).get(WAIVER)).toMatchObject({ foreignUses: 0, state: "open" });
+  });
 });

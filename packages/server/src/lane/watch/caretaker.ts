@@ -5,6 +5,7 @@ import type { Store } from "../../store/store.js";
 import type { Schedule } from "../../util/schedule.js";
 import type { LaneStatusCache } from "../choose/directory.js";
 import type { LaneDependencies } from "../context.js";
+import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { createLeaseKeeper, type LeaseKeeper } from "../own/lease.js";
 import { createBroadcaster } from "../send/broadcaster.js";
 import { createWatchMemory, LaneWatch } from "./watch.js";
@@ -25,7 +26,7 @@ const BREAKER = { succeed: async () => {}, open: async () => {}, avoid: async ()
 
 /**
  * Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. A replica with the key may take over
- * these leases at once.
+ * these leases at once. After a failover, each of them may have wrappers on the chain that the store has forgotten.
  */
 export function startCaretaker(dependencies: CaretakerDependencies) {
   const { statuses, leaseStore, chainRef } = dependencies;
@@ -33,8 +34,17 @@ export function startCaretaker(dependencies: CaretakerDependencies) {
   const leases = createLeaseKeeper({ ...dependencies, ...owner });
   const watched = new Map<Hex, UnsignedLane>();
   let isClosed = false;
+  let mayHaveForgotten = false;
   statuses.onRefresh((all) => {
-    const unwatched = isClosed ? [] : all.filter((status) => isUnwatched(status, dependencies));
+    dependencies.store.moves.hasMoved(MOVE_CHECK_MS).then(
+      (hasMoved) => {
+        mayHaveForgotten = hasMoved;
+      },
+      () => {},
+    );
+    const unwatched = all.filter(
+      (status) => !isClosed && isUnowned(status, dependencies) && (mayHaveForgotten || isUnfinished(status)),
+    );
     const names = new Set(unwatched.map(({ waiver }) => bytesToHex(waiver)));
     for (const status of unwatched) {
       const name = bytesToHex(status.waiver);
@@ -56,13 +66,16 @@ export function startCaretaker(dependencies: CaretakerDependencies) {
   };
 }
 
-/** Nobody owns the lane, and something may still happen to its wrappers on the chain. */
-function isUnwatched(
-  { owner, waiver, state, inFlight, hasUnfinalized, hasOpenWrapper }: LaneStatus,
+function isUnowned(
+  { owner, waiver, state }: LaneStatus,
   { isOwn }: Pick<CaretakerDependencies, "isOwn">,
 ): boolean {
   // A lane takes its own lease if this replica has its account, unless the lane is retired.
-  if (owner !== undefined || (isOwn(waiver) && state !== "retired")) return false;
+  return owner === undefined && (!isOwn(waiver) || state === "retired");
+}
+
+/** Something may still happen to the lane's wrappers on the chain. */
+function isUnfinished({ inFlight, hasUnfinalized, hasOpenWrapper }: LaneStatus): boolean {
   return inFlight > 0 || hasUnfinalized || hasOpenWrapper;
 }
 
