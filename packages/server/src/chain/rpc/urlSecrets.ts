@@ -1,8 +1,8 @@
 /** The least length of a part of a URL that may be a secret: a shorter word may stand in an answer by chance. */
 const MIN_SECRET_CHARACTERS = 12;
 const REMOVED = "[removed]";
-/** Addresses and other data of the chain are public, and answers are made of them. A URL may name who is paid, or a waiver. */
-const CHAIN_DATA = /^0x[0-9a-f]*$/i;
+/** Addresses are public, and answers are made of them. A URL may name who is paid, or a waiver. */
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
 /**
  * Makes the function that removes from a text what may be secret in this URL: its password, path and query. Gateways take
@@ -13,7 +13,7 @@ export function createSecretRemover(url: string): (text: string) => string {
   const words = [username, password, ...pathname.split("/"), ...searchParams.values()];
   const target = `${pathname}${search}`;
   const secrets = [target, pathname, ...words.flatMap((word) => [word, decoded(word)])].filter(
-    (secret) => secret.length >= MIN_SECRET_CHARACTERS && !CHAIN_DATA.test(secret),
+    (secret) => secret.length >= MIN_SECRET_CHARACTERS && !ADDRESS.test(secret),
   );
   // The longest comes first, because it may hold others.
   const ordered = [...new Set(secrets)].sort((a, b) => b.length - a.length);
