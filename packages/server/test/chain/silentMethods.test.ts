@@ -132,6 +132,15 @@ describe("a node that tells a nonce of a sender as used", () => {
     expect((await line).map(outcomeOf)).toEqual(["success"]);
   });
 
+  it("for a moment, as the endpoint of Flashbots does to free wallets of a nonce, fails nothing where it is the only one", async () => {
+    const service = await services.start();
+    let lies = 4;
+    service.node.answers.eth_getTransactionCount = ([address], answer) =>
+      address === userAddress(1) && lies-- > 0 ? "0x3b9aca01" : answer();
+    expect((await service.submit([innerOf(1)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    expect(lies).toBeLessThan(0);
+  });
+
   it("above all that there can be, has not told it", async () => {
     const { service, first } = await onTwoNodes();
     first.answers.eth_getTransactionCount = () => `0x${"ab".repeat(32)}`;

@@ -15,6 +15,8 @@ export type Sign =
   | "no receipt"
   /** There is a receipt, and its block is not shown. */
   | "no block"
+  /** It was never sent, and its sender's nonce is past. */
+  | "past"
   /** A block has the wrapper without its InnerTx. */
   | "plain"
   /** A node knows the wrapper, and does not show it. */

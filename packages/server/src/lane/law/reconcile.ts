@@ -118,15 +118,15 @@ async function evidenceOf(
   held: HeldLane,
   { candidate, outcome }: CandidateOutcome,
   openWrappers: number,
-  { chain, nonceProofs }: ReconcileContext,
+  { chain, nonceProofs, entries }: ReconcileContext,
 ): Promise<Evidence> {
   const { signings, sender, senderNonce, innerHash, waiverNonce, wrapperHash, sinceBlock } = candidate;
   const state = waiverNonce === undefined ? "queued" : "broadcast";
   if (outcome.kind === "nonceUsed" && signings === 0) {
-    // It was never sent, so no block has to show who used its nonce. But one node alone may be wrong.
+    // It was never sent, so no block has to show who used its nonce. But one node alone may be wrong, or a node for a moment.
     const [told = []] = await chain.noncesByEach([sender]);
     const isPast = told.length > 0 && told.every((next) => senderNonce < next);
-    return isPast
+    return isPast && !entries.isFirst(candidate, "past")
       ? { state, openWrappers, expiry: { kind: "nonce past", senderNonce, next: outcome.next } }
       : { state, openWrappers };
   }
