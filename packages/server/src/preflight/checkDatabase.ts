@@ -65,7 +65,7 @@ export async function checkDatabase(
       ...(tlsWarning === undefined ? [] : [warning("encryption" as const, { found: tlsWarning })]),
       ...(await checkServer(connection)),
       ...(await checkStores(connection, stores)),
-      await checkSessions(address),
+      await checkSessions(connection, address),
       ...(connections === undefined ? [] : [await checkConnections(connection, connections)]),
       ...(await checkDurability(connection, requirements)),
     ];
@@ -143,9 +143,9 @@ function checkClock(now: number, before: number, after: number): DatabaseFinding
   });
 }
 
-async function checkSessions(address: DatabaseAddress): Promise<DatabaseFinding> {
+async function checkSessions(connection: Connection, address: DatabaseAddress): Promise<DatabaseFinding> {
   try {
-    await assertOwnSessions({ ...address, connectTimeoutMs: CONNECT_MS });
+    await assertOwnSessions(connection, { ...address, connectTimeoutMs: CONNECT_MS });
     return ok("sessions", "each connection keeps its session");
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;

@@ -13,6 +13,7 @@ import {
   type ConnectionOptions,
   type DatabaseAddress,
   databaseRoute,
+  onConnection,
   Pool,
   type PoolOptions,
 } from "./database/database.js";
@@ -195,9 +196,11 @@ export async function connectStore(
     await stopServer();
   };
   try {
-    const server = await readServer(connection);
-    await assertOwnSessions(connection);
-    searchPath = await findSearchPath(connection, options.schema);
+    const server = await onConnection(connection, async (first) => {
+      await assertOwnSessions(first, connection);
+      searchPath = await findSearchPath(first, options.schema);
+      return await readServer(first);
+    });
     await migrate(pools.administration, log, options);
     await createDaysAtStart({ pool: pools.administration });
     await monitor.start(settings);

@@ -297,6 +297,20 @@ export interface ConnectionEvents {
   onNotification?(channel: string, payload: string): void;
 }
 
+/** Runs work on a connection of its own, which ends with the work. It rejects as a pool's connections do. */
+export async function onConnection<T>(
+  options: ConnectionOptions,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const connection = createConnection(options);
+  try {
+    await connection.connect();
+    return await work(connection);
+  } finally {
+    await connection.end().catch(() => {});
+  }
+}
+
 /** Makes a connection of its own; it is open when `connect` has resolved. It rejects as a pool's connections do. */
 export function createConnection(options: ConnectionOptions, events: ConnectionEvents = {}): Connection {
   const client = new SafeClient(driverConfig(options));

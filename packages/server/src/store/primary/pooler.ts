@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Connection, type ConnectionOptions, createConnection } from "../database/database.js";
+import { type Connection, type ConnectionOptions, onConnection } from "../database/database.js";
 import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js";
 
 /** So many transactions meet every session of a small pool, which hands them out in turn or the last one first. */
@@ -11,23 +11,20 @@ const PROBES = 25;
  * Such a pooler names no server process at the login, or one of its own making, as it has to find the session that a later
  * cancellation means. Where the name is not that of the session, one connection marks its session; another one must never
  * meet the mark, and the first must find it again.
+ * @param first an open connection.
+ * @param options those of the other one.
  * @throws {@link StoreUnavailableError} `pooled`.
  */
-export async function assertOwnSessions(options: ConnectionOptions): Promise<void> {
-  const [first, second] = [createConnection(options), createConnection(options)];
-  try {
-    await first.connect();
-    if (await isItsOwnProcess(first)) return;
-    await second.connect();
-    const mark = randomUUID();
-    await first.query("select set_config('gas_waiver.session', $1, false)", [mark]);
+export async function assertOwnSessions(first: Connection, options: ConnectionOptions): Promise<void> {
+  if (await isItsOwnProcess(first)) return;
+  const mark = randomUUID();
+  await first.query("select set_config('gas_waiver.session', $1, false)", [mark]);
+  await onConnection(options, async (second) => {
     for (let i = 0; i < PROBES; i++) {
       if ((await markOf(second)) === mark) throw new StoreUnavailableError(troubleNamed("pooled"));
     }
-    if ((await markOf(first)) !== mark) throw new StoreUnavailableError(troubleNamed("pooled"));
-  } finally {
-    await Promise.all([first, second].map((connection) => connection.end().catch(() => {})));
-  }
+  });
+  if ((await markOf(first)) !== mark) throw new StoreUnavailableError(troubleNamed("pooled"));
 }
 
 async function isItsOwnProcess(connection: Connection): Promise<boolean> {

@@ -1,11 +1,12 @@
 // The demands of the service on its database at the start.
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import pg from "pg";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
-import { createConnection, Pool } from "../database/database.js";
+import { createConnection, onConnection, Pool } from "../database/database.js";
 import { connectionsOf, type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
 import { readServer } from "./serverWatch.js";
@@ -111,12 +112,21 @@ describe("the session of a connection", () => {
 it("tells a server from others only while it is writable: connections are not made anew for a standby behind the name", async () => {
   const databaseUrl = await databases.createEmptyDatabase();
   const connection = { connectionString: databaseUrl };
-  const server = await readServer(connection);
-  expect(await readServer(connection)).toBe(server);
+  const server = await onConnection(connection, readServer);
+  expect(await onConnection(connection, readServer)).toBe(server);
   expect(server).toMatch(/^\d+\.\d+$/);
   const name = new URL(databaseUrl).pathname.slice(1);
   await databases.query(`alter database ${name} set default_transaction_read_only = on`);
-  expect(await readServer(connection)).toBeUndefined();
+  expect(await onConnection(connection, readServer)).toBeUndefined();
+});
+
+it("looks at a database on one connection before it opens a store there", async () => {
+  const databaseUrl = await databases.createDatabase();
+  const connect = vi.spyOn(pg.Client.prototype, "connect");
+  onTestFinished(() => connect.mockRestore());
+  await open({ databaseUrl });
+  // The others are that of administration and that of the monitor.
+  expect(connect).toHaveBeenCalledTimes(3);
 });
 
 it("has 20 connections for a store by default, and two more for a moment", () => {

@@ -1,5 +1,5 @@
 import { createWakeableTimer } from "../../util/wakeableTimer.js";
-import { type ConnectionOptions, createConnection } from "../database/database.js";
+import { type ConnectionOptions, onConnection, type Queryable } from "../database/database.js";
 
 const INTERVAL_MS = 5_000;
 
@@ -18,7 +18,7 @@ export function watchServer(options: ConnectionOptions, first: string | undefine
       await timer.rest(INTERVAL_MS, false);
       if (isClosed) return;
       // Whether the database can be reached is for the monitor to tell.
-      const server = await readServer(options).catch(() => undefined);
+      const server = await onConnection(options, readServer).catch(() => undefined);
       if (server === undefined || server === known || isClosed) continue;
       known = server;
       onOther();
@@ -38,16 +38,10 @@ export function watchServer(options: ConnectionOptions, first: string | undefine
  * Returns what tells the server from any other one: no two have started in the same microsecond. It is undefined for a standby, to
  * which a name may lead for a while, and where no connection of the service could work.
  */
-export async function readServer(options: ConnectionOptions): Promise<string | undefined> {
-  const connection = createConnection(options);
-  try {
-    await connection.connect();
-    const { rows } = await connection.query<{ server: string }>(
-      `select extract(epoch from pg_postmaster_start_time())::text as server
-       where current_setting('transaction_read_only') = 'off'`,
-    );
-    return rows[0]?.server;
-  } finally {
-    await connection.end().catch(() => {});
-  }
+export async function readServer(db: Queryable): Promise<string | undefined> {
+  const { rows } = await db.query<{ server: string }>(
+    `select extract(epoch from pg_postmaster_start_time())::text as server
+     where current_setting('transaction_read_only') = 'off'`,
+  );
+  return rows[0]?.server;
 }

@@ -1,5 +1,5 @@
 import { StartError } from "../../model/errors.js";
-import { type ConnectionOptions, createConnection } from "../database/database.js";
+import type { Queryable } from "../database/database.js";
 
 /** The schema whose store names without a schema lead to. */
 export const HOME = `select nspname::text from pg_namespace n join pg_class c on c.relnamespace = n.oid
@@ -11,25 +11,16 @@ export const HOME = `select nspname::text from pg_namespace n join pg_class c on
  * @throws {@link StartError} if another schema comes before that of the store, where the start would make a second store with nothing in
  * it: by default a schema of the role's name comes before `public`.
  */
-export async function findSearchPath(
-  options: ConnectionOptions,
-  schema?: string,
-): Promise<readonly string[]> {
+export async function findSearchPath(db: Queryable, schema?: string): Promise<readonly string[]> {
   if (schema !== undefined) return [schema];
-  const connection = createConnection(options);
-  try {
-    await connection.connect();
-    const { rows } = await connection.query<{ path: readonly string[]; home: string | null }>(
-      `select current_schemas(false)::text[] as path,
-              (${HOME}) as home`,
+  const { rows } = await db.query<{ path: readonly string[]; home: string | null }>(
+    `select current_schemas(false)::text[] as path,
+            (${HOME}) as home`,
+  );
+  const { path = [], home = null } = rows[0] ?? {};
+  if (home !== null && home !== path[0])
+    throw new StartError(
+      `the store is in the schema ${home}, and the schema ${path[0]} is before it in the search path of the database's user: name the store's schema (--schema ${home}), or drop the other one`,
     );
-    const { path = [], home = null } = rows[0] ?? {};
-    if (home !== null && home !== path[0])
-      throw new StartError(
-        `the store is in the schema ${home}, and the schema ${path[0]} is before it in the search path of the database's user: name the store's schema (--schema ${home}), or drop the other one`,
-      );
-    return path;
-  } finally {
-    await connection.end().catch(() => {});
-  }
+  return path;
 }
