@@ -44,7 +44,7 @@ describe("a world", () => {
     const program = await bundleSource("test/simulation/run/worker.ts", "simulation-tests");
     server = await openServer(2);
     processes = ["one", "other"].map(
-      (database) => new WorldProcess({ program, server: server.server, database }),
+      (database, place) => new WorldProcess({ program, server: server.server, database, place }),
     );
   });
 

@@ -1,5 +1,6 @@
 import type { EventEmitter } from "node:events";
 import pg from "pg";
+import { joinCore } from "./core.js";
 import { currentOwner, runAs } from "./owner.js";
 import { currentRealm, type Realm } from "./realm.js";
 import type { Session } from "./session.js";
@@ -20,6 +21,11 @@ const original = {
   handleNotification: prototype._handleNotification as AnyFunction,
 };
 
+async function connect(client: pg.Client): Promise<void> {
+  await original.connect.call(client);
+  joinCore((client as unknown as { readonly processID: number }).processID);
+}
+
 /** Runs a statement at once, on a connection of the simulation itself. */
 export async function queryNow<Row>(client: pg.Client, text: string, values: unknown[] = []): Promise<Row[]> {
   const { rows } = (await original.query.call(client, named(text), values)) as { rows: Row[] };
@@ -29,7 +35,7 @@ export async function queryNow<Row>(client: pg.Client, text: string, values: unk
 /** Opens a connection of the simulation itself, also while a world runs. */
 export async function connectNow(config: pg.ClientConfig): Promise<pg.Client> {
   const client = new pg.Client(config);
-  await original.connect.call(client);
+  await connect(client);
   return client;
 }
 
@@ -59,7 +65,7 @@ export function installDriver(): void {
     if (!realm.sessions.isAway) realm.lendConnection(this);
     const connecting = realm.gate.run(realm.sessions.open(this), async () => {
       realm.sessions.assertReachable();
-      await original.connect.call(this);
+      await connect(this);
     });
     // While the answer is on its way, a lost connection is the error of this call and no event of the client.
     const ignore = () => {};

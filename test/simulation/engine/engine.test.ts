@@ -10,7 +10,7 @@ let worker: WorldProcess;
 beforeAll(async () => {
   const program = await bundleSource("test/simulation/engine/checkWorker.ts", "simulation-checks");
   server = await openServer(1);
-  worker = new WorldProcess({ program, server: server.server, database: "checks" });
+  worker = new WorldProcess({ program, server: server.server, database: "checks", place: 0 });
 });
 
 afterAll(async () => {

@@ -18,7 +18,7 @@ export async function withProcesses(
   const { server, close } = await openServer(count);
   const processes = Array.from(
     { length: count },
-    (_, i) => new WorldProcess({ program, server, database: `world_${i}` }),
+    (_, place) => new WorldProcess({ program, server, database: `world_${place}`, place }),
   );
   const closeAll = () => Promise.all(processes.map((process) => process.close()));
   const onAbort = () => void closeAll();

@@ -1,4 +1,5 @@
 import { useNativeCrypto } from "@gas-waiver/crypto-native";
+import { keepToCore } from "../engine/core.js";
 import { installDriver } from "../engine/driver.js";
 import { installGlobals } from "../engine/globals.js";
 import { type DatabaseServer, SimulatedDatabase } from "../engine/simulatedDatabase.js";
@@ -7,7 +8,8 @@ import { type RunWorldOptions, runWorld, type WorldResult } from "../runWorld.js
 import type { WorldPlan } from "../world.js";
 
 /** Makes this process one that runs worlds, one after the other. */
-export async function openWorker(server: DatabaseServer, name: string) {
+export async function openWorker(server: DatabaseServer, name: string, place: number) {
+  keepToCore(place);
   await useNativeCrypto();
   const database = await SimulatedDatabase.open(server, name);
   installGlobals();

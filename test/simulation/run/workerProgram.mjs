@@ -2,9 +2,9 @@
 import { pathToFileURL } from "node:url";
 
 process.setSourceMapsEnabled(true);
-const [program, server, name] = process.argv.slice(2);
+const [program, server, name, place] = process.argv.slice(2);
 const { openWorker } = await import(pathToFileURL(program).href);
-const worker = await openWorker(JSON.parse(server), name);
+const worker = await openWorker(JSON.parse(server), name, Number(place));
 process.on("message", async ({ plan, options }) => {
   process.send(await worker.run(plan, options).catch((error) => ({ failure: error.stack })));
 });

@@ -17,6 +17,8 @@ export interface WorldProcessPlace {
   readonly server: DatabaseServer;
   /** The name of the process's database, which no other process has. */
   readonly database: string;
+  /** The number of the process among those that share the cores. */
+  readonly place: number;
 }
 
 /** A process that runs one world after the other. After a world that ends the process or stands still, it is started anew. */
@@ -57,8 +59,8 @@ export class WorldProcess {
 
   async #started(): Promise<ChildProcess> {
     if (this.#child !== undefined) return this.#child;
-    const { program, server, database } = this.#place;
-    const args = [program, JSON.stringify(server), database];
+    const { program, server, database, place } = this.#place;
+    const args = [program, JSON.stringify(server), database, String(place)];
     // Without the options of this process, which may be a test's.
     this.#child = fork(join(import.meta.dirname, "workerProgram.mjs"), args, { execArgv: [] });
     const ready = await answerOf(this.#child);
