@@ -1,7 +1,8 @@
 // A chain without blocks that were final: it was restored from a backup, or the service was given the wrong node.
 import { hexToBytes } from "@gas-waiver/protocol";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openLaneAdmin } from "../../src/lane/admin.js";
+import { ScriptedNode } from "../support/scriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";
 
@@ -37,6 +38,32 @@ describe("a chain that has lost final blocks", () => {
     service.node.chain.reorg(1);
     for (let i = 0; i < 30; i++) await service.node.nextCall("eth_getTransactionCount");
     expect(await service.query(STOPPED)).toEqual([]);
+  });
+});
+
+describe("a node on a fork that lacks final blocks", () => {
+  it("does not stop the lane while another node has them, and is named", async () => {
+    const before = await services.start({ leaseMs: 300 });
+    const { node: forked } = before;
+    const { chain } = forked;
+    const whole = await ScriptedNode.start({ chain });
+    onTestFinished(() => whole.close());
+    await before.server.close();
+    const rpcUrl = [forked.url, whole.url];
+    const service = services.closeAfterTest(await before.startReplica({ rpcUrl }));
+    for (const user of [1, 2, 3]) await service.submit([innerOf(user)], INCLUDED);
+    const finalBlock = chain.read("eth_getBlockByNumber", ["0x3", false]);
+    whole.answers.eth_getBlockByNumber = ([height], answer) => (height === "0x3" ? finalBlock : answer());
+    chain.reorg(2);
+    for (let i = 0; i < 3; i++) forked.mine();
+    // Its line ends with the test.
+    void service.submit([innerOf(4)]);
+    await service.until(
+      "select from lanes where waits_for like '%another node still has that block' or state = 'stopped'",
+    );
+    expect(await service.query(STOPPED)).toEqual([]);
+    delete whole.answers.eth_getBlockByNumber;
+    await service.until(STOPPED);
   });
 });
 

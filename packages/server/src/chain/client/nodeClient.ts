@@ -115,6 +115,14 @@ export class NodeClient {
     );
   }
 
+  /** Reads the hash of the block at a height from each of the nodes. @returns what those say that show one; never rejects. */
+  async blockHashByEach(number: bigint): Promise<Uint8Array[]> {
+    const answers = await this.#rpc.readFromEach([blockCall(number)]);
+    return answers.flatMap(
+      ([outcome]) => unlessUnclear(readIn(outcome, (block) => blockHashOf(block, number))) ?? [],
+    );
+  }
+
   /**
    * Reads the blocks at these heights with all their transactions, in their order; undefined where the node shows none. A transaction
    * of another chain is left out: behind one address, a node of that chain may answer for a while.

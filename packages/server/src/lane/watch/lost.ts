@@ -20,7 +20,8 @@ import type { Question } from "./doubts.js";
  * A chain that was restored from a backup, or a node of another chain with the same beginning, lacks blocks that the store
  * knows as final. Such a chain would use the same nonces a second time, so the lane stops: on proof (D37). Over some time, the
  * node must show another block at the height of a final one, and later blocks. A node that ends below that height shows a
- * prefix of what is known. That is a lag, however long it lasts: the lane waits, and signs nothing under a used nonce.
+ * prefix of what is known. That is a lag, however long it lasts: the lane waits, and signs nothing under a used nonce. So it does where
+ * another of the nodes has the final block: one may have stayed behind on a fork of its own.
  */
 
 /** A node's view of the last final block of a lane. */
@@ -96,6 +97,14 @@ export function createLostBlocksCheck(
       if (lostSince === undefined) log.error({ seen }, "the chain seems to have lost final blocks");
       lostSince ??= now();
       if (now() - lostSince < CONFIRM_LOSS_MS) return;
+      const shown = await context.chain.blockHashByEach(recorded.blockNumber);
+      if (shown.some((hash) => bytesEqual(hash, view.recorded.blockHash))) {
+        wait = {
+          cause: "lag",
+          sentence: `${LANE_WAITS.lag}: ${seen}, and another node still has that block`,
+        };
+        return;
+      }
       lostSince = undefined;
       const reason = `${seen}: the chain was restored from a backup, or the node is a wrong one; open the lane when the node is right`;
       const stop = () => stopForLostBlocks(store, held, view.waiverNonce, reason);

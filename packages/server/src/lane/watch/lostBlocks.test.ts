@@ -46,6 +46,7 @@ describe("the check of a lane's final blocks", () => {
         chain: {
           nonces: async () => [blockAt(100n, second) === recorded.blockHash ? 8n : 5n],
           blockHashes: async (heights: readonly bigint[]) => heights.map((height) => blockAt(height, second)),
+          blockHashByEach: async () => [OTHER],
         } as never,
         log: log as never,
         options: { reorgDepth: 3 },
