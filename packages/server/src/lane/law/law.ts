@@ -13,8 +13,8 @@ import type { Failure } from "../../model/submission/submission.js";
  *       one: the submission has failed, because its InnerTx can never run.
  *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
  *       Where the block has the wrapper and not the InnerTx, the lane also stops (`usedNonces.ts`).
- *   L4  A final block shows the waiver's nonce used by another transaction: the wrapper is dead, and the submission is
- *       queued again.
+ *   L4  A final block shows the waiver's nonce used by another transaction, or by the wrapper, which failed there without its
+ *       InnerTx: the wrapper is dead, and the submission is queued again.
  *   L5  A node returned the wrapper's hash for it, or shows it: the submission is broadcast.
  *   L6  A node refused the wrapper by a rule of the closed list, in answer to the only request that ever carried these bytes,
  *       and no earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
@@ -72,7 +72,7 @@ export interface Evidence {
   readonly hasReceipt?: boolean;
   /** The use of the sender's nonce in a final block, and whether it is this InnerTx. */
   readonly senderNonceUse?: NonceUse & { readonly isOurs: boolean };
-  /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper. */
+  /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper, which did not fail there. */
   readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
   readonly answer?: SendAnswer;
   /** The answer to a look-up of its present wrapper. */

@@ -31,6 +31,8 @@ describe("a reconciled submission", () => {
   let nodeSnapshot: NodeSnapshot;
   let toldNonces: bigint[];
   let published: SubmissionUpdate[];
+  /** The receipt of the wrapper. */
+  let wrapperReceipt: InclusionReceipt | undefined;
   /** The transaction that used a nonce, as final blocks show it. */
   let nonceUses: Map<bigint, NonceUse>;
   /** The times at which the use of a nonce was first asked for. */
@@ -41,10 +43,12 @@ describe("a reconciled submission", () => {
     lane = await createHeldLane(store);
     nowMs = 0;
     published = [];
+    wrapperReceipt = undefined;
     nonceUses = new Map();
     askedAt = new Map();
-    const chain: Pick<NodeClient, "snapshot" | "blocks" | "noncesByEach"> = {
+    const chain: Pick<NodeClient, "snapshot" | "blocks" | "noncesByEach" | "receiptsByEach"> = {
       snapshot: async () => nodeSnapshot,
+      receiptsByEach: async () => [wrapperReceipt],
       noncesByEach: async () => [toldNonces],
       blocks: async (heights) => heights.map(() => ({ hash: receipt.blockHash, transactions: [] })),
     };
@@ -216,6 +220,20 @@ describe("a reconciled submission", () => {
     await reconcile(lane, [candidate], context);
     expect(await lanes()).toMatchObject([{ state: "open" }]);
     expect(await stateOf(candidate.id)).toMatchObject({ state: "broadcast" });
+    expect(published).toEqual([]);
+  });
+
+  it("whose wrapper failed in a final block without its InnerTx is queued again, and its lane goes on", async () => {
+    const candidate = await broadcast();
+    setChain(5n, 0n);
+    addFinalBlock(4n, candidate.wrapperHash);
+    wrapperReceipt = { ...receipt, succeeded: false };
+    await reconcile(lane, [candidate], context);
+    nowMs += SEARCH_AFTER_MS;
+    await reconcile(lane, [candidate], context);
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
+    const { rows } = await store.pool.query("select state, foreign_uses from lanes");
+    expect(rows).toEqual([{ state: "open", foreign_uses: 0 }]);
     expect(published).toEqual([]);
   });
 

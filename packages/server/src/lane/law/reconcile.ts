@@ -137,7 +137,23 @@ async function evidenceOf(
   if (waiverNonce === undefined || wrapperHash === undefined) return { state, openWrappers };
   const waiverNonceUse = await nonceProofs.find({ account: held.waiver, nonce: waiverNonce, sinceBlock });
   if (waiverNonceUse === undefined) return { state, openWrappers };
-  return { state, openWrappers, waiverNonceUse: withOwner(waiverNonceUse, wrapperHash) };
+  const use = withOwner(waiverNonceUse, wrapperHash);
+  const isOurs = use.isOurs && !(await hasFailed(use, candidate, chain));
+  return { state, openWrappers, waiverNonceUse: { ...use, isOurs } };
+}
+
+/**
+ * Whether a wrapper in a block failed there, so that its InnerTx did not run: cosmos/evm also shows transactions that exceeded the
+ * gas of their block (`EthMsgsFromCometBlock`).
+ */
+async function hasFailed(
+  { blockHash, blockTransactions, transaction: { hash } }: NonceUse,
+  { innerHash }: Candidate,
+  chain: Pick<ReconcileContext["chain"], "receiptsByEach">,
+): Promise<boolean> {
+  if (blockTransactions.some((other) => bytesEqual(other.hash, innerHash))) return false;
+  const [receipt] = await chain.receiptsByEach([hash]);
+  return receipt?.succeeded === false && bytesEqual(receipt.blockHash, blockHash);
 }
 
 function withOwner(use: NonceUse, hash: Uint8Array): NonceUse & { readonly isOurs: boolean } {
