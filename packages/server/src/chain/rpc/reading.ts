@@ -12,8 +12,7 @@ import {
  * @param byOneNode the outcomes are those of one endpoint, so that the next one is asked for all calls.
  */
 export function createReading(calls: readonly RpcCall[], byOneNode: boolean) {
-  const error = noUsableNode();
-  const outcomes: RpcOutcome[] = calls.map(() => ({ error }));
+  const outcomes: (RpcOutcome | undefined)[] = calls.map(() => undefined);
   const toldByAny = new Set<number>();
   const untoldBy: { readonly endpoint: Endpoint; readonly ids: readonly number[] }[] = [];
   let fewestUntold = Number.POSITIVE_INFINITY;
@@ -23,7 +22,8 @@ export function createReading(calls: readonly RpcCall[], byOneNode: boolean) {
   const methodsOf = (ids: Iterable<number>) => new Set([...ids].map((id) => calls[id]?.method ?? ""));
   /** An answer stays where the next endpoint gives none. */
   const keep = ({ id, outcome, failure }: PendingCall) => {
-    const isWorse = outcome === undefined && !byOneNode && !isUnanswered(outcomes[id]);
+    const kept = outcomes[id];
+    const isWorse = outcome === undefined && !byOneNode && kept !== undefined && !isUnanswered(kept);
     if (!isWorse && (outcome ?? failure) !== undefined)
       outcomes[id] = outcome ?? { error: failure as RpcUnavailableError };
   };
@@ -51,7 +51,7 @@ export function createReading(calls: readonly RpcCall[], byOneNode: boolean) {
         const toldByAnother = ids.filter((id) => toldByAny.has(id));
         for (const method of methodsOf(toldByAnother)) endpoint.methods.onFailed(method, now);
       }
-      return outcomes;
+      return outcomes.map((outcome) => outcome ?? { error: noUsableNode() });
     },
   };
 }
