@@ -103,9 +103,14 @@ async function connectionOf(attacker, spec, bodies, pace, i) {
 /** One request after the other, or with raw bytes 16 at a time. */
 async function useHttp(attacker, spec, { socket, closed, bodies, pace, i }) {
   const atOnce = spec.by === "raw" ? 16 : 1;
+  // One listener for all answers: a client that reads nothing never gets any.
+  let onAnswer = () => {};
+  socket.on("data", () => onAnswer());
   for (let n = i; !attacker.ended && !socket.destroyed; ) {
     await pace();
-    const answered = new Promise((resolve) => socket.once("data", resolve));
+    const answered = new Promise((resolve) => {
+      onAnswer = resolve;
+    });
     for (let k = 0; k < atOnce; k++) {
       const body = bodies[n++ % bodies.length];
       const fields = body === undefined ? [] : [`Content-Length: ${body.length}`];
