@@ -19,7 +19,17 @@ export interface Statement {
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
+  /** The parsers of the values in the rows, if they are not the driver's. */
+  readonly types?: typeof BIGINT_TYPES;
 }
+
+const BIGINT_OIDS: readonly number[] = [pg.types.builtins.INT8, pg.types.builtins.NUMERIC];
+
+/** Parsers for rows of which each `bigint` and `numeric` is a whole number. */
+export const BIGINT_TYPES = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    BIGINT_OIDS.includes(oid) ? BigInt : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
+};
 
 /** `bigint` and `numeric` columns arrive as text, `bytea` as `Buffer`, `timestamptz` as `Date`, or as an infinite number. */
 export interface QueryResult<Row> {

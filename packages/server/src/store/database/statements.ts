@@ -1,4 +1,4 @@
-import type { Statement } from "./database.js";
+import { BIGINT_TYPES, type Queryable, type Statement } from "./database.js";
 
 const names = new Map<string, string>();
 
@@ -10,6 +10,21 @@ export function prepared(text: string, values: readonly unknown[]): Statement {
   const name = names.get(text) ?? `statement ${names.size + 1}`;
   names.set(text, name);
   return { name, text, values: [...values] };
+}
+
+/**
+ * Reads rows as the code has them, by a statement that each connection plans once: `bigint` and `numeric` are bigints, and have to be
+ * whole numbers, and null is undefined. The statement names the columns as the members of `Row`.
+ */
+export async function readRows<Row extends object>(
+  db: Queryable,
+  text: string,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  const { rows } = await db.query<Row>({ ...prepared(text, values), types: BIGINT_TYPES });
+  for (const row of rows as Record<string, unknown>[])
+    for (const column in row) if (row[column] === null) row[column] = undefined;
+  return rows;
 }
 
 /**

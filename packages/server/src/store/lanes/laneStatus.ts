@@ -1,6 +1,6 @@
 import type { LaneWaitCause } from "../../model/submission/waitCauses.js";
 import type { LaneWork } from "../../model/telemetry/metrics.js";
-import { byteaArray, prepared } from "../database/statements.js";
+import { byteaArray, readRows } from "../database/statements.js";
 import type { Store } from "../store.js";
 import type { LaneFloor } from "./queue/laneFloors.js";
 
@@ -36,30 +36,14 @@ export interface LaneStatus extends LaneWork {
 /** The status of a lane with the floors that it shows. */
 export type LaneReading = LaneStatus & LaneFloor;
 
-interface LaneRow {
-  waiver: Buffer;
-  state: LaneState;
-  reason: string | null;
-  waits_cause: LaneWaitCause | null;
-  waits_for: string | null;
-  waits_ms: string | null;
-  broken: boolean;
-  owner: string | null;
-  queued: string;
-  in_flight: string;
-  oldest_ms: string | null;
-  oldest_in_flight_ms: string | null;
-  set_aside: string;
-  foreign_uses: number;
-  has_unfinalized: boolean;
-  has_withdrawn: boolean;
-  has_open_wrapper: boolean;
-  known_below: string | null;
-  queue_floor: Date;
-  queue_head: Date;
-  block_floor: string | null;
-  server_start: string;
-}
+type LaneRow = Omit<LaneReading, "wait"> & {
+  readonly waitsCause?: LaneWaitCause;
+  readonly waitsFor?: string;
+  readonly waitsMs?: number;
+};
+
+/** No breaker is open for longer, unless the database's clock was set back. */
+const IS_BROKEN = "(l.broken_until > now() and l.broken_until <= now() + interval '30 seconds')";
 
 const LANE_STATUSES = `with floor as materialized (
   select l.waiver, coalesce(f.time, '-infinity') as time, coalesce(f.block, 0) as block
@@ -68,8 +52,8 @@ const LANE_STATUSES = `with floor as materialized (
   where l.chain = $1
 ), queued as (
   select f.waiver, found.* from floor f cross join lateral (
-    select count(*), min(accepted_at) as oldest, min(look_at) as first_look_at, min(look_at) filter (where not is_waiting) as first_place,
-           count(*) filter (where signings > 0 and is_waiting and look_at > now()) as set_aside
+    select count(*)::int, min(accepted_at) as oldest, min(look_at) as first_look_at, min(look_at) filter (where not is_waiting) as first_place,
+           (count(*) filter (where signings > 0 and is_waiting and look_at > now()))::int as set_aside
     from unfinished u
     where u.chain = $1 and u.waiver = f.waiver and u.waiver_nonce is null and u.state = 'queued'
       and u.look_at >= f.time) found
@@ -80,31 +64,31 @@ const LANE_STATUSES = `with floor as materialized (
   from floor f
 ), in_flight as (
   select l.waiver, found.count, found.oldest from lanes l cross join lateral (
-    select count(*), min(accepted_at) as oldest from unfinished u
+    select count(*)::int, min(accepted_at) as oldest from unfinished u
     where u.chain = $1 and u.waiver = l.waiver and u.waiver_nonce >= l.nonce_floor and u.state <> 'included') found
   where l.chain = $1
 )
-select l.waiver, l.state, l.reason,
-       -- No breaker is open for longer, unless the database's clock was set back.
-       l.broken_until > now() and l.broken_until <= now() + interval '30 seconds' as broken,
-       case when l.lease_until > now() then l.waits_cause end as waits_cause, l.waits_for,
-       extract(epoch from now() - l.waits_since) * 1000 as waits_ms,
+select l.waiver, l.state,
+       case when l.state <> 'open' or ${IS_BROKEN} then l.reason end as reason,
+       ${IS_BROKEN} as broken,
+       case when l.lease_until > now() then l.waits_cause end as "waitsCause", l.waits_for as "waitsFor",
+       (extract(epoch from now() - l.waits_since) * 1000)::float8 as "waitsMs",
        case when l.lease_until > now() and not l.watch_only then l.owner
             when l.reserved_until > now() then l.reserved_for end as owner,
-       coalesce(queued.count, 0) as queued, coalesce(in_flight.count, 0) as in_flight,
-       extract(epoch from now() - queued.oldest) * 1000 as oldest_ms,
-       extract(epoch from now() - in_flight.oldest) * 1000 as oldest_in_flight_ms,
-       coalesce(queued.set_aside, 0) as set_aside,
-       case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as foreign_uses,
-       unfinalized.lowest is not null as has_unfinalized,
-       coalesce(unfinalized.lowest, floor.block) as block_floor,
-       exists (select from withdrawn w where w.chain = l.chain and w.waiver = l.waiver) as has_withdrawn,
+       queued.count as queued, in_flight.count as "inFlight",
+       coalesce(extract(epoch from now() - queued.oldest) * 1000, 0)::float8 as "oldestMs",
+       coalesce(extract(epoch from now() - in_flight.oldest) * 1000, 0)::float8 as "oldestInFlightMs",
+       queued.set_aside as "setAside",
+       case when l.foreign_use_at > now() - $2::interval then l.foreign_uses else 0 end as "foreignUses",
+       unfinalized.lowest is not null as "hasUnfinalized",
+       coalesce(unfinalized.lowest, floor.block) as "blockFloor",
+       exists (select from withdrawn w where w.chain = l.chain and w.waiver = l.waiver) as "hasWithdrawn",
        -- A subquery of one value: for "exists", the planner may read all of \`unfinished\` at once.
        coalesce((select true from withdrawn w
                  where w.chain = l.chain and w.waiver = l.waiver and w.open_for is not null
-                   and (select true from unfinished u where u.id = w.open_for) limit 1), false) as has_open_wrapper, l.known_below,
-       least(queued.first_look_at, now()) as queue_floor, least(queued.first_place, now()) as queue_head,
-       pg_postmaster_start_time()::text as server_start
+                   and (select true from unfinished u where u.id = w.open_for) limit 1), false) as "hasOpenWrapper", l.known_below as "knownBelow",
+       least(queued.first_look_at, now()) as "queueFloor", least(queued.first_place, now()) as "queueHead",
+       pg_postmaster_start_time()::text as "serverStart"
 from lanes l join floor on floor.waiver = l.waiver join queued on queued.waiver = l.waiver
   join unfinalized on unfinalized.waiver = l.waiver join in_flight on in_flight.waiver = l.waiver
 where l.chain = $1 order by l.waiver`;
@@ -118,39 +102,14 @@ export async function findLaneStatuses(
   chain: number,
   floors: readonly LaneFloor[] = [],
 ): Promise<LaneReading[]> {
-  const { rows } = await pool.query<LaneRow>(
-    prepared(LANE_STATUSES, [
-      chain,
-      FOREIGN_USE_MEMORY,
-      byteaArray(floors.map(({ waiver }) => waiver)),
-      floors.map(({ queueFloor }) => queueFloor),
-      floors.map(({ blockFloor }) => blockFloor.toString()),
-    ]),
-  );
-  return rows.map((row) => ({
-    waiver: row.waiver,
-    state: row.state,
-    reason: row.state === "open" && !row.broken ? undefined : (row.reason ?? undefined),
-    wait: waitOf(row),
-    broken: row.broken,
-    owner: row.owner ?? undefined,
-    queued: Number(row.queued),
-    inFlight: Number(row.in_flight),
-    oldestMs: Number(row.oldest_ms ?? 0),
-    oldestInFlightMs: Number(row.oldest_in_flight_ms ?? 0),
-    setAside: Number(row.set_aside),
-    foreignUses: row.foreign_uses,
-    hasUnfinalized: row.has_unfinalized,
-    hasWithdrawn: row.has_withdrawn,
-    hasOpenWrapper: row.has_open_wrapper,
-    knownBelow: row.known_below === null ? undefined : BigInt(row.known_below),
-    queueFloor: row.queue_floor,
-    queueHead: row.queue_head,
-    blockFloor: BigInt(row.block_floor ?? 0),
-    serverStart: row.server_start,
-  }));
-}
-
-function waitOf({ waits_cause: cause, waits_for: sentence, waits_ms: ms }: LaneRow): LaneStatus["wait"] {
-  return cause === null || sentence === null ? undefined : { cause, sentence, ms: Number(ms ?? 0) };
+  const rows = await readRows<LaneRow>(pool, LANE_STATUSES, [
+    chain,
+    FOREIGN_USE_MEMORY,
+    byteaArray(floors.map(({ waiver }) => waiver)),
+    floors.map(({ queueFloor }) => queueFloor),
+    floors.map(({ blockFloor }) => blockFloor.toString()),
+  ]);
+  return rows.map(({ waitsCause: cause, waitsFor: sentence, waitsMs: ms = 0, ...lane }) => {
+    return { ...lane, wait: cause && sentence ? { cause, sentence, ms } : undefined };
+  });
 }

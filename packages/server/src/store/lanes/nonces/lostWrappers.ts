@@ -1,4 +1,4 @@
-import { byteaArray } from "../../database/statements.js";
+import { byteaArray, readRows } from "../../database/statements.js";
 import { innerTxColumns, type StoredInnerTx } from "../../innerTxColumns.js";
 import type { Store } from "../../store.js";
 import { type HeldLane, LEASE_IS_HELD, updateLaneAsOwner, writeAsOwner } from "../heldLane.js";
@@ -8,12 +8,9 @@ export async function findKnownBelow(
   { pool }: Store,
   { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<bigint | undefined> {
-  const { rows } = await pool.query<{ known_below: string | null }>(
-    "select known_below from lanes where chain = $1 and waiver = $2",
-    [chain, waiver],
-  );
-  const known = rows[0]?.known_below;
-  return known == null ? undefined : BigInt(known);
+  const sql = "select known_below as known from lanes where chain = $1 and waiver = $2";
+  const [lane] = await readRows<{ known?: bigint }>(pool, sql, [chain, waiver]);
+  return lane?.known;
 }
 
 /**

@@ -1,12 +1,7 @@
-import { prepared } from "../../database/statements.js";
+import { readRows } from "../../database/statements.js";
 import type { Queryable, Store } from "../../store.js";
 import type { HeldLane } from "../heldLane.js";
-import {
-  UNFINISHED_COLUMNS,
-  type UnfinishedRow,
-  type UnfinishedSubmission,
-  unfinishedOf,
-} from "../queue/unfinished.js";
+import { UNFINISHED_COLUMNS, type UnfinishedSubmission } from "../queue/unfinished.js";
 import { ABOVE_FLOOR } from "./nonceFloor.js";
 
 /**
@@ -24,15 +19,12 @@ export async function findWithdrawnWrappers(
   lane: Pick<HeldLane, "chain" | "waiver">,
   nonces: readonly bigint[],
 ): Promise<WithdrawnWrapper[]> {
-  const { rows } = await pool.query<{ waiver_nonce: string; wrapper_hash: Buffer }>(
-    `select waiver_nonce, wrapper_hash from withdrawn
+  return await readRows<WithdrawnWrapper>(
+    pool,
+    `select waiver_nonce as "waiverNonce", wrapper_hash as "wrapperHash" from withdrawn
      where chain = $1 and waiver = $2 and waiver_nonce = any($3::bigint[])`,
     [lane.chain, lane.waiver, nonces.map(String)],
   );
-  return rows.map(({ waiver_nonce, wrapper_hash: wrapperHash }) => ({
-    waiverNonce: BigInt(waiver_nonce),
-    wrapperHash,
-  }));
 }
 
 /**
@@ -117,11 +109,11 @@ export interface NonceRange {
   readonly limit: number;
 }
 
-interface DoubtedRow extends UnfinishedRow {
-  doubted_nonce: string;
-  doubted_hash: Buffer;
-  doubted_since: string | null;
-  is_open: boolean;
+interface DoubtedRow extends UnfinishedSubmission {
+  readonly doubtedNonce: bigint;
+  readonly doubtedHash: Uint8Array;
+  readonly doubtedSince?: bigint;
+  readonly isOpen: boolean;
 }
 
 /** Finds what the lane has in flight in a range of waiver nonces, and its open wrappers. */
@@ -130,23 +122,22 @@ export async function findDoubtedWrappers(
   lane: Pick<HeldLane, "chain" | "waiver">,
   { from, below, openBeyond = false, first, limit }: NonceRange,
 ): Promise<DoubtedWrapper[]> {
-  const { rows } = await pool.query<DoubtedRow>(
-    prepared(DOUBTED[first], [lane.chain, lane.waiver, String(from), String(below), limit, openBeyond]),
-  );
-  return rows.map((row) => ({
-    waiverNonce: BigInt(row.doubted_nonce),
-    wrapperHash: row.doubted_hash,
-    isOpen: row.is_open,
-    ...(row.doubted_since !== null && { sinceBlock: BigInt(row.doubted_since) }),
-    submission: unfinishedOf(row),
+  const values = [lane.chain, lane.waiver, String(from), String(below), limit, openBeyond];
+  const rows = await readRows<DoubtedRow>(pool, DOUBTED[first], values);
+  return rows.map(({ doubtedNonce, doubtedHash, doubtedSince, isOpen, ...submission }) => ({
+    waiverNonce: doubtedNonce,
+    wrapperHash: doubtedHash,
+    isOpen,
+    ...(doubtedSince !== undefined && { sinceBlock: doubtedSince }),
+    submission,
   }));
 }
 
 // A subquery of one value: for "exists", the planner may read all of unfinished at once.
 const selectDoubted = (order: "asc" | "desc") => `
-  select d.*, ${UNFINISHED_COLUMNS.map((column) => `u.${column}`).join(", ")} from (
-    (select id as doubted_id, waiver_nonce as doubted_nonce, wrapper_hash as doubted_hash, since_block as doubted_since,
-            false as is_open from unfinished
+  select "doubtedNonce", "doubtedHash", "doubtedSince", "isOpen", ${UNFINISHED_COLUMNS} from (
+    (select id as doubted, waiver_nonce as "doubtedNonce", wrapper_hash as "doubtedHash", since_block as "doubtedSince",
+            false as "isOpen" from unfinished
      where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state in ('signed', 'broadcast')
        and waiver_nonce >= $3 and waiver_nonce < $4
      order by waiver_nonce ${order} limit $5)
@@ -155,6 +146,6 @@ const selectDoubted = (order: "asc" | "desc") => `
      where chain = $1 and waiver = $2 and open_for is not null and waiver_nonce >= $3 and (waiver_nonce < $4 or $6)
        and (select state <> 'included' from unfinished where id = open_for)
      order by waiver_nonce ${order} limit $5)) d
-  join unfinished u on u.id = d.doubted_id
-  order by doubted_nonce ${order} limit $5`;
+  join unfinished on id = doubted
+  order by "doubtedNonce" ${order} limit $5`;
 const DOUBTED = { lowest: selectDoubted("asc"), highest: selectDoubted("desc") };

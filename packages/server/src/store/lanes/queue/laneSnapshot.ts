@@ -1,5 +1,6 @@
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { DatabaseClock } from "../../clock/databaseClock.js";
-import { prepared } from "../../database/statements.js";
+import { readRows } from "../../database/statements.js";
 import type { Store } from "../../store.js";
 import type { HeldLane } from "../heldLane.js";
 import { ABOVE_FLOOR } from "../nonces/nonceFloor.js";
@@ -96,11 +97,11 @@ const SNAPSHOT = `with held_nonces as materialized (
     from unfinished where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
   ), assigned as materialized (
     select count(*) filter (where state <> 'included')::int as assigned_count,
-           min(waiver_nonce) filter (where state <> 'included') as lowest,
-           max(waiver_nonce) filter (where state <> 'included') as highest,
+           coalesce(min(waiver_nonce) filter (where state <> 'included'), 0) as lowest,
+           coalesce(max(waiver_nonce) filter (where state <> 'included'), 0) as highest,
            coalesce(sum(slots) filter (where is_in_flight), 0)::int as in_flight_slots,
-           greatest(max(waiver_nonce) filter (where state = 'included'),
-                    highest_final_nonce($1, $2)) + 1 as after_included
+           coalesce(greatest(max(waiver_nonce) filter (where state = 'included'),
+                             highest_final_nonce($1, $2)) + 1, 0) as after_included
     from held_nonces
   ), ready as materialized (
     ${range("not s.is_waiting", "$3")}
@@ -124,53 +125,51 @@ const SNAPSHOT = `with held_nonces as materialized (
       limit (select greatest(${MIN_READ_PER_SENDER}, least($5::bigint, $3 / greatest(1, count(*)))) from senders)
     ) q order by place nulls last, q.sender, q.sender_nonce limit 2 * $3
   )
-  select assigned.*, (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,
+  select assigned_count as "assignedCount", lowest, highest, in_flight_slots as "inFlightSlots", after_included as "afterIncluded",
+         (select count(*) from ready)::int as ready, (select count(*) from due)::int as due,
          -- Looked for only as far as the rows can be all.
          exists (select from (select s.id from unfinished s where ${IN_QUEUE} limit 2 * $3 + 1) q
-                 where q.id not in (select id from next)) as has_unread,
-         next.id, next.inner_raw, next.inner_hash, next.sender, next.sender_nonce, next.signings, next.strikes,
-         extract(epoch from now() - next.accepted_at) * 1000 as age_ms, next.accepted_at, next.is_waiting,
+                 where q.id not in (select id from next)) as "hasUnread",
+         next.id, next.inner_raw as "innerRaw", next.inner_hash as "innerHash", next.sender, next.sender_nonce as "senderNonce",
+         next.signings, next.strikes, next.slots, next.key_id as "keyId", next.accepted_at as "acceptedAt",
+         (extract(epoch from now() - next.accepted_at) * 1000)::float8 as "ageMs", next.is_waiting as "isWaiting",
          -- It was signed before, and its pause is not over.
          next.signings > 0 and next.is_waiting and next.look_at > now() and next.look_at <= now() + ${LONGEST_PAUSE}
-           as is_set_aside,
-         next.cap_gas is not null and next.cap_day is null as is_unreserved,
+           as "isSetAside",
+         next.cap_gas is not null and next.cap_day is null as "isUnreserved",
          -- Of each sender once: a long row of one would repeat hundreds of nonces.
          case when row_number() over (partition by next.sender order by next.place nulls last, next.sender_nonce) = 1
-              then in_flight.nonces end as in_flight, coalesce(in_flight.slots, 0) as in_flight_of_sender, next.slots,
-         next.key_id, coalesce(of_keys.in_flight, 0) as in_flight_of_key
+              then in_flight.nonces end as "nonces", coalesce(in_flight.slots, 0) as "inFlightOfSender",
+         coalesce(of_keys.in_flight, 0) as "inFlightOfKey"
   from assigned left join next on true left join in_flight on in_flight.sender = next.sender
     left join of_keys on of_keys.key_id = next.key_id
   order by next.place nulls last, next.sender, next.sender_nonce`;
 
+/** The nonces of the lane stand in each row. */
 interface SnapshotRow {
-  assigned_count: number;
-  lowest: string | null;
-  highest: string | null;
-  in_flight_slots: number;
-  after_included: string | null;
-  ready: number;
-  due: number;
+  readonly assignedCount: number;
+  readonly lowest: bigint;
+  readonly highest: bigint;
+  readonly inFlightSlots: number;
+  readonly afterIncluded: bigint;
+  readonly ready: number;
+  readonly due: number;
   /** The queue has submissions that the snapshot does not have. */
-  has_unread: boolean;
-  /** Null, as all columns that follow, where nothing is queued. */
-  id: string | null;
-  inner_raw: Buffer;
-  inner_hash: Buffer;
-  sender: Buffer;
-  sender_nonce: string;
-  signings: number;
-  strikes: number;
-  age_ms: string;
-  accepted_at: Date;
-  is_set_aside: boolean;
-  is_waiting: boolean;
-  is_unreserved: boolean;
+  readonly hasUnread: boolean;
+  /** Undefined where nothing is queued. */
+  readonly id?: string;
+}
+
+/** A row with a queued submission, whose position and age are still to be set. */
+interface QueuedRow extends SnapshotRow, QueuedSubmission {
+  readonly id: string;
+  position: number;
+  ageMs: number;
+  readonly acceptedAt: Date;
   /** The nonces that the sender has in flight, at least in its first row. */
-  in_flight: string[] | null;
-  in_flight_of_sender: number;
-  slots: number;
-  key_id: string;
-  in_flight_of_key: number;
+  readonly nonces?: readonly string[];
+  readonly inFlightOfSender: number;
+  readonly inFlightOfKey: number;
 }
 
 export interface SnapshotLimits {
@@ -198,66 +197,42 @@ export async function readLaneSnapshot(
   lane: HeldLane,
   { ready, due, ofSender = ready, placesOfSender, queueFloor, waiverNonce = 0n }: SnapshotLimits,
 ): Promise<LaneSnapshot> {
-  const { rows } = await pool.query<SnapshotRow>(
-    prepared(SNAPSHOT, [
-      ...[lane.chain, lane.waiver, ready, due, ofSender, queueFloor ?? "-infinity"],
-      ...[placesOfSender ?? null, waiverNonce.toString()],
-    ]),
-  );
-  const queued = rows.filter(({ id }) => id !== null);
+  const rows = await readRows<SnapshotRow>(pool, SNAPSHOT, [
+    ...[lane.chain, lane.waiver, ready, due, ofSender, queueFloor ?? "-infinity"],
+    ...[placesOfSender ?? null, waiverNonce.toString()],
+  ]);
+  const queued = rows.filter((row): row is QueuedRow => row.id !== undefined);
   const [first] = rows;
+  if (first === undefined) throw new Error("the snapshot has no row");
   return {
-    ready: first?.ready ?? 0,
-    due: first?.due ?? 0,
-    inFlightOfKeys: new Map(queued.map((row) => [row.key_id, row.in_flight_of_key])),
+    ready: first.ready,
+    due: first.due,
+    inFlightOfKeys: new Map(queued.map((row) => [row.keyId, row.inFlightOfKey])),
     senders: sendersOf(queued, clock),
-    isWhole: first?.has_unread === false,
-    assigned: {
-      count: first?.assigned_count ?? 0,
-      lowest: BigInt(first?.lowest ?? 0),
-      highest: BigInt(first?.highest ?? 0),
-    },
-    inFlight: first?.in_flight_slots ?? 0,
-    nextAfterIncluded: BigInt(first?.after_included ?? 0),
+    isWhole: !first.hasUnread,
+    assigned: { count: first.assignedCount, lowest: first.lowest, highest: first.highest },
+    inFlight: first.inFlightSlots,
+    nextAfterIncluded: first.afterIncluded,
   };
 }
 
 /** @param rows the queued submissions in the order of the snapshot; of one sender, the lower nonce comes first. */
-function sendersOf(rows: readonly SnapshotRow[], clock: Pick<DatabaseClock, "ageOf">): QueuedSender[] {
-  const senders = new Map<string, MutableSender>();
-  rows.forEach((row, position) => {
-    const senderHex = row.sender.toString("hex");
-    const found: MutableSender = senders.get(senderHex) ?? {
-      sender: row.sender,
+function sendersOf(rows: readonly QueuedRow[], clock: Pick<DatabaseClock, "ageOf">): QueuedSender[] {
+  const senders = new Map<string, QueuedSender & { readonly queued: QueuedSubmission[] }>();
+  for (const [position, row] of rows.entries()) {
+    const { sender, nonces = [], inFlightOfSender: inFlight } = row;
+    const name = bytesToHex(sender);
+    const found = senders.get(name) ?? {
+      sender,
       queued: [],
-      inFlightNonces: new Set((row.in_flight ?? []).map(BigInt)),
-      inFlight: row.in_flight_of_sender,
+      inFlightNonces: new Set(nonces.map(BigInt)),
+      inFlight,
     };
-    found.queued.push(queuedOf(row, position, clock));
-    senders.set(senderHex, found);
-  });
-  return [...senders.values()];
-}
-
-type MutableSender = QueuedSender & { readonly queued: QueuedSubmission[] };
-
-function queuedOf(row: SnapshotRow, position: number, clock: Pick<DatabaseClock, "ageOf">): QueuedSubmission {
-  if (row.id === null) throw new Error("the row has no submission");
-  return {
-    id: row.id,
-    keyId: row.key_id,
-    innerRaw: row.inner_raw,
-    innerHash: row.inner_hash,
-    sender: row.sender,
-    senderNonce: BigInt(row.sender_nonce),
-    signings: row.signings,
-    strikes: row.strikes,
-    position,
+    row.position = position;
     // The database's clock may have been set back since it was last read.
-    ageMs: Math.min(Number(row.age_ms), clock.ageOf(row.accepted_at)),
-    isSetAside: row.is_set_aside,
-    isWaiting: row.is_waiting,
-    isUnreserved: row.is_unreserved,
-    slots: row.slots,
-  };
+    row.ageMs = Math.min(row.ageMs, clock.ageOf(row.acceptedAt));
+    found.queued.push(row);
+    senders.set(name, found);
+  }
+  return [...senders.values()];
 }

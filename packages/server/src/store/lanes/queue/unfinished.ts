@@ -1,4 +1,4 @@
-import { prepared } from "../../database/statements.js";
+import { readRows } from "../../database/statements.js";
 import type { Store } from "../../store.js";
 import type { HeldLane } from "../heldLane.js";
 import { ABOVE_FLOOR } from "../nonces/nonceFloor.js";
@@ -20,22 +20,9 @@ export interface UnfinishedSubmission {
   readonly sinceBlock?: bigint;
 }
 
-export interface UnfinishedRow {
-  id: string;
-  state: UnfinishedSubmission["state"];
-  inner_hash: Buffer;
-  sender: Buffer;
-  sender_nonce: string;
-  signings: number;
-  waiver_nonce: string | null;
-  wrapper_hash: Buffer | null;
-  since_block: string | null;
-}
-
-export const UNFINISHED_COLUMNS = [
-  ...["id", "state", "inner_hash", "sender", "sender_nonce", "signings"],
-  ...["waiver_nonce", "wrapper_hash", "since_block"],
-] as const satisfies readonly (keyof UnfinishedRow)[];
+/** The columns of an {@link UnfinishedSubmission}. */
+export const UNFINISHED_COLUMNS = `id, state, inner_hash as "innerHash", sender, sender_nonce as "senderNonce", signings,
+  waiver_nonce as "waiverNonce", wrapper_hash as "wrapperHash", since_block as "sinceBlock"`;
 
 /** Finds the unfinished submissions of a lane with an id above `after`, in the order of their ids. */
 export async function findUnfinished(
@@ -44,27 +31,13 @@ export async function findUnfinished(
   after: string,
   limit: number,
 ): Promise<UnfinishedSubmission[]> {
-  const { rows } = await pool.query<UnfinishedRow>(
-    `select ${UNFINISHED_COLUMNS.join(", ")} from unfinished
+  return await readRows<UnfinishedSubmission>(
+    pool,
+    `select ${UNFINISHED_COLUMNS} from unfinished
      where chain = $1 and waiver = $2 and state in ('queued', 'signed', 'broadcast') and id > $3
      order by id limit $4`,
     [lane.chain, lane.waiver, after, limit],
   );
-  return rows.map(unfinishedOf);
-}
-
-export function unfinishedOf(row: UnfinishedRow): UnfinishedSubmission {
-  return {
-    id: row.id,
-    state: row.state,
-    innerHash: row.inner_hash,
-    sender: row.sender,
-    senderNonce: BigInt(row.sender_nonce),
-    signings: row.signings,
-    ...(row.waiver_nonce !== null && { waiverNonce: BigInt(row.waiver_nonce) }),
-    ...(row.wrapper_hash !== null && { wrapperHash: row.wrapper_hash }),
-    ...(row.since_block !== null && { sinceBlock: BigInt(row.since_block) }),
-  };
 }
 
 /**
@@ -95,15 +68,6 @@ export interface InFlightSubmission extends UnfinishedSubmission {
   readonly origin: string;
 }
 
-interface InFlightRow extends UnfinishedRow {
-  state: InFlightSubmission["state"];
-  waiver_nonce: string;
-  wrapper_raw: Buffer;
-  wrapper_hash: Buffer;
-  key_id: string;
-  origin: string;
-}
-
 /** Filters by state, and by the age of the last broadcast. */
 export interface InFlightFilter {
   readonly state?: InFlightSubmission["state"];
@@ -122,33 +86,23 @@ export async function findInFlight(
   lane: LaneKey,
   filter: InFlightFilter = {},
 ): Promise<InFlightSubmission[]> {
-  const { rows } = await pool.query<InFlightRow>(
-    prepared(
-      `select ${UNFINISHED_COLUMNS.join(", ")}, wrapper_raw, key_id, origin from unfinished
-       where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
-         and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
-         and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
-         and waiver_nonce >= $6
-       order by waiver_nonce limit $5`,
-      [
-        lane.chain,
-        lane.waiver,
-        filter.state ?? null,
-        filter.sentBeforeMs ?? null,
-        filter.limit ?? null,
-        String(filter.from ?? 0n),
-      ],
-    ),
+  return await readRows<InFlightSubmission>(
+    pool,
+    `select ${UNFINISHED_COLUMNS}, wrapper_raw as "wrapperRaw", key_id as "keyId", origin from unfinished
+     where chain = $1 and waiver = $2 and ${ABOVE_FLOOR}
+       and state in ('signed', 'broadcast') and ($3::submission_state is null or state = $3)
+       and ($4::float8 is null or broadcast_at < now() - $4 * interval '1 millisecond')
+       and waiver_nonce >= $6
+     order by waiver_nonce limit $5`,
+    [
+      lane.chain,
+      lane.waiver,
+      filter.state ?? null,
+      filter.sentBeforeMs ?? null,
+      filter.limit ?? null,
+      String(filter.from ?? 0n),
+    ],
   );
-  return rows.map((row) => ({
-    ...unfinishedOf(row),
-    state: row.state,
-    waiverNonce: BigInt(row.waiver_nonce),
-    wrapperRaw: row.wrapper_raw,
-    wrapperHash: row.wrapper_hash,
-    keyId: row.key_id,
-    origin: row.origin,
-  }));
 }
 
 /**
@@ -161,13 +115,13 @@ export async function findFirstUnusedNonce(
   lane: HeldLane,
   chainNonce: bigint,
 ): Promise<bigint> {
-  const { rows } = await pool.query<{ next: string | null }>(
+  const [{ next = 0n } = {}] = await readRows<{ next?: bigint }>(
+    pool,
     `select greatest(
        highest_final_nonce($1, $2),
        (select max(waiver_nonce) from unfinished
         where chain = $1 and waiver = $2 and ${ABOVE_FLOOR} and state = 'included')) + 1 as next`,
     [lane.chain, lane.waiver],
   );
-  const next = BigInt(rows[0]?.next ?? 0);
   return next > chainNonce ? next : chainNonce;
 }
