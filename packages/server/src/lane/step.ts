@@ -37,7 +37,7 @@ export const IDLE_MS = 250;
  * - Do blocks leave out the head of the line (`send/head.ts`)? Nothing goes out behind the head. If the head was withdrawn, the step
  *   gives its nonce to another submission, and sends that wrapper to each node.
  * - Was something offered to the lane, and does the lane know its queue as empty (`laneOffers.ts`)? The step accepts and
- *   signs it in one write, and begins to broadcast it. Where paused work is to be looked for, the next step does that.
+ *   signs it in one write, and begins to broadcast it.
  * - Otherwise the step assigns waiver nonces to what is queued, has the wrappers signed, and stores nonce and bytes in one
  *   write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast its own;
  *   a step that has signed nothing does not wait. With a slow custody, a step stores the wrappers that are signed so far,
@@ -53,8 +53,6 @@ export interface StepState {
   readonly mustResend: boolean;
   /** The time of the last step that read submissions whose pause was over, in ms of a monotonic clock. */
   readonly dueAt: number;
-  /** The last step took offers although paused work was to be looked for: this one does that first. */
-  readonly owesStep: boolean;
   /** The broadcast of the batch that was signed last. Rejects if a wrapper of it may not have reached a node. */
   readonly broadcasting: Promise<void>;
 }
@@ -65,7 +63,6 @@ export function initialState(): StepState {
     epoch: undefined,
     mustResend: true,
     dueAt: Number.NEGATIVE_INFINITY,
-    owesStep: false,
     broadcasting: Promise.resolve(),
   };
 }
@@ -164,22 +161,18 @@ async function assignAndBroadcast(
   context: StepContext,
 ): Promise<StepResult> {
   const { breaker } = context;
-  const now = performance.now();
-  const isDue = now - state.dueAt >= DUE_MS;
   const mayTakeOffers = () => laneState === "open" && breaker.state === "closed";
   const hasOffers = () => mayTakeOffers() && !context.laneOffers.isEmpty;
-  const offered = !state.owesStep && mayTakeOffers() ? await acceptOffered(held, context) : undefined;
+  // A lane that knows its queue as empty has nothing in it whose pause could be over.
+  const offered = mayTakeOffers() ? await acceptOffered(held, context) : undefined;
   if (offered) {
     await state.broadcasting;
     const broadcasting = beginBroadcast(held, offered, context);
-    const restMs = isDue || hasOffers() ? 0 : IDLE_MS;
-    return {
-      state: { ...state, owesStep: isDue, broadcasting },
-      restMs,
-      isEmpty: false,
-      hasInFlight: true,
-    };
+    const restMs = hasOffers() ? 0 : IDLE_MS;
+    return { state: { ...state, broadcasting }, restMs, isEmpty: false, hasInFlight: true };
   }
+  const now = performance.now();
+  const isDue = now - state.dueAt >= DUE_MS;
   const { signed, stepAgain, moreDue, ...work } = await assignNext(held, isDue, context);
   // Where nothing is to be sent, what comes meanwhile does not wait for the batch on the wire.
   await (signed.length > 0 ? state.broadcasting : unlessPending(state.broadcasting));
@@ -189,7 +182,7 @@ async function assignAndBroadcast(
   const idleMs = moreDue ? DUE_MS : IDLE_MS;
   const dueAt = isDue ? now : state.dueAt;
   return {
-    state: { ...state, dueAt, owesStep: false, broadcasting },
+    state: { ...state, dueAt, broadcasting },
     restMs: hasOffers() || stepAgain ? 0 : idleMs,
     isEmpty: work.isEmpty && laneState === "open",
     hasInFlight: work.hasInFlight,
