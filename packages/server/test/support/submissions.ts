@@ -8,6 +8,7 @@ import { adoptChain } from "../../src/store/chains.js";
 import type { ChangedSubmission, HeldLane } from "../../src/store/lanes/heldLane.js";
 import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
 import type { Store } from "../../src/store/store.js";
+import { putOffQueued } from "../../src/store/transitions/putOffQueued.js";
 import { saveBroadcast } from "../../src/store/transitions/saveBroadcast.js";
 import { saveFailed } from "../../src/store/transitions/saveFailed.js";
 import { saveIncluded } from "../../src/store/transitions/saveIncluded.js";
@@ -51,6 +52,21 @@ export function newSubmissionOf(user: number, nonce = 0, changes: Changes = {}):
 type Transition = (store: Store, lane: HeldLane, id: string, waiverNonce?: bigint) => Promise<string[]>;
 
 const idsOf = async (moved: Promise<readonly ChangedSubmission[]>) => (await moved).map(({ id }) => id);
+
+/** Gives submissions a pause, as those that are ahead of their turn get it. */
+export async function postpone(
+  store: Store,
+  lane: HeldLane,
+  ids: readonly string[],
+  afterMs: number,
+): Promise<void> {
+  const { rows } = await store.pool.query<{ sender: Buffer; nonce: string }>(
+    "select sender, sender_nonce as nonce from submissions where id = any($1::uuid[])",
+    [ids],
+  );
+  const alone = rows.map(({ sender, nonce }) => ({ sender, senderNonce: BigInt(nonce) }));
+  await putOffQueued(store, lane, [], { afterMs, isAhead: true, alone });
+}
 
 /** Returns the number of wrappers that were signed for an unfinished submission. */
 export async function signingsOf({ pool }: Store, id: string): Promise<number> {

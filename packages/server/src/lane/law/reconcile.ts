@@ -5,13 +5,13 @@ import type { ResolvedOptions } from "../../model/options/options.js";
 import { includedUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
-import { unparkNext } from "../../store/transitions/parkQueued.js";
 import { type FailedSubmission, saveFailed } from "../../store/transitions/saveFailed.js";
 import {
   type IncludedRow,
   type IncludedSubmission,
   saveIncluded,
 } from "../../store/transitions/saveIncluded.js";
+import { unparkNext } from "../../store/transitions/unparkNext.js";
 import type { WatchContext } from "../context.js";
 import { type Candidate, type ChainOutcome, chainOutcomes, findCarriers } from "./chainOutcomes.js";
 import { type Decision, decide, type Evidence, type Expiry } from "./law.js";

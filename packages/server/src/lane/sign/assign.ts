@@ -9,20 +9,14 @@ import {
   type QueuedSubmission,
   readLaneSnapshot,
 } from "../../store/lanes/queue/laneSnapshot.js";
+import { putOffQueued } from "../../store/transitions/putOffQueued.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
 import type { Retries } from "../inbox/retries.js";
 import { failExpired, reconcile } from "../law/reconcile.js";
 import { type Placed, placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placement.js";
 import { chooseReady, type GapFailure, placesIn, planSender, type Room, type SenderPlan } from "./plan.js";
-import {
-  EARLY_MS,
-  excuseNonceGaps,
-  HELD_BACK_MS,
-  putOff,
-  reserveChosen,
-  unparkNextOfSenders,
-} from "./waiting.js";
+import { EARLY_MS, excuseNonceGaps, HELD_BACK_MS, reserveChosen, unparkNextOfSenders } from "./waiting.js";
 
 export interface Assigned {
   /** The submissions that are signed and stored now, in the order of their waiver nonces. They are to be sent. */
@@ -114,7 +108,8 @@ async function assignBy(
     ...plans.flatMap(({ ready }, i) => ready.slice(signable[i]?.ready.length)),
     ...(options.onlyUnder === undefined ? struckLeft : []),
   ];
-  const hidden = waiting.hidden + (await putOff(held, heldBack, { afterMs: HELD_BACK_MS }, context));
+  const { store } = context;
+  const hidden = waiting.hidden + (await putOffQueued(store, held, heldBack, { afterMs: HELD_BACK_MS }));
   const placed = await placeReady(held, snapshot, waiverNonce, chosen, context);
   if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
   const { onlyUnder } = options;
@@ -147,7 +142,7 @@ async function handleNotReady(
   // A late one whose outcome is not confirmed yet stays queued, and so does a failed one with an open wrapper.
   const alone = [...late, ...plans.flatMap((plan) => plan.failed)].filter(({ id }) => !failed.includes(id));
   const early = plans.flatMap((plan) => plan.early);
-  const hidden = await putOff(held, early, { afterMs: EARLY_MS, isAhead: true, alone }, context);
+  const hidden = await putOffQueued(context.store, held, early, { afterMs: EARLY_MS, isAhead: true, alone });
   return { failed, hidden };
 }
 

@@ -16,7 +16,8 @@ export interface SenderPlan {
 }
 
 /** The failure of a submission for a nonce of its sender that nothing has. */
-export type GapFailure = Failure & { readonly id: string; readonly missing: bigint };
+export type GapFailure = Failure &
+  Pick<QueuedSubmission, "id" | "sender" | "senderNonce"> & { readonly missing: bigint };
 
 /**
  * Plans the submissions that one sender has queued.
@@ -42,7 +43,7 @@ export function planSender(
   let turn = skipInFlight(next);
   let waitsForOwn = false;
   for (const submission of queued) {
-    const { id, senderNonce, ageMs, isSetAside } = submission;
+    const { id, sender, senderNonce, ageMs, isSetAside } = submission;
     if (senderNonce < next) {
       late.push(submission);
     } else if (senderNonce === turn && isSetAside) {
@@ -56,7 +57,7 @@ export function planSender(
     } else {
       const message = `nonce ${senderNonce} is ahead of the sender's next, ${turn}, which did not come within ${nonceGapTimeoutMs} ms`;
       const values = { nonce: senderNonce.toString(), missing: turn.toString(), missingHolder: "unknown" };
-      failed.push({ id, missing: turn, reason: "NONCE_GAP", message, values });
+      failed.push({ id, sender, senderNonce, missing: turn, reason: "NONCE_GAP", message, values });
     }
   }
   return { ready, late, early, failed };

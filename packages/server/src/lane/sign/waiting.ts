@@ -7,8 +7,7 @@ import {
   type QueuedSender,
   type QueuedSubmission,
 } from "../../store/lanes/queue/laneSnapshot.js";
-import { parkQueued, unparkNext } from "../../store/transitions/parkQueued.js";
-import { postponeQueued } from "../../store/transitions/postponeQueued.js";
+import { unparkNext } from "../../store/transitions/unparkNext.js";
 import type { LaneContext } from "../context.js";
 import { type ExpiredSubmission, failExpired } from "../law/reconcile.js";
 import type { SenderPlan } from "./plan.js";
@@ -27,38 +26,6 @@ export const HELD_BACK_MS = 1_000;
 
 /** A snapshot may have left out higher nonces of this sender. */
 const mayHaveUnread = ({ queued }: QueuedSender) => queued.length >= MIN_READ_PER_SENDER;
-
-/**
- * Puts submissions that cannot be sent now off: the lowest of each sender comes again after a pause, and the rest are parked. At the
- * head of the queue, they would be all that steps read.
- * @param alone further ones, whose senders' others are not parked.
- * @returns the number of submissions that the lane does not see for a while.
- */
-export async function putOff(
-  held: HeldLane,
-  waiting: readonly QueuedSubmission[],
-  { afterMs, isAhead = false, alone = [] }: PutOffOptions,
-  { store }: Pick<LaneContext, "store">,
-): Promise<number> {
-  const lowest = new Map<string, QueuedSubmission>();
-  for (const one of waiting) {
-    const sender = bytesToHex(one.sender);
-    const known = lowest.get(sender);
-    if (known === undefined || one.senderNonce < known.senderNonce) lowest.set(sender, one);
-  }
-  const first = [...lowest.values()];
-  const ids = [...first, ...alone].map(({ id }) => id);
-  const parked = first.map(({ sender, senderNonce: nonce }) => ({ sender, nonce }));
-  const changed = await postponeQueued(store, held, ids, afterMs, isAhead);
-  return changed.length + (await parkQueued(store, held, parked, isAhead)).length;
-}
-
-interface PutOffOptions {
-  readonly afterMs: number;
-  /** They are ahead of their turn, or their nonces are used: they wait unreserved (D25). */
-  readonly isAhead?: boolean;
-  readonly alone?: readonly { readonly id: string }[];
-}
 
 /**
  * Unparks the next submission of each sender of which some submissions have left the queue.

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { expect, it } from "vitest";
-import { createHeldLane, newSubmissionOf, TRANSITION_TO } from "../../../test/support/submissions.js";
+import {
+  createHeldLane,
+  newSubmissionOf,
+  postpone,
+  TRANSITION_TO,
+} from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { termsToJson } from "../../model/keys/keyTerms.js";
 import { acceptCapped } from "../accept/acceptCapped.js";
@@ -9,8 +14,7 @@ import { CompetitorGoneError } from "../accept/competitors.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
 import { expireQueued } from "../transitions/expireQueued.js";
-import { parkQueued } from "../transitions/parkQueued.js";
-import { postponeQueued } from "../transitions/postponeQueued.js";
+import { putOffQueued } from "../transitions/putOffQueued.js";
 import { saveFinal } from "../transitions/saveFinal.js";
 import { findDayUse } from "./capUse.js";
 import { reserveCaps } from "./reserveCaps.js";
@@ -82,10 +86,13 @@ const MOVES = {
     const id = rows[0]?.id ?? uuidv7();
     await acceptCapped(store, { chain: lane.chain, origin: lane.owner }, [{ ...one, id }]);
   },
-  postpone: (pick: number) => onOne(pick, ({ id }) => postponeQueued(store, lane, [id], 0, true)),
+  postpone: (pick: number) => onOne(pick, ({ id }) => postpone(store, lane, [id], 0)),
   park: (pick: number) =>
     onOne(pick, ({ sender, sender_nonce }) =>
-      parkQueued(store, lane, [{ sender, nonce: BigInt(sender_nonce) }], true),
+      putOffQueued(store, lane, [{ sender, senderNonce: BigInt(sender_nonce) }], {
+        afterMs: 0,
+        isAhead: true,
+      }),
     ),
   "reserve two": async (pick: number) => {
     const all = await unfinished();
@@ -154,7 +161,7 @@ it("what another's wrapper has carried counts with its gas, though it waited unr
   await createKey();
   await accept(1, 1);
   const [one] = await unfinished();
-  await postponeQueued(store, lane, [one?.id ?? ""], 0, true);
+  await postpone(store, lane, [one?.id ?? ""], 0);
   expect((await findDayUse(store, KEY)).all).toEqual({ transactions: 0n, gas: 0n });
   await TRANSITION_TO.included(store, lane, one?.id ?? "");
   await saveFinal(store, lane, [one?.id ?? ""]);
@@ -166,12 +173,11 @@ it("a submission that waits ahead of its turn leaves its part of the caps to oth
   for (const user of [1, 2, 3, 4, 5]) await accept(user, 1);
   expect((await accept(6, 0)).map(({ kind }) => kind)).toEqual(["capped"]);
   const early = await unfinished();
-  await postponeQueued(
+  await postpone(
     store,
     lane,
     early.map(({ id }) => id),
     0,
-    true,
   );
   for (const user of [6, 7]) expect((await accept(user, 0)).map(({ kind }) => kind)).toEqual(["accepted"]);
 
@@ -190,7 +196,7 @@ it("a session that holds the row of a key delays what waits, and nothing else", 
   await accept(1, 1);
   const [one] = await unfinished();
   const waiting = [{ id: one?.id ?? "", keyId: KEY, gasLimit: 100_000n }];
-  await postponeQueued(store, lane, [one?.id ?? ""], 0, true);
+  await postpone(store, lane, [one?.id ?? ""], 0);
   const holder = await store.pool.connect();
   await holder.query("begin; select from cap_usage where sender = '' for update");
   expect([...(await reserveCaps(store, waiting))]).toEqual([]);

@@ -5,6 +5,7 @@ import {
   createHeldLane,
   createSubmission,
   newSubmissionOf,
+  postpone,
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
@@ -16,7 +17,6 @@ import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "../lanes/nonces/
 import { findInFlight } from "../lanes/queue/unfinished.js";
 import type { Store } from "../store.js";
 import { findSubmissions } from "../submissions/findSubmissions.js";
-import { postponeQueued } from "./postponeQueued.js";
 import { saveFinal } from "./saveFinal.js";
 import { saveIncluded } from "./saveIncluded.js";
 import { saveReorged } from "./saveReorged.js";
@@ -92,7 +92,7 @@ describe("a transition of a submission", () => {
       for (const to of STATES) {
         await expect(TRANSITION_TO[to](store, lane, id, 99n)).rejects.toThrow(LeaseLostError);
       }
-      await expect(postponeQueued(store, lane, [id], 0)).rejects.toThrow(LeaseLostError);
+      await expect(postpone(store, lane, [id], 0)).rejects.toThrow(LeaseLostError);
       expect([state, await rowOf(id)]).toEqual([state, before]);
     }
   });

@@ -1,13 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createHeldLane, createSubmission, newSubmissionOf } from "../../../../test/support/submissions.js";
+import {
+  createHeldLane,
+  createSubmission,
+  newSubmissionOf,
+  postpone,
+} from "../../../../test/support/submissions.js";
 import { useTestStore } from "../../../../test/support/testStore.js";
 import { createLaneStatusCache } from "../../../lane/choose/directory.js";
 import { accept } from "../../accept/accept.js";
 import { Places } from "../../accept/places.js";
 import type { Store } from "../../store.js";
 import { moveQueuedWork } from "../../transitions/moveQueuedWork.js";
-import { postponeQueued } from "../../transitions/postponeQueued.js";
 import type { HeldLane } from "../heldLane.js";
 import { readLaneSnapshot } from "./laneSnapshot.js";
 
@@ -89,7 +93,7 @@ describe("the snapshot of a lane", () => {
       "key",
       flood(20, (i) => [1, 100 + i]),
     );
-    await postponeQueued(store, lane, waiting, 20_000);
+    await postpone(store, lane, waiting, 20_000);
     await queue(
       "key",
       flood(100, (i) => [1, i]),
@@ -157,7 +161,7 @@ describe("the snapshot of a lane", () => {
       "key",
       flood(20, (i) => [1 + i, 1]),
     );
-    await postponeQueued(store, lane, waiting, 0);
+    await postpone(store, lane, waiting, 0);
     await queue(
       "key",
       flood(20, (i) => [101 + i, 0]),
@@ -200,7 +204,7 @@ describe("the snapshot of a lane", () => {
 
   it("omits postponed submissions, unless another of their sender has come", async () => {
     const [early = ""] = await queue("key", [[1, 1]]);
-    await postponeQueued(store, lane, [early], 20_000);
+    await postpone(store, lane, [early], 20_000);
     expect(await chosenIds(10)).toEqual([]);
     const [due = ""] = await queue("key", [[1, 0]]);
     expect(await chosenIds(10)).toEqual([due, early]);
