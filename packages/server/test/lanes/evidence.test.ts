@@ -39,7 +39,7 @@ const overdue = () =>
   });
 const signAs = async (id: string, waiverNonce: bigint, fill: number) => {
   const wrapper = { waiverNonce, wrapperHash: bytes(32, fill), wrapperRaw: bytes(200, fill) };
-  return saveSigned(store, lane, [{ id, signings: await signingsOf(store, id), ...wrapper }]);
+  return saveSigned(store, lane, [{ id, signings: (await signingsOf(store, id)) + 1, ...wrapper }]);
 };
 
 describe("evidence before finality", () => {

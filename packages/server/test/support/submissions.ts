@@ -81,7 +81,8 @@ export const TRANSITION_TO: Readonly<Record<SubmissionState, Transition>> = {
   queued: (store, lane, id) => idsOf(saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true })),
   signed: async (store, lane, id, waiverNonce = 0n) => {
     const wrapper = { waiverNonce, wrapperHash: bytes(32, 2), wrapperRaw: bytes(200, 3) };
-    const signed = await saveSigned(store, lane, [{ id, signings: await signingsOf(store, id), ...wrapper }]);
+    const signings = (await signingsOf(store, id)) + 1;
+    const signed = await saveSigned(store, lane, [{ id, signings, ...wrapper }]);
     return signed.map((one) => one.id);
   },
   // The node's answer leads here from `signed`, a reorg from `included`.

@@ -147,7 +147,7 @@ describe("buffered broadcasts", () => {
     await saveRequeued(store, lane, [id], { afterMs: 0, isOpen: true });
     const resigned = {
       id,
-      signings: 1,
+      signings: 2,
       waiverNonce: 3n,
       wrapperHash: bytes(32, 7),
       wrapperRaw: bytes(200, 8),

@@ -7,14 +7,7 @@ import type { LaneNonces } from "../../store/lanes/queue/laneSnapshot.js";
 import type { LaneContext } from "../context.js";
 import type { LaneOffer } from "../inbox/laneOffers.js";
 import { nextWaiverNonce, setReady } from "./assign.js";
-import {
-  type Placeable,
-  placeAbove,
-  type SignedInFlight,
-  type SignedPlaced,
-  signPlaced,
-  toInFlight,
-} from "./placement.js";
+import { type Placeable, placeAbove, type SignedInFlight, signPlaced } from "./placement.js";
 import { placesIn } from "./plan.js";
 
 /** A node that takes longer to tell the nonces delays an accept, which needs no node. */
@@ -54,7 +47,8 @@ export async function acceptOffered(
 
 interface PreparedOffers {
   readonly fitting: readonly LaneOffer[];
-  readonly signed: readonly SignedPlaced<Placeable & { readonly newSubmission: NewSubmission }>[];
+  /** In the order of the new submissions. */
+  readonly signed: readonly SignedInFlight[];
 }
 
 /** Signs the wrappers of the offers that can go. @returns undefined if none can. */
@@ -64,7 +58,7 @@ async function prepareOffers(
   known: LaneNonces,
   context: LaneContext,
 ): Promise<PreparedOffers | undefined> {
-  const { laneSigner, options, head } = context;
+  const { laneSigner, options, head, replica } = context;
   const nonces = await noncesFor(offers, held, context);
   if (nonces === undefined) return undefined;
   const fitting = offers.filter(({ newSubmissions }) =>
@@ -77,7 +71,7 @@ async function prepareOffers(
   if (ready.length === 0 || known.inFlight + slots > places) return undefined;
   const placed = placeAbove(known, nextWaiverNonce(held, nonces.waiver, context), ready);
   if (placed === undefined) return undefined;
-  const signed = await signPlaced(placed, laneSigner, head?.());
+  const signed = await signPlaced(placed, laneSigner, replica, head?.());
   return signed.length < ready.length ? undefined : { fitting, signed };
 }
 
@@ -87,9 +81,8 @@ async function storeOffers(
   { fitting, signed }: PreparedOffers,
   { store, laneOffers, replica }: LaneContext,
 ): Promise<readonly SignedInFlight[] | undefined> {
-  const rows = signed.map((one) => ({ ...one, newSubmission: one.submission.newSubmission }));
   try {
-    if (!(await acceptSigned(store, held, replica, rows))) return undefined;
+    if (!(await acceptSigned(store, held, replica, submissionsOf(fitting), signed))) return undefined;
   } catch (error) {
     laneOffers.setReady(false);
     // A statement that the database has refused has stored nothing.
@@ -97,23 +90,14 @@ async function storeOffers(
     throw error;
   }
   for (const offer of fitting) offer.accept();
-  return signed.map((one) => toInFlight(one, replica));
+  return signed;
 }
 
 /** Each field by name: a copy of the rest takes a hundred times as long. */
-function placeable(newSubmission: NewSubmission) {
+function placeable(newSubmission: NewSubmission): Placeable {
   const { id, keyId, innerRaw, innerHash, sender, senderNonce } = newSubmission;
-  return {
-    id,
-    keyId,
-    innerRaw,
-    innerHash,
-    sender,
-    senderNonce,
-    signings: 0,
-    slots: slotsOf(newSubmission),
-    newSubmission,
-  };
+  const slots = slotsOf(newSubmission);
+  return { id, keyId, innerRaw, innerHash, sender, senderNonce, signings: 0, slots };
 }
 
 function submissionsOf(offers: readonly LaneOffer[]): NewSubmission[] {

@@ -14,7 +14,7 @@ import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
 import type { Retries } from "../inbox/retries.js";
 import { failExpired, reconcile } from "../law/reconcile.js";
-import { type Placed, placeReady, type SignedInFlight, signPlaced, toInFlight } from "./placement.js";
+import { type Placed, placeReady, type SignedInFlight, signPlaced } from "./placement.js";
 import { chooseReady, type GapFailure, placesIn, planSender, type Room, type SenderPlan } from "./plan.js";
 import { EARLY_MS, excuseNonceGaps, HELD_BACK_MS, reserveChosen, unparkNextOfSenders } from "./waiting.js";
 
@@ -193,14 +193,14 @@ async function signAndStore(
   { store, laneSigner, head }: LaneContext,
 ): Promise<Signed> {
   if (placed.length === 0) return { signed: [], waits: false };
-  const signed = await signPlaced(placed, laneSigner, head?.());
+  const signed = await signPlaced(placed, laneSigner, held.owner, head?.());
   const waits = signed.length < placed.length;
   if (signed.length === 0) return { signed: [], waits };
   const moved = await saveSigned(store, held, signed);
   const origins = new Map(moved.map(({ id, origin }) => [id, origin]));
   const inFlight = signed.flatMap((one) => {
     const origin = origins.get(one.id);
-    return origin === undefined ? [] : [toInFlight(one, origin)];
+    return origin === undefined ? [] : [{ ...one, origin }];
   });
   return { signed: inFlight, waits };
 }

@@ -220,56 +220,31 @@ async function findNonces(
   return { first: await findFirstUnusedNonce(store, held, chainNonce), assigned };
 }
 
-/** A submission with its waiver nonce and its signed wrapper. */
-export type SignedPlaced<T extends Placeable = Placeable> = SignedSubmission & { readonly submission: T };
+/** A submission with its signed wrapper, and the places in flight that it takes. */
+export type SignedInFlight = InFlightSubmission & SignedSubmission & { readonly slots: number };
 
 /**
  * Signs the wrappers of placed submissions.
+ * @param origin the replica whose clients wait for the results, as far as it is known.
  * @param head the height of the chain, if it is known.
  * @returns the first ones, where the custody has not signed all yet.
  */
-export async function signPlaced<T extends Placeable>(
-  placed: readonly Placed<T>[],
+export async function signPlaced(
+  placed: readonly Placed<Placeable>[],
   laneSigner: Pick<LaneSigner, "sign">,
+  origin: string,
   head?: bigint,
-): Promise<readonly SignedPlaced<T>[]> {
-  const requests = placed.map(({ submission: { id, innerRaw }, waiverNonce }) => ({
-    id,
-    innerRaw,
-    waiverNonce,
-  }));
+): Promise<readonly SignedInFlight[]> {
+  const requests = placed.map(({ submission: { id, innerRaw }, waiverNonce }) => {
+    return { id, innerRaw, waiverNonce };
+  });
   const wrappers = await laneSigner.sign(requests);
-  return wrappers.map(({ wrapperRaw, wrapperHash }, i): SignedPlaced<T> => {
+  return wrappers.map(({ wrapperRaw, wrapperHash }, i): SignedInFlight => {
     const one = placed[i];
     if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
-    const { submission, waiverNonce } = one;
-    const { id, signings } = submission;
+    const { id, innerHash, sender, senderNonce, keyId, signings, slots } = one.submission;
     noteSigned({ wrapperRaw, wrapperHash });
-    return { submission, waiverNonce, wrapperRaw, wrapperHash, id, signings, head };
+    const wrapper = { waiverNonce: one.waiverNonce, wrapperRaw, wrapperHash, signings: signings + 1, head };
+    return { id, state: "signed", innerHash, sender, senderNonce, keyId, origin, slots, ...wrapper };
   });
-}
-
-/** A submission that a step has signed and stored, and the places in flight that it takes. */
-export type SignedInFlight = InFlightSubmission & { readonly slots: number };
-
-/** @param origin the replica whose clients wait for the result. */
-export function toInFlight(
-  { submission, waiverNonce, wrapperRaw, wrapperHash }: SignedPlaced,
-  origin: string,
-): SignedInFlight {
-  const { id, innerHash, sender, senderNonce, keyId } = submission;
-  return {
-    id,
-    state: "signed",
-    signings: submission.signings + 1,
-    waiverNonce,
-    wrapperRaw,
-    wrapperHash,
-    innerHash,
-    sender,
-    senderNonce,
-    keyId,
-    origin,
-    slots: submission.slots,
-  };
 }

@@ -19,7 +19,7 @@ import type { Store } from "../store.js";
 import { saveFinal } from "../transitions/saveFinal.js";
 import { saveIncluded } from "../transitions/saveIncluded.js";
 import { accept } from "./accept.js";
-import { acceptSigned, type SignedNewSubmission } from "./acceptSigned.js";
+import { acceptSigned } from "./acceptSigned.js";
 import type { NewSubmission } from "./newSubmission.js";
 
 let store: Store;
@@ -30,7 +30,7 @@ useTestStore("emptied", async (opened) => {
 });
 
 /** The new submissions with wrappers, whose waiver nonces begin at `first`. */
-const signed = (newSubmissions: readonly NewSubmission[], first = 0n): SignedNewSubmission[] =>
+const signed = (newSubmissions: readonly NewSubmission[], first = 0n) =>
   newSubmissions.map((newSubmission, i) => ({
     newSubmission,
     waiverNonce: first + BigInt(i),
@@ -38,8 +38,10 @@ const signed = (newSubmissions: readonly NewSubmission[], first = 0n): SignedNew
     wrapperRaw: bytes(200, i + 1),
   }));
 
-const write = (all: readonly SignedNewSubmission[], held = lane) =>
-  acceptSigned(store, held, lane.owner, all);
+const write = (all: ReturnType<typeof signed>, held = lane) => {
+  const newSubmissions = all.map(({ newSubmission }) => newSubmission);
+  return acceptSigned(store, held, lane.owner, newSubmissions, all);
+};
 
 async function rows() {
   const sql = `select id, state, waiver_nonce, signings, waiver, wrapper_raw, origin

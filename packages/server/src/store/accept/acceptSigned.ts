@@ -1,17 +1,8 @@
 import { byteaArray, prepared } from "../database/statements.js";
 import { type HeldLane, LeaseLostError, leaseParameters } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
+import type { SignedSubmission } from "../transitions/saveSigned.js";
 import { columnsOf, type NewSubmission } from "./newSubmission.js";
-
-/** A new submission with the waiver nonce that it gets, and its signed WrapperTx. */
-export interface SignedNewSubmission {
-  readonly newSubmission: NewSubmission;
-  readonly waiverNonce: bigint;
-  readonly wrapperHash: Uint8Array;
-  readonly wrapperRaw: Uint8Array;
-  /** The height of the chain, if it is known; the same for all. */
-  readonly head?: bigint | undefined;
-}
 
 /**
  * The SQLSTATEs with which the function `accept_signed` of the schema takes back what it has inserted: a submission has a competitor,
@@ -24,7 +15,8 @@ const TAKEN_BACK: ReadonlySet<unknown> = new Set(["GW002", "55P03"]);
  * `signed` then, or none is accepted. The statement checks as `accept` does, but leaves every exception to `accept`: a
  * sender with unfinished submissions, a competitor, a nonce below the floor of the lane, a lock that somebody holds.
  * @param origin the UUID of the replica, whose clients wait for the results.
- * @param signed of senders that differ.
+ * @param newSubmissions of senders that differ.
+ * @param signed the wrapper of each; the head is the same for all.
  * @returns whether they were accepted.
  * @throws {@link LeaseLostError}
  */
@@ -32,9 +24,10 @@ export async function acceptSigned(
   { pool }: Pick<Store, "pool">,
   lane: HeldLane,
   origin: string,
-  signed: readonly SignedNewSubmission[],
+  newSubmissions: readonly NewSubmission[],
+  signed: readonly Omit<SignedSubmission, "id" | "signings">[],
 ): Promise<boolean> {
-  const { waivers: _, ...columns } = columnsOf(signed.map(({ newSubmission }) => newSubmission));
+  const { waivers: _, ...columns } = columnsOf(newSubmissions);
   const statement = prepared(
     "select accept_signed($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) as answer",
     [

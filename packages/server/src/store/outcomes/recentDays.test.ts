@@ -28,7 +28,7 @@ const QUERIES: Readonly<Record<string, (store: Store, user: number) => Promise<u
   "accept, repeated": (db, user) => accept(db, place(), [newSubmissionOf(user)], true),
   "acceptCapped, repeated": (db, user) =>
     acceptCapped(db, place(), [{ ...newSubmissionOf(user), caps: CAPS }], true),
-  acceptSigned: (db, user) => acceptSigned(db, lane, lane.owner, [signed(user)]),
+  acceptSigned: (db, user) => acceptSigned(db, lane, lane.owner, [newSubmissionOf(user)], [signed(user)]),
   findSenderSubmissions: (db, user) =>
     findSenderSubmissions(db, lane.chain, [{ sender: sender(user), nonce: 0n }]),
   findFailedPredecessors: async (db, user) => {
@@ -62,7 +62,6 @@ const CAPS = { transactions: 1_000_000 };
 const place = () => ({ chain: lane.chain, origin: lane.owner });
 const sender = (user: number) => newSubmissionOf(user).sender;
 const signed = (user: number) => ({
-  newSubmission: newSubmissionOf(user),
   waiverNonce: BigInt(user),
   wrapperHash: bytes(32, user),
   wrapperRaw: bytes(200, user),

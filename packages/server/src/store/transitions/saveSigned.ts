@@ -6,7 +6,7 @@ import type { Store } from "../store.js";
 /** A queued submission with the waiver nonce that it gets, and its signed WrapperTx. */
 export interface SignedSubmission {
   readonly id: string;
-  /** The number of wrappers that were signed for it before. */
+  /** The number of wrappers that were signed for it, this one included. */
   readonly signings: number;
   readonly waiverNonce: bigint;
   readonly wrapperHash: Uint8Array;
@@ -47,10 +47,10 @@ function saveAboveFloor(
     signed.map((s) => s.id),
     ` update unfinished s
       set state = 'signed', waiver_nonce = n.nonce, wrapper_hash = n.hash, wrapper_raw = n.raw,
-          signed_at = now(), signings = s.signings + 1, since_block = coalesce(s.since_block, n.head)
+          signed_at = now(), signings = n.signings, since_block = coalesce(s.since_block, n.head)
       from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[], $9::integer[], $10::bigint[])
         as n (submission, nonce, hash, raw, signings, head)
-      where s.id = n.submission and s.state = 'queued' and s.waiver = $2 and s.signings = n.signings
+      where s.id = n.submission and s.state = 'queued' and s.waiver = $2 and s.signings = n.signings - 1
         and (s.cap_gas is null or s.cap_day is not null) and ${isAboveFloor(6)} returning s.id, s.origin`,
     [
       signed.map((s) => s.waiverNonce.toString()),
