@@ -20,7 +20,7 @@ import { lastChain } from "../store/chains.js";
 import { inTransaction } from "../store/database/transaction.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findLaneStatuses, type LaneState, type LaneStatus } from "../store/lanes/laneStatus.js";
-import { releaseLease, takeLease } from "../store/lanes/lease.js";
+import { releaseLease, takeLeases } from "../store/lanes/lease.js";
 import { rememberTransaction } from "../store/lanes/nonces/withdrawnWrappers.js";
 import { findInFlight, type InFlightSubmission } from "../store/lanes/queue/unfinished.js";
 import { findReplicas, requestReload } from "../store/lanes/replicas.js";
@@ -205,7 +205,9 @@ async function repairLane(
   findings: readonly Finding[],
   { store, chain }: { readonly store: Store; readonly chain: NodeClient },
 ): Promise<void> {
-  const lease = await takeLease(store, { ...key, owner: randomUUID() }, LEASE_MS, { watchOnly: true });
+  const by = { chain: key.chain, owner: randomUUID() };
+  const { leases } = await takeLeases(store, by, [key.waiver], LEASE_MS, { watchOnly: true });
+  const [lease] = leases;
   if (lease === undefined)
     throw new StartError("a service has taken over the lane, and repairs it by itself");
   const context = {

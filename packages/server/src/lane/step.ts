@@ -3,7 +3,7 @@ import { LANE_WAITS, type LaneWait } from "../model/submission/waitCauses.js";
 import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
-import { hasUnfinished, type InFlightSubmission } from "../store/lanes/queue/unfinished.js";
+import type { InFlightSubmission } from "../store/lanes/queue/unfinished.js";
 import { retireDrained } from "../store/lanes/setLaneState.js";
 import type { LaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, stopLane } from "./context.js";
@@ -42,7 +42,7 @@ export const IDLE_MS = 250;
  *   write, while the batch of the step before is on the wire. Then it waits for that batch and begins to broadcast its own;
  *   a step that has signed nothing does not wait. With a slow custody, a step stores the wrappers that are signed so far,
  *   and the next step asks again for the rest.
- * - A step that has signed nothing in a `draining` lane retires the lane when nothing is left in it.
+ * - A step that finds nothing in a `draining` lane retires it.
  *
  * Nonces and signed bytes are in the store before they are sent. So a step may fail at any point: the next one resends.
  */
@@ -178,7 +178,7 @@ async function assignAndBroadcast(
   await (signed.length > 0 ? state.broadcasting : unlessPending(state.broadcasting));
   const broadcasting = signed.length > 0 ? beginBroadcast(held, signed, context) : state.broadcasting;
   if (breaker.state !== "closed") await broadcasting;
-  if (signed.length === 0 && laneState === "draining") await retireIfDone(held, context);
+  if (work.isEmpty && laneState === "draining") await retireIfDone(held, context);
   const idleMs = moreDue ? DUE_MS : IDLE_MS;
   const dueAt = isDue ? now : state.dueAt;
   return {
@@ -208,10 +208,7 @@ function beginBroadcast(
 
 /** Retires a draining lane in which nothing is left, and to which no reorg can bring anything back. */
 async function retireIfDone(held: HeldLane, { store, log, options, routing }: LaneContext): Promise<void> {
-  const isDone = async () => !(await hasUnfinished(store, held, { reorgsMayCome: options.reorgDepth > 0 }));
-  if (!(await isDone())) return;
   // This replica may take the lane for open for half a second after it was drained.
   await routing.refresh();
-  if (!(await isDone())) return;
-  if (await retireDrained(store, held)) log.info("the lane is drained and retired");
+  if (await retireDrained(store, held, options.reorgDepth > 0)) log.info("the lane is drained and retired");
 }

@@ -6,7 +6,7 @@ import { accept } from "../../src/store/accept/accept.js";
 import type { NewSubmission } from "../../src/store/accept/newSubmission.js";
 import { adoptChain } from "../../src/store/chains.js";
 import type { ChangedSubmission, HeldLane } from "../../src/store/lanes/heldLane.js";
-import { registerLanes, takeLease } from "../../src/store/lanes/lease.js";
+import { registerLanes } from "../../src/store/lanes/lease.js";
 import type { Store } from "../../src/store/store.js";
 import { putOffQueued } from "../../src/store/transitions/putOffQueued.js";
 import { saveBroadcast } from "../../src/store/transitions/saveBroadcast.js";
@@ -16,6 +16,7 @@ import { saveReorged } from "../../src/store/transitions/saveReorged.js";
 import { saveRequeued } from "../../src/store/transitions/saveRequeued.js";
 import { saveSigned } from "../../src/store/transitions/saveSigned.js";
 import { CHAIN_ID } from "./modelChain.js";
+import { takeLease } from "./takeLease.js";
 import { type Changes, innerOf, WAIVER } from "./user.js";
 
 // Puts submissions directly into a store, in the state that a test needs.

@@ -7,11 +7,12 @@ import {
   createSubmission,
   newSubmissionOf,
 } from "../../../test/support/submissions.js";
+import { takeLease } from "../../../test/support/takeLease.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { SECOND_WAIVER, WAIVER } from "../../../test/support/user.js";
 import type { PolicySet } from "../../policy/policySet.js";
-import { registerLanes, takeLease } from "../../store/lanes/lease.js";
+import { registerLanes } from "../../store/lanes/lease.js";
 import { setBreaker, setLaneState } from "../../store/lanes/setLaneState.js";
 import type { Store } from "../../store/store.js";
 import { createSchedule } from "../../util/schedule.js";

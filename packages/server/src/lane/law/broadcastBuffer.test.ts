@@ -6,11 +6,12 @@ import {
   createSubmission,
   newSubmissionOf,
 } from "../../../test/support/submissions.js";
+import { takeLease } from "../../../test/support/takeLease.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { SubmissionUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
-import { releaseLease, takeLease } from "../../store/lanes/lease.js";
+import { releaseLease } from "../../store/lanes/lease.js";
 import type { Store } from "../../store/store.js";
 import { findSubmissions } from "../../store/submissions/findSubmissions.js";
 import { saveIncluded } from "../../store/transitions/saveIncluded.js";

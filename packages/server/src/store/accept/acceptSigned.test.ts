@@ -9,10 +9,11 @@ import {
   newSubmissionOf,
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
+import { takeLease } from "../../../test/support/takeLease.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { inTransaction } from "../database/transaction.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
-import { registerLanes, takeLease } from "../lanes/lease.js";
+import { registerLanes } from "../lanes/lease.js";
 import { withPartitionsLock } from "../outcomes/partitionsLock.js";
 import { summarizeDay } from "../outcomes/summarizeDay.js";
 import type { Store } from "../store.js";

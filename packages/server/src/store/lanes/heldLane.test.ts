@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createHeldLane } from "../../../test/support/submissions.js";
+import { takeLease } from "../../../test/support/takeLease.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import type { Store } from "../store.js";
 import { stopForLostBlocks } from "./blocks/inclusions.js";
 import { type HeldLane, LeaseLostError } from "./heldLane.js";
-import { takeLease } from "./lease.js";
 import { countForeignUse, retireDrained, setBreaker, setLaneState, stopWorkingLane } from "./setLaneState.js";
 
 let store: Store;
@@ -24,7 +24,7 @@ const CHANGES: Record<string, (by: HeldLane) => Promise<unknown>> = {
   "count of a foreign use": (by) =>
     countForeignUse(store, by, [{ waiverNonce: 1n, wrapperHash: new Uint8Array(32) }]),
   "breaker that opens": (by) => setBreaker(store, by, 60_000, "no"),
-  retirement: (by) => retireDrained(store, by),
+  retirement: (by) => retireDrained(store, by, false),
 };
 const laneRow = async () => (await store.pool.query("select * from lanes")).rows;
 

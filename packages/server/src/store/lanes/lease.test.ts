@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it, vi } from "vitest";
 import { createHeldLane } from "../../../test/support/submissions.js";
+import { takeLease } from "../../../test/support/takeLease.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { WAIVER } from "../../../test/support/user.js";
 import type { Store } from "../store.js";
 import { HELD_LEASE, type HeldLane, LeaseLostError, leaseParameters } from "./heldLane.js";
-import { releaseLease, takeLease } from "./lease.js";
+import { releaseLease } from "./lease.js";
 import { lowerNonceFloor, raiseNonceFloor } from "./nonces/nonceFloor.js";
 import { stopWorkingLane } from "./setLaneState.js";
 

@@ -66,20 +66,6 @@ export async function takeLeases(
   };
 }
 
-/**
- * Takes or renews the lease of one lane.
- * @returns undefined if another replica holds the lease or is being given it, if the lane is retired, or if somebody writes or
- *   has locked the lane at the moment.
- */
-export async function takeLease(
-  store: Store,
-  { waiver, ...rest }: Omit<HeldLane, "epoch">,
-  leaseMs: number,
-  options?: LeaseOptions,
-): Promise<Lease | undefined> {
-  return (await takeLeases(store, rest, [waiver], leaseMs, options)).leases[0];
-}
-
 /** The condition on the lanes $2 whose leases the owner $3 may take or renew. */
 const IS_WANTED = `chain = $1 and waiver = any(array(select unnest($2::bytea[]))) and (state <> 'retired' or $6)
   -- A lease that ends later than any lease can was taken before the database's clock was set back.

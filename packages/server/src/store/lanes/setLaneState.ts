@@ -11,15 +11,18 @@ export const TAKES_WORK = "state in ('open', 'draining')";
 export const STOPPED = "state = 'stopped', reason = $5, broken_until = '-infinity'";
 
 /**
- * draining → retired: for a drained lane, unless an operator has opened it meanwhile.
- * @returns false in that case.
+ * draining → retired: for a lane in which nothing is queued, signed or broadcast. With `reorgsMayCome`, nor in a block that is not final.
+ * @returns false if something is, or if an operator has opened the lane meanwhile.
  * @throws {@link LeaseLostError}
  */
-export async function retireDrained(store: Store, lane: HeldLane): Promise<boolean> {
-  const changes = "state = 'retired', reason = 'drained', broken_until = '-infinity'";
-  const retired = await updateLaneAsOwner(store, lane, changes, [], { condition: "state = 'draining'" });
+export async function retireDrained(store: Store, lane: HeldLane, reorgsMayCome: boolean): Promise<boolean> {
+  const retired = await updateLaneAsOwner(store, lane, RETIRED, [reorgsMayCome], { condition: IS_DRAINED });
   return retired !== undefined;
 }
+
+const RETIRED = "state = 'retired', reason = 'drained', broken_until = '-infinity'";
+const IS_DRAINED = `state = 'draining' and not exists (
+  select from unfinished u where u.chain = $1 and u.waiver = $2 and (u.state <> 'included' or $5))`;
 
 /**
  * open or draining → stopped, by the owner of the lane; closes its breaker.

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { createHeldLane, newSubmissionOf } from "../../../test/support/submissions.js";
+import { takeLease } from "../../../test/support/takeLease.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { accept } from "../accept/accept.js";
 import type { HeldLane } from "../lanes/heldLane.js";
-import { registerLanes, takeLease } from "../lanes/lease.js";
+import { registerLanes } from "../lanes/lease.js";
 import { readLaneSnapshot } from "../lanes/queue/laneSnapshot.js";
 import type { Store } from "../store.js";
 import { putOffQueued } from "./putOffQueued.js";

@@ -2,13 +2,6 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import { type HeldLane, LEASE_IS_HELD, writeAsOwner } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
 
-/**
- * SQL for the day of a submission's reservation (D25), once the submission is put aside: what cannot run now and was never
- * signed holds no part of a cap. A lane reserves before it signs. @param isPutAside the parameter that says so, such as `$8`.
- */
-export const releasedCap = (isPutAside: string) =>
-  `case when ${isPutAside}::boolean and signings = 0 then null else cap_day end`;
-
 /** A queued submission that cannot be sent now. */
 export interface Waiting {
   /** 20 bytes. */
@@ -19,7 +12,10 @@ export interface Waiting {
 export interface PutOffOptions {
   /** The pause of the lowest of each sender, in ms. */
   readonly afterMs: number;
-  /** They are ahead of their turn, or their nonces are used: they wait unreserved ({@link releasedCap}). Default: no. */
+  /**
+   * They are ahead of their turn, or their nonces are used: what was never signed holds no part of a daily cap (D25), and the lane
+   * reserves before it signs. Default: no.
+   */
   readonly isAhead?: boolean;
   /** Further ones, whose senders' others are not parked. */
   readonly alone?: readonly Waiting[];
@@ -61,7 +57,7 @@ export async function putOffQueued(
     store,
     lane,
     all.map(([sender]) => sender.slice(2)),
-    ` update unfinished u set is_waiting = true, cap_day = ${releasedCap("$9")},
+    ` update unfinished u set is_waiting = true, cap_day = case when $9 and u.signings = 0 then null else u.cap_day end,
        look_at = now() + interval '1 millisecond' * case when u.sender_nonce > w.nonce then ${PARKED_MS}
          else greatest($8::float8, least(${LONGEST_MS}, extract(epoch from now() - u.accepted_at) * 1000 / 8)) end
      from unnest($5::text[], $6::numeric[], $7::boolean[]) as w (sender, nonce, is_alone)

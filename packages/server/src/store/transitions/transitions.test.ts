@@ -8,10 +8,11 @@ import {
   postpone,
   TRANSITION_TO,
 } from "../../../test/support/submissions.js";
+import { takeLease } from "../../../test/support/takeLease.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { certaintyOf, type SubmissionState, TRANSITIONS } from "../../model/submission/submission.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
-import { registerLanes, releaseLease, takeLease } from "../lanes/lease.js";
+import { registerLanes, releaseLease } from "../lanes/lease.js";
 import { raiseKnownBelow } from "../lanes/nonces/lostWrappers.js";
 import { findWithdrawnWrappers, forgetWithdrawnWrappers } from "../lanes/nonces/withdrawnWrappers.js";
 import { findInFlight } from "../lanes/queue/unfinished.js";

@@ -40,22 +40,6 @@ export async function findUnfinished(
   );
 }
 
-/**
- * True while the lane has a submission that is queued, signed or broadcast. With `reorgsMayCome`, also while it has one in a block
- * that is not final: a submission moves between the two, so one statement asks for both.
- */
-export async function hasUnfinished(
-  { pool }: Store,
-  lane: Pick<HeldLane, "chain" | "waiver">,
-  { reorgsMayCome }: { readonly reorgsMayCome: boolean },
-): Promise<boolean> {
-  const { rows } = await pool.query(
-    "select from unfinished where chain = $1 and waiver = $2 and (state <> 'included' or $3) limit 1",
-    [lane.chain, lane.waiver, reorgsMayCome],
-  );
-  return rows.length > 0;
-}
-
 /** A submission that is signed or broadcast: it holds a waiver nonce, and is in no block yet. */
 export interface InFlightSubmission extends UnfinishedSubmission {
   readonly state: "signed" | "broadcast";
