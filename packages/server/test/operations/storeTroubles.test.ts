@@ -1,8 +1,11 @@
 // The database refuses to work: clients, readiness and the log get a name for each trouble, which ends without a restart.
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { createConnection } from "../../src/store/database/database.js";
 import { StoreUnavailableError } from "../../src/store/database/storeTrouble.js";
 import { openStore } from "../../src/store/store.js";
+import { TestPostgres } from "../support/testPostgres.js";
 import { outcomeOf, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 
@@ -82,5 +85,28 @@ describe("the connections of a role", () => {
     expect(use.find(({ role }) => role === "lanes")).toMatchObject({ waiting: 0 });
     await Promise.all(flood);
     await store.close();
+  });
+});
+
+describe("a queue of notifications that is full", () => {
+  it("keeps no operator from revoking a key: somebody listens in another database and leaves a transaction open", async () => {
+    const postgres = await new TestPostgres().start();
+    onTestFinished(() => postgres.end());
+    await postgres.primary.query("alter system set max_notify_queue_pages = 64");
+    await postgres.restart("fast");
+    const other = { connectionString: await postgres.createEmptyDatabase() };
+    const [listener, speaker] = [createConnection(other), createConnection(other)];
+    await Promise.all([listener.connect(), speaker.connect()]);
+    onTestFinished(async () => void (await Promise.all([listener.end(), speaker.end()])));
+    await listener.query("listen other");
+    await listener.query("begin; select");
+    const fill =
+      "do $$ begin for i in 1..1000 loop perform pg_notify('other', repeat('x', 7900) || i); end loop; end $$";
+    await expect(speaker.query(fill)).rejects.toThrow("too many notifications");
+
+    const admin = await openKeyAdmin({ databaseUrl: await postgres.createEmptyDatabase() });
+    onTestFinished(() => admin.close());
+    const { record } = await admin.create("tests", { label: "a key", env: "dev" });
+    expect(await admin.revoke("tests", record.id)).toMatchObject({ state: "revoked" });
   });
 });

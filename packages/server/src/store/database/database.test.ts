@@ -20,7 +20,7 @@ describe("a connection whose statement fails", () => {
   const raise = (sqlState: string) =>
     pool.query(`do $$ begin raise exception 'refused' using errcode = '${sqlState}'; end $$`);
 
-  it.each(["GW002", "55P03", "23505", "40P01"])(
+  it.each(["GW002", "54000", "55P03", "23505", "40P01"])(
     "stays for the next one where it has lost to a competitor: %s",
     async (sqlState) => {
       const first = await backend();

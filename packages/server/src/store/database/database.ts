@@ -74,6 +74,13 @@ const ANSWER_TIMEOUT_MS = 10_000;
 /** The time without a byte after which the system asks whether the other end of a connection is still there, in ms. */
 const KEEPALIVE_MS = 10_000;
 
+/**
+ * Statements with which the server asks as soon after its clients. By default it asks after two hours: until then the sessions of a machine
+ * that is gone, or was cut off for minutes, keep their locks and the server's connections. A Unix socket needs none of it.
+ */
+export const END_LOST_SESSION = `set tcp_keepalives_idle = ${KEEPALIVE_MS / 1_000}; set tcp_keepalives_interval = 1;
+  set tcp_keepalives_count = 10; set tcp_user_timeout = '20s'`;
+
 function driverConfig({ connectTimeoutMs, applicationName, ...address }: ConnectionOptions): pg.ClientConfig {
   const { connectionString } = address;
   return {
@@ -210,10 +217,10 @@ export class Pool implements Queryable {
 }
 
 /**
- * The SQLSTATEs of what competes: the functions of the schema, constraints, deadlocks, locks. After others a connection is closed, as
- * the session may be over or keep a plan that no longer fits.
+ * The SQLSTATEs of what competes: the functions of the schema, constraints, deadlocks, locks, and a queue of notifications that another
+ * program keeps full. After others a connection is closed, as the session may be over or keep a plan that no longer fits.
  */
-const REFUSALS = /^(?:GW|23|40P01|55P03)/;
+const REFUSALS = /^(?:GW|23|40P01|54000|55P03)/;
 
 /**
  * Whether the database has refused a statement, and the session goes on. The severity is in the server's language: in another one

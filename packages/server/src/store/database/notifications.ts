@@ -1,6 +1,6 @@
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Store } from "../store.js";
-import { type Connection, createConnection } from "./database.js";
+import { type Connection, createConnection, END_LOST_SESSION } from "./database.js";
 
 const RECONNECT_MS = 1_000;
 
@@ -44,6 +44,7 @@ export function listen(
     current = connection;
     try {
       await connection.connect();
+      await connection.query(END_LOST_SESSION);
       await connection.query(channels.map((channel) => `listen ${channel}`).join("; "));
       onListening();
     } catch (error) {

@@ -7,6 +7,7 @@ import {
   termsToJson,
 } from "../../model/keys/keyTerms.js";
 import type { Pool } from "../database/database.js";
+import { notify } from "../database/notifications.js";
 import { channelName } from "../database/sharedDatabase.js";
 import { inLockedTransaction } from "../database/transaction.js";
 import type { Queryable, Store } from "../store.js";
@@ -125,17 +126,21 @@ export const keysChannel = (pool: Pick<Pool, "schema">) => channelName(pool, "ga
 /** The advisory lock that lets one session at a time change keys. */
 const KEYS_LOCK = 0x6761_736b;
 
-/** Runs a change of keys in a transaction, one change at a time, and notifies every replica when it commits. */
+/**
+ * Runs a change of keys in a transaction, one change at a time, and notifies every replica of it. The transaction notifies nobody: it
+ * would fail where PostgreSQL's queue of notifications is full, which any session of the server that listens and does not end its
+ * transaction brings about. Replicas also poll.
+ */
 export async function inKeyTransaction<T>(
   { pool }: Pick<Store, "pool">,
   change: (db: Queryable, now: Date) => Promise<T>,
 ): Promise<T> {
-  return await inLockedTransaction({ pool }, KEYS_LOCK, async (db) => {
+  const result = await inLockedTransaction({ pool }, KEYS_LOCK, async (db) => {
     const { rows } = await db.query<{ now: Date }>("select clock_timestamp() as now");
-    const result = await change(db, rows[0]?.now ?? new Date());
-    await db.query("select pg_notify($1, '')", [keysChannel(pool)]);
-    return result;
+    return await change(db, rows[0]?.now ?? new Date());
   });
+  await notify({ pool }, keysChannel(pool), [""]).catch(() => {});
+  return result;
 }
 
 /** Inserts a key, within {@link inKeyTransaction}. */

@@ -68,6 +68,19 @@ describe("the session of a connection", () => {
     ]);
   });
 
+  it("has the server ask after its client: the locks and connections of a machine that is gone stay no longer", async () => {
+    const { pool } = await open({ databaseUrl: await databases.createDatabase() });
+    const { rows } = await pool.query(
+      "select name from pg_settings where name like 'tcp%' and source = 'session' order by name",
+    );
+    expect(rows.map(({ name }) => name)).toEqual([
+      "tcp_keepalives_count",
+      "tcp_keepalives_idle",
+      "tcp_keepalives_interval",
+      "tcp_user_timeout",
+    ]);
+  });
+
   it("ends a statement whose connection was cut while it waits for a lock", async () => {
     const databaseUrl = await databases.createDatabase();
     const colleague = createConnection({ connectionString: databaseUrl });

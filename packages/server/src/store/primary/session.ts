@@ -1,4 +1,4 @@
-import type { Queryable } from "../database/database.js";
+import { END_LOST_SESSION, type Queryable } from "../database/database.js";
 import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js";
 
 /**
@@ -15,7 +15,7 @@ import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js
 const SETTINGS = `
   set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off; set jit = off;
   set default_transaction_isolation = 'read committed'; set idle_in_transaction_session_timeout = '1min';
-  set client_min_messages = warning; set datestyle = 'ISO';
+  set client_min_messages = warning; set datestyle = 'ISO'; ${END_LOST_SESSION};
   do $$ begin set client_connection_check_interval = '2s'; exception when invalid_parameter_value then null; end $$;
   select set_config('synchronous_commit',
     case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`;
