@@ -59,8 +59,7 @@ const TROUBLES = {
   },
   cancelled: {
     message: "the store gave a statement up",
-    advice:
-      "look for a statement_timeout or transaction_timeout of the role or database, and for cancelled queries",
+    advice: "look for a program or a pooler that cancels this service's statements",
   },
   full: {
     message: "the store has no room left",

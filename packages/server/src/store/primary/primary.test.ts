@@ -68,6 +68,25 @@ describe("the session of a connection", () => {
     ]);
   });
 
+  it("writes nulls in arrays where the database's default is to take them for words", async () => {
+    const databaseUrl = await databases.createDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await databases.query(`alter database ${name} set array_nulls = off`);
+    const { pool } = await open({ databaseUrl });
+    expect((await pool.query("select $1::int[] as nothing", [[null]])).rows).toEqual([{ nothing: [null] }]);
+  });
+
+  it.each(["statement_timeout", "transaction_timeout"])(
+    "has time for a vacuum or a migration where the database has a %s",
+    async (timeout) => {
+      const databaseUrl = await databases.createDatabase();
+      const name = new URL(databaseUrl).pathname.slice(1);
+      await databases.query(`alter database ${name} set ${timeout} = '2s'`);
+      const { pool } = await open({ databaseUrl });
+      expect((await pool.query("select pg_sleep(2.2)")).rowCount).toBe(1);
+    },
+  );
+
   it("has the server ask after its client: the locks and connections of a machine that is gone stay no longer", async () => {
     const { pool } = await open({ databaseUrl: await databases.createDatabase() });
     const { rows } = await pool.query(

@@ -8,14 +8,17 @@ import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js
  * must not rest on a table that was small when it was made: then a sequential scan is the cheapest, or a bitmap of all rows of the
  * recent days, and both become a reading of the whole day. A commit is on the disk, and on the synchronous standbys, before it is reported;
  * `remote_apply` waits for more. A warning tells of a commit whose wait for the standby was cancelled, so warnings have to come. The
- * driver reads times of the ISO style alone. The database ends a transaction of ours that is idle for a minute: it would keep every
- * dead row of the store. It also ends a statement whose connection was cut: such statements would wait for a lock in ever more
- * sessions, until the server has none left. A server on Windows cannot tell that.
+ * driver reads times of the ISO style alone, and writes a null of an array as PostgreSQL does by default. No statement has a limit of
+ * the database's: the service gives up each that is silent for too long, and a vacuum or a migration may take hours. The database ends a
+ * transaction of ours that is idle for a minute: it would keep every dead row of the store. It also ends a statement whose connection was
+ * cut: such statements would wait for a lock in ever more sessions, until the server has none left. A server on Windows cannot tell that.
  */
 const SETTINGS = `
   set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off; set jit = off;
   set default_transaction_isolation = 'read committed'; set idle_in_transaction_session_timeout = '1min';
-  set client_min_messages = warning; set datestyle = 'ISO'; ${END_LOST_SESSION};
+  set client_min_messages = warning; set datestyle = 'ISO'; set array_nulls = on; ${END_LOST_SESSION};
+  set statement_timeout = 0;
+  do $$ begin set transaction_timeout = 0; exception when undefined_object then null; end $$;
   do $$ begin set client_connection_check_interval = '2s'; exception when invalid_parameter_value then null; end $$;
   select set_config('synchronous_commit',
     case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`;
