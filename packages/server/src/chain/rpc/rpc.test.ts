@@ -211,6 +211,36 @@ describe("a send", () => {
   });
 });
 
+describe("a node that answers nothing and rests", () => {
+  it("is asked neither for what another has answered, nor for a decision by each", async () => {
+    let nowMs = 1_000_000;
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    const { rpc, scripts, counts } = await startNodes(2);
+    const disputed = { ...SEND, isTold: (answer: RpcOutcome) => !("error" in answer) };
+    scripts[0] = { kind: "answer", status: 200, body: '{"id":0,"error":{"code":-32000,"message":"no"}}' };
+    scripts[1] = { kind: "reset", carriedOut: false };
+    const ask = async () => {
+      const sent = await rpc.send([disputed]);
+      await rpc.readFromEach([HEIGHT]);
+      return [...sent.map(kindOf), ...counts()];
+    };
+    // The second node is also asked whether it answers anything else.
+    expect(await ask()).toEqual(["error", 2, 2]);
+    expect(await ask()).toEqual(["error", 2, 0]);
+    nowMs += 1_000;
+    scripts[1] = accepted;
+    expect(await ask()).toEqual(["result", 2, 2]);
+  });
+
+  it("is asked for a decision by each where every other rests too", async () => {
+    const { rpc, scripts, counts } = await startNodes(2);
+    scripts[0] = scripts[1] = { kind: "answer", status: 500, body: "" };
+    await rpc.readFromEach([HEIGHT]);
+    expect(await rpc.readFromEach([HEIGHT])).toHaveLength(2);
+    expect(counts()).toEqual([2, 2]);
+  });
+});
+
 describe("what the first node may have lost", () => {
   it("goes to the others that work", async () => {
     const { rpc, scripts, counts } = await startNodes(3);

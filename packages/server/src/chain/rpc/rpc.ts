@@ -32,7 +32,10 @@ export interface Rpc {
   send(calls: readonly RpcCall[]): Promise<SendOutcome[]>;
   /** Sends calls to the nodes that work besides the one that `send` asks first, whatever they answer. Never rejects. */
   sendToOthers(calls: readonly RpcCall[]): Promise<void>;
-  /** Calls each of the nodes that may be asked, and returns the outcomes at each. For calls that change nothing. */
+  /**
+   * Calls each of the nodes that may be asked and do not rest, or each that may be asked if all rest, and returns the outcomes at each.
+   * For calls that change nothing. A step waits for the answers, so it must not wait for a dead node each time.
+   */
   readFromEach(calls: readonly RpcCall[]): Promise<RpcOutcome[][]>;
   /** Sends one call to every node, and returns the outcome at each, in their order. */
   sendToEach(call: RpcCall): Promise<SendOutcome[]>;
@@ -96,8 +99,10 @@ export function createRpc(options: RpcOptions): Rpc {
       const pending = calls.map((call, id) => pendingCall(call, id, true));
       let left = pending;
       for (const endpoint of usableInOrder([])) {
-        await endpoint.ask(left);
-        for (const call of left) putUntoldAside(call, calls[call.id]);
+        // A call that a node has answered waits for none that rests.
+        const asked = rests(endpoint) ? left.filter(({ untold }) => untold === undefined) : left;
+        await endpoint.ask(asked);
+        for (const call of asked) putUntoldAside(call, calls[call.id]);
         left = left.filter(({ outcome }) => outcome === undefined);
         const mayGoOn = left.every(({ failure }) => !failure || failure.sent === "no" || failure.isOfCall);
         if (left.length === 0 || !mayGoOn || options.signal.aborted) break;
@@ -106,14 +111,20 @@ export function createRpc(options: RpcOptions): Rpc {
     },
     async sendToOthers(calls) {
       const [, ...others] = usableInOrder([]);
-      const working = others.filter(({ restsUntil }) => restsUntil <= performance.now());
+      const working = others.filter((endpoint) => !rests(endpoint));
       await Promise.all(working.map((one) => one.ask(calls.map((call, id) => pendingCall(call, id, true)))));
     },
-    readFromEach: (calls) => askEach(usableInOrder(calls), calls, false),
+    async readFromEach(calls) {
+      const usable = usableInOrder(calls);
+      const working = usable.filter((endpoint) => !rests(endpoint));
+      return await askEach(working.length > 0 ? working : usable, calls, false);
+    },
     sendToEach: async (call) => (await askEach(endpoints, [call], true)).flat(),
     health: () => endpoints.map(({ poster, isHealthy }) => ({ url: poster.url, healthy: isHealthy })),
   };
 }
+
+const rests = ({ restsUntil }: Endpoint) => restsUntil > performance.now();
 
 /** Asks one endpoint after the other. What has timed out at one goes in smaller requests to the next. */
 async function readFrom(
