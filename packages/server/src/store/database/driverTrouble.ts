@@ -27,6 +27,9 @@ const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
   "57014": "cancelled",
   "57P03": "starting",
   "58": "files",
+  // A page of a table or an index that is not what PostgreSQL wrote.
+  XX001: "files",
+  XX002: "files",
   // The function `accept` of the schema: no partition takes the outcome of this id.
   GW001: "clock",
 };

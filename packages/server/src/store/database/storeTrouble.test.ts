@@ -18,6 +18,8 @@ describe("the name of a trouble", () => {
     ["set statement_timeout = '1ms'; select pg_sleep(1)", "cancelled"],
     ["begin; set transaction_timeout = '1ms'; select pg_sleep(1)", "cancelled"],
     ["do $$ begin raise exception using errcode = 'io_error'; end $$", "files"],
+    ["do $$ begin raise exception using errcode = 'data_corrupted'; end $$", "files"],
+    ["do $$ begin raise exception using errcode = 'index_corrupted'; end $$", "files"],
     ["select pg_terminate_backend(pg_backend_pid())", "stopping"],
     ["do $$ begin raise exception using errcode = 'disk_full'; end $$", "full"],
   ])("of `%s` is %s", async (sql, kind) => {
