@@ -201,6 +201,8 @@ export async function connectStore(
       searchPath = await findSearchPath(first, options.schema);
       return await readServer(first);
     });
+    // Replicas that name the schema and others, whose search path leads there, must have the same locks.
+    for (const pool of Object.values(pools)) pool.schema = searchPath[0];
     await migrate(pools.administration, log, options);
     await createDaysAtStart({ pool: pools.administration });
     await monitor.start(settings);

@@ -128,8 +128,8 @@ export interface PoolOptions extends ConnectionOptions {
  * cannot work, and with the driver's error if the database refuses the statement.
  */
 export class Pool implements Queryable {
-  /** The schema that its connections work in; undefined for the one of the role's search path. */
-  readonly schema?: string | undefined;
+  /** The schema that its connections work in; undefined until it is known to which one the role's search path leads. */
+  schema?: string | undefined;
   readonly #options: PoolOptions;
   readonly #retired = new Set<Promise<void>>();
   /** Callbacks of those who wait for a connection, to be called when it has to be another pool's. */

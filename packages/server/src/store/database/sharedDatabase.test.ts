@@ -111,6 +111,27 @@ it("tells changes of keys to the replicas of the same store alone", async () => 
   for (const { listener } of listening) await listener.close();
 });
 
+it("has one store's locks and channels for replicas that name its schema, and for those whose search path leads there", async () => {
+  const url = await databases.createEmptyDatabase();
+  const name = new URL(url).pathname.slice(1);
+  const connection = createConnection({ connectionString: url });
+  await connection.connect();
+  await connection.query(`create schema app; alter database ${name} set search_path = app`);
+  await connection.end();
+  const two = [
+    await openStore({ databaseUrl: url }, silent),
+    await openStore({ databaseUrl: url, schema: "app" }, silent),
+  ];
+  const names = two.flatMap(({ forRole }) =>
+    (["administration", "maintenance"] as const).map((role) => {
+      const { pool } = forRole(role);
+      return `${advisoryLock(pool, 5)} ${keysChannel(pool)}`;
+    }),
+  );
+  for (const store of two) await store.close();
+  expect(new Set(names).size).toBe(1);
+});
+
 it("has the locks of a store without a named schema in the schema public, for replicas of both forms", () => {
   expect(advisoryLock({}, 5)).toBe("5");
   expect(advisoryLock({ schema: "public" }, 5)).toBe("5");
