@@ -9,6 +9,7 @@ import { accountsOf, innerOf, SECOND_KEY, SECOND_WAIVER, WAIVER, WAIVER_KEY } fr
 const services = testServices();
 const INCLUDED = { query: "?wait=included" };
 const USERS = [1, 2, 3];
+const THIRD_KEY = new Uint8Array(32).fill(0x79);
 
 /** Starts a service with one lane that has sent a transaction of each user, and gives it a second lane. */
 async function startWithWork(changes = {}): Promise<TestService> {
@@ -83,8 +84,9 @@ describe("a lane whose key no replica has", () => {
     expect((await lanesOf(service)).get(WAIVER)).toMatchObject({ owner: undefined, state: "open" });
   });
 
-  it("gets back from the chain what the store has forgotten of it in a failover", async () => {
+  it("gets back from the chain what the store has forgotten of it in a failover, and a lane retired before has nothing to get", async () => {
     const service = await startWithWork();
+    await setLaneState(service, SECOND_WAIVER, "retired");
     service.node.mine();
     await service.until("select from submissions having count(*) filter (where state = 'included') = 3");
     await service.server.close();
@@ -94,8 +96,9 @@ describe("a lane whose key no replica has", () => {
       `insert into database_servers (system, timeline, first_seen)
        select system, 0, now() - interval '1 year' from database_servers`,
     );
-    const next = services.closeAfterTest(await service.startReplica({ waivers: accountsOf(SECOND_KEY) }));
+    const next = services.closeAfterTest(await service.startReplica({ waivers: accountsOf(THIRD_KEY) }));
     await next.until("select from submissions having count(*) filter (where state = 'included') = 3");
     expect((await lanesOf(next)).get(WAIVER)).toMatchObject({ foreignUses: 0, state: "open" });
+    expect(await next.query("select state from lanes where watch_only")).toEqual([{ state: "open" }]);
   });
 });

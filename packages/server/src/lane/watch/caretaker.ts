@@ -26,7 +26,8 @@ const BREAKER = { succeed: async () => {}, open: async () => {}, avoid: async ()
 
 /**
  * Watches the lanes that no replica signs for: retired ones, and those whose key no replica has. A replica with the key may take over
- * these leases at once. After a failover, each of them may have wrappers on the chain that the store has forgotten.
+ * these leases at once. After a failover, each of them may have wrappers on the chain that the store has forgotten, but for retired ones:
+ * a store that has the retirement has all that was signed before it.
  */
 export function startCaretaker(dependencies: CaretakerDependencies) {
   const { statuses, leaseStore, chainRef } = dependencies;
@@ -42,8 +43,10 @@ export function startCaretaker(dependencies: CaretakerDependencies) {
       },
       () => {},
     );
+    const mayHaveWork = (status: LaneStatus) =>
+      isUnfinished(status) || (mayHaveForgotten && status.state !== "retired");
     const unwatched = all.filter(
-      (status) => !isClosed && isUnowned(status, dependencies) && (mayHaveForgotten || isUnfinished(status)),
+      (status) => !isClosed && isUnowned(status, dependencies) && mayHaveWork(status),
     );
     const names = new Set(unwatched.map(({ waiver }) => bytesToHex(waiver)));
     for (const status of unwatched) {
