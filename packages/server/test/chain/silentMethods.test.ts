@@ -150,6 +150,29 @@ describe("a node that tells a nonce of a sender as used", () => {
     expect(lies).toBeLessThan(0);
   });
 
+  it("for a moment and for another, with the right one told between them, fails nothing that waits for its turn", async () => {
+    const service = await services.start();
+    let lies = 0;
+    let told = 0;
+    service.node.answers.eth_getTransactionCount = ([address], answer) => {
+      if (address === userAddress(1) && lies-- > 0) return "0x3b9aca01";
+      if (address === userAddress(1)) told++;
+      return answer();
+    };
+    let hasEnded = false;
+    const second = service.submit([innerOf(1, 1)], INCLUDED).finally(() => {
+      hasEnded = true;
+    });
+    for (const moment of [0, 4, 4]) {
+      lies = moment;
+      told = 0;
+      while (told < 2 && !hasEnded)
+        await Promise.race([second, service.node.nextCall("eth_getTransactionCount")]);
+    }
+    const [first] = await service.submit([innerOf(1)], INCLUDED);
+    expect([first, ...(await second)].map((line) => line && outcomeOf(line))).toEqual(["success", "success"]);
+  });
+
   it("above all that there can be, has not told it", async () => {
     const { service, first } = await onTwoNodes();
     first.answers.eth_getTransactionCount = () => `0x${"ab".repeat(32)}`;

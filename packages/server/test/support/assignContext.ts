@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { LaneOffers } from "../../src/lane/inbox/laneOffers.js";
+import { Entries } from "../../src/lane/law/entries.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { HeadOfLine } from "../../src/lane/send/head.js";
 import { createLaneParties } from "../../src/lane/sign/plan.js";
@@ -46,6 +47,7 @@ export function assignContext(
     laneOffers,
     replica: randomUUID(),
     laneMemory,
+    entries: new Entries(() => 0),
     headOfLine: new HeadOfLine(() => 0),
     parties: createLaneParties(() => 0),
     strikes: createStrikes(() => 0),

@@ -137,6 +137,9 @@ async function handleNotReady(
   context: LaneContext,
 ): Promise<{ failed: readonly string[]; hidden: number }> {
   const late = plans.flatMap((plan) => plan.late);
+  // A nonce that is not past now was told as past for a moment.
+  for (const { ready, early: ahead } of plans)
+    for (const one of [...ready, ...ahead]) context.entries.forget(one, "past");
   await reconcile(held, late, context);
   const failed = await failUnsent(held, plans, context);
   // A late one whose outcome is not confirmed yet stays queued, and so does a failed one with an open wrapper.
