@@ -19,6 +19,7 @@ const NO_MEMORY = new RpcUnavailableError("no memory", "unknown", {
 function startReader() {
   const asked: { answer(result: unknown): void; noMemory(): void }[] = [];
   const counted: string[] = [];
+  const charged: string[] = [];
   const read = async ([call]: readonly RpcCall[]) => {
     const answered = deferred<RpcOutcome[]>();
     call?.openMemory?.();
@@ -35,8 +36,9 @@ function startReader() {
       counted.push(keyId);
       return { grow: () => {}, release: () => {} };
     },
+    ({ keyId }) => charged.push(keyId),
   );
-  return { asked, counted, reader };
+  return { asked, counted, charged, reader };
 }
 
 it("makes one call of identical ones at the same time", async () => {
@@ -45,6 +47,15 @@ it("makes one call of identical ones at the same time", async () => {
   expect(asked).toHaveLength(1);
   asked[0]?.answer("0x1");
   expect(await Promise.all(answers)).toEqual(["0x1", "0x1"]);
+});
+
+it("charges whoever asks for calls, and nobody who asks for what is asked for already", async () => {
+  const { asked, charged, reader } = startReader();
+  const answers = ["key", "other"].map((keyId) => reader.read(CALL, { keyId } as Caller));
+  asked[0]?.answer("0x1");
+  await Promise.all(answers);
+  void reader.send("0x00", caller).catch(() => {});
+  expect(charged).toEqual(["key", caller.keyId]);
 });
 
 it("makes a call of its own where the answer must not be older than the question", async () => {

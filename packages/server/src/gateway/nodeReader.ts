@@ -58,11 +58,13 @@ const MAX_WAITING_PER_CLIENT = 200;
  * are remembered.
  * @param rpc of the gateway alone, so that a call on which a node hangs makes no node rest for the lanes.
  * @param openMemory counts an answer on its way from a node for the first who asked for it.
+ * @param charge called for each call that is made.
  */
 export function createNodeReader(
   rpc: GatewayRpc,
   cache: AnswerCache,
   openMemory: (caller: Caller) => MemoryReservation,
+  charge: (caller: Caller) => void,
 ): NodeReader {
   const queue = new WorkQueue({
     ...{ places: MAX_CONCURRENT, placesOfParty: MAX_CONCURRENT_PER_CLIENT },
@@ -71,8 +73,11 @@ export function createNodeReader(
   });
   const inFlight = new Map<string, Promise<SharedAnswer>>();
   // Anybody can have many publishable keys, so their party is the address.
-  const inTurn = <T>({ keyId, address }: Caller, ask: () => Promise<T>): Promise<T> =>
-    queue.run(ask, { party: address ?? keyId, part: keyId });
+  const inTurn = <T>(caller: Caller, ask: () => Promise<T>): Promise<T> => {
+    const { keyId, address } = caller;
+    charge(caller);
+    return queue.run(ask, { party: address ?? keyId, part: keyId });
+  };
   const ask = async (
     key: string,
     call: RpcCall,

@@ -87,7 +87,7 @@ export function createApp(dependencies: AppDependencies): Required<NetworkApp> {
   registerCors(app, options, () => directory.origins);
   const rateLimiter = createRateLimiter({ tokenStore, log });
   app.addHook("onClose", () => rateLimiter.close());
-  const readLimiter = createReadLimiter({ options, metrics });
+  const readLimiter = createReadLimiter({ options, metrics, loop });
   const parts = {
     ...dependencies,
     ...{ authenticator, clientAddress, rateLimiter, readLimiter, loop, bodyMemory, connections, server },

@@ -1,9 +1,17 @@
 /** The prices of what parties ask for (D38), in µs of the event loop: each is charged before the work, and the rest is corrected after it. `npm run bench:prices` measures them. */
 export const PRICES = {
-  /** A request, frame or WebSocket begins: its head, its key, its route. */
+  /** A request or frame begins: its head, its key, its route. */
   request: 200,
+  /** A WebSocket is opened and closed. */
+  upgrade: 400,
+  /** A query of the store for a reader is sent, and its answer read. */
+  read: 300,
+  /** A call at a node for a client of the gateway is sent, and its answer read. */
+  call: 200,
   /** A byte of a body or frame is read, whatever becomes of it. */
   readByte: 0.003,
+  /** A packet is received, however small it is. */
+  packet: 9,
   /** A transaction is decoded and checked, and its sender recovered. */
   check: 100,
   /** A byte of a transaction's hex is decoded and hashed. */

@@ -179,12 +179,20 @@ describe("a party that uses much of the event loop", () => {
     expect(begun).toEqual(["flood", "single", "body", "single"]);
   });
 
+  it("has to wait for others also where its own light work was the last", () => {
+    const { loop, begun } = flooded();
+    void loop.run("light", PRICE, () => {});
+    loop.enter("page", PRICE, () => begun.push("small"));
+    loop.enter("page", 500 * PRICE, () => begun.push("large"));
+    expect(begun).toEqual(["flood", "small"]);
+  });
+
   it("is each key, however many addresses it has: they share what is the key's", () => {
     const { loop } = busyLoop();
     const begun: string[] = [];
     const flood = Array.from({ length: 100 }, (_, i) => `page 192.0.2.${i}`);
     // None of them uses more than a hundredth of what a secret key may.
-    for (const party of flood) loop.enter(party, 2_000, () => {});
+    for (const party of flood) loop.enter(party, 3_000, () => {});
     vi.runAllTimers();
     void loop.run("secret", PRICE, () => begun.push("secret"));
     for (const party of flood) loop.enter(party, PRICE, () => begun.push("page"));

@@ -18,7 +18,7 @@ const PAID_PER_SECOND = 100_000;
 const SHARED_PER_SECOND = 500_000;
 /** A party may use what so many seconds pay off before it counts as heavy, and in any case a few requests. */
 const LIGHT_SECONDS = 0.25;
-const LEAST_BURST_US = 1_000;
+const LEAST_BURST_US = 2_000;
 /** The price of a refused request: each second pays for 200. */
 const REFUSAL_US = 500;
 /** A party that owes this much waits, whatever else happens: 400 refusals. */
@@ -27,6 +27,8 @@ const MAX_DEBT_US = 200_000;
 const REFUSAL_TERMS = { rateBurst: Number.POSITIVE_INFINITY, ratePerSecond: PAID_PER_SECOND };
 /** A party counts as at work for this long: some times as long as a submission is on its way through the process. */
 const ACTIVE_MS = 100;
+/** The parts of one party: beside so many, the latest work is also that of another party. */
+const PARTS = 3;
 /** At this use of the loop, whoever comes waits about as long again as the work takes. */
 const MAX_USE = 0.5;
 /** The use of the loop is measured over at least this long. */
@@ -66,7 +68,8 @@ export class LoopQueue {
   #isTurning = false;
   /** The next turn, while nothing that waits may begin. */
   #retry: NodeJS.Timeout | undefined;
-  #lastLight: { readonly party: string; readonly part: string; readonly at: number } | undefined;
+  /** The work of parties within their shares that was begun last: of so many parts, the latest first. */
+  #lastLight: readonly { readonly party: string; readonly part: string; readonly at: number }[] = [];
   #lastHeavyAt = Number.NEGATIVE_INFINITY;
   #use = { measuredAt: Number.NEGATIVE_INFINITY, share: 0 };
 
@@ -158,7 +161,10 @@ export class LoopQueue {
     if (rest > 0) this.#charge(party, part, rest);
     this.#left -= price + rest;
     if (isHeavy) this.#lastHeavyAt = this.#now();
-    else this.#lastLight = { party, part, at: this.#now() };
+    else {
+      const others = this.#lastLight.filter((one) => one.party !== party || one.part !== part);
+      this.#lastLight = [{ party, part, at: this.#now() }, ...others.slice(0, PARTS)];
+    }
   }
 
   /**
@@ -169,10 +175,10 @@ export class LoopQueue {
     if (this.#refused.debtOf(party, REFUSAL_TERMS) >= MAX_DEBT_US) return true;
     if (!isHeavy) return false;
     const now = this.#now();
-    const light = this.#lastLight;
-    if (light === undefined || now - light.at >= ACTIVE_MS) return false;
-    const isOther = light.party !== party || (part === "" && light.part !== "");
-    return isOther && this.#isLoopBusy() && now - this.#lastHeavyAt < MAX_WAIT_MS;
+    if (now - this.#lastHeavyAt >= MAX_WAIT_MS || !this.#isLoopBusy()) return false;
+    return this.#lastLight.some(
+      (light) => now - light.at < ACTIVE_MS && (light.party !== party || (part === "" && light.part !== "")),
+    );
   }
 
   #isLoopBusy(): boolean {

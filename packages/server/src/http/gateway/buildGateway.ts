@@ -4,8 +4,10 @@ import { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.js";
 import { Gateway } from "../../gateway/gateway.js";
 import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
-import type { LimitedCaller, RateLimits } from "../../model/keys/caller.js";
+import { type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
+import { PRICES } from "../../model/prices.js";
 import { bucketsOf, Rates, type RateUnit } from "../limits/rates.js";
+import { SMALL_BODY } from "../limits/requestTurns.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
 export type GatewayServices = Pick<
@@ -21,6 +23,7 @@ export type GatewayServices = Pick<
   | "bodyMemory"
   | "rateLimiter"
   | "readLimiter"
+  | "loop"
   | "options"
   | "health"
   | "log"
@@ -47,12 +50,17 @@ export interface GatewayParts {
 
 /** Builds the gateway from the parts that the other routes use too. */
 export function buildGateway(services: GatewayServices): GatewayParts {
-  const { options, gatewayRpc, blockEvents, bodyMemory, policy, readLimiter, health, log } = services;
+  const { options, gatewayRpc, blockEvents, bodyMemory, policy, readLimiter, health, log, loop } = services;
   const cache = createAnswerCache({ height: () => blockEvents.height, reorgDepth: options.reorgDepth });
   blockEvents.onRewind(cache.clear);
   const methods = createMethods({
     ...services,
-    node: createNodeReader(gatewayRpc, cache, (caller) => bodyMemory.openReservation(caller)),
+    node: createNodeReader(
+      gatewayRpc,
+      cache,
+      (caller) => bodyMemory.openReservation(caller),
+      (caller) => loop.charge(partyOf(caller), PRICES.call, SMALL_BODY),
+    ),
     policies: { current: policy.policies },
     storeTurns: readLimiter,
     version: health.version,

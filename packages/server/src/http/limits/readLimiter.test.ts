@@ -12,8 +12,11 @@ function limiterOf(readRatePerSecond: number, readBurst: number) {
       waiting = count;
     },
   };
-  const reads = createReadLimiter({ options: { readRatePerSecond, readBurst }, metrics, now: () => 0 });
-  return { reads, waiting: () => waiting() };
+  const charged: string[] = [];
+  const loop = { charge: (party: string) => void charged.push(party) };
+  const options = { readRatePerSecond, readBurst };
+  const reads = createReadLimiter({ options, metrics, loop, now: () => 0 });
+  return { reads, charged, waiting: () => waiting() };
 }
 
 describe("the reads of a key", () => {
@@ -28,6 +31,14 @@ describe("the reads of a key", () => {
     expect(() => reads.count(KEY, 1)).toThrow(RateRefusal);
     for (let i = 0; i < 5; i++) expect(await reads.read(OTHER, 20, read)).toBe("read");
     await expect(reads.read(OTHER, 1, read)).rejects.toThrow(RateRefusal);
+  });
+
+  it("are charged for the queries of the store", async () => {
+    const { reads, charged } = limiterOf(1_000, 1_000);
+    await reads.read({ keyId: "page", address: "192.0.2.1" }, 1, async () => {});
+    await reads.readOn(KEY, async () => {});
+    reads.count(KEY, 1);
+    expect(charged).toEqual(["page 192.0.2.1", "a"]);
   });
 
   it("run one at a time, wait up to a number, and are refused early beyond it, while another key reads", async () => {

@@ -1,15 +1,19 @@
 import { ProtocolError } from "@gas-waiver/protocol";
-import { type LimitedCaller, ownerOf } from "../../model/keys/caller.js";
+import { type LimitedCaller, ownerOf, partyOf } from "../../model/keys/caller.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
+import { PRICES } from "../../model/prices.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
+import type { LoopQueue } from "../../util/loopQueue.js";
 import { WorkQueue } from "../../util/workQueue.js";
 import { bucketsOf, Rates } from "./rates.js";
+import { SMALL_BODY } from "./requestTurns.js";
 
 export type ReadLimiter = ReturnType<typeof createReadLimiter>;
 
 export interface ReadLimiterDependencies {
   readonly options: Pick<ResolvedOptions, "readRatePerSecond" | "readBurst">;
   readonly metrics: Pick<Metrics, "countWaitingReads">;
+  readonly loop: Pick<LoopQueue, "charge">;
   /** In ms. */
   readonly now?: () => number;
 }
@@ -33,6 +37,7 @@ export const RECORDS_PER_READ = 20;
 export function createReadLimiter({
   options,
   metrics,
+  loop,
   now = () => performance.now(),
 }: ReadLimiterDependencies) {
   const rates = new Rates("reads", now);
@@ -59,8 +64,10 @@ export function createReadLimiter({
    * waits for anything but the store.
    * @throws {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many reads wait.
    */
-  const readOn = <T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T> =>
-    queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
+  const readOn = <T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T> => {
+    loop.charge(partyOf(caller), PRICES.read, SMALL_BODY);
+    return queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
+  };
   return {
     count,
     readOn,

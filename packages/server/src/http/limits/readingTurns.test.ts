@@ -90,12 +90,19 @@ it("drops in turns what nobody reads, so that the connection serves the next req
   expect(socket.bytesRead).toBeGreaterThan(BYTES);
 });
 
-it("has a turn for fewer bytes where they come in small pieces", () => {
-  const turnsOf = (pieces: number, bytes: number) => {
-    const meter = createReadMeter();
-    return Array.from({ length: pieces }, () => meter(bytes)).filter((price) => price > 0).length;
+it("has a turn for fewer bytes where they come in small pieces, and in small packets", () => {
+  const turnsOf = (pieces: number, bytes: number, ofPacket = 0) => {
+    let received = 0;
+    const meter = createReadMeter(() => received);
+    const prices = Array.from({ length: pieces }, () => {
+      received += ofPacket;
+      return meter(bytes);
+    });
+    return prices.filter((price) => price > 0).length;
   };
   expect(turnsOf(16, 65_536)).toBe(16);
   // The same number of bytes, in chunks that count as four times as much.
   expect(turnsOf(16 * 256, 256)).toBe(64);
+  // In a packet each, they count as four times as much again.
+  expect(turnsOf(16 * 256, 256, 256)).toBeGreaterThan(200);
 });

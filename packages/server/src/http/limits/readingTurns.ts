@@ -7,13 +7,19 @@ const BYTES_OF_TURN = 65_536;
 /** A piece takes the event loop as long as so many bytes, however small it is: a body of unknown length may come in chunks of a few bytes. */
 const LEAST_BYTES = 1_024;
 
-/** Counts bytes that were read. @returns the price of a turn where the next bytes have to wait for one, else 0. */
-export function createReadMeter(): (bytes: number) => number {
-  let unpaid = 0;
+/**
+ * Counts bytes that were read.
+ * @param received gives all bytes that the connection has received: where there are more of them, a packet has come.
+ * @returns the price of a turn where the next bytes have to wait for one, else 0.
+ */
+export function createReadMeter(received: () => number): (bytes: number) => number {
+  let [unpaid, before] = [0, 0];
   return (bytes) => {
-    unpaid += Math.max(bytes, LEAST_BYTES);
-    if (unpaid < BYTES_OF_TURN) return 0;
-    const price = unpaid * PRICES.readByte;
+    const now = received();
+    unpaid += Math.max(bytes, LEAST_BYTES) * PRICES.readByte + (now > before ? PRICES.packet : 0);
+    before = now;
+    if (unpaid < BYTES_OF_TURN * PRICES.readByte) return 0;
+    const price = unpaid;
     unpaid = 0;
     return price;
   };
@@ -25,7 +31,8 @@ export function createReadMeter(): (bytes: number) => number {
  * @returns a function that drops what nobody wants.
  */
 export function readInTurns(request: IncomingMessage, loop: LoopQueue, party: string): () => void {
-  const meter = createReadMeter();
+  const { socket } = request;
+  const meter = createReadMeter(() => socket.bytesRead);
   let isWaiting = false;
   request.pause();
   // Node drops a body of which nothing was read.

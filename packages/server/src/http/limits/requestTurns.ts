@@ -16,11 +16,13 @@ export interface RequestParty {
 }
 
 /** A body or frame of so few bytes is small: five transfers of tokens have a third of it. */
-const SMALL_BODY = 8_192;
+const SMALL_BYTES = 8_192;
+/** The part of a party that has small bodies, and reads: what large bodies take leaves room for it. */
+export const SMALL_BODY = "small body";
 
-/** Names the part of a party that reads a body of this size: what large ones take leaves room for the small ones. */
-export function partOfBody(bytes: number): "small body" | "" {
-  return bytes <= SMALL_BODY ? "small body" : "";
+/** Names the part of a party that reads a body of this size. */
+export function partOfBody(bytes: number): typeof SMALL_BODY | "" {
+  return bytes <= SMALL_BYTES ? SMALL_BODY : "";
 }
 
 /** A request that needs no key counts as this share of a refused one. */

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { CLOSE_CODES, ProtocolError } from "@gas-waiver/protocol";
 import type { WebSocket } from "ws";
@@ -43,7 +44,7 @@ export class FrameGuard {
   #startedAt: number | undefined;
   #controlFrames = 0;
   readonly #frameCounter = new FrameCounter();
-  readonly #meter = createReadMeter();
+  readonly #meter: ReturnType<typeof createReadMeter>;
   /** Called where further bytes have to wait for a turn of this price. */
   onTurn: (price: number) => void = () => {};
   #frames = 0;
@@ -53,6 +54,7 @@ export class FrameGuard {
     this.#socket = socket;
     this.#options = options;
     this.#reservation = this.#openReservation();
+    this.#meter = createReadMeter(() => (raw as Socket).bytesRead);
     receiveInPieces(raw, PIECE_BYTES, () => this.#frameCounter.missingBytes - raw.readableLength);
     // Runs before the library's listener, which emits the messages in the chunk.
     raw.prependListener("data", (chunk: Buffer) => this.#onChunk(chunk));

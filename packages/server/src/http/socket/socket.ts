@@ -119,7 +119,7 @@ export class SocketAcceptor {
     // Node has taken its own listener for errors away.
     socket.on("error", () => {});
     socket.once("close", () => leave());
-    leave = loop.enter(partyOf(grant.caller), PRICES.request, () => this.#open(request, socket, head));
+    leave = loop.enter(partyOf(grant.caller), PRICES.upgrade, () => this.#open(request, socket, head));
   }
 
   #open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
