@@ -62,6 +62,17 @@ it("takes what is cheaper first of parties with the same past, and gives all of 
   expect([countOf("a"), countOf("b"), countOf("small")]).toEqual([2, 2, 6]);
 });
 
+it("takes first what comes of a party that had less than the others, as far as the credit goes", () => {
+  const takenBefore = (credit: number) => {
+    const queue = new FairQueue<string>(credit);
+    for (let i = 0; i < 4; i++) for (const party of ["a", "b", "c"]) queue.add([party], party, 19);
+    for (let i = 0; i < 6; i++) queue.take();
+    for (let i = 0; i < 3; i++) queue.add(["late"], "late", 20);
+    return Array.from({ length: 3 }, () => queue.take()).filter((item) => item === "late").length;
+  };
+  expect([takenBefore(0), takenBefore(20)]).toEqual([1, 2]);
+});
+
 it("puts a party where it belongs when what it has first is taken out, or something cheaper comes under it", () => {
   const queue = new FairQueue<string>();
   const leave = queue.add(["a", "x"], "a, large", 30);

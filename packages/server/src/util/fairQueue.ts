@@ -18,8 +18,13 @@ export type FlowPath = readonly string[];
  * a flood, however long that has waited. So are the parts of a party within its share, and theirs within them.
  */
 export class FairQueue<T> {
-  readonly #all = new Flow<T>("", undefined);
+  readonly #all: Flow<T>;
   #size = 0;
+
+  /** @param credit the price by which a party that had less than the others, or nothing, goes before them. */
+  constructor(credit = 0) {
+    this.#all = new Flow("", undefined, credit);
+  }
 
   get isEmpty(): boolean {
     return this.#size === 0;
@@ -77,18 +82,20 @@ class Flow<T> {
   readonly #byName = new Map<string, Flow<T>>();
   /** The start tags of parts that have nothing waiting and are ahead of the time. */
   readonly #ends = new Map<string, number>();
-  /** The start tag of the item that was taken last. */
+  /** The start tag of the item that was taken last, less the credit. */
   #time = 0;
+  readonly #credit: number;
 
-  constructor(name: string, whole: Flow<T> | undefined, start = 0) {
+  constructor(name: string, whole: Flow<T> | undefined, credit: number, start = 0) {
     this.name = name;
     this.whole = whole;
+    this.#credit = credit;
     this.#start = start;
   }
 
   open(name: string): Flow<T> {
-    const part =
-      this.#byName.get(name) ?? new Flow(name, this, Math.max(this.#time, this.#ends.get(name) ?? 0));
+    const start = Math.max(this.#time, this.#ends.get(name) ?? 0);
+    const part = this.#byName.get(name) ?? new Flow(name, this, this.#credit, start);
     this.#ends.delete(name);
     this.#byName.set(name, part);
     return part;
@@ -109,7 +116,7 @@ class Flow<T> {
   charge(price: number): void {
     const { whole } = this;
     if (whole === undefined) return;
-    whole.#time = Math.max(whole.#time, this.#start);
+    whole.#time = Math.max(whole.#time, this.#start - this.#credit);
     // A party that could not be served for a while has no turns to make up for.
     this.#start = Math.max(whole.#time, this.#start + price);
     whole.charge(price);

@@ -62,8 +62,8 @@ export class LoopQueue {
   readonly #debts: SharedDebts;
   readonly #refused: Ledger;
   /** The work of parties within their shares goes first. */
-  readonly #light = new FairQueue<WaitingWork>();
-  readonly #heavy = new FairQueue<WaitingWork>();
+  readonly #light = new FairQueue<WaitingWork>(LEAST_BURST_US);
+  readonly #heavy = new FairQueue<WaitingWork>(LEAST_BURST_US);
   #left = TURN_US;
   #isTurning = false;
   /** The next turn, while nothing that waits may begin. */
