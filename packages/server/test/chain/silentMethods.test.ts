@@ -96,15 +96,6 @@ describe("a node that takes no wrapper", () => {
       expect((await service.submit(inners, INCLUDED)).map(outcomeOf)).toEqual(Array(3).fill("success"));
     }
   });
-
-  it("for its price limit, leaves to fail what the next node refuses by a rule", async () => {
-    const { service, first } = await onTwoNodes();
-    first.onSends({ kind: "error", of: () => ({ code: -32_000, message: "transaction underpriced" }) });
-    const refusal = { code: -32_000, message: "insufficient funds for transfer" };
-    spares[0]?.onSends({ kind: "error", of: () => refusal });
-    const [line] = await service.submit([innerOf(1)], INCLUDED);
-    expect(line).toMatchObject({ error: { reason: "INSUFFICIENT_BALANCE" } });
-  });
 });
 
 describe("a node that tells 0 as the nonce of an account that it cannot read, as cosmos/evm does", () => {

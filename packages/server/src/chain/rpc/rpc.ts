@@ -147,15 +147,10 @@ async function readFrom(
   return reading.end();
 }
 
-/**
- * Puts an answer aside that does not tell what was asked: another node may serve the call. It stays where none does. A request whose
- * answer proves that the node has not taken the call does not count beside a later answer.
- */
+/** Puts an answer aside that does not tell what was asked: another node may serve the call. It stays where none does. */
 function putUntoldAside(pending: PendingCall, call: RpcCall | undefined): void {
-  const { outcome, untold } = pending;
-  if (outcome === undefined) return;
-  if (untold && call?.isNotTaken?.(untold)) pending.requests--;
-  if (call?.isTold?.(outcome) !== false) return;
+  const { outcome } = pending;
+  if (outcome === undefined || call?.isTold?.(outcome) !== false) return;
   pending.untold = outcome;
   pending.outcome = undefined;
 }

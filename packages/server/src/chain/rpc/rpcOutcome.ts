@@ -12,8 +12,6 @@ export interface RpcCall {
    * only where no other node tells. Without this, each answer tells.
    */
   readonly isTold?: (answer: RpcOutcome) => boolean;
-  /** Whether an answer to a send that tells nothing proves that this node has not taken what was sent. Without this, none does. */
-  readonly isNotTaken?: (answer: RpcOutcome) => boolean;
   /** Counts the answer while it is read. Only for a call that is asked alone. */
   readonly openMemory?: OpenMemory;
 }
