@@ -5,7 +5,6 @@ import type { Store } from "../../store/store.js";
 import type { Schedule } from "../../util/schedule.js";
 import type { LaneStatusCache } from "../choose/directory.js";
 import type { LaneDependencies } from "../context.js";
-import { MOVE_CHECK_MS } from "../law/reconcile.js";
 import { createLeaseKeeper, type LeaseKeeper } from "../own/lease.js";
 import { createBroadcaster } from "../send/broadcaster.js";
 import { createWatchMemory, LaneWatch } from "./watch.js";
@@ -20,6 +19,9 @@ export interface CaretakerDependencies extends LaneDependencies {
   isOwn(waiver: Uint8Array): boolean;
   readonly statuses: Pick<LaneStatusCache, "onRefresh">;
 }
+
+/** Whether the store has moved is asked for such lanes once in this time, in ms. */
+const MOVE_CHECK_MS = 10_000;
 
 /** Nobody sends new work to such a lane, so it needs no breaker. */
 const BREAKER = { succeed: async () => {}, open: async () => {}, avoid: async () => {} };
@@ -37,16 +39,16 @@ export function startCaretaker(dependencies: CaretakerDependencies) {
   let isClosed = false;
   let mayHaveForgotten = false;
   statuses.onRefresh((all) => {
-    dependencies.store.moves.hasMoved(MOVE_CHECK_MS).then(
-      (hasMoved) => {
-        mayHaveForgotten = hasMoved;
-      },
-      () => {},
-    );
-    const mayHaveWork = (status: LaneStatus) =>
-      isUnfinished(status) || (mayHaveForgotten && status.state !== "retired");
-    const unwatched = all.filter(
-      (status) => !isClosed && isUnowned(status, dependencies) && mayHaveWork(status),
+    const unowned = isClosed ? [] : all.filter((status) => isUnowned(status, dependencies));
+    if (unowned.some(({ state }) => state !== "retired"))
+      dependencies.store.moves.hasMoved(MOVE_CHECK_MS).then(
+        (hasMoved) => {
+          mayHaveForgotten = hasMoved;
+        },
+        () => {},
+      );
+    const unwatched = unowned.filter(
+      (status) => isUnfinished(status) || (mayHaveForgotten && status.state !== "retired"),
     );
     const names = new Set(unwatched.map(({ waiver }) => bytesToHex(waiver)));
     for (const status of unwatched) {
