@@ -82,8 +82,8 @@ export function createRpc(options: RpcOptions): Rpc {
   const usableInOrder = (calls: readonly RpcCall[]) => {
     const now = performance.now();
     const usable = endpoints.filter(({ place }) => options.heads?.isUsable(place) ?? true);
-    const resting = usable.filter(({ restsUntil }) => restsUntil > now);
-    const healthy = usable.filter(({ restsUntil }) => restsUntil <= now);
+    const resting = usable.filter((endpoint) => rests(endpoint, now));
+    const healthy = usable.filter((endpoint) => !rests(endpoint, now));
     const isWorse = ({ methods, place }: Endpoint) =>
       options.heads?.isSlow(place) === true || calls.some(({ method }) => methods.rests(method, now));
     return [
@@ -124,7 +124,7 @@ export function createRpc(options: RpcOptions): Rpc {
   };
 }
 
-const rests = ({ restsUntil }: Endpoint) => restsUntil > performance.now();
+const rests = ({ restsUntil }: Endpoint, now = performance.now()) => restsUntil > now;
 
 /** Asks one endpoint after the other. What has timed out at one goes in smaller requests to the next. */
 async function readFrom(
