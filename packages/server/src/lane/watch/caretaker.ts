@@ -21,7 +21,7 @@ export interface CaretakerDependencies extends LaneDependencies {
 }
 
 /** Whether the store has moved is asked for such lanes once in this time, in ms. */
-const MOVE_CHECK_MS = 10_000;
+const UNOWNED_CHECK_MS = 10_000;
 
 /** Nobody sends new work to such a lane, so it needs no breaker. */
 const BREAKER = { succeed: async () => {}, open: async () => {}, avoid: async () => {} };
@@ -41,7 +41,7 @@ export function startCaretaker(dependencies: CaretakerDependencies) {
   statuses.onRefresh((all) => {
     const unowned = isClosed ? [] : all.filter((status) => isUnowned(status, dependencies));
     if (unowned.some(({ state }) => state !== "retired"))
-      dependencies.store.moves.hasMoved(MOVE_CHECK_MS).then(
+      dependencies.store.moves.hasMoved(UNOWNED_CHECK_MS).then(
         (hasMoved) => {
           mayHaveForgotten = hasMoved;
         },
