@@ -2,6 +2,8 @@
 interface Timer {
   readonly at: number;
   readonly run: () => void;
+  /** As Node's timers have. */
+  unref(): Timer;
 }
 
 /**
@@ -11,26 +13,26 @@ interface Timer {
  */
 export async function inVirtualTime<T>(work: () => Promise<T>, restMs = 0): Promise<T> {
   const real = { setTimeout, clearTimeout, now: performance.now };
-  const timers = new Map<number, Timer>();
+  const timers = new Set<Timer>();
   let now = 0;
-  let ids = 0;
-  const start = (run: () => void, ms = 0): number => {
-    timers.set(++ids, { at: now + Math.max(0, ms), run });
-    return ids;
+  const start = (run: () => void, ms = 0): Timer => {
+    const timer: Timer = { at: now + Math.max(0, ms), run, unref: () => timer };
+    timers.add(timer);
+    return timer;
   };
-  Object.assign(globalThis, { setTimeout: start, clearTimeout: (id: number) => timers.delete(id) });
+  Object.assign(globalThis, { setTimeout: start, clearTimeout: (timer: Timer) => timers.delete(timer) });
   performance.now = () => now;
   /** Runs the timers up to this time, or until the condition holds. */
   const pass = async (until: number, isOver: () => boolean): Promise<void> => {
     for (;;) {
       // Bodies of answers take two turns of the event loop.
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-      const [next] = [...timers].sort(([, a], [, b]) => a.at - b.at);
-      if (isOver() || (next?.[1].at ?? Number.POSITIVE_INFINITY) > until) return;
+      const [next] = [...timers].sort((a, b) => a.at - b.at);
+      if (isOver() || (next?.at ?? Number.POSITIVE_INFINITY) > until) return;
       if (next === undefined) throw new Error("nothing will ever happen");
-      timers.delete(next[0]);
-      now = next[1].at;
-      next[1].run();
+      timers.delete(next);
+      now = next.at;
+      next.run();
     }
   };
   try {

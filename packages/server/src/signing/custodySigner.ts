@@ -39,7 +39,7 @@ export interface CustodySignerOptions {
   readonly perSecond: number;
   /** The time that one signature may take. */
   readonly timeoutMs: number;
-  /** Once it is aborted, no signature is waited for. */
+  /** Once it is aborted, no signature is asked or waited for. */
   readonly signal: AbortSignal;
   readonly metrics?: Pick<Metrics, "custodyOf"> | undefined;
 }
@@ -208,6 +208,7 @@ export class CustodySigner implements LaneSigner {
   /** Asks for as many signatures as the rate and the open calls allow. */
   #askNext(): void {
     clearTimeout(this.#timer);
+    if (this.#options.signal.aborted) return;
     const now = performance.now();
     const maxOpen = Math.max(LEAST_OPEN_CALLS, this.#options.perSecond);
     const waiting = [...this.#entries.values()].filter(({ state }) => state === "waiting");

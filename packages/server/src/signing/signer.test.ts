@@ -174,6 +174,11 @@ describe("the signer of a lane", () => {
     ending.abort();
     await expect(signing).rejects.toThrow("shutting down");
     await expect(signAll(signer, requestsOf(1))).rejects.toThrow(CustodyError);
+    const { account, calls } = manualCustody();
+    await expect(laneSignerOf(account, { signal: ending.signal }).sign(requestsOf(1))).rejects.toThrow(
+      "shutting down",
+    );
+    expect(calls).toEqual([]);
   });
 
   it("returns nothing of a batch after a signature of another key (D33), and the custody's message without the key", async () => {
