@@ -48,7 +48,7 @@ export type {
   KeyState,
 } from "./keys/keyRecord.js";
 export { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
-export { type LaneAdmin, type LaneFindings, openLaneAdmin, type ReplicaWaivers } from "./lane/admin.js";
+export { type LaneAdmin, type LaneFindings, openLaneAdmin, type ReplicaWaivers } from "./lane/admin/admin.js";
 export type { Finding } from "./lane/watch/doubts.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
 export type { AuditRecord } from "./model/keys/auditRecord.js";
@@ -100,5 +100,5 @@ export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
 export { CustodyThrottledError } from "./signing/custodyErrors.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";
 export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";
+export { connectionsOf, type StoreConnections } from "./store/pools.js";
 export { type ScratchDatabase, type ScratchPostgres, startScratchPostgres } from "./store/server/scratch.js";
-export { connectionsOf, type StoreConnections } from "./store/store.js";

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { hostname } from "node:os";
 import { dirname, resolve } from "node:path";
 import { StartError } from "../model/errors.js";
 import { DEFAULTS } from "../model/options/defaults.js";
@@ -14,18 +13,17 @@ import {
   type DatabaseAddress,
   databaseRoute,
   onConnection,
-  Pool,
-  type PoolOptions,
+  type Pool,
 } from "./database/database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
-import { type TroubleKind, troubleOf } from "./database/storeTrouble.js";
+import { troubleOf } from "./database/storeTrouble.js";
 import { LaneFloors } from "./lanes/queue/laneFloors.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
-import { StoreMonitor, type TroubleParty } from "./primary/monitor.js";
+import { openPools, PROCESS, type StoreConnections, type StoreRole } from "./pools.js";
+import type { StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
 import { assertOwnSessions } from "./primary/pooler.js";
 import { readServer, watchServer } from "./primary/serverWatch.js";
-import { prepareSession, type SessionOptions } from "./primary/session.js";
 import { migrate } from "./schema/migrate.js";
 import { findSearchPath } from "./schema/searchPath.js";
 import { embeddedConnection, startEmbeddedPostgres } from "./server/embedded.js";
@@ -47,20 +45,6 @@ export interface Store {
   readonly newId: () => string;
   close(): Promise<void>;
 }
-
-/**
- * The roles that have connections of their own, so that none can take another's: the leases of the lanes, the lanes,
- * accepting, reading for clients, administration (keys, the days of outcomes), and maintenance that takes long.
- */
-export const STORE_ROLES = [
-  "leases",
-  "lanes",
-  "accepting",
-  "reading",
-  "administration",
-  "maintenance",
-] as const;
-export type StoreRole = (typeof STORE_ROLES)[number];
 
 /** The opened store with the connections of all roles. Its own pool is that of administration. */
 export interface OpenStore extends Store {
@@ -91,11 +75,6 @@ export interface Database {
 }
 
 export interface StoreOptions extends StoreLocation, StoreSettings {}
-
-type ConnectionOption = `${"lane" | "accept" | "read" | "admin"}Connections`;
-
-/** The most connections of each role, without those of the leases. */
-export type StoreConnections = Partial<Pick<ResolvedOptions, ConnectionOption>>;
 
 /** The settings of an open store, wherever it is: options of the service. */
 export interface StoreSettings
@@ -186,7 +165,7 @@ export async function connectStore(
   const settings = { ...DEFAULTS, ...options };
   let searchPath: readonly string[] = [];
   let servers: ReturnType<typeof watchServer> | undefined;
-  const { pools, monitor, renew, close } = openPools(connection, settings, log, clock, () => ({
+  const { pools, monitor, renew, connectionUse, close } = openPools(connection, settings, log, clock, () => ({
     requireSynchronousStandby: settings.requireSynchronousStandby,
     searchPath,
   }));
@@ -218,7 +197,6 @@ export async function connectStore(
       ...{ pool: pools[role], connection, onOtherServer, moves, clock, laneFloors, newId },
       close: closeAll,
     });
-    const connectionUse = () => STORE_ROLES.map((role) => ({ role, ...pools[role].use() }));
     return { ...storeOf("administration"), monitor, forRole: storeOf, connectionUse };
   } catch (error) {
     await closeAll();
@@ -246,115 +224,6 @@ function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
   if (connectionString === undefined || namesTlsMode(connectionString)) return "";
   if (isLocalDatabase(databaseRoute(address)) || !/SSL|TLS|certificate|altnames/i.test(message)) return "";
   return "; DATABASE_URL names no sslmode, so the database has to show a certificate for its name (verify-full): add sslrootcert=FILE for an authority of your own, or another sslmode";
-}
-
-/** Names this replica to whoever reads `pg_stat_activity`, which keeps 63 bytes. */
-const PROCESS = `${process.pid}@${hostname()}`;
-
-/** The time limit of the monitor's queries, in ms. After it, the database counts as silent. */
-const MONITOR_ANSWER_MS = 3_000;
-/** The roles that store what the service has accepted. Each of them tries again what fails. */
-const WORK: ReadonlySet<StoreRole> = new Set(["leases", "lanes", "accepting"]);
-/** For the one statement that takes and renews all leases. */
-const LEASE_CONNECTIONS = 1;
-/** For the vacuum and the counts of old days, which wait for each other. */
-const MAINTENANCE_CONNECTIONS = 1;
-/** The shortest time limit of a renewal, in ms. A busy database may need some hundred. */
-const MIN_LEASE_ANSWER_MS = 1_000;
-/** A lane's write waits at most this long for a row, so that lanes whose rows are locked leave connections to the others. */
-const LANE_LOCK_TIMEOUT_MS = 2_000;
-
-/** The time limits of roles that have their own. A renewal that gets no answer leaves time for another one. */
-function roleLimits(leaseMs: number): Partial<Readonly<Record<StoreRole, RoleLimits>>> {
-  const answerTimeoutMs = Math.max(MIN_LEASE_ANSWER_MS, leaseMs / 3);
-  const timeouts = { answerTimeoutMs, connectTimeoutMs: answerTimeoutMs, lockTimeoutMs: answerTimeoutMs / 2 };
-  return {
-    leases: { ...timeouts, ownTrouble: "silent" },
-    lanes: { lockTimeoutMs: LANE_LOCK_TIMEOUT_MS },
-    maintenance: { ownTrouble: "busy" },
-  };
-}
-
-interface RoleLimits extends SessionOptions, Pick<PoolOptions, "answerTimeoutMs" | "connectTimeoutMs"> {
-  /** A trouble that this role meets while the store has none: its time limit is short, or its one connection is at long work. */
-  readonly ownTrouble?: TroubleKind;
-}
-
-/** The most connections of each role. */
-function poolSizes(settings: Required<StoreConnections>): Readonly<Record<StoreRole, number>> {
-  return {
-    leases: LEASE_CONNECTIONS,
-    lanes: settings.laneConnections,
-    accepting: settings.acceptConnections,
-    reading: settings.readConnections,
-    administration: settings.adminConnections,
-    maintenance: MAINTENANCE_CONNECTIONS,
-  };
-}
-
-/** Connections besides those of the roles: notifications, and the state of the database; two more for a moment at the start. */
-const OTHER_CONNECTIONS = 2 + 2;
-
-/** Returns the most connections that a store opens, those of its start among them. */
-export function connectionsOf(settings: StoreConnections): number {
-  const ofRoles = Object.values(poolSizes({ ...DEFAULTS, ...settings }));
-  return ofRoles.reduce((sum, size) => sum + size, OTHER_CONNECTIONS);
-}
-
-function openPools(
-  connection: ConnectionOptions,
-  settings: typeof DEFAULTS & Pick<StoreLocation, "schema">,
-  log: Logger,
-  clock: DatabaseClock,
-  session: () => SessionOptions,
-) {
-  const sizes = poolSizes(settings);
-  const limits = roleLimits(settings.leaseMs);
-  let closing = false;
-  const open = (
-    name: string,
-    maxConnections: number,
-    party: TroubleParty,
-    { lockTimeoutMs = 0, ownTrouble, ...timeouts }: RoleLimits = {},
-  ) =>
-    new Pool({
-      ...connection,
-      ...timeouts,
-      applicationName: `gas-waiver ${name} ${PROCESS}`,
-      maxConnections,
-      schema: settings.schema,
-      prepare: (connected) => prepareSession(connected, { ...session(), lockTimeoutMs }),
-      onTrouble: (trouble, error) =>
-        trouble.kind === ownTrouble ? (monitor.trouble ?? trouble) : monitor.report(trouble, error, party),
-      onCertificate: (end) => monitor.noteCertificate(end),
-      onIdleConnectionLost: (error) => {
-        // The pool's `end` resolves before its connections are closed, and the database that stops then cuts them.
-        if (!closing) log.debug({ err: error.message }, "an idle connection to the store was lost");
-      },
-    });
-  const pools = Object.fromEntries(
-    STORE_ROLES.map((role) => [
-      role,
-      open(role, sizes[role], WORK.has(role) ? "work" : "other", limits[role]),
-    ]),
-  ) as Record<StoreRole, Pool>;
-  // A connection of its own: those of the roles may all wait for a standby.
-  const monitorPool = open("monitor", 1, "poll", { answerTimeoutMs: MONITOR_ANSWER_MS });
-  const all = [...Object.values(pools), monitorPool];
-  const renew = () => {
-    for (const pool of all) pool.renew();
-  };
-  const monitor = new StoreMonitor({ db: monitorPool, clock, log, onReadOnly: renew });
-  return {
-    pools,
-    monitor,
-    renew,
-    async close() {
-      closing = true;
-      await monitor.close();
-      await Promise.all(all.map((pool) => pool.end()));
-    },
-  };
 }
 
 function startMessage(error: Error): string {

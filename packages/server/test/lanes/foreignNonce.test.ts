@@ -9,7 +9,7 @@ import {
   signWrapperTxWithKey,
 } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
-import { openLaneAdmin } from "../../src/lane/admin.js";
+import { openLaneAdmin } from "../../src/lane/admin/admin.js";
 import { untilOwned } from "../support/laneStates.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import {

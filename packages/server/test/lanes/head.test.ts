@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { bytesToHex } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { openLaneAdmin } from "../../src/lane/admin.js";
+import { openLaneAdmin } from "../../src/lane/admin/admin.js";
 import { untilOwned } from "../support/laneStates.js";
 import { REGISTRY, targets, withRegistry } from "../support/policies.js";
 import { GOOD_HEADERS, outcomeOf, type TestService, testServices } from "../support/testService.js";

@@ -1,7 +1,7 @@
 // A chain without blocks that were final: it was restored from a backup, or the service was given the wrong node.
 import { hexToBytes } from "@gas-waiver/protocol";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openLaneAdmin } from "../../src/lane/admin.js";
+import { openLaneAdmin } from "../../src/lane/admin/admin.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { GOOD_HEADERS, outcomeOf, testServices } from "../support/testService.js";
 import { hashOf, innerOf, WAIVER } from "../support/user.js";

@@ -1,7 +1,7 @@
 // Operational faults: a key in two services, clocks that jump, a waiver without a registration, a full disk.
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { openLaneAdmin } from "../../src/lane/admin.js";
+import { openLaneAdmin } from "../../src/lane/admin/admin.js";
 import { GOOD_HEADERS, outcomeOf, TestService, testServices } from "../support/testService.js";
 import {
   accountsOf,

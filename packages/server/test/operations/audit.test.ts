@@ -1,7 +1,7 @@
 // The audit of a running service (D25): secrets that it reads, failed authentications, commands to lanes.
 import { describe, expect, it } from "vitest";
 import { openAudit } from "../../src/admin/openAudit.js";
-import { openLaneAdmin } from "../../src/lane/admin.js";
+import { openLaneAdmin } from "../../src/lane/admin/admin.js";
 import type { AuditRecord } from "../../src/model/keys/auditRecord.js";
 import { testServices } from "../support/testService.js";
 import { accountsOf, WAIVER_KEY } from "../support/user.js";

@@ -1,6 +1,6 @@
 // A store that is older than the chain, from a backup: the chain decides, and no executed submission fails.
 import { describe, expect, it } from "vitest";
-import { openLaneAdmin } from "../../src/lane/admin.js";
+import { openLaneAdmin } from "../../src/lane/admin/admin.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { hashOf, innerOf, userAddress } from "../support/user.js";
 

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
-import { openLaneAdmin } from "../../src/lane/admin.js";
+import { openLaneAdmin } from "../../src/lane/admin/admin.js";
 import type { LaneState } from "../../src/store/lanes/laneStatus.js";
 import type { TestService } from "./testService.js";
 import { queryOnce, queryUntil } from "./testSessions.js";

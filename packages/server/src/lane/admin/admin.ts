@@ -1,35 +1,20 @@
-import { randomUUID } from "node:crypto";
-import {
-  assembleWrapperTx,
-  bytesEqual,
-  bytesToHex,
-  hashTransaction,
-  hexToBytes,
-  signingHash,
-  signingMessage,
-  type WaiverAccount,
-} from "@gas-waiver/protocol";
-import type { NodeClient } from "../chain/client/nodeClient.js";
-import { connectNode } from "../chain/connectNode.js";
-import { createNonceProofs, SEARCH_AFTER_MS } from "../chain/nonceProof.js";
-import { StartError } from "../model/errors.js";
-import type { Actor, AuditAction } from "../model/keys/auditRecord.js";
-import { createLog } from "../model/telemetry/log.js";
-import { lastEntryOfWaiver, recordEvent } from "../store/audit/audit.js";
-import { lastChain } from "../store/chains.js";
-import { inTransaction } from "../store/database/transaction.js";
-import type { HeldLane } from "../store/lanes/heldLane.js";
-import { findLaneStatuses, type LaneState, type LaneStatus } from "../store/lanes/laneStatus.js";
-import { releaseLease, takeLeases } from "../store/lanes/lease.js";
-import { rememberTransaction } from "../store/lanes/nonces/withdrawnWrappers.js";
-import { findInFlight, type InFlightSubmission } from "../store/lanes/queue/unfinished.js";
-import { findReplicas, requestReload } from "../store/lanes/replicas.js";
-import { setLaneState } from "../store/lanes/setLaneState.js";
-import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
-import { Entries } from "./law/entries.js";
-import { type ReconcileContext, reconcile } from "./law/reconcile.js";
-import { examine, type Finding } from "./watch/doubts.js";
-import { findLostInclusion, type LostInclusion } from "./watch/lost.js";
+import { bytesEqual, bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
+import { connectNode } from "../../chain/connectNode.js";
+import { StartError } from "../../model/errors.js";
+import type { Actor, AuditAction } from "../../model/keys/auditRecord.js";
+import { createLog } from "../../model/telemetry/log.js";
+import { lastEntryOfWaiver, recordEvent } from "../../store/audit/audit.js";
+import { lastChain } from "../../store/chains.js";
+import { inTransaction } from "../../store/database/transaction.js";
+import { findLaneStatuses, type LaneState, type LaneStatus } from "../../store/lanes/laneStatus.js";
+import { findInFlight, type InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
+import { findReplicas, requestReload } from "../../store/lanes/replicas.js";
+import { setLaneState } from "../../store/lanes/setLaneState.js";
+import { openRunningStore, type Store, type StoreLocation } from "../../store/store.js";
+import { examine, type Finding } from "../watch/doubts.js";
+import { findLostInclusion, type LostInclusion } from "../watch/lost.js";
+import { type CancelledNonce, type CancelTerms, cancelNonce } from "./cancelNonce.js";
+import { repairLane } from "./repairLane.js";
 
 /** The operations on lanes for an operator, from outside of the service, whether it runs or not. */
 export interface LaneAdmin {
@@ -98,9 +83,6 @@ const LANE_ACTIONS = {
   retired: "retire-lane",
   stopped: "stop-lane",
 } as const satisfies Record<LaneState, AuditAction>;
-
-/** One lane by its key in the store. */
-type LaneKey = Pick<HeldLane, "chain" | "waiver">;
 
 /**
  * Opens the store of a service: by its database URL, or, while the service runs, by its data folder.
@@ -192,128 +174,4 @@ function rangeOf(assigned: readonly Pick<InFlightSubmission, "waiverNonce">[]): 
 function missingBefore(assigned: LaneFindings["assigned"], chainNonce: bigint): LaneFindings["missing"] {
   if (assigned === undefined || assigned.lowest <= chainNonce) return undefined;
   return { lowest: chainNonce, highest: assigned.lowest - 1n };
-}
-
-/** Long enough to repair a lane, and no longer than `LONGEST_LEASE_MS`, beyond which a service would take the lane over. */
-const LEASE_MS = 4_000;
-/** The time for the proofs of outcomes, within the lease. */
-const MAX_SEARCH_MS = 1_000;
-
-/** Takes the lease of a lane that nobody owns, and reconciles twice: blocks must prove some outcomes. */
-async function repairLane(
-  key: LaneKey,
-  findings: readonly Finding[],
-  { store, chain }: { readonly store: Store; readonly chain: NodeClient },
-): Promise<void> {
-  const by = { chain: key.chain, owner: randomUUID() };
-  const { leases } = await takeLeases(store, by, [key.waiver], LEASE_MS, { watchOnly: true });
-  const [lease] = leases;
-  if (lease === undefined)
-    throw new StartError("a service has taken over the lane, and repairs it by itself");
-  const context = {
-    store,
-    chain,
-    results: { publish: () => {} },
-    log: createLog("silent"),
-    options: { reorgDepth: 0 },
-    entries: new Entries(),
-    nonceProofs: createNonceProofs({ chain, reorgDepth: 0 }),
-    onLaneStopped: () => {},
-  } satisfies ReconcileContext;
-  const candidates = findings.map(({ candidate }) => candidate);
-  try {
-    await reconcile(lease.lane, candidates, context);
-    await new Promise((resolve) => setTimeout(resolve, SEARCH_AFTER_MS));
-    const startedAt = performance.now();
-    while (performance.now() - startedAt < MAX_SEARCH_MS && (await context.nonceProofs.search()) !== "rest");
-    await reconcile(lease.lane, candidates, context);
-  } finally {
-    await releaseLease(store, lease.lane);
-  }
-}
-
-export interface CancelTerms {
-  /** Wei for a unit of gas: more than what the nodes ask for any transaction. */
-  readonly gasPrice: bigint;
-  /** The nonce that the operator means; the waiver's next if undefined. */
-  readonly nonce?: bigint | undefined;
-}
-
-export interface CancelledNonce {
-  readonly nonce: bigint;
-  /** The hash of the waiver's transaction to itself, 32 bytes. */
-  readonly hash: Uint8Array;
-}
-
-interface CancelContext {
-  readonly store: Store;
-  readonly chain: Pick<NodeClient, "accounts" | "sendToEach">;
-  readonly chainRef: number;
-  readonly chainId: number;
-  readonly actor: Actor | string;
-}
-
-/** The gas of a transfer without calldata. */
-const TRANSFER_GAS = 21_000n;
-
-/**
- * Uses the waiver's next nonce for a transaction of the waiver to itself, which pays. Pools that hold a wrapper at price 0 let it
- * take that wrapper's place, so that a jammed lane goes on. It carries no value and no InnerTx. The store remembers it before it
- * is sent: its lane does not take it for somebody else's.
- * @throws {@link StartError} if it cannot be sent.
- */
-export async function cancelNonce(
-  account: WaiverAccount,
-  { gasPrice, nonce }: CancelTerms,
-  { store, chain, chainRef, chainId, actor }: CancelContext,
-): Promise<CancelledNonce> {
-  const waiver = account.address;
-  const [{ nonce: next, balance } = { nonce: 0n, balance: 0n }] = await chain.accounts([waiver]);
-  if (nonce !== undefined && nonce !== next)
-    throw new StartError(`the waiver's next nonce is ${next}, not ${nonce}: only the next one can be held`);
-  const cost = TRANSFER_GAS * gasPrice;
-  if (balance < cost)
-    throw new StartError(
-      `the waiver has ${balance} wei, and the transaction costs ${cost}: fund ${bytesToHex(waiver)}`,
-    );
-  const signed = await signTransferToSelf(account, { nonce: next, gasPrice, chainId });
-  const hash = hashTransaction(signed);
-  await inTransaction(store, async (db) => {
-    await rememberTransaction(
-      { pool: db },
-      { chain: chainRef, waiver },
-      { waiverNonce: next, wrapperHash: hash },
-    );
-    const changes = { nonce: { to: next.toString() }, hash: { to: bytesToHex(hash) } };
-    await recordEvent(db, { actor, action: "cancel-nonce", waiver, changes });
-  });
-  const answers = await chain.sendToEach({ wrapperRaw: signed.raw, wrapperHash: hash });
-  const verdicts = answers.map(({ verdict }) => verdict);
-  if (verdicts.some(({ kind }) => kind === "accepted" || kind === "already known"))
-    return { nonce: next, hash };
-  const [refused] = verdicts;
-  const words = refused && "message" in refused ? refused.message : refused?.kind;
-  throw new StartError(`no node takes the transaction: ${words ?? "no answer"}`);
-}
-
-async function signTransferToSelf(
-  account: WaiverAccount,
-  {
-    nonce,
-    gasPrice,
-    chainId,
-  }: { readonly nonce: bigint; readonly gasPrice: bigint; readonly chainId: number },
-) {
-  const unsigned = {
-    type: "legacy",
-    chainId: BigInt(chainId),
-    nonce,
-    gasPrice,
-    gasLimit: TRANSFER_GAS,
-    to: account.address,
-    value: 0n,
-    data: new Uint8Array(),
-  } as const;
-  const signature = await account.sign(signingHash(unsigned), signingMessage(unsigned));
-  return assembleWrapperTx(unsigned, signature, account.address);
 }
