@@ -5,7 +5,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { createDevnet, type Devnet } from "@gas-waiver/devnet";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { CERTIFICATE_LOOK_MS } from "../packages/cli/src/serve/configReload.js";
+import { RELOAD_LOOK_MS } from "../packages/cli/src/serve/configReload.js";
 import { makeCertificate } from "../packages/server/test/support/certificate.js";
 import { dataFolder } from "./support/dataFolder.js";
 import { freshFolder } from "./support/freshFolder.js";
@@ -106,20 +106,20 @@ describe("gas-waiver serve with --tls-cert and --tls-key", () => {
     expect(await refusedBehind(first.cert)).toBe("0");
 
     put(second);
-    vi.advanceTimersByTime(CERTIFICATE_LOOK_MS);
+    vi.advanceTimersByTime(RELOAD_LOOK_MS);
     expect(await refusedBehind(first.cert)).toBe("0");
-    vi.advanceTimersByTime(CERTIFICATE_LOOK_MS);
+    vi.advanceTimersByTime(RELOAD_LOOK_MS);
     await service.line(/^these settings are taken over: tls-cert, tls-key$/);
     expect(await refusedBehind(second.cert)).toBe("0");
     await expect(refusedBehind(first.cert)).rejects.toThrow(/self-signed/);
 
     put({ cert: third.cert, key: second.key });
-    vi.advanceTimersByTime(2 * CERTIFICATE_LOOK_MS);
+    vi.advanceTimersByTime(2 * RELOAD_LOOK_MS);
     await service.line(/^these settings stay as they were: tls-cert: .*not the key of the certificate/);
     await expect.poll(() => refusedBehind(second.cert)).toBe("1");
 
     put(third);
-    vi.advanceTimersByTime(2 * CERTIFICATE_LOOK_MS);
+    vi.advanceTimersByTime(2 * RELOAD_LOOK_MS);
     await expect.poll(() => refusedBehind(third.cert).catch(() => undefined)).toBe("0");
     await service.end();
   });

@@ -10,7 +10,7 @@ import { CloseStack } from "../closeStack.js";
 import type { Command, Context } from "../command.js";
 import { aborted } from "../interruption.js";
 import { networkName } from "../serve/changedSettings.js";
-import { CERTIFICATE_LOOK_MS, ConfigReload } from "../serve/configReload.js";
+import { ConfigReload, RELOAD_LOOK_MS } from "../serve/configReload.js";
 import {
   type NetworkConfig,
   readServeConfig,
@@ -74,7 +74,7 @@ async function serveUntilAborted(
     output.ready({ url, metricsUrl, adminUrl, ...served }, `ready: service at ${url} for ${what}`);
     server.onReloadRequested(reload.waivers);
     reload.begin(server, new Map(opened.map(({ name, open }) => [name, open])));
-    const looks = setInterval(reload.certificate, CERTIFICATE_LOOK_MS).unref();
+    const looks = setInterval(reload.look, RELOAD_LOOK_MS).unref();
     closeStack.add({ close: async () => clearInterval(looks) });
     await aborted(signal);
     output.shutdown("begun");

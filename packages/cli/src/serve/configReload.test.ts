@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import { privateKeyWaiver, type ReloadableOptions } from "@gas-waiver/server";
+import { InvalidOptionsError, privateKeyWaiver, type ReloadableOptions } from "@gas-waiver/server";
 import { afterEach, expect, it } from "vitest";
 import type { OpenWaivers } from "../waivers/openWaivers.js";
 import { ConfigReload } from "./configReload.js";
@@ -96,6 +96,48 @@ it("takes over keys of a cloud that are added, once they can be used, and tries 
   reload.all();
   expect(await line()).toBe("the settings are those in force");
   expect(openings).toHaveLength(2);
+});
+
+it("tries again by itself what a store or a custody that was away refused, says so once, and repeats no mistake", async () => {
+  const { write, reload, open, openings, target, used, noted, lines } = setUp(
+    `${NETWORK}waiver-kms: alias/one\n`,
+  );
+  let storeTrouble: Error | undefined = new Error("Connection terminated unexpectedly");
+  const setWaivers = async (network: string, waivers: readonly WaiverAccount[]) => {
+    if (storeTrouble) throw storeTrouble;
+    used.push([network, waivers]);
+  };
+  reload.begin({ ...target, setWaivers }, new Map([["", open]]));
+  write(`${NETWORK}waiver-kms: alias/two\n`);
+  /** Looks, and opens the custody if it is asked for. */
+  const look = async () => {
+    const before = openings.length;
+    reload.look();
+    await new Promise(setImmediate);
+    openings[before]?.resolve([SECOND]);
+    await new Promise(setImmediate);
+    return openings.length - before;
+  };
+  reload.all();
+  await new Promise(setImmediate);
+  openings[0]?.resolve([SECOND]);
+  await new Promise(setImmediate);
+  expect([await look(), await look()]).toEqual([1, 1]);
+  const refused = "the waiver keys stay as they were: Connection terminated unexpectedly";
+  expect([lines, noted, used]).toEqual([[refused], [[refused]], []]);
+  storeTrouble = undefined;
+  expect([await look(), await look()]).toEqual([1, 0]);
+  expect(used).toEqual([["", [SECOND]]]);
+  expect(noted.at(-1)).toEqual(["1 waiver key(s) read again"]);
+  storeTrouble = new InvalidOptionsError(["another network has the waiver"]);
+  reload.waivers("");
+  await new Promise(setImmediate);
+  openings.at(-1)?.resolve([SECOND]);
+  await new Promise(setImmediate);
+  expect(lines.at(-1)).toBe(
+    "the waiver keys stay as they were: the options of the service are wrong: another network has the waiver",
+  );
+  expect(await look()).toBe(0);
 });
 
 it("goes on after a reload that fails in an unforeseen way", async () => {

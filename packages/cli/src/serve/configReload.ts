@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import {
   certificateProblems,
+  InvalidOptionsError,
   RELOADABLE_OPTIONS,
   type ReloadableOptions,
   type ServerOptions,
@@ -39,8 +40,8 @@ export interface ConfigReloadOptions {
 const EVERYTHING = "*";
 const CERTIFICATE = "*tls";
 
-/** The files of the certificate are looked at once in so many ms. */
-export const CERTIFICATE_LOOK_MS = 10_000;
+/** The files of the certificate are looked at once in so many ms, and what was refused is tried again. */
+export const RELOAD_LOOK_MS = 5_000;
 
 /** A network whose custody is open with the settings of now. */
 interface OpenedNetwork {
@@ -52,18 +53,24 @@ interface OpenedNetwork {
  * Reads the settings of a running service again, from the flags and variables of its start and from the file: all of them at
  * SIGHUP, the certificate when its files have changed, or the waivers' keys of one network when an operator asks for that. All
  * of what changed at a SIGHUP is taken over, or nothing. Reloads never overlap: a long one that began earlier would bring a key back that was taken away meanwhile, and
- * each keystore takes 256 MiB for a moment. Any number of requests during a reload lead to one more.
+ * each keystore takes 256 MiB for a moment. Any number of requests during a reload lead to one more. What is refused for another reason
+ * than a mistake, because the store or a custody is away, is asked for again until it is taken over.
  */
 export class ConfigReload {
   readonly #options: ConfigReloadOptions;
   #inForce: ServeConfig;
   #running: { readonly target: ReloadTarget; readonly openers: ReadonlyMap<string, OpenWaivers> } | undefined;
   #requests = new Set<string>();
+  /** The requests whose last reload was refused without a mistake of the operator's. */
+  #again = new Set<string>();
   #isReloading = false;
   /** The reasons why the present reload is refused. */
   #problems: string[] = [];
   /** The outcome of the present reload otherwise. */
   #news: string[] = [];
+  /** The outcome that the operator knows, if this reload repeats one. */
+  #told: readonly string[] = [];
+  #mayPass = false;
   /** The files of the certificate as they were last taken over or refused, and as they were at the last look. */
   #judgedFiles: string;
   #seenFiles: string | undefined;
@@ -84,10 +91,11 @@ export class ConfigReload {
   readonly all = (): void => this.#request(EVERYTHING);
 
   /**
-   * Looks at the files of the certificate. Other files are taken over at the second look that finds them: a renewal may write one
-   * after the other.
+   * Asks for what was refused again, and looks at the files of the certificate. Other files are taken over at the second look that
+   * finds them: a renewal may write one after the other.
    */
-  readonly certificate = (): void => {
+  readonly look = (): void => {
+    for (const request of [...this.#again]) this.#request(request);
     const found = foundFiles(this.#inForce);
     const isNew = found === this.#seenFiles && found !== this.#judgedFiles;
     this.#seenFiles = found;
@@ -108,13 +116,21 @@ export class ConfigReload {
     while (this.#requests.size > 0) {
       const requests = this.#requests;
       this.#requests = new Set();
+      const isRepeated = [...requests].every((request) => this.#again.has(request));
+      this.#told = isRepeated ? [...this.#problems, ...this.#news] : [];
       this.#problems = [];
+      this.#mayPass = false;
       this.#news = [];
       // A file may be gone between two looks at it. Nobody else waits for this promise, and the service must outlive it.
       await this.#reload(requests).catch((error: Error) => {
-        this.#refuse(`the reload failed, and the settings in force stay: ${error.message}`);
+        this.#refuse(`the reload failed, and the settings in force stay: ${error.message}`, error);
       });
-      this.#running.target.noteReload(this.#problems, this.#news);
+      for (const request of requests) {
+        if (this.#mayPass) this.#again.add(request);
+        else this.#again.delete(request);
+      }
+      if (!isDeepStrictEqual([...this.#problems, ...this.#news], this.#told))
+        this.#running.target.noteReload(this.#problems, this.#news);
     }
     this.#isReloading = false;
   }
@@ -162,7 +178,7 @@ export class ConfigReload {
         !needsRestart && !(isOfCustody && (failed.length === 0 || failed.some((name) => name === network))),
     );
     try {
-      if (failed.length > 0) throw new Error("waiver keys cannot be read");
+      if (failed.length > 0) throw new UsageError(["waiver keys cannot be read"]);
       if (taken.length > 0) {
         await this.#apply(fresh);
         this.#tell(`these settings are taken over: ${taken.map(({ key }) => key).join(", ")}`);
@@ -172,6 +188,7 @@ export class ConfigReload {
       if (untaken.length > 0)
         this.#refuse(
           `these settings stay as they were: ${untaken.map(({ key }) => key).join(", ")}: ${messageOf(error)}`,
+          error,
         );
       return;
     }
@@ -223,10 +240,10 @@ export class ConfigReload {
       // Nobody is asked for a passphrase while the service runs.
       const waivers = await open({ ...custody, chainId, custodyTimeoutMs }, { print: () => {} });
       const addresses = new Set(waivers.map(({ address }) => bytesToHex(address)));
-      if (addresses.size < waivers.length) throw new Error("the custody has the same key twice");
+      if (addresses.size < waivers.length) throw new UsageError(["the custody has the same key twice"]);
       return { network, waivers };
     } catch (error) {
-      this.#refuse(this.#named(network, `the waiver keys stay as they were: ${messageOf(error)}`));
+      this.#refuse(this.#named(network, `the waiver keys stay as they were: ${messageOf(error)}`), error);
       return undefined;
     }
   }
@@ -243,7 +260,7 @@ export class ConfigReload {
       this.#inForce = { ...this.#inForce, networks };
       this.#tell(this.#named(network, `${waivers.length} waiver key(s) read again`));
     } catch (error) {
-      this.#refuse(this.#named(network, `the waiver keys stay as they were: ${messageOf(error)}`));
+      this.#refuse(this.#named(network, `the waiver keys stay as they were: ${messageOf(error)}`), error);
     }
   }
 
@@ -254,12 +271,16 @@ export class ConfigReload {
 
   #tell(line: string): void {
     this.#news.push(line);
-    this.#options.context.print(line);
+    if (!this.#told.includes(line)) this.#options.context.print(line);
   }
 
-  #refuse(line: string): void {
-    this.#problems.push(line.replace(/^ +- /, ""));
-    this.#options.context.print(line);
+  /** @param error the reason, unless that is a mistake in the settings. */
+  #refuse(line: string, error?: unknown): void {
+    const problem = line.replace(/^ +- /, "");
+    this.#problems.push(problem);
+    const isMistake = error instanceof UsageError || error instanceof InvalidOptionsError;
+    if (error !== undefined && !isMistake) this.#mayPass = true;
+    if (!this.#told.includes(problem)) this.#options.context.print(line);
   }
 }
 
