@@ -2,6 +2,7 @@ import type { Hex } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { geth } from "../../nodeZoo/gethNodes.js";
 import { hashOfText, type Wrapper } from "../chain/wrapper.js";
+import type { Reaction } from "../nodes/reaction.js";
 import { SimulatedChain } from "../nodes/simulatedChain.js";
 import type { UserSubmission } from "../users/submission.js";
 import { ChainLoss } from "./chainLoss.js";
@@ -29,15 +30,19 @@ const wrapperAt = (nonce: number): Wrapper => ({
   ...{ innerHash: SUBMISSION.innerHash, sender: SUBMISSION.sender, senderNonce: 0n },
 });
 
+function answerWith(message: string): Reaction {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message } });
+  return { kind: "answer", status: 200, body, isCut: false, delayMs: 0 };
+}
+
 /** Judges a failure of the submission, after a node has answered each of these sends with an error. */
 function judge(reason: string, ...sends: readonly (readonly [nonce: number, error: string])[]) {
   const ledger = new EvidenceLedger(CLOCK, (raw) => wrapperAt(Number(raw)));
   for (const [nonce, message] of sends) {
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message } });
     ledger.onExchange(
       0,
       { calls: [{ id: 1, method: "eth_sendRawTransaction", params: [nonce] }], isList: false, isKept: false },
-      { kind: "answer", status: 200, body, isCut: false, delayMs: 0 },
+      answerWith(message),
     );
   }
   const chain = new SimulatedChain({
@@ -55,11 +60,14 @@ const NOT_FOR_FREE = "transaction underpriced";
 const TOO_LITTLE_GAS = "intrinsic gas too low";
 const UNCLEAR = "internal error";
 
-/** Judges that the next submission's nonce came too early, while a wrapper of the first one, accepted at 2 s, is under way. */
-function judgeGap(lossUntil: number) {
+/**
+ * Judges that the next submission's nonce came too early, while a wrapper of the first one, accepted at 2 s, is under way.
+ * @param reaction the answer to the only request with that wrapper.
+ */
+function judgeGap(lossUntil: number, reaction: Reaction = { kind: "hang" }) {
   const ledger = new EvidenceLedger(CLOCK, (raw) => wrapperAt(Number(raw)));
   const send = { id: 1, method: "eth_sendRawTransaction", params: [0] };
-  ledger.onExchange(0, { calls: [send], isList: false, isKept: false }, { kind: "hang" });
+  ledger.onExchange(0, { calls: [send], isList: false, isKept: false }, reaction);
   const chain = new SimulatedChain({
     ...{ seed: 1, clock: CLOCK, chainId: 1, blockMs: 1_000, waivers: [WAIVER] },
     nodes: [{ pool: "keeps", personality: geth }],
@@ -77,6 +85,11 @@ describe("the proof of a failure", () => {
   it("by a missing nonce is there where a failover of the database has lost the submission with that nonce", () => {
     expect(judgeGap(0)).toBe("S1");
     expect(judgeGap(3_000)).toBeUndefined();
+  });
+
+  it("by a missing nonce is there where the submission with that nonce has no wrapper that may land, and may have failed", () => {
+    expect(judgeGap(0, answerWith(UNCLEAR))).toBe("S1");
+    expect(judgeGap(0, answerWith(NOT_FOR_FREE))).toBeUndefined();
   });
 
   it("by age is there where the only request with each wrapper was answered by a rule for which no node has it", () => {

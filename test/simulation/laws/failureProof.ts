@@ -62,7 +62,7 @@ export function unproven(
   if (reason === "WAIVER_NOT_REGISTERED" && wasWithoutWaiver(chain)) return undefined;
   // Each node may tell the same wrong nonce of such a sender, and the service has sent nothing that could still land.
   if (reason === "NONCE_TOO_LOW" && wrappers.length === 0 && !sources.isHonest(submission)) return undefined;
-  if (reason === "NONCE_GAP") return unprovenGap(submission, age, sources);
+  if (reason === "NONCE_GAP") return unprovenGap(submission, failure.at, sources);
   return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it may still land` };
 }
 
@@ -86,12 +86,10 @@ function onlyAnswerTo(
   return answer && ledger.deliveriesOf(hash) === 1 ? classifySendError(answer.error).kind : undefined;
 }
 
-function unprovenGap(
-  { user, nonce, sender }: UserSubmission,
-  age: number,
-  { chain, submissions, nonceGapMs, ledger, loss, lossUntil }: ProofSources,
-) {
+function unprovenGap({ user, nonce, sender, triedAt }: UserSubmission, at: number, sources: ProofSources) {
+  const { chain, submissions, nonceGapMs, ledger, loss, lossUntil } = sources;
   const law = "S1" as const;
+  const age = at - triedAt;
   if (chain.nonceOf(sender) >= BigInt(nonce))
     return { law, why: "NONCE_GAP although no nonce before it is missing" };
   if (age + SLACK_MS < nonceGapMs)
@@ -101,7 +99,10 @@ function unprovenGap(
     if (holder?.acceptedAt === undefined) return false;
     const isLost = holder.acceptedAt <= lossUntil || loss.hasExecution(holder.innerHash);
     const isSent = ledger.wrappersOf(holder.innerHash).length > 0;
-    return isSent && !isLost && holder.lines.every(({ success }) => success);
+    // After it was told as a success, only the store and its successors tell that it has failed.
+    const mayHaveFailed =
+      unproven(holder, { at, reason: "NOT_BROADCAST", message: undefined }, sources) === undefined;
+    return isSent && !isLost && !mayHaveFailed && holder.lines.every(({ success }) => success);
   };
   const next = Number(chain.nonceOf(sender));
   const before = Array.from({ length: nonce - next }, (_, i) => next + i);
