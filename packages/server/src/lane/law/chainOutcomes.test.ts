@@ -43,12 +43,27 @@ function nodeWith(...views: readonly View[]) {
 
 describe("the outcome of a candidate", () => {
   it("is that of its receipt, in the order of the candidates, and asks for nothing else", async () => {
-    const { chain, sizes } = nodeWith({ receipts: { 1: RECEIPT, 2: "unclear" } });
+    const { chain, sizes } = nodeWith({ receipts: { 1: RECEIPT, 2: RECEIPT } });
+    const included = { kind: "included", receipt: RECEIPT, foreign: false };
     expect(await chainOutcomes(WAIVER, [candidateOf(1), candidateOf(2)], { chain })).toEqual([
-      { kind: "included", receipt: RECEIPT, foreign: false },
-      { kind: "open" },
+      included,
+      included,
     ]);
     expect(sizes).toEqual([3]);
+  });
+
+  it("is by the nonces while no node tells a receipt, but for what was never signed", async () => {
+    const { chain } = nodeWith({
+      receipts: { 1: "unclear", 2: "unclear" },
+      nonces: { 200: 8n, 1: 4n, 2: 5n },
+    });
+    const unsigned = { ...queuedOf(2), signings: 0 };
+    const candidates = [candidateOf(1), candidateOf(2), unsigned];
+    expect(await chainOutcomes(WAIVER, candidates, { chain })).toEqual([
+      { kind: "replaced" },
+      { kind: "nonceUsed", next: 5n },
+      { kind: "open" },
+    ]);
   });
 
   it("is foreign if the stored wrapper's nonce is still unused after the receipt, or there is no wrapper", async () => {

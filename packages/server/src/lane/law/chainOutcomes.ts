@@ -19,9 +19,10 @@ export type Candidate = Omit<UnfinishedSubmission, "state">;
  * are reasons to look for the proof in a block (D28):
  *
  * - `included`: the InnerTx is in a block. `foreign` unless the nonces show that the stored wrapper may have carried it.
- * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the InnerTx has no receipt.
- * - `replaced`: the waiver's next nonce is above the candidate's, and the InnerTx has no receipt.
- * - `open`: none of these yet, or the node cannot tell whether there is a receipt.
+ * - `nonceUsed`: the sender's next nonce, `next`, is above the candidate's, and the node shows no receipt of the InnerTx.
+ * - `replaced`: the waiver's next nonce is above the candidate's, and the node shows no receipt of the InnerTx.
+ * - `open`: none of these yet, or the node cannot tell whether there is a receipt of what was never signed: no block has to prove what
+ *   became of that.
  */
 export type ChainOutcome =
   | { readonly kind: "included"; readonly receipt: InclusionReceipt; readonly foreign: boolean }
@@ -78,11 +79,11 @@ function outcomeByNonces(
 
 function outcomeBy(
   receipt: ReceiptAnswer,
-  { waiverNonce }: Candidate,
+  { waiverNonce, signings }: Candidate,
   nonceAfter: bigint | undefined,
 ): ChainOutcome | undefined {
+  if (receipt === "unclear") return signings === 0 ? { kind: "open" } : undefined;
   if (receipt === undefined) return undefined;
-  if (receipt === "unclear") return { kind: "open" };
   return { kind: "included", receipt, foreign: !isUsed(waiverNonce, nonceAfter) };
 }
 

@@ -10,7 +10,12 @@ import {
 } from "../../../test/support/submissions.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestStore } from "../../../test/support/testStore.js";
-import type { InclusionReceipt, NodeClient, NodeSnapshot } from "../../chain/client/nodeClient.js";
+import type {
+  InclusionReceipt,
+  NodeClient,
+  NodeSnapshot,
+  ReceiptAnswer,
+} from "../../chain/client/nodeClient.js";
 import { SEARCH_AFTER_MS } from "../../chain/nonceProof.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { SubmissionUpdate } from "../../results/results.js";
@@ -78,7 +83,7 @@ describe("a reconciled submission", () => {
   };
   const BLOCK = { blockNumber: "7", gasUsed: "1" };
   /** Sets the chain's next nonces of waiver and sender, and the InnerTx's receipt. */
-  const setChain = (waiverNonce: bigint, senderNonce: bigint, found?: InclusionReceipt) => {
+  const setChain = (waiverNonce: bigint, senderNonce: bigint, found?: ReceiptAnswer) => {
     nodeSnapshot = { nonces: [waiverNonce, senderNonce], receipts: [found], nonceAfter: waiverNonce };
   };
   /** Adds a final block with a transaction under this nonce: a foreign one, or the wrapper with this hash. */
@@ -235,6 +240,16 @@ describe("a reconciled submission", () => {
     const { rows } = await store.pool.query("select state, foreign_uses from lanes");
     expect(rows).toEqual([{ state: "open", foreign_uses: 0 }]);
     expect(published).toEqual([]);
+  });
+
+  it("is queued again by the block that shows its wrapper's nonce used, while no node tells whether it has a receipt", async () => {
+    const candidate = await broadcast();
+    setChain(5n, 0n, "unclear");
+    addFinalBlock(4n);
+    await reconcile(lane, [candidate], context);
+    nowMs += SEARCH_AFTER_MS;
+    await reconcile(lane, [candidate], context);
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
   });
 
   it.each([
