@@ -110,9 +110,9 @@ async function assignBy(
   ];
   const { store } = context;
   const hidden = waiting.hidden + (await putOffQueued(store, held, heldBack, { afterMs: HELD_BACK_MS }));
-  const placed = await placeReady(held, snapshot, waiverNonce, chosen, context);
-  if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
   const { onlyUnder } = options;
+  const placed = await placeReady(held, snapshot, waiverNonce, chosen, onlyUnder, context);
+  if (placed === undefined) return { ...NOTHING, ...work, stepAgain: true };
   const meant =
     onlyUnder === undefined ? placed : placed.filter(({ waiverNonce }) => waiverNonce === onlyUnder);
   const { signed, waits } = await signAndStore(held, meant, context);

@@ -1,30 +1,23 @@
-import { bytesEqual } from "@gas-waiver/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bytes } from "../../../test/support/submissions.js";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
-import {
-  type Assigned,
-  assertSendersInOrder,
-  lowestFreeNonce,
-  type Placed,
-  placeAbove,
-  planGaps,
-} from "./placement.js";
+import { type Assigned, assertSendersInOrder, type Placed, placeAbove, planGaps } from "./placement.js";
 
 const addressOf = (user: string) => bytes(20, user.charCodeAt(0));
 
-/** Ready submissions, each named by its user: `a` is a submission of the user a. */
+/** Ready submissions, each named by its user: `a` is a submission of the user a. A user's come after all that the lane has of the user. */
 const readyOf = (users: string) =>
-  [...users].map((user) => ({ id: user, sender: addressOf(user), senderNonce: 0n }) as QueuedSubmission);
+  [...users].map(
+    (user, i) => ({ id: user, sender: addressOf(user), senderNonce: 100n + BigInt(i) }) as QueuedSubmission,
+  );
 
 /** The waiver nonces from `first` on: a letter is a user's submission that has the nonce, a dot is a free nonce. */
 const assignedOf = (users: string, first = 10n): Assigned[] =>
   [...users].flatMap((user, i) => {
-    const sender = addressOf(user);
-    const waiverNonce = first + BigInt(i);
-    const id = `${user}${waiverNonce}`;
-    return user === "." ? [] : [{ id, state: "broadcast", wrapperHash: bytes(32, 1), waiverNonce, sender }];
+    const place = { waiverNonce: first + BigInt(i), sender: addressOf(user), senderNonce: BigInt(i) };
+    const id = `${user}${place.waiverNonce}`;
+    return user === "." ? [] : [{ id, state: "broadcast", wrapperHash: bytes(32, 1), ...place }];
   });
 
 const textOf = (placed: readonly Placed[] | undefined) =>
@@ -103,17 +96,30 @@ describe("the plan of a lane with gaps", () => {
 
   it("queues the highest of the lane again where the ready ones are too few", () => {
     expect(plan("a..b", "x").unfilled).toBe("b13");
-    expect(plan("a..bcde", "").unfilled).toBe("d15 e16");
+    expect(plan("a..bcde", "").unfilled).toBe("e16 d15");
     expect(plan(".....a", "").unfilled).toBe("a15");
   });
 
-  it("queues a sender's others above the gap again with the highest, and leaves those below the gap", () => {
+  it("queues the highest again that come before all others of their senders above the gap, and leaves the rest in the pools", () => {
     expect(plan("a.bac", "").unfilled).toBe("c14");
     expect(plan("a.bca", "").unfilled).toBe("a14");
-    expect(plan("a.aba", "").unfilled).toBe("a12 a14");
+    expect(plan("a.aba", "").unfilled).toBe("b13 a14");
+    expect(plan(".abcabcd", "").unfilled).toBe("d17");
+    expect(plan(".abcabc", "").unfilled).toBe("c13 c16");
   });
 
-  it("fills no gap with a submission whose sender has one above the gap", () => {
+  it("leaves what is above a nonce as it is", () => {
+    const { unfilled, placed } = planGaps(10n, assignedOf("a.b.cd"), [], 11n);
+    expect(unfilled.map(({ id }) => id)).toEqual(["d15"]);
+    expect(placed).toEqual([]);
+    const ready = readyOf("xyz");
+    expect(textOf(planGaps(10n, assignedOf("a.b.c"), ready, 11n).placed)).toBe("x11");
+    expect(textOf(planGaps(10n, assignedOf("a"), ready, 11n).placed)).toBe("x11 y12 z13");
+  });
+
+  it("fills a gap with an earlier nonce of its sender than those above, and not with a later one", () => {
+    const [earlier] = readyOf("b").map((one) => ({ ...one, senderNonce: 1n }));
+    expect(textOf(planGaps(10n, assignedOf("a.b"), earlier ? [earlier] : []).placed)).toBe("b11");
     expect(plan("a.b", "bx")).toEqual({ unfilled: "", placed: "x11 b13" });
     expect(plan("a.b", "b").unfilled).toBe("b12");
     expect(plan("ab.c", "b")).toEqual({ unfilled: "", placed: "b12" });
@@ -124,39 +130,32 @@ describe("the plan of a lane with gaps", () => {
     fc.array(fc.constantFrom(...letters), { maxLength }).map((all) => all.join(""));
   const situation = [users(8, "abc."), users(5, "abcd"), fc.bigInt(8n, 19n)] as const;
 
-  it("queues again from the highest down, with all of these senders above the gap", () => {
+  it("leaves no nonce free once what it queues again is ready, and puts no nonce of a sender below an earlier one", () => {
     fc.assert(
       fc.property(...situation, (lane, ready, first) => {
-        const assigned = assignedOf(lane);
-        const { unfilled } = planGaps(first, assigned, readyOf(ready));
-        const gap = lowestFreeNonce(first, assigned);
-        const senders = new Set(unfilled.map(({ sender }) => sender));
-        const ofThese = assigned.filter((one) => one.waiverNonce > gap && senders.has(one.sender));
-        expect(unfilled).toEqual(ofThese);
-        if (unfilled.length > 0) expect(unfilled.at(-1)).toBe(assigned.at(-1));
-      }),
-    );
-  });
-
-  it("otherwise leaves no nonce free, and puts no submission below another of its sender", () => {
-    fc.assert(
-      fc.property(...situation, (lane, ready, first) => {
-        const assigned = assignedOf(lane);
-        const { unfilled, placed } = planGaps(first, assigned, readyOf(ready));
-        fc.pre(unfilled.length === 0);
-        expect(placed.map(({ submission }) => submission.id).sort()).toEqual([...ready].sort());
-        const above = assigned.map(({ waiverNonce }) => waiverNonce).filter((nonce) => nonce >= first);
-        const inUse = [...above, ...placed.map(({ waiverNonce }) => waiverNonce)].sort((a, b) =>
-          Number(a - b),
-        );
-        expect(inUse).toEqual(inUse.map((_, i) => first + BigInt(i)));
-        for (const { submission, waiverNonce } of placed) {
-          const { sender } = submission;
-          const later = assigned.filter(
-            (one) => bytesEqual(one.sender, sender) && one.waiverNonce > waiverNonce,
+        let assigned = assignedOf(lane);
+        let waiting = readyOf(ready);
+        let { unfilled, placed } = planGaps(first, assigned, waiting);
+        while (unfilled.length > 0) {
+          expect(unfilled.length).toBeLessThanOrEqual(assigned.length);
+          const moved = unfilled.map(
+            (one) => ({ ...one, innerRaw: bytes(1, 0) }) as never as QueuedSubmission,
           );
-          expect(later).toEqual([]);
+          assigned = assigned.filter((one) => !unfilled.includes(one));
+          waiting = [...moved, ...waiting].sort((a, b) => Number(a.senderNonce - b.senderNonce));
+          ({ unfilled, placed } = planGaps(first, assigned, waiting));
         }
+        expect(placed.map(({ submission }) => submission)).toHaveLength(waiting.length);
+        const all = [
+          ...assigned.filter(({ waiverNonce }) => waiverNonce >= first),
+          ...placed.map(({ submission, waiverNonce }) => ({ ...submission, waiverNonce })),
+        ].sort((a, b) => Number(a.waiverNonce - b.waiverNonce));
+        expect(all.map(({ waiverNonce }) => waiverNonce)).toEqual(all.map((_, i) => first + BigInt(i)));
+        expect(() =>
+          assertSendersInOrder(
+            all.map((one) => ({ submission: one as never, waiverNonce: one.waiverNonce })),
+          ),
+        ).not.toThrow();
       }),
     );
   });

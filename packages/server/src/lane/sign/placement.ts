@@ -29,10 +29,13 @@ export interface Placed<T extends Placeable = QueuedSubmission> {
 }
 
 /** A submission with the waiver nonce that it has already. */
-export type Assigned = Pick<InFlightSubmission, "id" | "state" | "sender" | "waiverNonce" | "wrapperHash">;
+export type Assigned = Pick<
+  InFlightSubmission,
+  "id" | "state" | "sender" | "senderNonce" | "waiverNonce" | "wrapperHash"
+>;
 
-function place<T extends Placeable>(ready: readonly T[], nonces: readonly bigint[]): Placed<T>[] {
-  return ready.map((submission, i) => ({ submission, waiverNonce: nonces[i] ?? 0n }));
+function placeFrom<T extends Placeable>(nonce: bigint, ready: readonly T[]): Placed<T>[] {
+  return ready.map((submission, i) => ({ submission, waiverNonce: nonce + BigInt(i) }));
 }
 
 /**
@@ -75,70 +78,71 @@ export function placeAbove<T extends Placeable>(
   const isDense = first >= lowest && highest - lowest + 1n === BigInt(assigned.count);
   if (assigned.count > 0 && first <= highest && !isDense) return undefined;
   const next = assigned.count > 0 && highest >= first ? highest + 1n : first;
-  return place(ready, freeNonces(next, new Set(), ready.length));
+  return placeFrom(next, ready);
 }
 
 /** The way in which a step fills the gaps of a lane. */
 export interface GapPlan {
   /** The submissions that go back to the queue before anything is placed; empty if the ready ones fill all gaps. */
   readonly unfilled: readonly Assigned[];
-  /** All ready submissions, at the lowest free waiver nonces. */
+  /** Ready submissions at the lowest free waiver nonces: all of them, unless gaps stay. */
   readonly placed: readonly Placed[];
 }
 
 /**
- * Plans the submissions at the lowest free waiver nonces. Where they are too few to fill the gaps, the highest of the lane
- * go back to the queue, to come again under the missing nonces.
+ * Plans the submissions at the lowest free waiver nonces. A gap that no ready one may fill gets a wrapper from above: the highest that is
+ * the first of its sender there. That one is queued again, and leaves a gap, which is filled in the same way. So few wrappers move: a pool
+ * may keep the old one of each, and refuse others under that nonce until a block shows the InnerTx elsewhere.
  * @param first the lowest waiver nonce that may be free.
  * @param assigned the waiver nonces of the lane, ascending.
+ * @param upTo gaps above this nonce stay.
  */
 export function planGaps(
   first: bigint,
   assigned: readonly Assigned[],
   ready: readonly QueuedSubmission[],
+  upTo?: bigint,
 ): GapPlan {
-  const gap = lowestFreeNonce(first, assigned);
-  // A filler of a sender with a nonce above the gap would send a later nonce of the sender before an earlier one.
-  const above = new Set(
-    assigned.filter(({ waiverNonce }) => waiverNonce > gap).map(({ sender }) => bytesToHex(sender)),
-  );
-  const mayFill = ({ sender }: QueuedSubmission) => !above.has(bytesToHex(sender));
-  const fillers = ready.filter(mayFill);
-  const inOrder = [...fillers, ...ready.filter((submission) => !mayFill(submission))];
-  return {
-    unfilled: submissionsToRequeue(first, assigned, fillers.length),
-    placed: place(inOrder, freeNonces(first, noncesOf(assigned), ready.length)),
-  };
+  const placed: Placed[] = [];
+  const unfilled: Assigned[] = [];
+  let rest = ready;
+  let above = assigned.filter(({ waiverNonce }) => waiverNonce >= first);
+  let nonce = first;
+  for (; above.length > 0 && (upTo === undefined || nonce <= upTo); nonce++) {
+    if (above[0]?.waiverNonce === nonce) {
+      above = above.slice(1);
+      continue;
+    }
+    const firsts = firstOfSenders(above);
+    const filler = rest.find(({ sender, senderNonce }) => {
+      const other = firsts.get(bytesToHex(sender));
+      return other === undefined || senderNonce < other.senderNonce;
+    });
+    const moved = filler ? undefined : [...firsts.values()].at(-1);
+    if (filler) placed.push({ submission: filler, waiverNonce: nonce });
+    if (moved) unfilled.push(moved);
+    rest = rest.filter((one) => one !== filler);
+    above = above.filter((one) => one !== moved);
+  }
+  return { unfilled, placed: above.length > 0 ? placed : [...placed, ...placeFrom(nonce, rest)] };
+}
+
+/** The lowest of each sender, ascending. */
+function firstOfSenders(assigned: readonly Assigned[]): Map<string, Assigned> {
+  const firsts = new Map<string, Assigned>();
+  for (const one of assigned) {
+    const sender = bytesToHex(one.sender);
+    if (!firsts.has(sender)) firsts.set(sender, one);
+  }
+  return firsts;
 }
 
 /** Returns the lowest waiver nonce from `first` on that no submission of the lane has. */
-export function lowestFreeNonce(first: bigint, assigned: readonly Assigned[]): bigint {
-  return freeNonces(first, noncesOf(assigned), 1)[0] ?? first;
-}
-
-const noncesOf = (assigned: readonly Assigned[]) => new Set(assigned.map(({ waiverNonce }) => waiverNonce));
-
-/**
- * Returns the submissions that go back to the queue because the ready ones cannot fill the gaps: the highest of the lane.
- * Every other submission of these senders above the gap goes back too, so that no later nonce of a sender is sent before an
- * earlier one. A second wrapper does no harm, because the sender's nonce lets an InnerTx run only once.
- */
-function submissionsToRequeue(first: bigint, assigned: readonly Assigned[], fillerCount: number): Assigned[] {
-  const highest = assigned.at(-1)?.waiverNonce ?? first;
-  const above = assigned.filter(({ waiverNonce }) => waiverNonce >= first).length;
-  const gaps = Number(highest - first) + 1 - above;
-  const missing = gaps - fillerCount;
-  if (missing <= 0) return [];
-  const gap = lowestFreeNonce(first, assigned);
-  const senders = new Set(assigned.slice(-missing).map(({ sender }) => bytesToHex(sender)));
-  return assigned.filter(({ waiverNonce, sender }) => waiverNonce > gap && senders.has(bytesToHex(sender)));
-}
-
-/** Returns the lowest `count` waiver nonces from `first` on that are not taken, ascending. */
-function freeNonces(first: bigint, taken: ReadonlySet<bigint>, count: number): bigint[] {
-  const free: bigint[] = [];
-  for (let nonce = first; free.length < count; nonce++) if (!taken.has(nonce)) free.push(nonce);
-  return free;
+export function lowestFreeNonce(first: bigint, assigned: readonly Pick<Assigned, "waiverNonce">[]): bigint {
+  const taken = new Set(assigned.map(({ waiverNonce }) => waiverNonce));
+  let nonce = first;
+  while (taken.has(nonce)) nonce++;
+  return nonce;
 }
 
 /**
@@ -167,6 +171,7 @@ export function keepBegun(placed: readonly Placed[], begun: ReadonlyMap<string, 
 /**
  * Gives ready submissions their waiver nonces: above those that are assigned, or in the gaps between them.
  * @param chainNonce the chain's next nonce of the waiver.
+ * @param upTo gaps above this nonce stay.
  * @returns in the order of the waiver nonces; undefined if some submissions were queued again: then take another step.
  */
 export async function placeReady(
@@ -174,29 +179,30 @@ export async function placeReady(
   known: LaneNonces,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
+  upTo: bigint | undefined,
   context: Pick<LaneContext, "store" | "onNoncesFreed" | "laneSigner">,
 ): Promise<readonly Placed[] | undefined> {
   const above = placeAbove(known, chainNonce, ready);
   const placed = above
     ? keepBegun(above, context.laneSigner.begun)
-    : await placeInGaps(held, chainNonce, ready, context);
+    : await placeInGaps(held, chainNonce, ready, upTo, context);
   if (placed) assertSendersInOrder(placed);
   return placed;
 }
 
 /**
- * Places the submissions at the lowest free waiver nonces. If they are too few to fill the gaps, the highest submissions of
- * the lane are queued again instead.
+ * Places the submissions at the lowest free waiver nonces, or makes submissions of the lane ready for these first.
  * @returns undefined if some were queued again: then take another step.
  */
 async function placeInGaps(
   held: HeldLane,
   chainNonce: bigint,
   ready: readonly QueuedSubmission[],
+  upTo: bigint | undefined,
   context: Pick<LaneContext, "store" | "onNoncesFreed">,
 ): Promise<readonly Placed[] | undefined> {
   const { first, assigned } = await findNonces(context.store, held, chainNonce);
-  const { unfilled, placed } = planGaps(first, assigned, ready);
+  const { unfilled, placed } = planGaps(first, assigned, ready, upTo);
   const requeued = await requeueMisplaced(held, unfilled, "nonces unfilled", context);
   return requeued.length > 0 ? undefined : placed;
 }
