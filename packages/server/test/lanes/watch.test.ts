@@ -119,6 +119,21 @@ describe("a reorg", () => {
     expect(again).toEqual({ index: 0, id: line?.id, success: true, txHash: hashOf(innerOf(1)) });
   });
 
+  it("is not what receipts with the hash of another block show, as those of Nethermind did: the block that has the InnerTx counts", async () => {
+    const service = await services.start(DEEP, { automine: false });
+    const { node } = service;
+    node.answers.eth_getTransactionReceipt = (_, answer) => {
+      const receipt = answer() as object | null;
+      return receipt && { ...receipt, blockHash: `0x${"00".repeat(32)}` };
+    };
+    await service.submit([innerOf(1)]);
+    for (let blocks = 0; blocks < 4; blocks++) node.mine();
+    await untilAll(service, "included", "finished_at is not null");
+    const { hash } = node.chain.read("eth_getBlockByNumber", ["0x1", false]) as { hash: string };
+    const rows = await service.query("select '0x' || encode(block_hash, 'hex') as hash from submissions");
+    expect(rows).toEqual([{ hash }]);
+  });
+
   it("does not affect later submissions, and each runs once", async () => {
     const service = await services.start(DEEP, { automine: false });
     await service.submit(batch);

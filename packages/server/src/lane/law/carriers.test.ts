@@ -26,21 +26,32 @@ const executed: Executed = {
   foreign: false,
 };
 
+/** Finds carriers where no reorg takes a block away. */
+async function carriersOf(
+  some: readonly Executed[],
+  chain: { readonly blocks: (heights: readonly bigint[]) => Promise<(BlockWithTransactions | undefined)[]> },
+  mayLackWrappers: boolean,
+) {
+  const doubts = { mayLackWrappers, mayReorg: false };
+  const blockHashes = () => Promise.reject(new Error("not read"));
+  return (await findCarriers(some, { ...chain, blockHashes }, doubts)).map(({ carriedBy }) => carriedBy);
+}
+
 describe("the wrapper that carried an InnerTx", () => {
   it("is the stored one where nothing speaks for another, and no block is read", async () => {
     const chain = { blocks: () => Promise.reject(new Error("not read")) };
-    expect(await findCarriers([executed], chain, false)).toEqual(["own"]);
+    expect(await carriersOf([executed], chain, false)).toEqual(["own"]);
   });
 
   it("is the one that the block shows where the store may have lost wrappers", async () => {
-    expect(await findCarriers([executed], { blocks: async () => [block] }, true)).toEqual([earlier]);
+    expect(await carriersOf([executed], { blocks: async () => [block] }, true)).toEqual([earlier]);
   });
 
   it("is not shown where it may be another than the stored one, and the node does not have the block", async () => {
     const chain = { blocks: async () => [undefined] };
     const signedTwice = { ...executed, candidate: { ...executed.candidate, signings: 2 } };
-    expect(await findCarriers([executed], chain, true)).toEqual(["not shown"]);
-    expect(await findCarriers([signedTwice], chain, false)).toEqual(["not shown"]);
+    expect(await carriersOf([executed], chain, true)).toEqual(["not shown"]);
+    expect(await carriersOf([signedTwice], chain, false)).toEqual(["not shown"]);
   });
 
   describe("where it may be another", () => {
@@ -52,7 +63,7 @@ describe("the wrapper that carried an InnerTx", () => {
       candidate: { id: "b", sender: bytesOf(1, 20), senderNonce: 0n, innerHash, signings: 0 },
     };
     const carrierIn = async (shown: BlockWithTransactions, one: Executed = { ...executed, foreign: true }) =>
-      (await findCarriers([one], { blocks: async () => [shown] }, false))[0];
+      (await carriersOf([one], { blocks: async () => [shown] }, false))[0];
 
     it("is the stored one where the block has that among its transactions", async () => {
       expect(await carrierIn({ ...block, transactions: [other, own, run] })).toBe("own");
@@ -73,10 +84,11 @@ describe("the wrapper that carried an InnerTx", () => {
       expect(await carrierIn({ ...block, transactions })).toBe("unknown");
     });
 
-    it("is not shown where the node has another block at that height, or fails", async () => {
-      expect(await carrierIn({ ...block, hash: bytesOf(55) })).toBe("not shown");
+    it("is in another block where the node has one without the InnerTx at that height, and not shown where it fails", async () => {
+      expect(await carrierIn({ ...block, hash: bytesOf(55), transactions: [wrapper] })).toBe("another block");
+      expect(await carrierIn({ ...block, hash: bytesOf(55) })).toEqual(earlier);
       const chain = { blocks: () => Promise.reject(new Error("no answer")) };
-      expect(await findCarriers([executed], chain, true)).toEqual(["not shown"]);
+      expect(await carriersOf([executed], chain, true)).toEqual(["not shown"]);
     });
 
     it("is looked for in each block once", async () => {
@@ -86,8 +98,30 @@ describe("the wrapper that carried an InnerTx", () => {
         return heights.map(() => block);
       };
       const later = { ...executed, receipt: { ...executed.receipt, blockNumber: 6n } };
-      await findCarriers([executed, later, executed], { blocks }, true);
+      await carriersOf([executed, later, executed], { blocks }, true);
       expect(asked).toEqual([[5n, 6n]]);
     });
+  });
+});
+
+describe("the block of an InnerTx, where a reorg may take it away", () => {
+  const other = bytesOf(55);
+  const find = async (hash: Uint8Array | undefined, shown: BlockWithTransactions) => {
+    const chain = { blockHashes: async () => [hash], blocks: async () => [shown] };
+    return (await findCarriers([executed], chain, { mayLackWrappers: false, mayReorg: true }))[0];
+  };
+
+  it("is that of the receipt where the node has it or does not show one", async () => {
+    const own = { carriedBy: "own", blockHash: block.hash };
+    expect(await find(block.hash, block)).toEqual(own);
+    expect(await find(undefined, block)).toEqual(own);
+  });
+
+  it("is the one at that height where this has the InnerTx, whatever hash the receipt gives", async () => {
+    expect(await find(other, { ...block, hash: other })).toEqual({ carriedBy: earlier, blockHash: other });
+  });
+
+  it("is another one where the block at that height does not have the InnerTx", async () => {
+    expect((await find(other, { hash: other, transactions: [] }))?.carriedBy).toBe("another block");
   });
 });

@@ -101,30 +101,56 @@ export interface Executed {
 
 /**
  * The wrapper that carried an InnerTx: the stored wrapper, another, or `unknown` where the block does not tell. It is `not
- * shown` where the node lacks the block, or has a different block at that height.
+ * shown` where the node lacks the block, and in `another block` where the node has a different one at that height, without the InnerTx.
  */
-export type CarriedBy = "own" | Carrier | "unknown" | "not shown";
+export type CarriedBy = "own" | Carrier | "unknown" | "not shown" | "another block";
+
+/** The block in which an InnerTx ran, and the wrapper that carried it there. */
+export interface Carriage {
+  readonly carriedBy: CarriedBy;
+  /** By the block itself where it was read: a node may give receipts with the hash of a block that a reorg took away. */
+  readonly blockHash: Uint8Array;
+}
+
+/** The reasons for which any InnerTx may have another carrier, or another block, than its receipt and the store tell. */
+export interface CarrierDoubts {
+  /** The store may have lost wrappers in a failover. */
+  readonly mayLackWrappers: boolean;
+  /** A reorg may take blocks away: their hashes are compared with those in the receipts. */
+  readonly mayReorg: boolean;
+}
 
 /**
  * Finds the wrappers that carried InnerTxs. Where a submission has had several, an earlier one may land, and its record must
  * not name the last. The block that ran the InnerTx decides: its wrapper stands directly before it (D8). Where nothing
- * speaks for another wrapper, no block is read.
- * @param mayLackWrappers the store may have lost wrappers in a failover: any InnerTx may have been carried by another one.
+ * speaks for another wrapper or another block, no block is read.
  * @returns in the order of `executed`.
  */
 export async function findCarriers(
   executed: readonly Executed[],
-  chain: Pick<NodeClient, "blocks">,
-  mayLackWrappers: boolean,
-): Promise<CarriedBy[]> {
-  const isDoubtful = ({ candidate, foreign }: Executed) =>
-    foreign || candidate.signings > 1 || mayLackWrappers;
-  const heights = [...new Set(executed.filter(isDoubtful).map(({ receipt }) => receipt.blockNumber))];
+  chain: Pick<NodeClient, "blocks" | "blockHashes">,
+  { mayLackWrappers, mayReorg }: CarrierDoubts,
+): Promise<Carriage[]> {
+  const heightsOf = (some: readonly Executed[]) => [
+    ...new Set(some.map(({ receipt }) => receipt.blockNumber)),
+  ];
+  const compared = mayReorg ? heightsOf(executed) : [];
+  const hashes = compared.length === 0 ? [] : await chain.blockHashes(compared).catch(() => []);
+  const isContradicted = ({ receipt }: Executed) => {
+    const hash = hashes[compared.indexOf(receipt.blockNumber)];
+    return hash !== undefined && hash !== "unclear" && !bytesEqual(hash, receipt.blockHash);
+  };
+  const isDoubtful = (one: Executed) =>
+    one.foreign || one.candidate.signings > 1 || mayLackWrappers || isContradicted(one);
+  const doubtful = executed.filter(isDoubtful);
+  const heights = heightsOf(doubtful);
   const blocks = heights.length === 0 ? [] : await chain.blocks(heights).catch(() => []);
   const blockAt = new Map(heights.map((height, i) => [height, blocks[i]]));
-  return executed.map((one) => {
-    if (!isDoubtful(one)) return "own";
-    return carrierIn(blockAt.get(one.receipt.blockNumber), one);
+  return executed.map((one): Carriage => {
+    if (!doubtful.includes(one)) return { carriedBy: "own", blockHash: one.receipt.blockHash };
+    const block = blockAt.get(one.receipt.blockNumber);
+    const blockHash = block?.hash ?? one.receipt.blockHash;
+    return { carriedBy: carrierIn(block, one), blockHash };
   });
 }
 
@@ -132,10 +158,10 @@ function carrierIn(
   block: BlockWithTransactions | undefined,
   { candidate: { innerHash, wrapperHash }, receipt }: Executed,
 ): CarriedBy {
-  if (block === undefined || !bytesEqual(block.hash, receipt.blockHash)) return "not shown";
+  if (block === undefined) return "not shown";
   const { transactions } = block;
   const place = transactions.findIndex(({ hash }) => bytesEqual(hash, innerHash));
-  if (place < 0) return "unknown";
+  if (place < 0) return bytesEqual(block.hash, receipt.blockHash) ? "unknown" : "another block";
   if (wrapperHash && transactions.some(({ hash }) => bytesEqual(hash, wrapperHash))) return "own";
   const before = transactions[place - 1];
   if (before === undefined || !carries(before, innerHash)) return "unknown";

@@ -184,14 +184,19 @@ async function includeExecuted(
     return isIncluded ? [{ candidate, ...outcome }] : [];
   });
   if (executed.length === 0) return;
-  const carriers = await findCarriers(executed, chain, await store.moves.hasMoved(MOVE_CHECK_MS));
+  const mayLackWrappers = await store.moves.hasMoved(MOVE_CHECK_MS);
+  const mayReorg = options.reorgDepth > 0;
+  const carriages = await findCarriers(executed, chain, { mayLackWrappers, mayReorg });
   const included = executed.flatMap(({ candidate, receipt: { succeeded, ...block } }, i) => {
-    const carrier = carriers[i] ?? "own";
+    const { carriedBy: found = "own", blockHash = block.blockHash } = carriages[i] ?? {};
+    // The receipt is that of a block which a reorg took away: another block would take the inclusion back at once.
+    if (found === "another block" && mayReorg) return [];
+    const isShown = found !== "not shown" && found !== "another block";
     // A node may have a receipt before another has its block. A queued one would be signed meanwhile.
-    const mayWait = carrier === "not shown" && candidate.waiverNonce !== undefined;
+    const mayWait = !isShown && candidate.waiverNonce !== undefined;
     if (mayWait && !entries.isLasting(candidate, "no block")) return [];
-    const carriedBy = carrier === "not shown" ? "unknown" : carrier;
-    return [{ candidate, id: candidate.id, ...block, reverted: !succeeded, carriedBy }];
+    const carriedBy = isShown ? found : "unknown";
+    return [{ candidate, id: candidate.id, ...block, blockHash, reverted: !succeeded, carriedBy }];
   });
   const save = (agesMs: ReadonlyMap<string, number>) => {
     const withAges = included.map((one) => ({ ...one, broadcastAgeMs: agesMs.get(one.id) }));
