@@ -1,4 +1,5 @@
 // Two nodes of one chain. The first answers one method with an error, or with nonsense, for good; the second is well.
+import { bytesToHex, decodeTransaction, type Hex, hexToBytes } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { RefusedByNode } from "../support/modelChain.js";
 import { approvalOf, changePolicy, REGISTRY, targets, withRegistry } from "../support/policies.js";
@@ -95,6 +96,22 @@ describe("a node that takes no wrapper", () => {
       const inners = [innerOf(from), innerOf(from + 1), innerOf(from + 2)];
       expect((await service.submit(inners, INCLUDED)).map(outcomeOf)).toEqual(Array(3).fill("success"));
     }
+  });
+
+  it("for its price limit, lets fail what the next node refuses by a rule", async () => {
+    const { service, first } = await onTwoNodes();
+    first.onSends({ kind: "error", of: () => ({ code: -32_000, message: "transaction underpriced" }) });
+    const poor = new Set([innerOf(1), innerOf(3)]);
+    const refusal = { code: -32_000, message: "insufficient funds for transfer" };
+    const isPoor = (raw: Hex) => poor.has(bytesToHex(decodeTransaction(hexToBytes(raw)).data));
+    spares[0]?.onSends({ kind: "error", of: (raw) => (isPoor(raw) ? refusal : undefined) });
+    // Its first wrapper went to both, so it waits until another transaction has used the nonce.
+    const line = service.submit([innerOf(1)], INCLUDED);
+    await first.until(() => (spares[0]?.sent.length ?? 0) > 0);
+    expect((await service.submit([innerOf(2)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+    const refused = "VALIDATION_FAILED/INSUFFICIENT_BALANCE";
+    expect((await line).map(outcomeOf)).toEqual([refused]);
+    expect((await service.submit([innerOf(3)])).map(outcomeOf)).toEqual([refused]);
   });
 });
 

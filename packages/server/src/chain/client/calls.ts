@@ -117,6 +117,10 @@ export const sendCall = ({
     "error" in answer
       ? !(answer.error instanceof NodeRpcError && mayBeOfNode(answer.error))
       : isHash(answer.result, wrapperHash),
+  isDeclined: (answer) =>
+    "error" in answer &&
+    answer.error instanceof NodeRpcError &&
+    classifySendError(answer.error).kind === "waiver unusable",
 });
 
 /** The code of geth's answer to a call that reverts. */

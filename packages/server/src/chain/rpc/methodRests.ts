@@ -6,6 +6,8 @@ interface Rest {
 
 const MIN_REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
+/** A setting of the node, such as its least price, is not changed more often. */
+const DECLINED_MS = 600_000;
 
 /**
  * The methods that one endpoint did not serve while another did. Such a method rests for 1 to 30 s, twice as long each time:
@@ -23,6 +25,11 @@ export class MethodRests {
     if (this.rests(method, now)) return;
     const ms = Math.min(MAX_REST_MS, Math.max(MIN_REST_MS, 2 * (this.#rests.get(method)?.ms ?? 0)));
     this.#rests.set(method, { ms, until: now + ms });
+  }
+
+  /** The endpoint takes nothing by this method, and another one does. */
+  onDeclined(method: string, now: number): void {
+    this.#rests.set(method, { ms: DECLINED_MS, until: now + DECLINED_MS });
   }
 
   onServed(method: string): void {

@@ -27,7 +27,8 @@ export interface Rpc {
   read(calls: readonly RpcCall[], options?: ReadOptions): Promise<RpcOutcome[]>;
   /**
    * Sends in order to one node, and to the next only what the first seems not to have, or fails with alone. Otherwise the
-   * caller must find out whether it arrived. The same call may go in several requests, which its outcome counts.
+   * caller must find out whether it arrived. The same call may go in several requests, which its outcome counts. So a node that takes
+   * nothing of the kind comes for a while after one that has taken it, or refused it by a rule.
    */
   send(calls: readonly RpcCall[]): Promise<SendOutcome[]>;
   /** Sends calls to the nodes that work besides the one that `send` asks first, whatever they answer. Never rejects. */
@@ -98,11 +99,13 @@ export function createRpc(options: RpcOptions): Rpc {
     async send(calls) {
       const pending = calls.map((call, id) => pendingCall(call, id, true));
       let left = pending;
-      for (const endpoint of usableInOrder([])) {
+      const declining: Endpoint[] = [];
+      for (const endpoint of usableInOrder(calls)) {
         // A call that a node has answered waits for none that rests.
         const asked = rests(endpoint) ? left.filter(({ untold }) => untold === undefined) : left;
         await endpoint.ask(asked);
         for (const call of asked) putUntoldAside(call, calls[call.id]);
+        noteDecline({ endpoint, asked, declining }, calls);
         left = left.filter(({ outcome }) => outcome === undefined);
         const mayGoOn = left.every(({ failure }) => !failure || failure.sent === "no" || failure.isOfCall);
         if (left.length === 0 || !mayGoOn || options.signal.aborted) break;
@@ -110,7 +113,7 @@ export function createRpc(options: RpcOptions): Rpc {
       return pending.map((call) => ({ ...outcomeOf(call), requests: call.requests }));
     },
     async sendToOthers(calls) {
-      const [, ...others] = usableInOrder([]);
+      const [, ...others] = usableInOrder(calls);
       const working = others.filter((endpoint) => !rests(endpoint));
       await Promise.all(working.map((one) => one.ask(calls.map((call, id) => pendingCall(call, id, true)))));
     },
@@ -153,6 +156,23 @@ function putUntoldAside(pending: PendingCall, call: RpcCall | undefined): void {
   if (outcome === undefined || call?.isTold?.(outcome) !== false) return;
   pending.untold = outcome;
   pending.outcome = undefined;
+}
+
+interface Declines {
+  readonly endpoint: Endpoint;
+  readonly asked: readonly PendingCall[];
+  /** The endpoints that have declined the calls, and were asked before. */
+  readonly declining: Endpoint[];
+}
+
+/** Takes note of an endpoint that declines, which counts once another one takes a call, or refuses it by a rule. */
+function noteDecline({ endpoint, asked, declining }: Declines, calls: readonly RpcCall[]): void {
+  const isTold = asked.some(({ outcome }) => outcome !== undefined);
+  if (isTold)
+    for (const { methods } of declining.splice(0))
+      methods.onDeclined(calls[0]?.method ?? "", performance.now());
+  else if (asked.some(({ id, untold }) => untold && calls[id]?.isDeclined?.(untold)))
+    declining.push(endpoint);
 }
 
 function askEach(

@@ -12,6 +12,8 @@ export interface RpcCall {
    * only where no other node tells. Without this, each answer tells.
    */
   readonly isTold?: (answer: RpcOutcome) => boolean;
+  /** Whether an answer to a send says that the node takes nothing of the kind. Without this, none does. */
+  readonly isDeclined?: (answer: RpcOutcome) => boolean;
   /** Counts the answer while it is read. Only for a call that is asked alone. */
   readonly openMemory?: OpenMemory;
 }
