@@ -228,7 +228,7 @@ describe("a reconciled submission", () => {
     expect(published).toEqual([]);
   });
 
-  it("whose wrapper failed in a final block without its InnerTx is queued again, and its lane goes on", async () => {
+  it("whose wrapper failed in a final block without its InnerTx is queued again for a pause that grows, and its lane goes on", async () => {
     const candidate = await broadcast();
     setChain(5n, 0n);
     addFinalBlock(4n, candidate.wrapperHash);
@@ -240,6 +240,10 @@ describe("a reconciled submission", () => {
     const { rows } = await store.pool.query("select state, foreign_uses from lanes");
     expect(rows).toEqual([{ state: "open", foreign_uses: 0 }]);
     expect(published).toEqual([]);
+    const paused = await store.pool.query(
+      "select strikes from unfinished where look_at > now() + interval '5 seconds'",
+    );
+    expect(paused.rows, "each wrapper that fails in a block uses a nonce").toEqual([{ strikes: 1 }]);
   });
 
   it("is queued again by the block that shows its wrapper's nonce used, while no node tells whether it has a receipt", async () => {

@@ -22,7 +22,7 @@ import type { Candidate, ChainOutcome } from "./chainOutcomes.js";
 import type { Evidence } from "./law.js";
 import { requeue } from "./requeue.js";
 
-/** A submission whose wrapper is dead: a final block shows another transaction under its nonce. */
+/** A submission whose wrapper is dead: a final block shows another transaction under its nonce, or the wrapper itself, which failed. */
 export interface Replaced {
   readonly id: string;
   readonly waiverNonce: bigint;
@@ -44,14 +44,24 @@ export async function requeueReplaced(
   replaced: readonly Replaced[],
   context: ReplacedContext,
 ): Promise<void> {
-  if (replaced.length === 0) return;
-  const options = { afterMs: REPLACED_DELAY_MS, isOpen: false };
-  if ((await requeue(held, replaced, options, context)).length === 0) return;
+  let requeued = 0;
+  // A wrapper that failed in a block may fail in each, and uses a nonce every time.
+  for (const isStruck of [false, true]) {
+    const some = replaced.filter((one) => hasFailed(one) === isStruck);
+    const options = { afterMs: REPLACED_DELAY_MS, isOpen: false, isStruck };
+    if (some.length > 0) requeued += (await requeue(held, some, options, context)).length;
+  }
+  if (requeued === 0) return;
   const uses = replaced.map(({ usedBy }) => usedBy);
   const foreign = await countForeign(held, uses, context);
   if (foreign.nonces.length === 0 || foreign.uses < MAX_FOREIGN_USES) return;
   const reason = `something else sends with this waiver's key: its nonces ${foreign.nonces.join(", ")} were used by other transactions`;
   await stopLane(held, reason, "; open it again when nothing else holds the key", context);
+}
+
+/** The block has the wrapper itself: it was executed, and its InnerTx was not. */
+function hasFailed({ wrapperHash, usedBy: { transaction } }: Replaced): boolean {
+  return bytesEqual(transaction.hash, wrapperHash);
 }
 
 /**

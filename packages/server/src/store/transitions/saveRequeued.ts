@@ -17,7 +17,7 @@ export interface RequeueOptions {
   readonly afterMs: number;
   /** Their wrappers may still land. False if no node took them, or their nonces are used by other transactions. */
   readonly isOpen: boolean;
-  /** Blocks have left out their wrappers. Their pause is longer, and doubles with each such wrapper. */
+  /** Blocks have left out their wrappers, or show them as failed. Their pause is longer, and doubles with each such wrapper. */
   readonly isStruck?: boolean;
   /** The wrappers to withdraw, in the order of the ids. A submission that has another wrapper by now stays as it is. */
   readonly wrapperHashes?: readonly Uint8Array[];
