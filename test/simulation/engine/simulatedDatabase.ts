@@ -100,8 +100,6 @@ const keepRows = (schema: string) => `
     for name in ${TABLES} loop
       execute format('create table ${schema}.%1$I as table public.%1$I', name);
     end loop;
-    create table ${schema}.sequence_values as
-      select sequencename as name, last_value from pg_sequences where schemaname = 'public';
   end $$`;
 
 /** The tables of a schema that are not as new: a table that is truncated has new files, and sessions plan anew what reads it. */
@@ -109,16 +107,13 @@ const used = (schema: string) =>
   `from pg_class where relnamespace = '${schema}'::regnamespace and relkind = 'r' and pg_relation_size(oid) > 0`;
 
 const restoreRows = (schema: string) => `
-  do $$ declare name text; columns text; value bigint; begin
+  do $$ declare name text; columns text; begin
     set local session_replication_role = replica;
     execute (select 'truncate ' || string_agg(format('public.%I', relname), ', ') || ' cascade' ${used("public")});
-    for name in select relname ${used(schema)} and relname <> 'sequence_values' loop
+    for name in select relname ${used(schema)} loop
       select string_agg(format('%I', a.attname), ', ') into columns from pg_attribute a
         where a.attrelid = format('public.%I', name)::regclass and a.attnum > 0 and not a.attisdropped and a.attgenerated = '';
-      execute format('insert into public.%1$I (%2$s) overriding system value select %2$s from ${schema}.%1$I', name, columns);
-    end loop;
-    for name, value in select s.name, s.last_value from ${schema}.sequence_values s loop
-      perform setval(format('public.%I', name)::regclass, coalesce(value, 1), value is not null);
+      execute format('insert into public.%1$I (%2$s) select %2$s from ${schema}.%1$I', name, columns);
     end loop;
   end $$`;
 

@@ -109,7 +109,8 @@ export async function countSubmissions({ pool }: Pick<Store, "pool">): Promise<n
 
 async function addChain(db: Queryable, { chainId, genesisHash }: ChainIdentity): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
-    "insert into chains (chain_id, genesis_hash) values ($1, $2) returning id",
+    `insert into chains (id, chain_id, genesis_hash)
+     select coalesce(max(id), 0) + 1, $1::bigint, $2::bytea from chains returning id`,
     [chainId, genesisHash],
   );
   if (rows[0] === undefined) throw new Error("the database returned no row for the chain");

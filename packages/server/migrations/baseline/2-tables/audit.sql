@@ -1,7 +1,7 @@
 -- The audit of all that operators do, of the secrets that a start reads, and of failed authentications. It only grows
--- (refuse_change), and its entries are committed in the order of their ids (order_audit).
+-- (refuse_change), and its entries are committed in the order of their ids, which order_audit gives.
 create table audit (
-  id       bigint      generated always as identity primary key,
+  id       bigint      primary key,
   at       timestamptz not null default now(),
   -- The command line and its user, or the name of an admin token.
   actor    text        not null,

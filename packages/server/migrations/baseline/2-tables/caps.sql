@@ -38,3 +38,5 @@ create table cap_outcomes (
   gas          bigint not null
 );
 create index cap_outcomes_of_key on cap_outcomes (key_id, day);
+-- Without a key, PostgreSQL refuses to delete rows once the table is published for logical replication.
+alter table cap_outcomes replica identity full;

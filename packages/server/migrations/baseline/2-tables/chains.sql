@@ -1,7 +1,8 @@
 -- The chains that this store has served. A service serves one chain at a time. The genesis hash distinguishes chains with
 -- the same id, such as a devnet that was started anew, or a wrong node.
 create table chains (
-  id           integer     generated always as identity primary key,
+  -- By the service: no table has a sequence, because a copy of the rows, as logical replication makes it, would begin anew.
+  id           integer     primary key,
   chain_id     bigint      not null,
   genesis_hash bytea       not null,
   created_at   timestamptz not null default now()

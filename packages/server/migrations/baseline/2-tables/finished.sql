@@ -55,7 +55,7 @@ create table finished_days (
 );
 
 -- The ids that some partition takes, and that new submissions may have. It has one row.
-create table finished_range (first_id uuid not null, end_id uuid not null);
+create table finished_range (first_id uuid primary key, end_id uuid not null);
 
 -- The nonce above the highest that a sender's included submissions have in the summarized days. Whether a nonce was used long
 -- ago is one look here, instead of one in each partition.

@@ -27,7 +27,8 @@ export async function createDaysAhead(db: Queryable, now: () => number = Date.no
  */
 export async function createDaysAtStart({ pool }: { readonly pool: Pool }): Promise<void> {
   const { rows } = await pool.query<{ enough: boolean; allowed: boolean }>(
-    `select end_id > first_id_of((now() at time zone 'UTC')::date + 1) as enough,
+    `select end_id > first_id_of((now() at time zone 'UTC')::date + 1)
+              and not exists (select from finished_days where closed_at is null and to_regclass(partition) is null) as enough,
             (select pg_has_role(t.relowner, 'usage') and pg_has_role(f.proowner, 'usage')
                     and has_schema_privilege(t.relnamespace, 'create') from pg_class t, pg_proc f
              where t.oid = 'finished'::regclass and f.oid = 'recent_outcomes()'::regprocedure) as allowed

@@ -30,7 +30,7 @@ describe("the schema", () => {
     onNewDatabase(async (pool) => {
       await migrate(pool, silent);
       const first = await numbers(pool);
-      await pool.query("insert into chains (chain_id, genesis_hash) values (1, 'x')");
+      await pool.query("insert into chains (id, chain_id, genesis_hash) values (1, 1, 'x')");
       await migrate(pool, silent);
       expect(await numbers(pool)).toEqual(first);
       expect(first).toEqual([(await readSchemaFiles()).number]);
@@ -47,7 +47,7 @@ describe("the schema", () => {
   it("is upgraded while the version before works, gives way to a transaction that reads, and goes on after a part that was applied", () =>
     onNewDatabase(async (pool) => {
       await migrate(pool, silent);
-      await pool.query("insert into chains (chain_id, genesis_hash) values (2201, 'x')");
+      await pool.query("insert into chains (id, chain_id, genesis_hash) values (1, 2201, 'x')");
       // As the version before writes and reads outcomes.
       let next = 0;
       const times: number[] = [];
