@@ -28,6 +28,8 @@ export interface ChainHead {
   readonly number: bigint;
   /** The block's time in seconds since 1970; undefined if the node's answer has none. */
   readonly timestamp: number | undefined;
+  /** 32 bytes. */
+  readonly hash: Uint8Array;
   /** The gas that the block has left; undefined if the node's answer does not tell. */
   readonly room?: bigint | undefined;
 }
@@ -110,9 +112,10 @@ function readable(transaction: unknown): BlockTransaction[] {
 /** @throws RpcUnavailableError if the answer is not a block. */
 export function headOf(value: unknown): ChainHead {
   if (!isObject(value)) throw malformed("a block", value);
-  const { number, timestamp, gasLimit, gasUsed } = value;
+  const { number, timestamp, hash, gasLimit, gasUsed } = value;
   return {
     number: count(number),
+    hash: hash32(hash),
     room: roomOf(gasLimit, gasUsed),
     timestamp: timestamp === undefined ? undefined : Number(quantity(timestamp)),
   };

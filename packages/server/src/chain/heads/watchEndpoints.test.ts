@@ -88,3 +88,35 @@ it("notices within some polls that a node has changed its chain, and warns with 
   ending.abort();
   await watching;
 });
+
+it("goes on asking a node beside one that is far ahead on a chain of its own, and logs that once", async () => {
+  const [right, wrong] = [await ScriptedNode.start(), await ScriptedNode.start()];
+  nodes.push(right, wrong);
+  for (let blocks = 0; blocks < 100; blocks++) wrong.mine();
+  const { hash } = wrong.chain.read("eth_getBlockByNumber", ["latest", false]) as { hash: string };
+  for (const node of nodes)
+    node.answers.eth_getBlockByNumber = ([block], answer) => {
+      if (block === "latest") node.mine();
+      const found = answer() as { hash: string } | null;
+      return node === wrong && found ? { ...found, hash } : found;
+    };
+  const heads = new EndpointHeads(2);
+  const errors: string[] = [];
+  const apart = deferred<void>();
+  const log = {
+    warn() {},
+    info() {},
+    error: (_: unknown, message: string) => apart.resolve(void errors.push(message)),
+  };
+  const ending = new AbortController();
+  const watching = watchEndpoints({
+    ...{ rpcUrls: [right.url, wrong.url], rpcTimeoutMs: 10_000, heads, log: log as unknown as Logger },
+    ...{ pollMs: 1, signal: ending.signal, isServedBy: async () => true },
+  });
+  await apart.promise;
+  for (let polls = 0; polls < 10; polls++) await right.nextCall("eth_getBlockByNumber");
+  expect([heads.stateOf(0), heads.isUsable(0)]).toEqual(["well", true]);
+  ending.abort();
+  await watching;
+  expect(errors).toEqual([expect.stringMatching(/different blocks at one height/)]);
+});

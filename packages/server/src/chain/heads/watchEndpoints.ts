@@ -47,6 +47,8 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
       const now = performance.now();
       if (head) heads.observe(place, head, now, now - startedAt);
       else heads.refuse(place);
+      for (const other of await findApart(place, client, heads))
+        log.error({ node, other: nodeName(options.rpcUrls[other] ?? url, other) }, APART);
     } catch (error) {
       err = (error as Error).message;
       // Behind one address there may be another node when it answers again.
@@ -59,6 +61,22 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
     before = state;
     await sleepUnless(pollMs, signal);
   }
+}
+
+const APART =
+  "two nodes have different blocks at one height, so one of them is wrong: neither is behind the other for its height alone";
+
+/** Looks whether a node has the heads of those that its own height shows as behind. @returns those that it is now known not to have. */
+async function findApart(place: number, client: NodeClient, heads: EndpointHeads): Promise<number[]> {
+  const doubted = heads.doubted(place);
+  // No answer to this alone is none about the node.
+  const hashes =
+    doubted.length === 0 ? [] : await client.blockHashes(doubted.map(({ number }) => number)).catch(() => []);
+  return doubted.flatMap(({ place: other, number }, i) => {
+    const hash = hashes[i];
+    if (hash === undefined || hash === "unclear") return [];
+    return heads.compare(place, other, number, hash) ? [other] : [];
+  });
 }
 
 function report(
@@ -80,9 +98,9 @@ function report(
 
 /** @throws an error if the node gives no latest block with a time. */
 async function readHead(client: NodeClient): Promise<ChainHead> {
-  const { number, timestamp } = await client.head();
+  const { number, timestamp, hash } = await client.head();
   if (timestamp === undefined) throw new Error("the node's latest block has no time");
-  return { number, timestamp };
+  return { number, timestamp, hash };
 }
 
 /** Names a node by its place and origin: a URL may hold a secret in its path or query. */

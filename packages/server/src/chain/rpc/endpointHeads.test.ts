@@ -210,6 +210,50 @@ describe("of two nodes", () => {
   });
 });
 
+describe("of two nodes with different blocks at one height", () => {
+  /** Observes both nodes once a second, of which each has a chain of its own, and compares them. */
+  function runApart(heads: EndpointHeads, all: readonly number[], ...headOf: ((second: number) => number)[]) {
+    const hashOf = (place: number, height: number) =>
+      new Uint8Array(32).fill(1 + place).fill(height % 256, 31);
+    for (const second of all)
+      headOf.forEach((head, place) => {
+        const height = head(second);
+        heads.observe(place, { ...at(height), hash: hashOf(place, height) }, second * 1_000);
+        for (const { place: other, number } of heads.doubted(place))
+          heads.compare(place, other, number, hashOf(place, Number(number)));
+      });
+  }
+
+  it.each([20, 1_000])("both are asked, in their order, where one is %d blocks above the other", (lead) => {
+    const heads = new EndpointHeads(2);
+    runApart(heads, seconds(100, 103), live, (second) => second + lead);
+    runApart(heads, seconds(103, 200), live, (second) => second + lead);
+    expect(usable(heads)).toEqual([true, true]);
+    expect(heads.lagOf(0)).toBeLessThan(3);
+  });
+
+  it("the one that stands still is not asked, whatever its height", () => {
+    for (const height of [50, 1_000]) {
+      const heads = new EndpointHeads(2);
+      runApart(heads, seconds(100, 130), live, () => height);
+      expect(usable(heads)).toEqual([true, false]);
+    }
+  });
+
+  it("the lower one is behind again where it comes to the blocks of the other, or has always had them", () => {
+    const heads = new EndpointHeads(2);
+    const head = { ...at(100), hash: new Uint8Array(32).fill(7) };
+    runApart(heads, seconds(100, 103), live, (second) => second + 1_000);
+    for (const second of seconds(103, 110)) {
+      heads.observe(0, head, second * 1_000);
+      heads.observe(1, at(second + 1_000), second * 1_000);
+      expect(heads.doubted(1)).toEqual([{ place: 0, number: 100n }]);
+      expect(heads.compare(1, 0, 100n, head.hash)).toBe(false);
+    }
+    expect(usable(heads)).toEqual([false, true]);
+  });
+});
+
 describe("a node alone", () => {
   it("is asked whatever its head is, but not on another chain", () => {
     const heads = new EndpointHeads(1);

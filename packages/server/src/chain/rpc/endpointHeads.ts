@@ -1,3 +1,5 @@
+import { bytesEqual } from "@gas-waiver/protocol";
+
 /** A node that still lacks a block when another one showed it so many seconds ago is not asked. */
 export const MAX_LAG_SECONDS = 10;
 /** A node whose head is more blocks below another one's is not asked either. */
@@ -15,6 +17,7 @@ export interface ChainHead {
   readonly number: bigint;
   /** In seconds. The block's own time, which only metrics show. */
   readonly timestamp: number;
+  readonly hash?: Uint8Array | undefined;
 }
 
 /**
@@ -71,12 +74,17 @@ const NEVER_POLLED: WatchedNode = {
  * The heads of all nodes, by which the service decides whom to ask (D28, D36). A node's lag is measured by the heights that the
  * other nodes have shown, and by this process's monotonic clock. The times in blocks decide nothing. A node that has gone away
  * keeps one that is hours behind from taking its place for {@link COUNTS_MS}. Afterwards that one is asked, and the lanes whose
- * final blocks it lacks wait (`lane/watch/lostBlocks.ts`).
+ * final blocks it lacks wait (`lane/watch/lost.ts`).
+ *
+ * Heights compare only along one chain. Where the higher of two nodes has another block at the height of the lower one's head, the
+ * two are *apart*: then one is behind if it stands still while the other goes on, and not for its height.
  */
 export class EndpointHeads {
   readonly #nodes: readonly WatchedNode[];
   /** A test's clock may run faster. */
   readonly #speed: number;
+  /** The pairs of nodes that are apart, by their places, the higher one first. */
+  readonly #apart = new Set<string>();
   #onNewHead: () => void = () => {};
 
   constructor(count: number, { speed = 1 } = {}) {
@@ -124,6 +132,33 @@ export class EndpointHeads {
   /** Notes that a node is on another chain. */
   refuse(place: number): void {
     Object.assign(this.#at(place), { answers: true, isOtherChain: true, wasWell: false });
+  }
+
+  /** Returns the heads that a node must have among its blocks for its height to count against others. */
+  doubted(place: number): readonly { readonly place: number; readonly number: bigint }[] {
+    const height = this.#at(place).last?.head.number ?? 0n;
+    return this.#nodes.flatMap(({ last, behindSince }, other) => {
+      const isDoubted = behindSince !== undefined || this.#apart.has(`${place} ${other}`);
+      return last && isDoubted && last.head.number < height
+        ? [{ place: other, number: last.head.number }]
+        : [];
+    });
+  }
+
+  /**
+   * Compares the block of a node with the head of another one at its height.
+   * @param hash of the block, by the first node.
+   * @returns whether this shows the nodes as apart for the first time.
+   */
+  compare(place: number, other: number, number: bigint, hash: Uint8Array): boolean {
+    const head = this.#at(other).last?.head;
+    // It has another head by now.
+    if (head?.hash === undefined || head.number !== number) return false;
+    const pair = `${place} ${other}`;
+    const isNew = !bytesEqual(head.hash, hash) && !this.#apart.has(pair);
+    if (isNew) this.#apart.add(pair);
+    else if (bytesEqual(head.hash, hash)) this.#apart.delete(pair);
+    return isNew;
   }
 
   stateOf(place: number): EndpointState {
@@ -177,6 +212,11 @@ export class EndpointHeads {
     return node;
   }
 
+  #areApart(node: WatchedNode, other: WatchedNode): boolean {
+    const [a, b] = [this.#nodes.indexOf(node), this.#nodes.indexOf(other)];
+    return this.#apart.has(`${a} ${b}`) || this.#apart.has(`${b} ${a}`);
+  }
+
   /** Compares a node with what the others have shown of late. */
   #updateLag(node: WatchedNode, now: number): void {
     const { last, passedAt } = node;
@@ -184,17 +224,22 @@ export class EndpointHeads {
     const others = this.#nodes.filter(
       (one) => one !== node && one.last && now - one.last.at <= COUNTS_MS / this.#speed,
     );
-    const missing = others.flatMap(
-      ({ shown }) => shown.find(({ height }) => height > last.head.number) ?? [],
-    );
+    const along = others.filter((one) => !this.#areApart(node, one));
+    const apart = others.filter((one) => this.#areApart(node, one));
+    const movedAt = node.shown.at(-1)?.at ?? now;
+    const missing = [
+      ...along.flatMap(({ shown }) => shown.find(({ height }) => height > last.head.number) ?? []),
+      ...apart.flatMap(({ shown }) => shown.find(({ at }) => at > movedAt) ?? []),
+    ];
     // The others' earlier heights may be forgotten by now.
-    const isKept = passedAt !== undefined && others.every(({ shown }) => lowestOf(shown) > last.head.number);
+    const isKept =
+      passedAt !== undefined &&
+      along.length > 0 &&
+      along.every(({ shown }) => lowestOf(shown) > last.head.number);
     if (missing.length === 0) node.passedAt = undefined;
     else if (!isKept) node.passedAt = Math.min(...missing.map(({ at }) => at));
     node.lagSeconds = node.passedAt === undefined ? 0 : Math.round((now - node.passedAt) / 1_000);
-    const isFarBelow = others.some(
-      (one) => (one.last?.head.number ?? 0n) - last.head.number > MAX_LAG_BLOCKS,
-    );
+    const isFarBelow = along.some((one) => (one.last?.head.number ?? 0n) - last.head.number > MAX_LAG_BLOCKS);
     const isLate = now - (node.passedAt ?? now) > (MAX_LAG_SECONDS * 1_000) / this.#speed;
     node.behindSince = isFarBelow || isLate ? (node.behindSince ?? now) : undefined;
   }
