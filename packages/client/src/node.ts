@@ -1,14 +1,16 @@
 /** The parts of the SDK that need Node. */
-import { open, readFile, rename } from "node:fs/promises";
+import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Journal } from "./bulk/journal.js";
+import { JournalError } from "./errors.js";
 
 export type { Journal } from "./bulk/journal.js";
 
 /**
  * The journal of `submitAll` in a file, readable for its owner only. The signed bytes are on the disk, file and name, before
  * anything is sent, and the outcomes of a request when it ends. A kill or a power cut leaves a file that the next call goes on
- * with, whose last line may be cut short.
+ * with, whose last line may be cut short. Of two programs that begin one journal at the same time, one fails with a JournalError:
+ * each has signed, and both sets of bytes could pay.
  * @param path of the file. One that is no journal is refused, and never written over.
  * @example
  * ```ts
@@ -20,24 +22,39 @@ export type { Journal } from "./bulk/journal.js";
  * ```
  */
 export function fileJournal(path: string): Journal {
+  let isNew = false;
   return {
     async read() {
-      return await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") return undefined;
         throw error;
       });
+      isNew = text === undefined;
+      return text;
     },
     async begin(text) {
-      const part = `${path}.part`;
-      await writeDurably(part, "w", text);
-      await rename(part, path);
+      const part = `${path}.${crypto.randomUUID()}.part`;
+      try {
+        await writeDurably(part, "wx", text);
+        await (isNew ? moveToFree : rename)(part, path);
+      } finally {
+        await rm(part, { force: true });
+      }
       await syncFolder(dirname(path));
     },
     append: (lines) => writeDurably(path, "a", lines),
   };
 }
 
-async function writeDurably(path: string, flags: "a" | "w", text: string): Promise<void> {
+/** @throws JournalError if there is a file by now. */
+async function moveToFree(part: string, path: string): Promise<void> {
+  await link(part, path).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") return await rename(part, path); // a file system without links
+    throw new JournalError(`another program has begun ${path} meanwhile: start again to go on with it`);
+  });
+}
+
+async function writeDurably(path: string, flags: "a" | "wx", text: string): Promise<void> {
   const file = await open(path, flags, 0o600);
   try {
     await file.writeFile(text);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyPolicy, PolicyLimits } from "@gas-waiver/protocol/wire";
@@ -249,6 +249,27 @@ describe("a journal", () => {
     const requests = service.requests.length;
     expect(await submitAll(sign, { journal: fileJournal(path) })).toMatchObject({ succeeded: 1_000 });
     expect(service.requests).toHaveLength(requests);
+  });
+
+  it("that two programs begin at the same time is of the first, and the second sends nothing", async () => {
+    const path = freshPath();
+    let finishSigning: (signed: readonly string[]) => void = () => undefined;
+    let second: Promise<unknown> = Promise.resolve();
+    // It has found no journal, and signs until the other has paid: with the next nonces.
+    await new Promise<void>((signing) => {
+      const sign = () => {
+        signing();
+        return new Promise<readonly string[]>((resolve) => (finishSigning = resolve));
+      };
+      second = submitAll(sign, { journal: fileJournal(path) });
+    });
+    expect(await submitAll(transactions(3), { journal: fileJournal(path) })).toMatchObject({ succeeded: 3 });
+    const written = readFileSync(path, "utf8");
+    finishSigning(["0x2000", "0x2001", "0x2002"]);
+    await expect(second).rejects.toMatchObject({ name: "JournalError", inDoubt: [] });
+    expect([...service.received.keys()]).toEqual(transactions(3));
+    expect(readFileSync(path, "utf8")).toBe(written);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".part"))).toEqual([]);
   });
 
   it("that a crash has cut anywhere in its outcomes goes on, and loses no transaction", async () => {
