@@ -19,6 +19,7 @@ interface KeyJson {
 
 let devnet: Devnet;
 const postgres = useTestPostgres();
+const reached = useTestPostgres("tcp");
 let databaseUrl: string;
 let urls: string[];
 let adminUrl: string;
@@ -229,5 +230,16 @@ describe("gas-waiver audit", () => {
     });
     expect(JSON.parse((await again.line(/^\{.*/))[0])).toEqual(entry);
     await again.end();
+  });
+
+  it("says in a sentence that the store has gone away, and what to see to", async () => {
+    const env = { DATABASE_URL: await reached.createDatabase() };
+    await gasWaiver(["keys", "create", "--label", "k", "--env", "test"], env).result();
+    const program = gasWaiver(["audit", "--follow", "--after", "0", "--json"], env);
+    await program.line(/^\{.*/);
+    await reached.halt();
+    expect(await program.ended).toMatchObject({ status: 1 });
+    expect(program.stderr).toMatch(/^gas-waiver: the store [^\n]+; see whether PostgreSQL runs [^\n]+\n$/);
+    reached.resume();
   });
 });

@@ -99,6 +99,7 @@ export type {
 export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
 export { CustodyThrottledError } from "./signing/custodyErrors.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";
+export { storeTroubleSentence } from "./store/database/storeTrouble.js";
 export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";
 export { connectionsOf, type StoreConnections } from "./store/pools.js";
 export { type ScratchDatabase, type ScratchPostgres, startScratchPostgres } from "./store/server/scratch.js";

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from "node:os";
-import { type LaneAdmin, openLaneAdmin, StartError } from "@gas-waiver/server";
+import { type LaneAdmin, openLaneAdmin, StartError, storeTroubleSentence } from "@gas-waiver/server";
 import { CommandFailedError } from "../errorMessage.js";
 import { schemasOf } from "../serve/networkSchema.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
@@ -52,7 +52,7 @@ export type StorePlace = ({ readonly dataDir: string } | { readonly databaseUrl:
 
 /**
  * Opens the store for administration, calls `use`, and closes it.
- * @throws {@link CommandFailedError} if the store cannot be opened, {@link UsageError} if it could be that of several networks.
+ * @throws {@link CommandFailedError} if the store cannot be opened, or goes away meanwhile, {@link UsageError} if it could be that of several networks.
  */
 export async function withStore<A extends { close(): Promise<void> }, T>(
   { config, dataDir = ".gas-waiver", databaseUrlFile, databaseUrl = databaseUrlFile, schema }: StoreValues,
@@ -66,8 +66,9 @@ export async function withStore<A extends { close(): Promise<void> }, T>(
     admin = await open({ ...database, ...(schema !== undefined && { schema }) });
     return await use(admin);
   } catch (error) {
-    if (error instanceof StartError) throw new CommandFailedError(error.message, { cause: error });
-    throw error;
+    const sentence = error instanceof StartError ? error.message : storeTroubleSentence(error);
+    if (sentence === undefined) throw error;
+    throw new CommandFailedError(sentence, { cause: error });
   } finally {
     await admin?.close();
   }

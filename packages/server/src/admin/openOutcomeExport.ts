@@ -3,7 +3,6 @@ import { StartError } from "../model/errors.js";
 import { type DayRange, dayAt, dayOfId, daysOf, endOf, startOf } from "../model/submission/dayRange.js";
 import { toSubmissionRecord } from "../model/submission/submissionRecord.js";
 import { createLog } from "../model/telemetry/log.js";
-import { troubleOf } from "../store/database/storeTrouble.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { firstIdAt } from "../store/submissions/listSubmissions.js";
 import {
@@ -33,7 +32,7 @@ const PAGE_SIZE = 5_000;
 
 /**
  * Connects to the store of a service, by its database URL or, while the service runs, by its data folder.
- * @throws {@link StartError} if the store cannot be reached. Its functions throw the same if the store fails meanwhile.
+ * @throws {@link StartError} if the store cannot be reached.
  */
 export async function openOutcomeExport(location: StoreLocation) {
   const store = await openRunningStore(location, createLog("silent"));
@@ -43,7 +42,7 @@ export async function openOutcomeExport(location: StoreLocation) {
      * them is unfinished. Days that have been dropped are refused.
      * @throws {@link StartError} that says what is missing.
      */
-    assertComplete: (range: DayRange) => withStartErrors(() => assertComplete(store, range)),
+    assertComplete: (range: DayRange) => assertComplete(store, range),
     /**
      * Yields all outcomes of the days in pages, the oldest first. No statement takes longer than a page, and none is open
      * between pages.
@@ -53,11 +52,9 @@ export async function openOutcomeExport(location: StoreLocation) {
     pages: (range: DayRange, after?: string) => pagesOf(store, range, after),
     /** Records that the export of these days is complete and safe. @param rows the number of outcomes of each day with some. */
     recordExported: (range: DayRange, rows: Readonly<Record<string, number>>) =>
-      withStartErrors(() =>
-        recordExports(
-          store,
-          daysOf(range).map((day) => ({ day, rows: rows[day] ?? 0 })),
-        ),
+      recordExports(
+        store,
+        daysOf(range).map((day) => ({ day, rows: rows[day] ?? 0 })),
       ),
     close: () => store.close(),
   };
@@ -84,7 +81,7 @@ async function assertComplete(store: Store, range: DayRange): Promise<void> {
 }
 
 async function assertKept(store: Store, { from }: DayRange): Promise<void> {
-  const firstId = await withStartErrors(() => firstKeptId(store));
+  const firstId = await firstKeptId(store);
   if (firstId === undefined || firstIdAt(startOf(from)) >= firstId) return;
   throw new StartError(
     `the day ${from} has left the store: the first one that it keeps is ${dayOfId(firstId)}`,
@@ -116,7 +113,7 @@ interface Page {
 async function readPage(store: Store, after: string, lastDay: string): Promise<Page> {
   const day = dayOfId(after);
   const before = firstIdAt(endOf(day));
-  const outcomes = await withStartErrors(() => outcomePage(store, { after, before }, PAGE_SIZE));
+  const outcomes = await outcomePage(store, { after, before }, PAGE_SIZE);
   if (outcomes.length === PAGE_SIZE) return { outcomes, end: outcomes.at(-1)?.submission.id };
   return { outcomes, end: day < lastDay ? before : undefined };
 }
@@ -124,15 +121,4 @@ async function readPage(store: Store, after: string, lastDay: string): Promise<P
 function toOutcomeRecord({ submission, chainId, signings }: Outcome): OutcomeRecord {
   const { id, ...record } = toSubmissionRecord(submission);
   return { id, chainId, keyId: submission.keyId, ...record, signings };
-}
-
-/** Words the store's trouble for a person. */
-async function withStartErrors<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    const trouble = troubleOf(error);
-    if (trouble === undefined) throw error;
-    throw new StartError(`${trouble.message}; ${trouble.advice}`, { cause: error });
-  }
 }

@@ -16,7 +16,7 @@ import {
   type Pool,
 } from "./database/database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
-import { troubleOf } from "./database/storeTrouble.js";
+import { storeTroubleSentence } from "./database/storeTrouble.js";
 import { LaneFloors } from "./lanes/queue/laneFloors.js";
 import { createDaysAtStart } from "./outcomes/createDays.js";
 import { openPools, PROCESS, type StoreConnections, type StoreRole } from "./pools.js";
@@ -201,7 +201,8 @@ export async function connectStore(
   } catch (error) {
     await closeAll();
     if (error instanceof StartError) throw error;
-    throw new StartError(`${startMessage(error as Error)}${tlsAdvice(error as Error, address)}`, {
+    const why = storeTroubleSentence(error) ?? (error as Error).message;
+    throw new StartError(`the database cannot be used: ${why}${tlsAdvice(error as Error, address)}`, {
       cause: error,
     });
   }
@@ -224,11 +225,4 @@ function tlsAdvice({ message }: Error, address: DatabaseAddress): string {
   if (connectionString === undefined || namesTlsMode(connectionString)) return "";
   if (isLocalDatabase(databaseRoute(address)) || !/SSL|TLS|certificate|altnames/i.test(message)) return "";
   return "; DATABASE_URL names no sslmode, so the database has to show a certificate for its name (verify-full): add sslrootcert=FILE for an authority of your own, or another sslmode";
-}
-
-function startMessage(error: Error): string {
-  const trouble = troubleOf(error);
-  if (trouble === undefined) return `the database cannot be used: ${error.message}`;
-  const cause = error.message === trouble.message ? "" : ` (${error.message})`;
-  return `the database cannot be used: ${trouble.message}${cause}; ${trouble.advice}`;
 }

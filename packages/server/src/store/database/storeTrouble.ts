@@ -149,6 +149,18 @@ export function troubleOf(error: unknown): StoreTrouble | undefined {
   return error instanceof StoreUnavailableError ? error.trouble : undefined;
 }
 
+/**
+ * Tells an operator the trouble, its cause and the next step, in a sentence.
+ * @returns undefined for an error that is no trouble of the database.
+ */
+export function storeTroubleSentence(error: unknown): string | undefined {
+  const trouble = troubleOf(error);
+  if (trouble === undefined) return undefined;
+  const { message } = error as Error;
+  const cause = message === trouble.message ? "" : ` (${message})`;
+  return `${trouble.message}${cause}; ${trouble.advice}`;
+}
+
 /** True if the database could not do its work. False if it answered with a refusal of the query. */
 export function isStoreUnavailable(error: unknown): boolean {
   return troubleOf(error) !== undefined;
