@@ -112,8 +112,8 @@ export class GasWaiverSigner extends AbstractSigner {
 
   /**
    * Signs and sends through the service: the same bytes again, until it is known whether the service has them. With
-   * `customData: { idempotencyKey }` a call that is repeated never pays twice: it returns the first payment, and another call
-   * with the key is refused.
+   * `customData: { idempotencyKey }` a call that is repeated within the service's retention (a day by default) pays once: it
+   * returns the first payment, and another call with the key is refused.
    * @returns the transaction, when a node of the chain has it. Its `wait` also ends when the service says that it failed.
    * @throws WaiverClientError; while `inDoubt` has the signed bytes, go on with {@link sendSignedTransaction}. The error of ethers
    * where the node refuses the estimate.

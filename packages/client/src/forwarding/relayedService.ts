@@ -4,7 +4,7 @@ import { noSuchSubmission, serviceTrouble } from "./refusal.js";
 /** The service behind a relay. */
 export type RelayedService = ReturnType<typeof relayedService>;
 
-/** The parts of a request that reach the service. The relay writes them all; no header of the caller's passes. */
+/** The parts of a request that reach the service. The relay writes them all. */
 export interface RelayedRequest {
   readonly method: "GET" | "POST";
   readonly query?: Readonly<Record<string, string>>;

@@ -27,8 +27,8 @@ interface Overrides {
 /** Options of the actions that send. */
 export interface Payment {
   /**
-   * Names the payment: a call that is repeated with the same name never pays twice, and returns the first payment's hash. Another
-   * call with the name is refused. 1 to 255 visible ASCII characters.
+   * Names the payment: a call that is repeated with the same name within the service's retention (a day by default) pays once, and
+   * returns the first payment's hash. Another call with the name is refused. 1 to 255 visible ASCII characters.
    */
   readonly idempotencyKey?: string | undefined;
 }
