@@ -36,6 +36,9 @@ const USE: NonceUse = {
   blockHash: new Uint8Array(32).fill(9),
 };
 const USES = [undefined, { ...USE, isOurs: true }, { ...USE, isOurs: false }];
+/** The wrapper itself may have failed in the block. */
+const FAILURE = { reason: "NODE_REFUSED", message: "it failed in block 12" } as const;
+const WAIVER_USES = [...USES, { ...USE, isOurs: false, failure: FAILURE }];
 /** The law decides by an authorization as by a transaction, so that one kind stands for both below. */
 const AUTHORIZED = { ...USE, by: "authorization", isOurs: false } as const;
 const EXPIRIES: (Expiry | undefined)[] = [
@@ -68,7 +71,7 @@ function* everyEvidence(): Generator<Evidence> {
     for (const openWrappers of [0, 1, 3])
       for (const hasReceipt of BOOLEANS)
         for (const senderNonceUse of USES)
-          for (const waiverNonceUse of USES)
+          for (const waiverNonceUse of WAIVER_USES)
             for (const answer of answers())
               for (const [expiry, misplaced] of EXPIRIES_AND_MISPLACEMENTS)
                 yield {
@@ -94,8 +97,11 @@ describe("the law, over every combination of evidence", () => {
     expect(firstCaseWhere((e, d) => (e.hasReceipt === true) !== (d.move === "include"))).toBeUndefined();
   });
 
-  it("fails only by proof of the sender's nonce, by the one clear refusal, or by time with nothing open", () => {
-    const isProven = (e: Evidence) => e.senderNonceUse?.isOurs === false;
+  const hasFailedInBlock = (e: Evidence) =>
+    isSent(e) && e.openWrappers === 0 && e.waiverNonceUse?.failure !== undefined;
+
+  it("fails only by proof of a nonce, by the one clear refusal, or by time with nothing open", () => {
+    const isProven = (e: Evidence) => e.senderNonceUse?.isOurs === false || hasFailedInBlock(e);
     const isRefused = (e: Evidence) =>
       e.state === "signed" &&
       e.openWrappers === 0 &&
@@ -109,14 +115,16 @@ describe("the law, over every combination of evidence", () => {
   });
 
   it("fails nothing of which a wrapper may land, but by proof that its InnerTx can never run", () => {
-    const mayLand = (e: Evidence) => e.openWrappers > 0 || e.state === "broadcast";
+    const mayLand = (e: Evidence) => e.openWrappers > 0 || (e.state === "broadcast" && !hasFailedInBlock(e));
     expect(firstCaseWhere((e, d) => mayLand(e) && d.move === "fail" && d.clause !== "L2")).toBeUndefined();
   });
 
   it("fails nothing for an unclear answer, whatever else is known", () => {
     const isUnclear = (e: Evidence) => e.answer !== undefined && e.answer.verdict.kind !== "refused";
     expect(
-      firstCaseWhere((e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2"),
+      firstCaseWhere(
+        (e, d) => isSent(e) && isUnclear(e) && d.move === "fail" && d.clause !== "L2" && !hasFailedInBlock(e),
+      ),
     ).toBeUndefined();
   });
 

@@ -14,7 +14,8 @@ import type { Failure } from "../../model/submission/submission.js";
  *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
  *       Where the block has the wrapper and not the InnerTx, the lane also stops (`usedNonces.ts`).
  *   L4  A final block shows the waiver's nonce used by another transaction, or by the wrapper, which failed there without its
- *       InnerTx: the wrapper is dead, and the submission is queued again. After such a failure its pause is long, and grows.
+ *       InnerTx: the wrapper is dead, and the submission is queued again. After such a failure its pause is long, and grows; after the
+ *       third one the submission has failed, if no earlier wrapper may still land.
  *   L5  A node returned the wrapper's hash for it, or shows it: the submission is broadcast.
  *   L6  A node refused the wrapper by a rule of the closed list, in answer to the only request that ever carried these bytes,
  *       and no earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
@@ -72,8 +73,11 @@ export interface Evidence {
   readonly hasReceipt?: boolean;
   /** The use of the sender's nonce in a final block, and whether it is this InnerTx. */
   readonly senderNonceUse?: NonceUse & { readonly isOurs: boolean };
-  /** The use of its present wrapper's nonce in a final block, and whether it is that wrapper, which did not fail there. */
-  readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean };
+  /**
+   * The use of its present wrapper's nonce in a final block, and whether it is that wrapper, which did not fail there. `failure`: it is
+   * that wrapper, which failed there as others did before.
+   */
+  readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean; readonly failure?: Failure | undefined };
   readonly answer?: SendAnswer;
   /** The answer to a look-up of its present wrapper. */
   readonly presence?: Presence;
@@ -88,7 +92,7 @@ export interface Evidence {
 export type Decision =
   | { readonly move: "include"; readonly clause: "L1" }
   | { readonly move: "broadcast"; readonly clause: "L5" }
-  | { readonly move: "fail"; readonly clause: "L2" | "L6" | "L9"; readonly failure: Failure }
+  | { readonly move: "fail"; readonly clause: "L2" | "L4" | "L6" | "L9"; readonly failure: Failure }
   /** Back to `queued`. With `isOpen` its wrapper may still land, and is remembered so. */
   | { readonly move: "requeue"; readonly clause: "L4" | "L7" | "L8" | "L10"; readonly isOpen: boolean }
   /** The same bytes are to be sent again. */
@@ -117,6 +121,7 @@ export function decide(evidence: Evidence): Decision {
   if (senderNonceUse?.isOurs === true || waiverNonceUse?.isOurs === true)
     return { move: "stay", clause: "L3" };
   if (state === "queued") return decideQueued(evidence);
+  if (waiverNonceUse?.failure && evidence.openWrappers === 0) return fail("L4", waiverNonceUse.failure);
   if (waiverNonceUse?.isOurs === false) return { move: "requeue", clause: "L4", isOpen: false };
   if (evidence.presence?.is === "shown") return { move: "broadcast", clause: "L5" };
   if (evidence.misplaced !== undefined) return { move: "requeue", clause: "L10", isOpen: true };
@@ -161,7 +166,7 @@ function decideQueued({ openWrappers, expiry }: Evidence): Decision {
   }
 }
 
-function fail(clause: "L2" | "L6" | "L9", failure: Failure): Decision {
+function fail(clause: "L2" | "L4" | "L6" | "L9", failure: Failure): Decision {
   return { move: "fail", clause, failure };
 }
 

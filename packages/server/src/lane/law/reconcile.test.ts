@@ -256,6 +256,21 @@ describe("a reconciled submission", () => {
     expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
   });
 
+  it("whose third wrapper fails so has failed", async () => {
+    const candidate = { ...(await broadcast()), signings: 3 };
+    setChain(5n, 0n);
+    addFinalBlock(4n, candidate.wrapperHash);
+    wrapperReceipt = { ...receipt, succeeded: false };
+    await reconcile(lane, [candidate], context);
+    nowMs += SEARCH_AFTER_MS;
+    await reconcile(lane, [candidate], context);
+    expect(await stateOf(candidate.id)).toMatchObject({ state: "failed" });
+    const message = expect.stringMatching(
+      /^the chain executed the wrapper 0x0202\S+ in block 7, where it failed/,
+    );
+    expect(published).toEqual([{ state: "failed", reason: "NODE_REFUSED", message, values: {} }]);
+  });
+
   it.each([
     {
       block: "another wrapper of the lane",

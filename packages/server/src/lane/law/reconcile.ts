@@ -1,7 +1,8 @@
-import { bytesEqual } from "@gas-waiver/protocol";
+import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { NonceProofs } from "../../chain/nonceProof.js";
 import type { NonceUse } from "../../chain/nonceUse.js";
 import type { ResolvedOptions } from "../../model/options/options.js";
+import type { Failure } from "../../model/submission/submission.js";
 import { includedUpdate } from "../../results/results.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { countOpenWrappers } from "../../store/lanes/nonces/withdrawnWrappers.js";
@@ -60,8 +61,10 @@ export async function reconcile(
   );
   const decided = await decideContradicted(held, contradicted, context);
   if (asksEach) await includeExecuted(held, await findReceipts(decided, context), context);
-  const failed = decided.flatMap(({ candidate: { id }, decision }) =>
-    decision.move === "fail" ? [{ id, ...decision.failure, condition: conditionOf(decision) }] : [],
+  const failed = decided.flatMap(({ candidate: { id, wrapperHash }, decision }) =>
+    decision.move === "fail"
+      ? [{ id, ...decision.failure, condition: conditionOf(decision, wrapperHash) }]
+      : [],
   );
   await failSubmissions(held, failed, context);
   await requeueReplaced(held, decided.flatMap(replacedOf), context);
@@ -83,9 +86,13 @@ async function findReceipts(
   });
 }
 
-/** A proof stays valid whatever happens meanwhile. Any other failure is valid only while the submission is queued. */
-function conditionOf({ clause }: Extract<Decision, { move: "fail" }>): FailedSubmission["condition"] {
-  return clause === "L2" ? "always" : "queued";
+/** A proof stays valid whatever happens meanwhile, one about a wrapper while the submission has that. Any other is valid while it is queued. */
+function conditionOf(
+  { clause }: Extract<Decision, { move: "fail" }>,
+  wrapperHash: Uint8Array | undefined,
+): FailedSubmission["condition"] {
+  if (clause === "L2") return "always";
+  return clause === "L4" && wrapperHash ? wrapperHash : "queued";
 }
 
 async function decideContradicted(
@@ -138,8 +145,18 @@ async function evidenceOf(
   const waiverNonceUse = await nonceProofs.find({ account: held.waiver, nonce: waiverNonce, sinceBlock });
   if (waiverNonceUse === undefined) return { state, openWrappers };
   const use = withOwner(waiverNonceUse, wrapperHash);
-  const isOurs = use.isOurs && !(await hasFailed(use, candidate, chain));
-  return { state, openWrappers, waiverNonceUse: { ...use, isOurs } };
+  const isFailed = use.isOurs && (await hasFailed(use, candidate, chain));
+  const failure = isFailed && signings >= FAILING_WRAPPERS ? failureIn(use) : undefined;
+  const isOurs = use.isOurs && !isFailed;
+  return { state, openWrappers, waiverNonceUse: { ...use, isOurs, ...(failure && { failure }) } };
+}
+
+/** After so many wrappers, one that fails in a block ends its submission: a full block is over by then, and each uses a nonce. */
+const FAILING_WRAPPERS = 3;
+
+function failureIn({ transaction, blockNumber }: NonceUse): Failure {
+  const message = `the chain executed the wrapper ${bytesToHex(transaction.hash)} in block ${blockNumber}, where it failed without its InnerTx, as earlier ones may have`;
+  return { reason: "NODE_REFUSED", message };
 }
 
 /**
@@ -147,11 +164,11 @@ async function evidenceOf(
  * gas of their block (`EthMsgsFromCometBlock`).
  */
 async function hasFailed(
-  { blockHash, blockTransactions, transaction: { hash } }: NonceUse,
+  { blockHash, blockTransactions, hasUnread, transaction: { hash } }: NonceUse,
   { innerHash }: Candidate,
   chain: Pick<ReconcileContext["chain"], "receiptsByEach">,
 ): Promise<boolean> {
-  if (blockTransactions.some((other) => bytesEqual(other.hash, innerHash))) return false;
+  if (hasUnread || blockTransactions.some((other) => bytesEqual(other.hash, innerHash))) return false;
   const [receipt] = await chain.receiptsByEach([hash]);
   return receipt?.succeeded === false && bytesEqual(receipt.blockHash, blockHash);
 }
