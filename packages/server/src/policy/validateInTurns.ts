@@ -1,6 +1,6 @@
 import { type Caller, partyOf } from "../model/keys/caller.js";
 import { PRICES } from "../model/prices.js";
-import type { LoopQueue } from "../util/loopQueue.js";
+import { type LoopQueue, SMALL } from "../util/loopQueue.js";
 import type { ServiceRules } from "./rules.js";
 import { type Validation, validateTransaction } from "./validateTransaction.js";
 
@@ -9,9 +9,9 @@ const PIECE_US = 500;
 /** A request of so few transactions is small. */
 const SMALL_REQUEST = 5;
 
-/** Names the part of a party that a request of this size is of: a key's large ones leave room for its small ones. */
-export function partOfRequest(size: number): "small" | "" {
-  return size <= SMALL_REQUEST ? "small" : "";
+/** Names the part of a party that a request of so many transactions is of. */
+export function partOfRequest(size: number): typeof SMALL | "" {
+  return size <= SMALL_REQUEST ? SMALL : "";
 }
 
 export interface TurnsOfRequest {

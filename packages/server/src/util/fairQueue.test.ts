@@ -85,3 +85,15 @@ it("puts a party where it belongs when what it has first is taken out, or someth
   expect(queue.take()).toBe("a, small");
   expect([queue.take(), queue.take()]).toEqual(["b", "c, large"]);
 });
+
+it("takes from one party alone where it is asked to", () => {
+  const queue = queueOf(["a", "x", 1], ["b", "x", 2], ["b", "y", 3]);
+  const takeWithin = (...path: string[]) => queue.take(() => true, path);
+  expect([takeWithin("b", "y"), takeWithin("b"), takeWithin("b"), takeWithin("c", "x")]).toEqual([
+    3,
+    2,
+    undefined,
+    undefined,
+  ]);
+  expect(takeAll(queue)).toEqual([1]);
+});

@@ -1,4 +1,5 @@
 import { forgetOldest } from "./forgetOldest.js";
+import { putInOrder, takeInOrder } from "./inOrder.js";
 
 /** An item that waits, and what its party is charged when it is taken. */
 interface Priced<T> {
@@ -50,9 +51,11 @@ export class FairQueue<T> {
    * Takes out the next item.
    * @param mayTake decides about the item whose turn it is in a part. If it may not be taken, the next part of the party
    *   has its turn, then the next party.
+   * @param within this party or part alone.
    */
-  take(mayTake: (item: T) => boolean = () => true): T | undefined {
-    const next = this.#all.next(mayTake);
+  take(mayTake: (item: T) => boolean = () => true, within: FlowPath = []): T | undefined {
+    const whole = within.reduce<Flow<T> | undefined>((flow, name) => flow?.part(name), this.#all);
+    const next = whole?.next(mayTake);
     if (next === undefined) return undefined;
     const { flow, priced } = next;
     flow.items.delete(priced);
@@ -66,6 +69,8 @@ export class FairQueue<T> {
     flow.place();
   }
 }
+
+const endOf = ({ end = 0 }: { readonly end: number | undefined }) => end;
 
 /** A party or a part that has something waiting: items of its own, or parts. */
 class Flow<T> {
@@ -101,6 +106,11 @@ class Flow<T> {
     return part;
   }
 
+  /** @returns undefined where the part has nothing waiting. */
+  part(name: string): Flow<T> | undefined {
+    return this.#byName.get(name);
+  }
+
   /** Finds the first item that may be taken. */
   next(mayTake: (item: T) => boolean): { flow: Flow<T>; priced: Priced<T> } | undefined {
     const [priced] = this.items;
@@ -130,14 +140,10 @@ class Flow<T> {
     const end = first === undefined ? undefined : this.#start + first;
     if (end !== this.end) {
       const others = whole.#inOrder;
-      if (this.end !== undefined) others.splice(others.indexOf(this), 1);
+      if (this.end !== undefined) takeInOrder(others, this, endOf);
       this.end = end;
       if (end === undefined) whole.#close(this);
-      else {
-        let at = others.length;
-        while (at > 0 && (others[at - 1]?.end ?? 0) > end) at--;
-        others.splice(at, 0, this);
-      }
+      else putInOrder(others, this, endOf);
     }
     whole.place();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { LoopQueue } from "./loopQueue.js";
+import { LoopQueue, SMALL } from "./loopQueue.js";
 
 /** An attacker, who sends a request with one piece of work again and again from each address. */
 interface Flood {
@@ -7,7 +7,7 @@ interface Flood {
   readonly addresses: number;
   /** In µs. */
   readonly price: number;
-  readonly part: "small body" | "";
+  readonly part: typeof SMALL | "";
   /** The pause behind each answer, in ms. */
   readonly restMs: number;
 }
@@ -93,7 +93,7 @@ async function latenciesBeside(floods: readonly Flood[]) {
   const latencies = { submission: [] as number[], call: [] as number[] };
   const measure = (party: string, steps: readonly number[], times: number[]) => {
     const from = now();
-    request(party, "small body", steps, () => from > FROM_MS && times.push(now() - from));
+    request(party, SMALL, steps, () => from > FROM_MS && times.push(now() - from));
   };
   const ask = (n: number) => {
     measure("honest", SUBMISSION, latencies.submission);
@@ -116,7 +116,7 @@ function quantile(list: readonly number[], share: number): number {
   return list.toSorted((a, b) => a - b)[Math.floor(list.length * share)] ?? Number.NaN;
 }
 
-const page = { key: "page", part: "small body" } as const;
+const page = { key: "page", part: SMALL } as const;
 const FLOODS: Readonly<Record<string, readonly Flood[]>> = {
   "small requests of many addresses": [{ ...page, addresses: 100, price: 500, restMs: 1 }],
   "large requests of addresses and secret keys": [

@@ -10,6 +10,9 @@ export interface LoopQueueDependencies {
   readonly measureUse?: () => number;
 }
 
+/** The part of a party that has its small requests, and its reads and calls: what the large ones take leaves room for it. */
+export const SMALL = "small";
+
 /** The work of one turn of the event loop, in µs. */
 const TURN_US = 1_000;
 /** The use of the loop that each second pays off for one party, in µs, where few owe something. */
@@ -28,7 +31,7 @@ const REFUSAL_TERMS = { rateBurst: Number.POSITIVE_INFINITY, ratePerSecond: PAID
 /** A party counts as at work for this long: some times as long as a submission is on its way through the process. */
 const ACTIVE_MS = 100;
 /** The parts of one party: beside so many, the latest work is also that of another party. */
-const PARTS = 3;
+const PARTS = 2;
 /** At this use of the loop, whoever comes waits about as long again as the work takes. */
 const MAX_USE = 0.5;
 /** The use of the loop is measured over at least this long. */
@@ -45,6 +48,13 @@ interface WaitingWork {
   /** Whether its party had used more than its share when the work came, or uses more with this one piece. */
   readonly isHeavy: boolean;
   readonly start: () => void;
+}
+
+/** Work of a party within its share. */
+interface LightWork {
+  readonly party: string;
+  readonly part: string;
+  readonly at: number;
 }
 
 /**
@@ -69,7 +79,7 @@ export class LoopQueue {
   /** The next turn, while nothing that waits may begin. */
   #retry: NodeJS.Timeout | undefined;
   /** The work of parties within their shares that was begun last: of so many parts, the latest first. */
-  #lastLight: readonly { readonly party: string; readonly part: string; readonly at: number }[] = [];
+  #lastLight: readonly LightWork[] = [];
   #lastHeavyAt = Number.NEGATIVE_INFINITY;
   #use = { measuredAt: Number.NEGATIVE_INFINITY, share: 0 };
 
@@ -172,13 +182,16 @@ export class LoopQueue {
    * room for its parts, and none of them for the rest.
    */
   #mustWait({ party, part, isHeavy }: WaitingWork): boolean {
-    if (this.#refused.debtOf(party, REFUSAL_TERMS) >= MAX_DEBT_US) return true;
-    if (!isHeavy) return false;
+    const isBefore = (light: LightWork) => light.party !== party || (part === "" && light.part !== "");
+    if (isHeavy && this.#lightsAtWork().some(isBefore)) return true;
+    return this.#refused.debtOf(party, REFUSAL_TERMS) >= MAX_DEBT_US;
+  }
+
+  /** The work for which parties beyond their shares make room now. */
+  #lightsAtWork(): readonly LightWork[] {
     const now = this.#now();
-    if (now - this.#lastHeavyAt >= MAX_WAIT_MS || !this.#isLoopBusy()) return false;
-    return this.#lastLight.some(
-      (light) => now - light.at < ACTIVE_MS && (light.party !== party || (part === "" && light.part !== "")),
-    );
+    if (now - this.#lastHeavyAt >= MAX_WAIT_MS || !this.#isLoopBusy()) return [];
+    return this.#lastLight.filter(({ at }) => now - at < ACTIVE_MS);
   }
 
   #isLoopBusy(): boolean {
@@ -189,7 +202,13 @@ export class LoopQueue {
 
   #next(): WaitingWork | undefined {
     const mayStart = (work: WaitingWork) => !this.#mustWait(work);
-    return this.#light.take(mayStart) ?? this.#heavy.take(mayStart);
+    const light = this.#light.take(mayStart);
+    if (light !== undefined) return light;
+    // Thousands may wait, and beside the light work of a party only heavy work of the same one may start.
+    const [first, ...others] = this.#lightsAtWork();
+    if (first === undefined) return this.#heavy.take(mayStart);
+    if (others.some(({ party }) => party !== first.party)) return undefined;
+    return this.#heavy.take(mayStart, pathOf(first.party, "").slice(0, 2));
   }
 
   readonly #turn = () => {

@@ -1,20 +1,16 @@
 import { forgetOldest } from "./forgetOldest.js";
+import { putInOrder, takeInOrder } from "./inOrder.js";
 
 /** Gives the sum that each second pays off for each of so many parties. */
 export type ShareOf = (parties: number) => number;
 
-/** The sum at which a debt ends, or ended before its party was charged for more. */
-interface End {
+interface Debt {
   readonly party: string;
-  readonly sum: number;
+  /** The sum at which it ends. */
+  readonly end: number;
 }
 
-interface Account {
-  /** The sum at which the debt ends now. */
-  readonly end: number;
-  /** Its entry among the ends. Other entries of the party are void. */
-  readonly entry: End;
-}
+const endOf = ({ end }: Debt) => end;
 
 /**
  * The debts of parties that share what time pays off: all that owe something pay off the same amount. So the debt of a party ends
@@ -26,10 +22,9 @@ export class SharedDebts {
   /** The sum that a party has paid off by now which has owed something all the time. */
   #paid = 0;
   #paidAt: number;
-  /** The parties that owe something. */
-  readonly #accounts = new Map<string, Account>();
-  /** A heap by their sums: the first is the least. */
-  readonly #ends: End[] = [];
+  readonly #debts = new Map<string, Debt>();
+  /** Those whose ends come first are the first. */
+  readonly #inOrder: Debt[] = [];
   /** The debts of the parts of parties. The party that was asked about last is the last. */
   readonly #parts = new Map<string, SharedDebts>();
 
@@ -44,31 +39,19 @@ export class SharedDebts {
     const now = this.#now();
     let seconds = (now - this.#paidAt) / 1_000;
     this.#paidAt = now;
-    for (let [first] = this.#ends; first; [first] = this.#ends) {
-      const { party } = first;
-      const account = this.#accounts.get(party);
-      if (account?.entry !== first) {
-        this.#removeFirst();
-        continue;
-      }
-      const { end } = account;
-      if (end > first.sum) {
-        this.#removeFirst();
-        this.#accounts.set(party, { end, entry: this.#insert(party, end) });
-        continue;
-      }
-      const share = shareOf(this.#accounts.size);
-      const needed = (end - this.#paid) / share;
+    for (let [first] = this.#inOrder; first; [first] = this.#inOrder) {
+      const share = shareOf(this.#inOrder.length);
+      const needed = (first.end - this.#paid) / share;
       if (needed > seconds) {
         this.#paid += seconds * share;
         break;
       }
       seconds -= needed;
-      this.#paid = end;
-      this.#removeFirst();
-      this.#accounts.delete(party);
+      this.#paid = first.end;
+      this.#inOrder.shift();
+      this.#debts.delete(first.party);
     }
-    return Math.max(1, this.#accounts.size);
+    return Math.max(1, this.#inOrder.length);
   }
 
   /**
@@ -80,7 +63,7 @@ export class SharedDebts {
     this.#parts.delete(party);
     for (const [other, parts] of this.#parts) {
       parts.pay(shareOf);
-      if (parts.#accounts.size > 0) break;
+      if (parts.#inOrder.length > 0) break;
       this.#parts.delete(other);
     }
     this.#parts.set(party, debts);
@@ -90,46 +73,18 @@ export class SharedDebts {
 
   /** @returns the debt of the time when debts were paid last. */
   debtOf(party: string): number {
-    return (this.#accounts.get(party)?.end ?? this.#paid) - this.#paid;
+    return (this.#debts.get(party)?.end ?? this.#paid) - this.#paid;
   }
 
   /** Charges a party, which never owes more than `most`. A negative amount is given back. */
   charge(party: string, amount: number, most: number): void {
-    const debt = Math.min(most, this.debtOf(party) + amount);
-    const end = this.#paid + debt;
-    const known = this.#accounts.get(party);
-    this.#accounts.delete(party);
-    if (debt <= 0) return;
-    const entry = known && known.entry.sum <= end ? known.entry : this.#insert(party, end);
-    this.#accounts.set(party, { end, entry });
-  }
-
-  #insert(party: string, sum: number): End {
-    const entry = { party, sum };
-    let at = this.#ends.push(entry) - 1;
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      const other = this.#ends[above] as End;
-      if (other.sum <= sum) break;
-      this.#ends[at] = other;
-      at = above;
-    }
-    this.#ends[at] = entry;
-    return entry;
-  }
-
-  #removeFirst(): void {
-    const last = this.#ends.pop();
-    if (last === undefined || this.#ends.length === 0) return;
-    let at = 0;
-    for (;;) {
-      const [left, right] = [this.#ends[2 * at + 1], this.#ends[2 * at + 2]];
-      const isRight = right !== undefined && left !== undefined && right.sum < left.sum;
-      const least = isRight ? right : left;
-      if (least === undefined || least.sum >= last.sum) break;
-      this.#ends[at] = least;
-      at = 2 * at + (isRight ? 2 : 1);
-    }
-    this.#ends[at] = last;
+    const owed = Math.min(most, this.debtOf(party) + amount);
+    const known = this.#debts.get(party);
+    if (known) takeInOrder(this.#inOrder, known, endOf);
+    this.#debts.delete(party);
+    if (owed <= 0) return;
+    const debt = { party, end: this.#paid + owed };
+    this.#debts.set(party, debt);
+    putInOrder(this.#inOrder, debt, endOf);
   }
 }

@@ -6,8 +6,8 @@ import { createMethods } from "../../gateway/methods.js";
 import { createNodeReader, type GatewayRpc } from "../../gateway/nodeReader.js";
 import { type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
 import { PRICES } from "../../model/prices.js";
+import { SMALL } from "../../util/loopQueue.js";
 import { bucketsOf, Rates, type RateUnit } from "../limits/rates.js";
-import { SMALL_BODY } from "../limits/requestTurns.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
 export type GatewayServices = Pick<
@@ -59,7 +59,7 @@ export function buildGateway(services: GatewayServices): GatewayParts {
       gatewayRpc,
       cache,
       (caller) => bodyMemory.openReservation(caller),
-      (caller) => loop.charge(partyOf(caller), PRICES.call, SMALL_BODY),
+      (caller) => loop.charge(partyOf(caller), PRICES.call, SMALL),
     ),
     policies: { current: policy.policies },
     storeTurns: readLimiter,

@@ -2,7 +2,6 @@ import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyReply } from "fastify";
 import { type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
 import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
-import { forgetOldest } from "../../util/forgetOldest.js";
 import { Ledger } from "../../util/ledger.js";
 import { SharedDebts } from "../../util/sharedDebts.js";
 
@@ -76,14 +75,12 @@ const ROUNDING = 1e-6;
 export class Rates {
   readonly #unit: RateUnit;
   readonly #ledger: Ledger;
-  readonly #now: () => number;
-  /** The debts of the parts of parties. */
-  readonly #parts = new Map<string, SharedDebts>();
+  readonly #shared: SharedDebts;
 
   constructor(unit: RateUnit, now: () => number = () => performance.now()) {
     this.#unit = unit;
     this.#ledger = new Ledger(now);
-    this.#now = now;
+    this.#shared = new SharedDebts(now);
   }
 
   /**
@@ -137,11 +134,10 @@ export class Rates {
   }
 
   #debtsOfParts({ party, limits: { ratePerSecond } }: Bucket): SharedDebts {
-    const debts = this.#parts.get(party) ?? new SharedDebts(this.#now);
-    this.#parts.delete(party);
-    this.#parts.set(party, debts);
-    forgetOldest(this.#parts);
-    debts.pay((parts) => ratePerSecond / parts);
+    // The limits of all parties with parts are the same.
+    const shareOf = (parts: number) => ratePerSecond / parts;
+    const debts = this.#shared.partsOf(party, shareOf);
+    debts.pay(shareOf);
     return debts;
   }
 

@@ -3,10 +3,9 @@ import { type LimitedCaller, ownerOf, partyOf } from "../../model/keys/caller.js
 import type { ResolvedOptions } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
-import type { LoopQueue } from "../../util/loopQueue.js";
+import { type LoopQueue, SMALL } from "../../util/loopQueue.js";
 import { WorkQueue } from "../../util/workQueue.js";
 import { bucketsOf, Rates } from "./rates.js";
-import { SMALL_BODY } from "./requestTurns.js";
 
 export type ReadLimiter = ReturnType<typeof createReadLimiter>;
 
@@ -65,7 +64,7 @@ export function createReadLimiter({
    * @throws {@link ProtocolError} `QUEUE_AT_CAPACITY` if too many reads wait.
    */
   const readOn = <T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T> => {
-    loop.charge(partyOf(caller), PRICES.read, SMALL_BODY);
+    loop.charge(partyOf(caller), PRICES.read, SMALL);
     return queue.run(work, ownerOf(caller, MAX_WAITING_READS_PER_ADDRESS));
   };
   return {

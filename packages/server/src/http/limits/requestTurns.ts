@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import type { Grant } from "../../keys/cachedKey.js";
 import { PRICES } from "../../model/prices.js";
-import type { LoopQueue } from "../../util/loopQueue.js";
+import { type LoopQueue, SMALL } from "../../util/loopQueue.js";
 import { receiveInPieces } from "./pieces.js";
 import { readInTurns } from "./readingTurns.js";
 
@@ -17,12 +17,10 @@ export interface RequestParty {
 
 /** A body or frame of so few bytes is small: five transfers of tokens have a third of it. */
 const SMALL_BYTES = 8_192;
-/** The part of a party that has small bodies, and reads: what large bodies take leaves room for it. */
-export const SMALL_BODY = "small body";
 
 /** Names the part of a party that reads a body of this size. */
-export function partOfBody(bytes: number): typeof SMALL_BODY | "" {
-  return bytes <= SMALL_BYTES ? SMALL_BODY : "";
+export function partOfBody(bytes: number): typeof SMALL | "" {
+  return bytes <= SMALL_BYTES ? SMALL : "";
 }
 
 /** A request that needs no key counts as this share of a refused one. */
@@ -37,6 +35,8 @@ const PIECE_BYTES = 4_096;
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The size of the body, as its head tells it. */
+  readonly bytes: number;
 }
 
 /** The exchanges of one connection that are not over. The first one is served. */
@@ -71,7 +71,7 @@ export class RequestTurns {
       for (const listener of listeners) listener.call(server, request, response);
     };
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
-      this.#enter({ request, response }),
+      this.#enter({ request, response, bytes: declaredBytes(request) }),
     );
     // Behind Node's own listener, which gives the connection to a parser.
     server.on(server instanceof TlsServer ? "secureConnection" : "connection", (socket: Socket) =>
@@ -103,10 +103,9 @@ export class RequestTurns {
   #enter(exchange: Exchange): void {
     const { socket } = exchange.request;
     const turns = this.#turnsOf(socket);
-    const declared = declaredBytes(exchange.request);
     // Its head has ended in the piece that is parsed, and further ones may wait in the stream.
     const parsed = turns.received - socket.readableLength - PIECE_BYTES;
-    turns.bodyEnd = parsed + (Number.isFinite(declared) ? declared : 0);
+    turns.bodyEnd = parsed + (Number.isFinite(exchange.bytes) ? exchange.bytes : 0);
     if (turns.exchanges.push(exchange) === 1) this.#begin(turns, exchange);
     else socket.pause();
   }
@@ -123,7 +122,7 @@ export class RequestTurns {
   }
 
   #begin(turns: Turns, exchange: Exchange): void {
-    const { request, response } = exchange;
+    const { request, response, bytes } = exchange;
     const party = this.#partyOf(request);
     const { socket } = request;
     let charged = socket.bytesWritten;
@@ -145,7 +144,6 @@ export class RequestTurns {
       else if (party.grant === undefined) this.#loop.refuse(party.name, KEYLESS_SHARE);
       this.#next(turns, socket);
     });
-    const bytes = declaredBytes(request);
     const part = partOfBody(bytes);
     if (part === "") drop = readInTurns(request, this.#loop, party.name);
     leave = this.#loop.enter(party.name, PRICES.request, () => this.#serve(exchange), part);
@@ -164,7 +162,6 @@ export class RequestTurns {
 
 const ignore = () => {};
 
-/** The size of the body, as its head tells it. */
 function declaredBytes({ headers }: IncomingMessage): number {
   const isChunked = headers["transfer-encoding"] !== undefined;
   return isChunked ? Number.POSITIVE_INFINITY : Number(headers["content-length"] ?? 0);
