@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
+import { connect } from "node:net";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import WebSocket from "ws";
@@ -16,7 +17,8 @@ import { signed } from "../signed.mjs";
 
 const USAGE = `Usage: npm run bench:prices [-- --rounds N] [--json FILE]
 
-Measures the processor time of the work that parties are charged for, in microseconds, and prints it beside the prices in packages/server/src/model/prices.ts.
+Measures the processor time of the work that parties are charged for, in microseconds, and prints it beside the prices in
+packages/server/src/model/prices.ts. All but the comparison of a log is measured, which would need blocks full of logs.
 
   --rounds N    rounds of requests, from 1 to 100                 (default: 5)
   --json FILE   write every figure to this file as well           (default: none)
@@ -43,6 +45,13 @@ const READS = 10;
 const SUBSCRIPTIONS = 100;
 /** The blocks of a round of notifications. */
 const BLOCKS = 10;
+const UPGRADES = 400;
+/** Bodies that come at the same time, in packets of a byte, between which the service has time to read each one. */
+const SLOW_BODIES = 100;
+const PACKETS_OF_BODY = 100;
+const PACKET_MS = 5;
+/** The service charges for so many bytes of a smaller piece. */
+const LEAST_BYTES = 1_024;
 
 const run = ({ rounds, json }) =>
   inFolder("gas-waiver-prices-", async ({ folder, signal }) => {
@@ -54,11 +63,10 @@ const run = ({ rounds, json }) =>
         ...(await measureServed(service, rounds)),
         ...(await measureSent(service, rounds)),
         ...(await measureRead(service, rounds)),
+        ...(await measureConnections(service, rounds)),
       };
     });
-    const { sentByte, notification, readByte } = served;
-    const measured = { ...pure, ...pricesOfServed(served, pure), sentByte, notification, readByte };
-    // The comparison of a log is measured by nothing here: it needs blocks full of logs.
+    const measured = { ...served, ...pure, ...pricesOfServed(served, pure) };
     const priced = Object.entries(PRICES).filter(([name]) => measured[name] !== undefined);
     const rows = priced.map(([name, price]) => {
       return {
@@ -78,7 +86,10 @@ const run = ({ rounds, json }) =>
     return rows.every(isRight) ? 0 : 1;
   });
 
-/** The service's processor time in µs for a request that asks for little, and for a batch of transactions. */
+/**
+ * The service's processor time in µs for a request that asks for little, for one more that reads a record, for calls that the service
+ * and a node answer, and for a batch of transactions.
+ */
 async function measureServed(service, rounds) {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   let user = 0;
@@ -94,20 +105,86 @@ async function measureServed(service, rounds) {
     const after = await service.ask("usage");
     return ((after.cpuMs - before.cpuMs) * 1_000) / bodies.length;
   };
-  const figures = { request: [], batch: [] };
+  let asked = 0;
+  const call = (method) => {
+    const params = [`0x${(++asked).toString(16).padStart(40, "0")}`, "latest"];
+    return JSON.stringify({ jsonrpc: "2.0", id: asked, method, params });
+  };
+  const calls = (method) => Array.from({ length: REQUESTS }, () => call(method));
+  const record = await acceptedRecord(service.url);
+  const figures = { request: [], record: [], ownCall: [], nodeCall: [], batch: [] };
   // The first round is for V8 to compile.
   for (let round = 0; round <= rounds; round++) {
     const bodies = Array.from({ length: BATCHES }, batch);
-    const [ofRequest, ofBatch] = [
-      await busyOf(Array(REQUESTS).fill(undefined), "/v1/policy"),
-      await busyOf(bodies, "/v1/submit"),
-    ];
-    if (round === 0) continue;
-    figures.request.push(ofRequest);
-    figures.batch.push(ofBatch);
+    const found = {
+      request: await busyOf(Array(REQUESTS).fill(undefined), "/v1/policy"),
+      record: await busyOf(Array(REQUESTS).fill(undefined), record),
+      ownCall: await busyOf(calls("eth_chainId"), "/rpc/prices"),
+      nodeCall: await busyOf(calls("eth_getTransactionCount"), "/rpc/prices"),
+      batch: await busyOf(bodies, "/v1/submit"),
+    };
+    if (round > 0) for (const [name, us] of Object.entries(found)) figures[name].push(us);
   }
   agent.destroy();
-  return { request: median(figures.request), batch: median(figures.batch) };
+  return Object.fromEntries(Object.entries(figures).map(([name, all]) => [name, median(all)]));
+}
+
+/** @returns the path of a submission that the service has accepted. */
+async function acceptedRecord(url) {
+  const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
+  const body = JSON.stringify({ transactions: [signed(999_999)] });
+  const answer = await fetch(`${url}/v1/submit`, { method: "POST", headers, body });
+  const { id } = JSON.parse((await answer.text()).split("\n")[0]);
+  return `/v1/submissions/${id}`;
+}
+
+/** The service's processor time in µs for a WebSocket that is opened and closed, and for a packet of a byte, its byte not counted. */
+async function measureConnections(service, rounds) {
+  const cpuOf = async (count, work) => {
+    const before = await service.ask("usage");
+    await work();
+    const after = await service.ask("usage");
+    return ((after.cpuMs - before.cpuMs) * 1_000) / count;
+  };
+  const upgradeSome = async () => {
+    for (let i = 0; i < UPGRADES / AT_ONCE; i++) {
+      const socket = openSocket(service.url);
+      await once(socket, "open");
+      socket.terminate();
+      await once(socket, "close");
+    }
+  };
+  const figures = { upgrade: [], slowPacket: [] };
+  for (let round = 0; round <= rounds; round++) {
+    const upgrade = await cpuOf(UPGRADES, () => Promise.all(Array.from({ length: AT_ONCE }, upgradeSome)));
+    const bodies = await Promise.all(Array.from({ length: SLOW_BODIES }, () => beginBody(service.url)));
+    const slowPacket = await cpuOf(SLOW_BODIES * PACKETS_OF_BODY, async () => {
+      for (let i = 0; i < PACKETS_OF_BODY; i++) {
+        for (const body of bodies) body.write("x");
+        await pause(PACKET_MS);
+      }
+    });
+    for (const body of bodies) body.destroy();
+    if (round === 0) continue;
+    figures.upgrade.push(upgrade);
+    figures.slowPacket.push(slowPacket);
+  }
+  return { upgrade: median(figures.upgrade), slowPacket: median(figures.slowPacket) };
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Opens a connection, and sends the head of a request whose body is not small. */
+async function beginBody(url) {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port, noDelay: true });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write(
+    `POST /v1/check HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n`,
+  );
+  await pause(PACKET_MS);
+  return socket;
 }
 
 /** The service's processor time in µs for a byte of a body of which nothing is parsed. */
@@ -159,10 +236,14 @@ async function measureSent(service, rounds) {
   return { sentByte: median(figures.sentByte), notification: median(figures.notification) };
 }
 
+function openSocket(url) {
+  const headers = { authorization: `Bearer ${API_KEY}` };
+  return new WebSocket(`${url.replace("http", "ws")}/rpc/prices`, { headers });
+}
+
 /** Opens a WebSocket with as many subscriptions as it may have, and counts its notifications. */
 async function subscribe(url) {
-  const headers = { authorization: `Bearer ${API_KEY}` };
-  const socket = new WebSocket(`${url.replace("http", "ws")}/rpc/prices`, { headers });
+  const socket = openSocket(url);
   const subscriber = { socket, received: 0 };
   await once(socket, "open");
   let answered = 0;
@@ -178,9 +259,15 @@ async function subscribe(url) {
   return subscriber;
 }
 
-function pricesOfServed({ request: ofRequest, batch }, { check, parsedByte }) {
+function pricesOfServed(served, { check, parsedByte }) {
+  const { request: ofRequest, record, ownCall, nodeCall, batch, slowPacket, readByte } = served;
   const ofBody = JSON.stringify({ transactions: [signed(0)] }).length * IN_BATCH * parsedByte;
-  return { request: ofRequest, accept: (batch - ofRequest - ofBody) / IN_BATCH - check };
+  return {
+    read: record - ofRequest,
+    call: nodeCall - ownCall,
+    packet: slowPacket - LEAST_BYTES * readByte,
+    accept: (batch - ofRequest - ofBody) / IN_BATCH - check,
+  };
 }
 
 function send(url, body, agent, status = 200) {

@@ -3,15 +3,15 @@ export const PRICES = {
   /** A request or frame begins: its head, its key, its route. */
   request: 200,
   /** A WebSocket is opened and closed. */
-  upgrade: 400,
+  upgrade: 500,
   /** A query of the store for a reader is sent, and its answer read. */
   read: 300,
   /** A call at a node for a client of the gateway is sent, and its answer read. */
-  call: 200,
+  call: 300,
   /** A byte of a body or frame is read, whatever becomes of it. */
   readByte: 0.003,
   /** A packet is received, however small it is. */
-  packet: 9,
+  packet: 15,
   /** A transaction is decoded and checked, and its sender recovered. */
   check: 100,
   /** A byte of a transaction's hex is decoded and hashed. */
