@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { constants, setPriority } from "node:os";
+import { constants, getPriority, setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -58,7 +58,8 @@ export async function startProgram(program, args, { signal, node = [], isLow = f
   const child = spawn(process.execPath, [...node, path, ...args], {
     stdio: ["ignore", "inherit", onError ? "pipe" : "inherit", "ipc"],
   });
-  if (isLow) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+  const { PRIORITY_LOW } = constants.priority;
+  if (isLow) setPriority(child.pid, Math.min(PRIORITY_LOW, getPriority() + PRIORITY_LOW));
   child.stderr?.setEncoding("utf8").on("data", onError);
   const ended = new Promise((resolve) => child.once("close", resolve));
   const stop = () => child.kill("SIGKILL");

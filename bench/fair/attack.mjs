@@ -50,6 +50,20 @@ function addressOf({ from, keyIndex }, i) {
   return from === "own connection" ? undefined : `2001:db8:${keyIndex}:${i.toString(16)}::1`;
 }
 
+/** The keys of a mixture, each with the addresses that use it: those without a valid key are two more. */
+export function addressesByKey(mixture) {
+  const byKey = new Map();
+  for (const spec of mixture) {
+    const name = spec.key === "bad" || spec.key === "none" ? spec.key : keyOf(spec);
+    const addresses = byKey.get(name) ?? new Set();
+    for (let i = 0; i < spec.connections; i++) addresses.add(addressOf(spec, i) ?? ownAddressOf(spec, i));
+    byKey.set(name, addresses);
+  }
+  return byKey;
+}
+
+const ownAddressOf = ({ keyIndex }, i) => `127.0.0.${2 + ((keyIndex * 50 + i) % 200)}`;
+
 const isRpc = ({ action, key }) => key === "public" && ["rpc", "subscribe", "json"].includes(action);
 
 function pathOf(spec) {
@@ -79,8 +93,7 @@ function headOf(spec, i, fields) {
 
 /** Opens one connection, and uses it until it closes. */
 async function connectionOf(attacker, spec, bodies, pace, i) {
-  const address =
-    spec.from === "own connection" ? `127.0.0.${2 + ((spec.keyIndex * 50 + i) % 200)}` : undefined;
+  const address = spec.from === "own connection" ? ownAddressOf(spec, i) : undefined;
   const socket = attacker.open({ address });
   const closed = new Promise((resolve) => socket.once("close", resolve));
   if (spec.reads === "nothing") socket.pause();

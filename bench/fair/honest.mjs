@@ -1,20 +1,22 @@
-// The honest parties: one submits with a secret key, and wallets read under a key that everybody knows, each less than its share.
+// The honest parties: one submits with a secret key, and wallets read under a key that everybody knows, so many that each asks for less
+// than its share.
 //
 //   node honest.mjs <the service's address> <its first user's number>
 import { Agent, request } from "node:http";
 import { answerBenchmark } from "../service/contestant.mjs";
 import { signed } from "../signed.mjs";
-import { HONEST_KEY, HONEST_WALLETS, PUBLIC_KEYS, walletAddress } from "./shape.mjs";
+import { HONEST_KEY, HONEST_RATE, PUBLIC_KEYS, walletAddress } from "./shape.mjs";
 
 const [url, first] = process.argv.slice(2);
 /** One submission, and one call of a wallet. The wallets take turns. */
-const INTERVAL_MS = 1_000 / HONEST_WALLETS;
+const INTERVAL_MS = 1_000 / HONEST_RATE;
 /** A request that takes longer has failed. */
 const TIMEOUT_MS = 20_000;
 const agent = new Agent({ keepAlive: true });
 let user = Number(first);
 let timer;
 let due = 0;
+let wallets = 1;
 let times = { submit: [], call: [] };
 let failures = [];
 const inFlight = new Set();
@@ -28,7 +30,7 @@ const PARTIES = {
   }),
   call: () => ({
     path: `/rpc/${PUBLIC_KEYS[0]}`,
-    headers: { "x-forwarded-for": walletAddress(user) },
+    headers: { "x-forwarded-for": walletAddress(user % wallets) },
     body: {
       ...{ jsonrpc: "2.0", id: user, method: "eth_getTransactionCount" },
       params: [`0x${(user++).toString(16).padStart(40, "0")}`, "latest"],
@@ -68,7 +70,7 @@ async function measure(party, from) {
 
 function quantilesOf(list) {
   const sorted = list.toSorted((a, b) => a - b);
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
+  const at = (share) => sorted[Math.ceil(sorted.length * share) - 1] ?? null;
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: sorted.at(-1) ?? null };
 }
 
@@ -76,7 +78,8 @@ answerBenchmark({
   url,
   close: async () => process.exit(0),
   answers: {
-    begin() {
+    begin(options) {
+      wallets = options.wallets;
       times = { submit: [], call: [] };
       failures = [];
       due = performance.now();

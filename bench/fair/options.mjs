@@ -1,15 +1,16 @@
 import { readArguments } from "../../scripts/readArguments.mjs";
 
 export const USAGE = `Usage: npm run bench:fair -- [--seed N] [--minutes N] [--attackers N] [--seconds N]
-       [--again N] [--checkout FOLDER] [--json FILE]
+       [--again N] [--replay FILE [--at LIST]] [--checkout FOLDER] [--json FILE]
 
 Looks for the mixture of attackers that hurts an honest party most. Each attacker is drawn
 by the seed from the grammar of the whole interface: method, size, rate, connections, keys,
 addresses, encodings, gas, nonces, slow readers and writers, subscriptions, idempotency keys,
 half-open sockets, ids, nested batches. The search climbs: a mixture that hurts more than the
 worst so far is changed further. Honest parties are a client with a secret key that submits,
-and wallets under the publishable key that the attackers share, each of which asks for less
-than its share: a call a second. The control of a mixture is the same mixture against a
+and wallets under the publishable key that the attackers share, 25 calls a second together:
+so many wallets that each asks for half of its share, as the keys and addresses of the mixture
+leave it, since the law promises nothing to who asks for more. The control of a mixture is the same mixture against a
 target that only refuses, beside the same honest work, so that the machine's own loss is not
 counted. The attackers have a machine's processor time that the others leave, in both. The
 first attack only warms up. The worst mixtures are measured again, and printed.
@@ -22,6 +23,8 @@ control's, no honest request refused, and memory below its bound.
   --attackers N     attackers of a mixture, from 1 to 100       (default: 12)
   --seconds N       duration of each measurement, 1 to 60       (default: 4)
   --again N         the worst mixtures that are measured again  (default: 3)
+  --replay FILE     measure the mixtures of an earlier --json FILE, and search for none
+  --at LIST         only those at these places of its list, such as 1,3
   --checkout FOLDER attack the service of another checkout, which is built
   --json FILE       write every mixture to this file as well    (default: none)
   --help            show this text
@@ -36,5 +39,7 @@ export function readOptions(argv) {
     seconds: { initial: "4", least: 1, most: 60 },
     again: { initial: "3", least: 0, most: 20 },
     checkout: { initial: "" },
+    replay: { initial: "" },
+    at: { initial: "" },
   });
 }

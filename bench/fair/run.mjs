@@ -1,5 +1,5 @@
 // npm run bench:fair: looks for the mixture of attackers that hurts an honest party most. See --help.
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,7 @@ import { withPrograms } from "../programs.mjs";
 import { changed, createRandom, describe, drawMixture } from "./grammar.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { MAX_RSS_MB } from "./shape.mjs";
+import { walletsBeside } from "./walletsBeside.mjs";
 
 const HERE = fileURLToPath(new URL("../..", import.meta.url));
 const ownProgram = (name) => new URL(`${name}.mjs`, import.meta.url);
@@ -34,11 +35,12 @@ const main = (options) =>
     return broken.length === 0 ? 0 : 1;
   });
 
-async function search(start, folder, { seed, minutes, attackers, seconds, again, checkout }) {
+async function search(start, folder, { seed, minutes, attackers, seconds, again, checkout, replay, at }) {
   const random = createRandom(seed);
   const stage = await setStage(start, folder, checkout === "" ? HERE : resolve(checkout), seconds);
   // An attack on a service that V8 has not compiled yet says little about one that runs for years.
   await stage.measure(drawMixture(createRandom(seed), attackers));
+  if (replay !== "") return await measureAgain(stage, JSON.parse(await readFile(replay, "utf8")).found, at);
   const until = performance.now() + minutes * 60_000;
   const found = [];
   let worst;
@@ -57,15 +59,28 @@ async function search(start, folder, { seed, minutes, attackers, seconds, again,
   const settled = new Set();
   for (;;) {
     found.sort((a, b) => b.hurt - a.hurt);
-    const at = found.findIndex((one, i) => i < again && !settled.has(one));
-    if (at < 0) break;
-    const results = [
-      found[at],
-      await stage.measure(found[at].mixture),
-      await stage.measure(found[at].mixture),
-    ];
-    found[at] = results.sort((a, b) => a.hurt - b.hurt)[1];
-    settled.add(found[at]);
+    const next = found.findIndex((one, i) => i < again && !settled.has(one));
+    if (next < 0) break;
+    const { mixture } = found[next];
+    found[next] = middleOf([found[next], await stage.measure(mixture), await stage.measure(mixture)]);
+    settled.add(found[next]);
+  }
+  return found;
+}
+
+const middleOf = (results) => results.sort((a, b) => a.hurt - b.hurt)[1];
+
+/** Measures mixtures of an earlier search, or those at some places of its list, three times each. */
+async function measureAgain(stage, earlier, at) {
+  const places = at === "" ? earlier.map((_, i) => i + 1) : at.split(",").map(Number);
+  const found = [];
+  for (const place of places) {
+    const results = [];
+    for (let time = 0; time < 3; time++) {
+      results.push(await stage.measure(earlier[place - 1].mixture));
+      console.log(`${place}. ${summaryOf(results.at(-1))}`);
+    }
+    found.push(middleOf(results));
   }
   return found;
 }
@@ -79,13 +94,13 @@ async function setStage(start, folder, checkout, seconds) {
   // Attackers have machines of their own. Here, they have what the service and the database leave of this one.
   const attackers = await start(ownProgram("attacker"), [service.url, "10000000"], { isLow: true });
   const mock = await start(ownProgram("attacker"), [floor.url, "500000000"], { isLow: true });
-  await honest.ask("begin");
+  await honest.ask("begin", { wallets: walletsBeside([]) });
   await sleep(WARM_UP_MS);
   await honest.ask("stop");
   const beside = async (program, mixture) => {
     await program.ask("prepare", { mixture });
     await service.ask("begin");
-    await honest.ask("begin");
+    await honest.ask("begin", { wallets: walletsBeside(mixture) });
     const { requests } = await program.ask("attack", { seconds });
     const latencies = await honest.ask("stop");
     const { peakRssMb } = await service.ask("figures");
