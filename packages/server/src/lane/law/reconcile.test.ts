@@ -119,6 +119,29 @@ describe("a reconciled submission", () => {
     expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
   });
 
+  it("whose only receipt is that of a block which a reorg took away is included in the final block that has it", async () => {
+    const candidate = await broadcast();
+    const old = { ...receipt, blockNumber: 6n, blockHash: bytes(32, 66) };
+    setChain(5n, 1n, old);
+    addFinalBlock(4n, candidate.wrapperHash, candidate.innerHash);
+    const blockAt = (height: bigint) => ({
+      hash: bytes(32, Number(height)),
+      transactions: height === 7n ? (nonceUses.get(4n)?.blockTransactions ?? []) : [],
+    });
+    const chain = {
+      ...context.chain,
+      receiptsByEach: async () => [old],
+      blocks: async (heights: readonly bigint[]) => heights.map(blockAt),
+      blockHashes: async (heights: readonly bigint[]) => heights.map((height) => blockAt(height).hash),
+    } as unknown as NodeClient;
+    const reorgs = { ...context, chain, options: { reorgDepth: 1 } };
+    expect(await reconcile(lane, [candidate], reorgs, { asksEach: true })).toBe(false);
+    expect(published).toEqual([]);
+    nowMs += SEARCH_AFTER_MS;
+    await reconcile(lane, [candidate], reorgs, { asksEach: true });
+    expect(published).toEqual([{ state: "included", reverted: false, ...BLOCK }]);
+  });
+
   it("has no signs once it is in a block: after a reorg, two polls must show it as stuck, not one more", async () => {
     const candidate = await broadcast();
     const isFirst = () => context.entries.isFirst(candidate, "stuck");

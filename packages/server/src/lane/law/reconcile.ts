@@ -55,10 +55,10 @@ export async function reconcile(
   const candidateOutcomes = candidates.map(
     (candidate, i): CandidateOutcome => ({ candidate, outcome: outcomes[i] ?? { kind: "open" } }),
   );
-  await includeExecuted(held, candidateOutcomes, context);
-  const contradicted = candidateOutcomes.filter(
-    ({ outcome: { kind } }) => kind === "nonceUsed" || kind === "replaced",
-  );
+  const elsewhere = await includeExecuted(held, candidateOutcomes, context);
+  const contradicted = candidateOutcomes
+    .filter(({ outcome: { kind } }) => kind === "nonceUsed" || kind === "replaced")
+    .concat(elsewhere);
   const decided = await decideContradicted(held, contradicted, context);
   if (asksEach) await includeExecuted(held, await findReceipts(decided, context), context);
   const failed = decided.flatMap(({ candidate: { id, wrapperHash }, decision }) =>
@@ -69,7 +69,7 @@ export async function reconcile(
   await failSubmissions(held, failed, context);
   await requeueReplaced(held, decided.flatMap(replacedOf), context);
   await stopForPlainWrappers(held, decided, context);
-  return candidateOutcomes.every(({ outcome }) => outcome.kind === "included");
+  return elsewhere.length === 0 && candidateOutcomes.every(({ outcome }) => outcome.kind === "included");
 }
 
 /** Asks each node for the receipts that one does not have, although final blocks show the transactions. */
@@ -77,13 +77,22 @@ async function findReceipts(
   decided: readonly DecidedCandidate[],
   { chain }: Pick<ReconcileContext, "chain">,
 ): Promise<CandidateOutcome[]> {
-  const lacking = decided.flatMap(({ candidate, decision }) => (decision.clause === "L3" ? [candidate] : []));
+  const lacking = decided.filter(({ decision }) => decision.clause === "L3");
   if (lacking.length === 0) return [];
-  const receipts = await chain.receiptsByEach(lacking.map(({ innerHash }) => innerHash));
-  return lacking.flatMap((candidate, i) => {
-    const receipt = receipts[i];
+  const receipts = await chain.receiptsByEach(lacking.map(({ candidate }) => candidate.innerHash));
+  return lacking.flatMap(({ candidate, evidence }, i) => {
+    const found = receipts[i];
+    const receipt = found && { ...found, ...blockOf(candidate, evidence) };
     return receipt ? [{ candidate, outcome: { kind: "included", receipt, foreign: true } }] : [];
   });
+}
+
+/** The final block that has the InnerTx: a receipt may name another one, which a reorg took away. */
+function blockOf({ innerHash }: Candidate, { senderNonceUse, waiverNonceUse }: Evidence) {
+  const use = senderNonceUse ?? waiverNonceUse;
+  if (!use?.blockTransactions.some(({ hash }) => bytesEqual(hash, innerHash))) return undefined;
+  const { blockNumber, blockHash } = use;
+  return { blockNumber, blockHash };
 }
 
 /** A proof stays valid whatever happens meanwhile, one about a wrapper while the submission has that. Any other is valid while it is queued. */
@@ -188,11 +197,12 @@ function replacedOf({ candidate, evidence, decision }: DecidedCandidate): Replac
 /** A failover takes longer than this, so an answer of this age is not from before it. */
 export const MOVE_CHECK_MS = 1_000;
 
+/** @returns those whose receipts are of blocks that a reorg took away, and whose wrappers have used their nonces elsewhere. */
 async function includeExecuted(
   held: HeldLane,
   candidateOutcomes: readonly CandidateOutcome[],
   context: ReconcileContext,
-): Promise<void> {
+): Promise<CandidateOutcome[]> {
   const { store, chain, options, entries, broadcastBuffer } = context;
   const executed = candidateOutcomes.flatMap(({ candidate, outcome }) => {
     if (outcome.kind !== "included") return [];
@@ -200,14 +210,18 @@ async function includeExecuted(
     const isIncluded = decide({ state, openWrappers: 0, hasReceipt: true }).move === "include";
     return isIncluded ? [{ candidate, ...outcome }] : [];
   });
-  if (executed.length === 0) return;
+  if (executed.length === 0) return [];
   const mayLackWrappers = await store.moves.hasMoved(MOVE_CHECK_MS);
   const mayReorg = options.reorgDepth > 0;
   const carriages = await findCarriers(executed, chain, { mayLackWrappers, mayReorg });
-  const included = executed.flatMap(({ candidate, receipt: { succeeded, ...block } }, i) => {
+  const elsewhere: CandidateOutcome[] = [];
+  const included = executed.flatMap(({ candidate, foreign, receipt: { succeeded, ...block } }, i) => {
     const { carriedBy: found = "own", blockHash = block.blockHash } = carriages[i] ?? {};
-    // The receipt is that of a block which a reorg took away: another block would take the inclusion back at once.
-    if (found === "another block" && mayReorg) return [];
+    // The block at that height would take the inclusion back at once.
+    if (found === "another block" && mayReorg) {
+      if (!foreign) elsewhere.push({ candidate, outcome: { kind: "replaced" } });
+      return [];
+    }
     const isShown = found !== "not shown" && found !== "another block";
     // A node may have a receipt before another has its block. A queued one would be signed meanwhile.
     const mayWait = !isShown && candidate.waiverNonce !== undefined;
@@ -234,6 +248,7 @@ async function includeExecuted(
   for (const { blockNumber } of included)
     context.store.laneFloors.lowerTo(held.waiver, blockNumber, performance.now());
   publishIncluded(saved, included, context);
+  return elsewhere;
 }
 
 type CandidateInclusion = IncludedSubmission & { readonly candidate: Candidate };
