@@ -120,6 +120,56 @@ describe("a relay of one's own waiver", () => {
     await relay.close();
   });
 
+  it("gives a batch its results also where a call's arguments or a signer fail", async () => {
+    const relay = await open();
+    const [first, last] = payments(2) as [RelayCall & { recipient: Hex }, RelayCall & { recipient: Hex }];
+    const results = await relay.sendBatch(keyOf(1), [first, { to: "alice.eth" as Hex }, last]);
+    expect(results).toMatchObject([
+      { index: 0, success: true },
+      {
+        index: 1,
+        success: false,
+        error: { code: "INVALID_TRANSACTION", message: expect.stringContaining("alice.eth") },
+      },
+      { index: 2, success: true },
+    ]);
+    expect(await balances([first, last])).toEqual([1n, 1n]);
+    const locked = {
+      address: account(1).address as Hex,
+      sign: () => Promise.reject(new Error("it is locked")),
+    };
+    const refused = { success: false, error: { code: "BROADCAST_FAILED", message: "it is locked" } };
+    expect(await relay.sendBatch(locked, payments(2))).toMatchObject([refused, refused]);
+    await relay.close();
+  });
+
+  it("says of a call that its end leaves open that it may run, and of one that comes later that it does not", async () => {
+    const path = join(freshFolder(), "relay.journal");
+    const calls = payments(1) as [RelayCall & { recipient: Hex }];
+    const relay = await open({ journal: fileJournal(path) });
+    await chain.send("devnet_stopMining", []);
+    const waiting = relay.send(keyOf(2), calls[0]).catch((error: unknown) => error);
+    await vi.waitFor(
+      async () => expect(Number((await chain.send("txpool_status", [])).pending)).toBe(1),
+      10_000,
+    );
+    const nonce = await chain.getTransactionCount(account(2).address);
+    await relay.close();
+    const leftOpen = { code: "TIMEOUT", inDoubt: [{ txHash: expect.any(String) }] };
+    expect(await waiting).toMatchObject({
+      ...leftOpen,
+      message: expect.stringContaining("the relay is closed"),
+    });
+    const later = await account(2).signTransaction(transferOf(DEAD, 1n, nonce + 1));
+    const refusal = { code: "BROADCAST_FAILED", message: "the relay is closed", inDoubt: [] };
+    await expect(relay.relay(later)).rejects.toMatchObject(refusal);
+    await chain.send("devnet_resumeMining", []);
+    const again = await open({ journal: fileJournal(path) });
+    await again.send(keyOf(2), calls[0]);
+    expect(await balances(calls)).toEqual([1n]);
+    await again.close();
+  });
+
   it("refuses another call, or another user, under the name of a payment, which itself goes on", async () => {
     const file = fileJournal(join(freshFolder(), "journal"));
     const both = payments(2);
@@ -277,9 +327,26 @@ describe("the journal", () => {
     };
     const relay = await open({ journal });
     const calls = payments(2);
-    await expect(relay.sendBatch(keyOf(7), calls)).rejects.toThrow(full);
+    const unpaid = { success: false, error: { message: expect.stringContaining(full.message) } };
+    expect(await relay.sendBatch(keyOf(7), calls)).toMatchObject([unpaid, unpaid]);
     expect(await balances(calls)).toEqual([0n, 0n]);
     await relay.close();
+  });
+
+  it("is of the relay that has opened it last: one before it signs and sends nothing more", async () => {
+    const path = join(freshFolder(), "relay.journal");
+    const [first, second] = payments(2) as [RelayCall & { recipient: Hex }, RelayCall & { recipient: Hex }];
+    const before = await open({ journal: fileJournal(path) });
+    await before.send(keyOf(7), first);
+    const after = await open({ journal: fileJournal(path) });
+    const fenced = {
+      code: "TIMEOUT",
+      message: expect.stringContaining(`another program has begun ${path} anew`),
+    };
+    await expect(before.send(keyOf(7), second)).rejects.toMatchObject(fenced);
+    await Promise.all([after.send(keyOf(7), first), after.send(keyOf(7), second)]);
+    expect(await balances([first, second])).toEqual([1n, 1n]);
+    await Promise.all([before.close(), after.close()]);
   });
 });
 

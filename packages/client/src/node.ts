@@ -1,5 +1,6 @@
 /** The parts of the SDK that need Node. */
-import { link, open, readFile, rename, rm } from "node:fs/promises";
+import { constants } from "node:fs";
+import { link, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Journal } from "./bulk/journal.js";
 import { JournalError } from "./errors.js";
@@ -9,8 +10,8 @@ export type { Journal } from "./bulk/journal.js";
 /**
  * The journal of `submitAll` in a file, readable for its owner only. The signed bytes are on the disk, file and name, before
  * anything is sent, and the outcomes of a request when it ends. A kill or a power cut leaves a file that the next call goes on
- * with, whose last line may be cut short. Of two programs that begin one journal at the same time, one fails with a JournalError:
- * each has signed, and both sets of bytes could pay.
+ * with, whose last line may be cut short. Of two programs that begin one journal at the same time, one fails with a JournalError,
+ * and so does a relay whose journal another relay has opened: what each has signed could pay.
  * @param path of the file. One that is no journal is refused, and never written over.
  * @example
  * ```ts
@@ -23,6 +24,8 @@ export type { Journal } from "./bulk/journal.js";
  */
 export function fileJournal(path: string): Journal {
   let isNew = false;
+  /** The file that this program has begun. */
+  let inode: number | undefined;
   return {
     async read() {
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -35,14 +38,15 @@ export function fileJournal(path: string): Journal {
     async begin(text) {
       const part = `${path}.${crypto.randomUUID()}.part`;
       try {
-        await writeDurably(part, "wx", text);
+        await writeDurably(part, CREATE, text);
         await (isNew ? moveToFree : rename)(part, path);
       } finally {
         await rm(part, { force: true });
       }
       await syncFolder(dirname(path));
+      inode = (await stat(path)).ino;
     },
-    append: (lines) => writeDurably(path, "a", lines),
+    append: (lines) => writeDurably(path, APPEND, lines, inode),
   };
 }
 
@@ -54,9 +58,15 @@ async function moveToFree(part: string, path: string): Promise<void> {
   });
 }
 
-async function writeDurably(path: string, flags: "a" | "wx", text: string): Promise<void> {
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+const APPEND = constants.O_WRONLY | constants.O_APPEND;
+
+/** @param inode of the file, if another one may not be written. @throws JournalError for such a one. */
+async function writeDurably(path: string, flags: number, text: string, inode?: number): Promise<void> {
   const file = await open(path, flags, 0o600);
   try {
+    if (inode !== undefined && (await file.stat()).ino !== inode)
+      throw new JournalError(`another program has begun ${path} anew, and goes on with it`);
     await file.writeFile(text);
     await file.datasync();
   } finally {

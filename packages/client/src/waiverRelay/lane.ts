@@ -75,11 +75,11 @@ export class Lane {
     this.#waiting++;
     this.#wake();
     try {
-      await settledBy(entry[stage].promise, endsAt);
+      if (!this.#failure) await settledBy(entry[stage].promise, endsAt);
     } finally {
       this.#waiting--;
     }
-    if (this.#failure) throw this.#failure.error;
+    if (entry.ending === undefined && this.#failure) throw this.#unfinished(entry, this.#failure.error);
     if (entry.ending === undefined && !entry[stage].isResolved) this.#giveUp(entry);
     const { ending, raw, hash } = entry;
     if (ending?.kind === "failed") throw new WaiverRelayError(ending.failure, { txHash: hash });
@@ -269,6 +269,17 @@ export class Lane {
     if (this.#entries.size === 1) return;
     entry.withdraw((entry.wrapper?.asked ?? 0) > 0);
     entry.pausedUntil = performance.now() + SET_ASIDE_MS;
+  }
+
+  /** Returns the error of a call whose entry the end of the lane leaves open. A later relay carries what the journal has. */
+  #unfinished(entry: Entry, cause: unknown): WaiverRelayError {
+    const { raw, hash, isJournaled } = entry;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const trouble = { reason: "NOT_BROADCAST", message };
+    const isKept = isJournaled && this.#options.journal !== undefined;
+    if (!isKept && entry.isUnsent(this.#view?.final ?? NOTHING_COUNTED))
+      return new WaiverRelayError(trouble, { txHash: hash, cause });
+    return WaiverRelayError.inDoubt(raw, hash, trouble);
   }
 
   /** Ends an entry for its time, if nothing of it can run any more. */

@@ -71,7 +71,7 @@ export class WaiverRelayError extends WaiverClientError {
 
   /** Returns the error of a transaction that may still run. */
   static inDoubt(signed: Hex, txHash: Hex, trouble: Failure | undefined): WaiverRelayError {
-    const words = trouble ? `; the last answer was: ${trouble.message}` : "";
+    const words = trouble ? `; the last trouble was: ${trouble.message}` : "";
     const message = `it is not known whether a node has ${txHash}${words}; call again with the same bytes or key`;
     const error = new WaiverRelayError({ reason: "NOT_INCLUDED", message }, { txHash, isInDoubt: true });
     return Object.assign(error, { inDoubt: [{ index: 0, signed, txHash }] });

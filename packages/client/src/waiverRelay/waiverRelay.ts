@@ -381,6 +381,12 @@ function assertSamePayment({ inner, sender: from, hash, key }: Entry, user: Waiv
   throw new WaiverRelayError({ reason: "IDEMPOTENCY_KEY_REUSED", message, values: { txHash: hash } });
 }
 
+/** Returns the error of a call that was not signed, for what its signer has thrown or its arguments lack. */
+function unsigned(cause: unknown): WaiverRelayError {
+  const reason = cause instanceof InvalidArgumentError ? "INVALID_HEX" : "NOT_BROADCAST";
+  return new WaiverRelayError({ reason, message: cause instanceof Error ? cause.message : String(cause) });
+}
+
 /** Reads the user's count. */
 type Count = () => Promise<number>;
 
@@ -409,14 +415,13 @@ function bytesOf(name: string, hex: string, length?: number): Uint8Array {
   throw new InvalidArgumentError(`${name} is ${hex}, and no ${length === 20 ? "address" : "hex"}`);
 }
 
-/** Turns errors of single transactions into results. Others, such as that of a journal, concern all. */
+/** Makes a result of each call, whatever its signer or the caller's arguments did: those beside it may have paid. */
 async function resultsOf(carried: readonly Promise<{ readonly txHash: Hex }>[]): Promise<RelayedResult[]> {
   const outcomes = await Promise.allSettled(carried);
   return outcomes.map((outcome, index) => {
     if (outcome.status === "fulfilled") return { index, success: true, txHash: outcome.value.txHash };
-    const { reason: error } = outcome;
-    if (!(error instanceof WaiverRelayError)) throw error;
-    const { code, reason, message, txHash } = error;
+    const { code, reason, message, txHash } =
+      outcome.reason instanceof WaiverRelayError ? outcome.reason : unsigned(outcome.reason);
     return { index, success: false, txHash: txHash as Hex | undefined, error: { code, reason, message } };
   });
 }
