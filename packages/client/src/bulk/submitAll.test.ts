@@ -210,6 +210,19 @@ describe("submitAll", () => {
     expect([error instanceof RequestRefusedError, service.requests.length]).toEqual([true, 7 + 3]);
   });
 
+  it("names at its end all that may have been accepted, by their positions among all", async () => {
+    const all = transactions(300);
+    service.limits = { maxQueued: 100 };
+    service.before = (request) => {
+      if (request !== 3) return undefined;
+      const error = { code: "UNAUTHORIZED", message: "the key is revoked", reason: "KEY_REVOKED" };
+      return Response.json({ error }, { status: 401 });
+    };
+    const error: unknown = await submitAll(all).catch((thrown: unknown) => thrown);
+    const inDoubt = all.slice(0, 200).map((signed, index) => ({ index, signed }));
+    expect(error).toMatchObject({ reason: "KEY_REVOKED", inDoubt });
+  });
+
   it("ends at a refusal that no retry mends, with its error", async () => {
     const refusal = { error: { code: "UNAUTHORIZED", message: "no", reason: "KEY_REVOKED" } };
     service.before = (request) => (request > 2 ? Response.json(refusal, { status: 401 }) : undefined);

@@ -2,7 +2,7 @@ import type { KeyPolicy, ResultLine } from "@gas-waiver/protocol/wire";
 import { mayPassLater } from "../actions/acceptance.js";
 import { policy } from "../actions/policy.js";
 import { submit } from "../actions/submit.js";
-import { InvalidArgumentError, JournalError } from "../errors.js";
+import { InvalidArgumentError, JournalError, WaiverClientError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";
 import type { RetryOptions } from "../http/retry.js";
@@ -124,6 +124,8 @@ class Run {
   readonly #maxOpen: number;
   readonly #pacer: Pacer;
   readonly #options: SubmitAllOptions;
+  /** The positions of those that the service has accepted, or may have. */
+  readonly #open = new Set<number>();
   /** Aborted by the caller, or by the first request that fails for good. */
   readonly #ending = new AbortController();
   #succeeded = 0;
@@ -159,6 +161,9 @@ class Run {
     try {
       this.#showProgress();
       await this.#sendInRounds([...this.#transactions.keys()].filter((index) => !this.#outcomes.has(index)));
+    } catch (error) {
+      const inDoubt = [...this.#open].map((index) => ({ index, signed: this.#transactions[index] ?? "" }));
+      throw error instanceof WaiverClientError ? Object.assign(error, { inDoubt }) : error;
     } finally {
       signal?.removeEventListener("abort", end);
       await this.#log.flush();
@@ -212,14 +217,25 @@ class Run {
   async #sendBatch(batch: readonly number[], repeatable: ResultLine[]): Promise<void> {
     const { wait, retry = RETRY } = this.#options;
     const texts = batch.map((index) => this.#transactions[index] ?? "");
-    const options = { retry, signal: this.#ending.signal, ...(wait && { wait }) };
-    for await (const line of submit(this.#connectionFor(batch), texts, options)) {
-      const own = { ...line, index: batch[line.index] ?? line.index };
-      if (!own.success && mayPassLater(own.error)) repeatable.push(own);
-      else {
-        this.#log.add(own);
-        this.#settle(own);
+    const { signal } = this.#ending;
+    const options = { retry, signal, ...(wait && { wait }) };
+    const missing = new Set(batch);
+    for (const index of batch) this.#open.add(index);
+    try {
+      for await (const line of submit(this.#connectionFor(batch), texts, options)) {
+        const own = { ...line, index: batch[line.index] ?? line.index };
+        missing.delete(own.index);
+        if (!own.success && mayPassLater(own.error)) repeatable.push(own);
+        else {
+          this.#log.add(own);
+          this.#settle(own);
+        }
       }
+    } catch (error) {
+      // A request that the error of another one has cut may have been accepted.
+      const isSure = !signal.aborted && error instanceof WaiverClientError && error.inDoubt.length === 0;
+      if (isSure) for (const index of missing) this.#open.delete(index);
+      throw error;
     }
     await this.#log.flush();
   }
@@ -236,6 +252,7 @@ class Run {
 
   #settle(line: ResultLine): void {
     this.#outcomes.set(line.index, line);
+    if (!line.success) this.#open.delete(line.index);
     this.#count(line.success);
     this.#showProgress();
   }
