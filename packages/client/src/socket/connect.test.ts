@@ -399,4 +399,13 @@ describe("a malformed answer", () => {
     const error = await errorOf(collect(clientOf(service).submit(["0x01"])));
     expect(error).toBeInstanceOf(MalformedAnswerError);
   });
+
+  it("leaves each request its own transactions in doubt", async () => {
+    const service = await Service.start();
+    service.onRequest = (_request, socket) => service.requests.length === 2 && socket.send("hello");
+    const client = clientOf(service);
+    const both = ["0x01", "0x02"].map((signed) => errorOf(collect(client.submit([signed]))));
+    const inDoubt = ["0x01", "0x02"].map((signed) => ({ inDoubt: [{ index: 0, signed }] }));
+    expect(await Promise.all(both)).toMatchObject(inDoubt);
+  });
 });

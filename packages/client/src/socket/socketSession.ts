@@ -236,10 +236,9 @@ export class SocketSession {
   #failOnMalformed(what: string, cause?: Error): void {
     this.#link?.close();
     this.#link = undefined;
-    const error = new MalformedAnswerError(SWITCHING_PROTOCOLS, `the answer cannot be used: ${what}`, {
-      cause,
-    });
-    this.#failAll(() => error);
+    const message = `the answer cannot be used: ${what}`;
+    // One for each request: its caller finds its own transactions in doubt there.
+    this.#failAll(() => new MalformedAnswerError(SWITCHING_PROTOCOLS, message, { cause }));
     this.#stop();
   }
 
