@@ -318,6 +318,14 @@ describe("when the connection breaks", () => {
     expect(error).toMatchObject({ cause: { name: "RequestRefusedError", reason: "KEY_REVOKED" } });
   });
 
+  it("and the next service takes no frame as large, it stays open whether they were accepted", async () => {
+    const service = await Service.start();
+    service.onRequest = (_request, socket, connection) =>
+      connection === 1 ? socket.terminate() : socket.close(1009);
+    const inDoubt = [{ index: 0, signed: "0x0a" }];
+    expect(await errorOf(collect(clientOf(service).submit(["0x0a"])))).toMatchObject({ inDoubt });
+  });
+
   it("because the service shuts down, transactions that it did not accept are sent to the next", async () => {
     const service = await Service.start();
     service.onRequest = (request, socket, connection) => {

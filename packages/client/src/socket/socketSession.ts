@@ -152,7 +152,7 @@ export class SocketSession {
     if (code === CLOSE_CODES.messageTooBig) {
       // The close code does not tell which frame was too big. Sent again, it would end the next connection as well.
       const largest = largestOf(this.#frames.values());
-      largest?.request.fail(toRequestRefusedError(frameTooLargeError(largest.length)));
+      if (largest) this.#refuse(largest, frameTooLargeError(largest.length));
     }
     this.#frames.clear();
     for (const request of this.#requests) {
@@ -225,11 +225,13 @@ export class SocketSession {
         for (const waiting of this.#requests) if (waiting.hasSomethingToSend) this.#ready.add(waiting);
         this.#sendReady();
       }, RETRY_REFUSED_FRAME_MS);
-    } else {
-      const refusal = toRequestRefusedError(error);
-      // The first sending of these transactions may have been accepted.
-      request.fail(purpose === "again" ? this.#connectionError("unknown", refusal) : refusal);
-    }
+    } else this.#refuse({ request, purpose }, error);
+  }
+
+  #refuse({ request, purpose }: Pick<SentFrame, "request" | "purpose">, error: ErrorBody): void {
+    const refusal = toRequestRefusedError(error);
+    // The first sending of these transactions may have been accepted.
+    request.fail(purpose === "again" ? this.#connectionError("unknown", refusal) : refusal);
   }
 
   /** Closes the connection to a peer that is not a gas-waiver service, or is broken, and fails all requests. */
