@@ -40,6 +40,11 @@ describe("gas-waiver", () => {
     },
   );
 
+  it("names the command that a misspelt one probably means", async () => {
+    const { err } = await call(["lanes", "lst"]);
+    expect(err).toContain("gas-waiver lanes: lst is not a command; there is list\n");
+  });
+
   it("shows the flags of dev with their defaults", async () => {
     const { status, out } = await call(["dev", "--no-demo", "--help"]);
     expect(status).toBe(0);
@@ -125,7 +130,7 @@ describe("gas-waiver", () => {
     expect({ status, out }).toEqual({ status: 2, out: "" });
     expect(err.split("\n")).toEqual([
       "gas-waiver dev cannot start with these settings:",
-      "  - --demo is not a flag of this command",
+      "  - --demo is not a flag of this command; there is --no-demo",
       "  - --data-dir needs a value: --data-dir FOLDER",
       '  - --port "web" is not a whole number from 0 to 65535',
       expect.stringMatching(/^ {2}- --host "0\.0\.0\.0" is not a loopback address/),

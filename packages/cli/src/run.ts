@@ -3,6 +3,7 @@ import { errorMessage, IncompleteError } from "./errorMessage.js";
 import { STATUS } from "./exitStatus.js";
 import { commandHelp, groupHelp } from "./help.js";
 import { PROGRAM } from "./program.js";
+import { hintOf } from "./settings/closestWord.js";
 import { UsageError } from "./settings/readSettings.js";
 import { VERSION } from "./version.js";
 
@@ -39,9 +40,11 @@ async function runGroup(
   }
   const found = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (name === undefined || found === undefined) {
-    printError(
-      `gas-waiver${path}: ${name === undefined ? "no command is given" : `${name} is not a command`}`,
-    );
+    const problem =
+      name === undefined
+        ? "no command is given"
+        : `${name} is not a command${hintOf(name, Object.keys(commands))}`;
+    printError(`gas-waiver${path}: ${problem}`);
     printError(`\n${groupHelp(group, path)}`);
     return STATUS.usage;
   }

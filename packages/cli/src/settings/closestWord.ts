@@ -2,12 +2,18 @@
 const MAX_DISTANCE = 3;
 
 /** Finds the word that was probably meant; undefined if none is close. */
-export function closestWord(word: string, words: readonly string[]): string | undefined {
+function closestWord(word: string, words: readonly string[]): string | undefined {
   const likely = words
     .map((candidate) => ({ candidate, distance: distanceOf(word, candidate) }))
     .filter(({ distance }) => distance <= Math.min(MAX_DISTANCE, word.length / 2))
     .sort((a, b) => a.distance - b.distance);
   return likely[0]?.candidate;
+}
+
+/** Says which of the known words an unknown one probably means; nothing if none is close. */
+export function hintOf(word: string, known: readonly string[]): string {
+  const closest = closestWord(word, known);
+  return closest === undefined ? "" : `; there is ${closest}`;
 }
 
 /** The number of letters to insert, remove or replace (Levenshtein). */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
-import { closestWord } from "./closestWord.js";
+import { hintOf } from "./closestWord.js";
 import { type Form, formOf } from "./form.js";
 import { unreadable } from "./readText.js";
 import { canAllWrite, secretProblem } from "./secretFile.js";
@@ -243,8 +243,7 @@ function settingsByKey(settings: Settings): Map<string, Setting<unknown>> {
 function unknownKey(key: string, known: readonly string[]): string {
   // A key of another form may be a part of something else, and so of a secret. Secrets are longer than names.
   if (!/^[\w.-]{1,40}$/.test(key)) return "there is a key that is no setting";
-  const closest = closestWord(key, known);
-  return `${key} is not a setting${closest === undefined ? "" : `; there is ${closest}`}`;
+  return `${key} is not a setting${hintOf(key, known)}`;
 }
 
 /** The value as the text of a flag; undefined if it has another form. */

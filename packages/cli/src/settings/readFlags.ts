@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { hintOf } from "./closestWord.js";
 import { nameOf, type Setting, type Settings } from "./setting.js";
 import { type Source, UNREADABLE } from "./source.js";
 
@@ -28,7 +29,8 @@ export function readFlags(settings: Settings, argv: readonly string[]): Flags {
     }
     const [key, setting] = Object.entries(settings).find(([, { flag }]) => flag === token.name) ?? [];
     if (key === undefined || setting === undefined || !token.rawName.startsWith("--")) {
-      problems.push(`${token.rawName} is not a flag of this command`);
+      const known = Object.values(settings).flatMap(({ flag }) => (flag === undefined ? [] : [`--${flag}`]));
+      problems.push(`${token.rawName} is not a flag of this command${hintOf(token.rawName, known)}`);
     } else if (given.has(key) && !setting.repeatable) {
       problems.push(`--${token.name} is given more than once`);
     } else {

@@ -92,7 +92,10 @@ describe("readSettings", () => {
   it.each([
     [
       ["--prot", "1"],
-      ["--prot is not a flag of this command", '"1" is not expected: settings are given by flags'],
+      [
+        "--prot is not a flag of this command; there is --port",
+        '"1" is not expected: settings are given by flags',
+      ],
     ],
     [["-p"], ["-p is not a flag of this command"]],
     [["now"], ['"now" is not expected: settings are given by flags']],
@@ -114,7 +117,7 @@ describe("readSettings", () => {
     const argv = ["--port", "--sise", "1", "--size", "0", "now"];
     expect(problemsOf(argv, { URL: "nonsense" })).toEqual([
       "--port needs a value: --port PORT",
-      "--sise is not a flag of this command",
+      "--sise is not a flag of this command; there is --size",
       '"1" is not expected: settings are given by flags',
       '"now" is not expected: settings are given by flags',
       '--size "0" is not a whole number of at least 1',

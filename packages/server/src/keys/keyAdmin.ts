@@ -163,7 +163,7 @@ async function defaultEnv(store: Store): Promise<string> {
   const chain = await lastChain(store);
   if (chain === undefined)
     throw invalidTerms([
-      "env is not given, and the store has served no chain yet: give it, or start the service first",
+      "nothing tells whether the key is for live or test: the store has served no chain yet; give env (--env live or --env test), or start the service first",
     ]);
   return chain.identity.chainId === MAINNET ? "live" : "test";
 }
