@@ -252,6 +252,32 @@ describe("of two nodes with different blocks at one height", () => {
     }
     expect(usable(heads)).toEqual([false, true]);
   });
+
+  it("they are compared again whichever is the higher one by then", () => {
+    const heads = new EndpointHeads(2);
+    const hashOf = (height: number) => new Uint8Array(32).fill(height % 256);
+    const run = (
+      all: readonly number[],
+      first: (second: number) => number,
+      second: (second: number) => number,
+    ) => {
+      for (const at of all)
+        for (const [place, height] of [first(at), second(at)].entries()) {
+          heads.observe(
+            place,
+            { number: BigInt(height), timestamp: height, hash: hashOf(height) },
+            at * 1_000,
+          );
+          for (const { place: other, number } of heads.doubted(place))
+            heads.compare(place, other, number, hashOf(Number(number)));
+        }
+    };
+    runApart(heads, seconds(100, 103), live, (second) => second + 1_000);
+    const isAbove = (second: number) => second + 1_001;
+    run(seconds(103, 110), isAbove, (second) => second + 1_000);
+    run(seconds(110, 120), isAbove, live);
+    expect(usable(heads), "the second one has gone back on the chain of both").toEqual([true, false]);
+  });
 });
 
 describe("a node alone", () => {

@@ -83,7 +83,7 @@ export class EndpointHeads {
   readonly #nodes: readonly WatchedNode[];
   /** A test's clock may run faster. */
   readonly #speed: number;
-  /** The pairs of nodes that are apart, by their places, the higher one first. */
+  /** The pairs of nodes that are apart, by their places. */
   readonly #apart = new Set<string>();
   #onNewHead: () => void = () => {};
 
@@ -138,7 +138,7 @@ export class EndpointHeads {
   doubted(place: number): readonly { readonly place: number; readonly number: bigint }[] {
     const height = this.#at(place).last?.head.number ?? 0n;
     return this.#nodes.flatMap(({ last, behindSince }, other) => {
-      const isDoubted = behindSince !== undefined || this.#apart.has(`${place} ${other}`);
+      const isDoubted = behindSince !== undefined || this.#apart.has(pairOf(place, other));
       return last && isDoubted && last.head.number < height
         ? [{ place: other, number: last.head.number }]
         : [];
@@ -154,7 +154,7 @@ export class EndpointHeads {
     const head = this.#at(other).last?.head;
     // It has another head by now.
     if (head?.hash === undefined || head.number !== number) return false;
-    const pair = `${place} ${other}`;
+    const pair = pairOf(place, other);
     const isNew = !bytesEqual(head.hash, hash) && !this.#apart.has(pair);
     if (isNew) this.#apart.add(pair);
     else if (bytesEqual(head.hash, hash)) this.#apart.delete(pair);
@@ -213,8 +213,7 @@ export class EndpointHeads {
   }
 
   #areApart(node: WatchedNode, other: WatchedNode): boolean {
-    const [a, b] = [this.#nodes.indexOf(node), this.#nodes.indexOf(other)];
-    return this.#apart.has(`${a} ${b}`) || this.#apart.has(`${b} ${a}`);
+    return this.#apart.has(pairOf(this.#nodes.indexOf(node), this.#nodes.indexOf(other)));
   }
 
   /** Compares a node with what the others have shown of late. */
@@ -244,6 +243,9 @@ export class EndpointHeads {
     node.behindSince = isFarBelow || isLate ? (node.behindSince ?? now) : undefined;
   }
 }
+
+/** Either of the two may be the higher one by now. */
+const pairOf = (a: number, b: number) => (a < b ? `${a} ${b}` : `${b} ${a}`);
 
 function lowestOf(shown: WatchedNode["shown"]): bigint {
   return shown[0]?.height ?? 0n;
