@@ -34,7 +34,7 @@ it("prints a lane as JSON under names that programs rely on", () => {
 it("prints the findings of a lane as JSON under names that programs rely on", () => {
   const candidate = {
     ...{ id: "an id", innerHash: new Uint8Array(2), sender: new Uint8Array(2), senderNonce: 4n },
-    ...{ signings: 1, waiverNonce: 7n, state: "signed" as const },
+    ...{ signings: 1, strikes: 0, waiverNonce: 7n, state: "signed" as const },
   };
   const found: LaneFindings = {
     lane,
@@ -50,7 +50,7 @@ it("prints the findings of a lane as JSON under names that programs rely on", ()
   };
   const suspect = {
     ...{ id: "an id", innerHash: "0x0000", sender: "0x0000", senderNonce: "4" },
-    ...{ signings: 1, waiverNonce: "7", state: "signed" },
+    ...{ signings: 1, strikes: 0, waiverNonce: "7", state: "signed" },
   };
   expect(JSON.parse(findingsJson([found]))).toEqual([
     {

@@ -19,7 +19,7 @@ const block: BlockWithTransactions = {
 };
 const executed: Executed = {
   candidate: {
-    ...{ id: "a", sender: bytesOf(1, 20), senderNonce: 0n, innerHash, signings: 1 },
+    ...{ id: "a", sender: bytesOf(1, 20), senderNonce: 0n, innerHash, signings: 1, strikes: 0 },
     ...{ waiverNonce: 9n, wrapperHash: bytesOf(9) },
   },
   receipt: { succeeded: true, blockNumber: 5n, blockHash: block.hash, gasUsed: 21_000n },
@@ -60,7 +60,7 @@ describe("the wrapper that carried an InnerTx", () => {
     const [wrapper, run] = block.transactions as [typeof own, typeof own];
     const queued: Executed = {
       ...executed,
-      candidate: { id: "b", sender: bytesOf(1, 20), senderNonce: 0n, innerHash, signings: 0 },
+      candidate: { id: "b", sender: bytesOf(1, 20), senderNonce: 0n, innerHash, signings: 0, strikes: 0 },
     };
     const carrierIn = async (shown: BlockWithTransactions, one: Executed = { ...executed, foreign: true }) =>
       (await carriersOf([one], { blocks: async () => [shown] }, false))[0];

@@ -12,7 +12,14 @@ const candidateOf = (user: number, waiverNonce = 7n): Candidate => ({
   ...{ waiverNonce, wrapperHash: bytes(32, 100 + user) },
 });
 const queuedOf = (user: number): Candidate => ({
-  ...{ id: `${user}`, innerHash: bytes(32, user), sender: bytes(20, user), senderNonce: 4n, signings: 1 },
+  ...{
+    id: `${user}`,
+    innerHash: bytes(32, user),
+    sender: bytes(20, user),
+    senderNonce: 4n,
+    signings: 1,
+    strikes: 0,
+  },
 });
 
 interface View {

@@ -14,8 +14,8 @@ import type { Failure } from "../../model/submission/submission.js";
  *   L3  A final block shows the InnerTx or its wrapper: the submission waits for the receipt, however long.
  *       Where the block has the wrapper and not the InnerTx, the lane also stops (`usedNonces.ts`).
  *   L4  A final block shows the waiver's nonce used by another transaction, or by the wrapper, which failed there without its
- *       InnerTx: the wrapper is dead, and the submission is queued again. After such a failure its pause is long, and grows; after the
- *       third one the submission has failed, if no earlier wrapper may still land.
+ *       InnerTx: the wrapper is dead, and the submission is queued again. After such a failure its pause is long, and grows. If
+ *       it is the third wrapper that failed so, or that blocks left out, and no earlier one may still land, the submission has failed.
  *   L5  A node returned the wrapper's hash for it, or shows it: the submission is broadcast.
  *   L6  A node refused the wrapper by a rule of the closed list, in answer to the only request that ever carried these bytes,
  *       and no earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
@@ -75,7 +75,7 @@ export interface Evidence {
   readonly senderNonceUse?: NonceUse & { readonly isOurs: boolean };
   /**
    * The use of its present wrapper's nonce in a final block, and whether it is that wrapper, which did not fail there. `failure`: it is
-   * that wrapper, which failed there as others did before.
+   * that wrapper, which failed there after others that failed, or that blocks left out.
    */
   readonly waiverNonceUse?: NonceUse & { readonly isOurs: boolean; readonly failure?: Failure | undefined };
   readonly answer?: SendAnswer;

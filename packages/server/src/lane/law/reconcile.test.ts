@@ -252,7 +252,8 @@ describe("a reconciled submission", () => {
   });
 
   it("whose wrapper failed in a final block without its InnerTx is queued again for a pause that grows, and its lane goes on", async () => {
-    const candidate = await broadcast();
+    // It was signed again for other reasons before.
+    const candidate = { ...(await broadcast()), signings: 5, strikes: 1 };
     setChain(5n, 0n);
     addFinalBlock(4n, candidate.wrapperHash);
     wrapperReceipt = { ...receipt, succeeded: false };
@@ -279,8 +280,8 @@ describe("a reconciled submission", () => {
     expect(await stateOf(candidate.id)).toMatchObject({ state: "queued" });
   });
 
-  it("whose third wrapper fails so has failed", async () => {
-    const candidate = { ...(await broadcast()), signings: 3 };
+  it("whose wrapper fails so after two that blocks left out, or show as failed, has failed", async () => {
+    const candidate = { ...(await broadcast()), strikes: 2 };
     setChain(5n, 0n);
     addFinalBlock(4n, candidate.wrapperHash);
     wrapperReceipt = { ...receipt, succeeded: false };
@@ -353,9 +354,10 @@ describe("a reconciled submission", () => {
     const [row] = await findSubmissions(store, [id]);
     if (row === undefined) throw new Error("the submission is not in the store");
     setChain(0n, 3n);
-    for (toldNonces of [[3n, 0n], [], [3n, 3n]]) await reconcile(lane, [{ ...row, signings: 0 }], context);
+    for (toldNonces of [[3n, 0n], [], [3n, 3n]])
+      await reconcile(lane, [{ ...row, signings: 0, strikes: 0 }], context);
     expect(published).toEqual([]);
-    await reconcile(lane, [{ ...row, signings: 0 }], context);
+    await reconcile(lane, [{ ...row, signings: 0, strikes: 0 }], context);
     expect(published).toMatchObject([{ state: "failed", reason: "NONCE_TOO_LOW" }]);
   });
 

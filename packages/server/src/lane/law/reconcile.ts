@@ -136,7 +136,8 @@ async function evidenceOf(
   openWrappers: number,
   { chain, nonceProofs, entries }: ReconcileContext,
 ): Promise<Evidence> {
-  const { signings, sender, senderNonce, innerHash, waiverNonce, wrapperHash, sinceBlock } = candidate;
+  const { signings, strikes, sender, senderNonce, innerHash, waiverNonce, wrapperHash, sinceBlock } =
+    candidate;
   const state = waiverNonce === undefined ? "queued" : "broadcast";
   if (outcome.kind === "nonceUsed" && signings === 0) {
     // It was never sent, so no block has to show who used its nonce. But one node alone may be wrong, or a node for a moment.
@@ -155,16 +156,16 @@ async function evidenceOf(
   if (waiverNonceUse === undefined) return { state, openWrappers };
   const use = withOwner(waiverNonceUse, wrapperHash);
   const isFailed = use.isOurs && (await hasFailed(use, candidate, chain));
-  const failure = isFailed && signings >= FAILING_WRAPPERS ? failureIn(use) : undefined;
+  const failure = isFailed && strikes >= STRIKES_BEFORE ? failureIn(use) : undefined;
   const isOurs = use.isOurs && !isFailed;
   return { state, openWrappers, waiverNonceUse: { ...use, isOurs, ...(failure && { failure }) } };
 }
 
-/** After so many wrappers, one that fails in a block ends its submission: a full block is over by then, and each uses a nonce. */
-const FAILING_WRAPPERS = 3;
+/** After so many strikes, a wrapper that fails in a block ends its submission: full blocks are over by then, and each uses a nonce. */
+const STRIKES_BEFORE = 2;
 
 function failureIn({ transaction, blockNumber }: NonceUse): Failure {
-  const message = `the chain executed the wrapper ${bytesToHex(transaction.hash)} in block ${blockNumber}, where it failed without its InnerTx, as earlier ones may have`;
+  const message = `the chain executed the wrapper ${bytesToHex(transaction.hash)} in block ${blockNumber}, where it failed without its InnerTx; blocks had left out earlier ones, or they had failed too`;
   return { reason: "NODE_REFUSED", message };
 }
 

@@ -97,7 +97,7 @@ async function storeOffers(
 function placeable(newSubmission: NewSubmission): Placeable {
   const { id, keyId, innerRaw, innerHash, sender, senderNonce } = newSubmission;
   const slots = slotsOf(newSubmission);
-  return { id, keyId, innerRaw, innerHash, sender, senderNonce, signings: 0, slots };
+  return { id, keyId, innerRaw, innerHash, sender, senderNonce, signings: 0, strikes: 0, slots };
 }
 
 function submissionsOf(offers: readonly LaneOffer[]): NewSubmission[] {

@@ -19,7 +19,7 @@ import { requeueMisplaced } from "../law/requeue.js";
 /** A submission, as far as a wrapper and its entry in flight need it. */
 export type Placeable = Pick<
   QueuedSubmission,
-  "id" | "keyId" | "innerRaw" | "innerHash" | "sender" | "senderNonce" | "signings" | "slots"
+  "id" | "keyId" | "innerRaw" | "innerHash" | "sender" | "senderNonce" | "signings" | "strikes" | "slots"
 >;
 
 /** A submission and the waiver nonce that it gets. */
@@ -248,9 +248,9 @@ export async function signPlaced(
   return wrappers.map(({ wrapperRaw, wrapperHash }, i): SignedInFlight => {
     const one = placed[i];
     if (one === undefined) throw new Error("the signer returned more wrappers than it was given");
-    const { id, innerHash, sender, senderNonce, keyId, signings, slots } = one.submission;
+    const { id, innerHash, sender, senderNonce, keyId, signings, strikes, slots } = one.submission;
     noteSigned({ wrapperRaw, wrapperHash });
     const wrapper = { waiverNonce: one.waiverNonce, wrapperRaw, wrapperHash, signings: signings + 1, head };
-    return { id, state: "signed", innerHash, sender, senderNonce, keyId, origin, slots, ...wrapper };
+    return { id, state: "signed", innerHash, sender, senderNonce, keyId, origin, strikes, slots, ...wrapper };
   });
 }

@@ -25,7 +25,7 @@ export interface LaneWait {
 
 /** The causes for which one submission waits, by the names that the store gives (`wait_of`). */
 const OWN_WAITS = {
-  "left out": "blocks left out its wrapper; it is tried again after a pause",
+  "left out": "blocks left out its wrapper, or show it as failed; it is tried again after a pause",
   "not taken": "no node has taken its wrapper; it is tried again after a pause",
   "in doubt": "the chain has used its wrapper's nonce, and no node shows what became of it",
   "earlier nonce": "the sender's earlier nonce has not come, or no node tells the sender's nonce",

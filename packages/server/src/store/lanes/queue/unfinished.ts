@@ -12,6 +12,8 @@ export interface UnfinishedSubmission {
   readonly senderNonce: bigint;
   /** The number of wrappers that were signed for it; with 0 it cannot be on the chain through this service. */
   readonly signings: number;
+  /** The number of its wrappers that blocks have left out, or show as failed. */
+  readonly strikes: number;
   /** Undefined for a queued submission. */
   readonly waiverNonce?: bigint;
   /** 32 bytes; undefined for a queued submission. */
@@ -21,7 +23,7 @@ export interface UnfinishedSubmission {
 }
 
 /** The columns of an {@link UnfinishedSubmission}. */
-export const UNFINISHED_COLUMNS = `id, state, inner_hash as "innerHash", sender, sender_nonce as "senderNonce", signings,
+export const UNFINISHED_COLUMNS = `id, state, inner_hash as "innerHash", sender, sender_nonce as "senderNonce", signings, strikes,
   waiver_nonce as "waiverNonce", wrapper_hash as "wrapperHash", since_block as "sinceBlock"`;
 
 /** Finds the unfinished submissions of a lane with an id above `after`, in the order of their ids. */
