@@ -11,7 +11,11 @@ export interface VectorFile {
   readonly format: 1;
   readonly hardfork: "prague";
   /** The limits of the service for an InnerTx, beside the policy (D3). */
-  readonly serviceLimits: { readonly maxGasLimit: string; readonly maxDataLength: number };
+  readonly serviceLimits: {
+    readonly maxGasLimit: string;
+    readonly maxDataLength: number;
+    readonly maxWrapperBytes: number;
+  };
   /** The chain's parameter of D7, in gas. */
   readonly verificationGas: string;
   readonly contracts: Readonly<Record<string, Contract>>;
@@ -30,7 +34,8 @@ export function generate(): VectorFile {
   return {
     format: 1,
     hardfork: "prague",
-    serviceLimits: { maxGasLimit: "10000000", maxDataLength: 131_072 },
+    // Those of a service are larger: vectors at their bounds would be, too.
+    serviceLimits: { maxGasLimit: "10000000", maxDataLength: 1_024, maxWrapperBytes: 2_048 },
     verificationGas: String(VERIFICATION_GAS),
     contracts,
     cases,

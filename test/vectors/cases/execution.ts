@@ -1,5 +1,5 @@
 // The effects of wrappers that keep every rule (D9, D10).
-import { AbiCoder, getCreateAddress, id, zeroPadValue } from "ethers";
+import { AbiCoder, getCreateAddress, id, toBeHex, zeroPadValue } from "ethers";
 import {
   type Changes,
   included,
@@ -66,6 +66,30 @@ function calling(
   };
 }
 
+/** Transactions at the limits of the service for their size, which the chain does not have. */
+function sizes(): VectorCase[] {
+  const ofSize = (name: string, inner: Changes, serviceReason?: string) => {
+    const situation = { name, clause: "D3, D9", registry: openRegistry, wrapper: { gasLimit: 400_000n } };
+    const plain = { to: accountWithoutCode, data: "0x", gasLimit: 200_000n };
+    return included(
+      { ...situation, inner: { ...plain, ...inner } },
+      serviceReason === undefined ? {} : { serviceReason },
+    );
+  };
+  const bytes = (count: number) => ({ data: `0x${"00".repeat(count)}` });
+  const keys = (count: number) => ({
+    type: 1 as const,
+    accessList: [{ address: TOKEN, storageKeys: Array.from({ length: count }, (_, i) => toBeHex(i, 32)) }],
+  });
+  const refused = "which a service of such limits refuses and the chain does not";
+  return [
+    ofSize("calldata of 1,024 bytes", bytes(1_024)),
+    ofSize(`calldata of 1,025 bytes, ${refused}`, bytes(1_025), "DATA_TOO_LONG"),
+    ofSize("EIP-2930 inner with 50 storage keys", keys(50)),
+    ofSize(`EIP-2930 inner with 62 storage keys, ${refused}`, keys(62), "TRANSACTION_TOO_LARGE"),
+  ];
+}
+
 function transfers(): VectorCase[] {
   const sender = addressOf(USER);
   const log = transferLog(sender, accountWithoutCode, 7n);
@@ -106,6 +130,7 @@ function transfers(): VectorCase[] {
       },
       { execution: TOKEN_GAS.toHolder, logs: [log], serviceReason: "GAS_LIMIT_TOO_HIGH" },
     ),
+    ...sizes(),
     transfer(
       "wrapper of a waiver that was just registered",
       {},

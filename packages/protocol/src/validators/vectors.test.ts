@@ -40,7 +40,11 @@ interface Vector {
 
 interface VectorFile {
   readonly verificationGas: string;
-  readonly serviceLimits: { readonly maxGasLimit: string; readonly maxDataLength: number };
+  readonly serviceLimits: {
+    readonly maxGasLimit: string;
+    readonly maxDataLength: number;
+    readonly maxWrapperBytes: number;
+  };
   readonly cases: readonly Vector[];
 }
 
@@ -107,8 +111,8 @@ describe("the rules on an InnerTx give the service's verdict of the vector (D3)"
     const assert = () =>
       assertInnerTx(parseInnerTx(service.transaction), {
         chainId: BigInt(vector.chainId),
+        ...file.serviceLimits,
         maxGasLimit: BigInt(file.serviceLimits.maxGasLimit),
-        maxDataLength: file.serviceLimits.maxDataLength,
         policy: policyOf(vector, hexToBytes(service.waiver)),
       });
     if (service.verdict === "refused") {

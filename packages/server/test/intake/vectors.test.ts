@@ -18,7 +18,13 @@ interface Vector {
 }
 
 const path = fileURLToPath(import.meta.resolve("@gas-waiver/protocol/vectors/wrappers.json"));
-const { cases }: { cases: readonly Vector[] } = JSON.parse(readFileSync(path, "utf8"));
+interface VectorFile {
+  readonly serviceLimits: { readonly maxDataLength: number; readonly maxWrapperBytes: number };
+  readonly cases: readonly Vector[];
+}
+
+const { cases, serviceLimits }: VectorFile = JSON.parse(readFileSync(path, "utf8"));
+const { maxDataLength, maxWrapperBytes } = serviceLimits;
 
 /** The cases by the policy that they are meant for. */
 const byPolicy = new Map<string, (Vector & { readonly service: NonNullable<Vector["service"]> })[]>();
@@ -46,7 +52,7 @@ describe("the service gives the verdicts of the vectors", () => {
   it.each([...byPolicy])("under the policy %s", async (policy, vectors) => {
     const service = await services.start({
       allowedTargets: parseAllowedTargets(JSON.parse(policy)),
-      maxBatchSize: 1_000,
+      ...{ maxDataLength, maxWrapperBytes, maxBatchSize: 1_000 },
       requestTimeoutMs: 100,
     });
     const lines = await service.submit(vectors.map((vector) => vector.service.transaction));
