@@ -89,6 +89,11 @@ describe("a node that takes no wrapper", () => {
     { code: -32_000, message: "transaction gas price below minimum: gas tip cap 0, minimum needed 1" },
     { code: -32_601, message: "eth_sendRawTransaction is not available on your plan" },
     { code: -32_000, message: "txpool is full" },
+    // A cache that remembers what its pool has lost, a pool whose state stands still, and one with another wrapper.
+    { code: -32_000, message: "tx already exists in cache" },
+    { code: -32_000, message: "invalid nonce; got 0, expected 3: invalid sequence" },
+    { code: -32_000, message: "invalid nonce; got 5, expected 3: invalid sequence" },
+    { code: -32_000, message: "replacement transaction underpriced" },
   ])("and answers each with %j for good, keeps none from the next node", async (error) => {
     const { service, first } = await onTwoNodes();
     first.onSends({ kind: "error", of: () => error });

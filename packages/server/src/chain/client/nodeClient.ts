@@ -215,10 +215,11 @@ export class NodeClient {
   /**
    * Sends wrappers in order, and returns the answer to each. Never rejects. A request that fails whole is divided, if the
    * node answers anything else; nothing is sent behind an outage.
+   * @param first the place of the node that gets them first, as in {@link Rpc.send}.
    */
-  async send(wrappers: readonly SentWrapper[]): Promise<SendAnswer[]> {
+  async send(wrappers: readonly SentWrapper[], first = 0): Promise<SendAnswer[]> {
     const answersOf = beginSend(wrappers);
-    return answersOf(await this.#rpc.send(wrappers.map(sendCall)));
+    return answersOf(await this.#rpc.send(wrappers.map(sendCall), first));
   }
 
   /** Sends wrappers again that were sent before, to the nodes that `send` does not ask: they may not know them. Never rejects. */

@@ -29,8 +29,9 @@ export interface Rpc {
    * Sends in order to one node, and to the next only what the first seems not to have, or fails with alone. Otherwise the
    * caller must find out whether it arrived. The same call may go in several requests, which its outcome counts. So a node that takes
    * nothing of the kind comes for a while after one that has taken it, or refused it by a rule.
+   * @param first the place of the first node among those that are well; beyond the last, it begins anew. Default: 0.
    */
-  send(calls: readonly RpcCall[]): Promise<SendOutcome[]>;
+  send(calls: readonly RpcCall[], first?: number): Promise<SendOutcome[]>;
   /** Sends calls to the nodes that work besides the one that `send` asks first, whatever they answer. Never rejects. */
   sendToOthers(calls: readonly RpcCall[]): Promise<void>;
   /**
@@ -80,7 +81,7 @@ export function createRpc(options: RpcOptions): Rpc {
     return new Endpoint(poster, place, { mayAnswerTooLong });
   });
   /** The endpoints that may be asked: one that is slow or rests, as a whole or for a method of the calls, comes after the others. */
-  const usableInOrder = (calls: readonly RpcCall[]) => {
+  const usableInOrder = (calls: readonly RpcCall[], first = 0) => {
     const now = performance.now();
     const usable = endpoints.filter(({ place }) => options.heads?.isUsable(place) ?? true);
     const resting = usable.filter((endpoint) => rests(endpoint, now));
@@ -88,7 +89,10 @@ export function createRpc(options: RpcOptions): Rpc {
     const isWorse = ({ methods, place }: Endpoint) =>
       options.heads?.isSlow(place) === true || calls.some(({ method }) => methods.rests(method, now));
     return [
-      ...healthy.filter((endpoint) => !isWorse(endpoint)),
+      ...startingAt(
+        first,
+        healthy.filter((endpoint) => !isWorse(endpoint)),
+      ),
       ...healthy.filter(isWorse),
       ...resting.sort((a, b) => a.restsUntil - b.restsUntil),
     ];
@@ -96,11 +100,11 @@ export function createRpc(options: RpcOptions): Rpc {
   return {
     read: (calls, { byOneNode = false } = {}) =>
       readFrom(usableInOrder(calls), calls, { byOneNode, signal: options.signal }),
-    async send(calls) {
+    async send(calls, first = 0) {
       const pending = calls.map((call, id) => pendingCall(call, id, true));
       let left = pending;
       const declining: Endpoint[] = [];
-      for (const endpoint of usableInOrder(calls)) {
+      for (const endpoint of usableInOrder(calls, first)) {
         // A call that a node has answered waits for none that rests.
         const asked = rests(endpoint) ? left.filter(({ untold }) => untold === undefined) : left;
         await endpoint.ask(asked);
@@ -156,6 +160,11 @@ function putUntoldAside(pending: PendingCall, call: RpcCall | undefined): void {
   if (outcome === undefined || call?.isTold?.(outcome) !== false) return;
   pending.untold = outcome;
   pending.outcome = undefined;
+}
+
+function startingAt<T>(place: number, all: readonly T[]): readonly T[] {
+  const first = all.length === 0 ? 0 : place % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
 }
 
 interface Declines {

@@ -1,9 +1,11 @@
 import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
+import { patienceClock } from "../../model/patience.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { AnswerBreaker, LaneBreaker } from "../choose/laneBreaker.js";
 import type { LaneContext, WatchContext } from "../context.js";
 import { createRetries, type Retries } from "../inbox/retries.js";
+import { PATIENCE_MS } from "../law/entries.js";
 import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { assign } from "../sign/assign.js";
 import { type Answered, applyAnswers, HELD, kindOf } from "./applyAnswers.js";
@@ -37,13 +39,15 @@ export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): B
   const retries = createRetries(entries);
   const senderGaps = createSenderGaps(chain);
   const context = { lane, breaker, memory: { retries, senderGaps } };
+  const firstNode = createFirstNode(patienceClock(lane.patience));
   const exchange = async (
     held: HeldLane,
     submissions: readonly InFlightSubmission[],
     earlier: readonly SendVerdictKind[] = [],
   ): Promise<SendVerdictKind[]> => {
     if (submissions.length === 0) return [];
-    const answers = await chain.send(submissions);
+    const answers = await chain.send(submissions, firstNode.place);
+    firstNode.note(answers);
     const answered = submissions.flatMap((submission, i): Answered[] => {
       const answer = answers[i];
       return answer ? [{ submission, answer }] : [];
@@ -82,6 +86,44 @@ export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): B
       const answer = taken ?? clear.find(isOther) ?? answers[0];
       if (answer) await applyAnswers(held, [{ submission: filler, answer }], context);
       return true;
+    },
+  };
+}
+
+/** A node that has given way to the next one is asked first again after this time, in ms. */
+const FIRST_AGAIN_MS = 600_000;
+
+/** Answers of a node that takes wrappers, or judges their InnerTxs. */
+const WELL: ReadonlySet<SendVerdictKind> = new Set([
+  "accepted",
+  "refused",
+  "inner too early",
+  "inner too late",
+]);
+
+/**
+ * The node that gets the lane's wrappers first: one that answers and takes none for some seconds gives way to the next. A node may
+ * say that it knows a wrapper, that the nonce is used or comes too early, or that another wrapper has it: its pool may be at fault.
+ * @param now a monotonic clock in ms.
+ */
+function createFirstNode(now: () => number) {
+  let place = 0;
+  let passedAt = 0;
+  let notTakenSince: number | undefined;
+  return {
+    get place() {
+      return place;
+    },
+    /** Takes note of the answers of an exchange. */
+    note(answers: readonly Answered["answer"][]): void {
+      if (place > 0 && now() - passedAt >= FIRST_AGAIN_MS) place = 0;
+      const isWell = answers.some(({ verdict }) => WELL.has(verdict.kind));
+      if (isWell || !answers.some(({ isAnswered }) => isAnswered)) notTakenSince = undefined;
+      else notTakenSince ??= now();
+      if (notTakenSince === undefined || now() - notTakenSince < PATIENCE_MS) return;
+      place++;
+      passedAt = now();
+      notTakenSince = undefined;
     },
   };
 }
