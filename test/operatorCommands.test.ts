@@ -132,6 +132,17 @@ describe("gas-waiver status", () => {
     expect(json.lanes.value[0]).toMatchObject({ state: "open" });
   });
 
+  it("asks the service of the configuration file that it is given", async () => {
+    const { port, origin } = new URL(started().url);
+    const config = join(folder, "status.yaml");
+    writeFileSync(config, JSON.stringify({ host: "0.0.0.0", port: Number(port) }));
+    expect((await gasWaiver(["status", "--config", config])).out.join("\n")).toMatch(
+      new RegExp(`^service +serves +${origin},`, "m"),
+    );
+    writeFileSync(config, JSON.stringify({ host: "::1", port: 1, "tls-cert": "none", "tls-key": "none" }));
+    expect((await gasWaiver(["status", "--config", config])).out[1]).toContain("https://[::1]:1");
+  });
+
   it("says what does not answer, and what was not asked", async () => {
     const { out, status } = await gasWaiver(["status", "--url", "http://127.0.0.1:1"]);
     expect(status).toBe(1);

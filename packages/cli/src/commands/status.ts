@@ -7,11 +7,14 @@ import {
   API_KEY_SETTINGS,
   SERVICE_URL_SETTING,
   serviceClient,
+  urlOfFile,
 } from "../settings/serviceClient.js";
 import { InvalidValueError, type Values } from "../settings/setting.js";
 import { readServiceStatus } from "../status/serviceStatus.js";
 import { isWell, recordLines, statusJson, statusLines } from "../status/statusOutput.js";
 import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../store/withStore.js";
+
+const { defaultValue: defaultUrl, ...URL_WITHOUT_DEFAULT } = SERVICE_URL_SETTING.url;
 
 const SETTINGS = {
   submission: {
@@ -20,7 +23,7 @@ const SETTINGS = {
     help: "The id of a submission, or the hash of its transaction. Without it the command shows the service.",
     parse: submissionName,
   },
-  ...SERVICE_URL_SETTING,
+  url: { ...URL_WITHOUT_DEFAULT, defaultText: `that of the service of --config, otherwise ${defaultUrl}` },
   rpcUrl: {
     flag: "rpc-url",
     env: "GAS_WAIVER_RPC_URL",
@@ -34,7 +37,7 @@ const SETTINGS = {
   apiKey: { ...API_KEY_SETTINGS.apiKey, help: "The API key, for records, readiness and waivers." },
 } as const;
 
-type StatusValues = Values<typeof SETTINGS>;
+type StatusValues = Values<typeof SETTINGS> & { readonly url: string };
 
 export const status = defineCommand({
   description:
@@ -54,7 +57,8 @@ export const status = defineCommand({
         ? ["a record needs an API key: give --api-key-file FILE or GAS_WAIVER_API_KEY"]
         : [],
   },
-  async run(values, context) {
+  async run(given, context) {
+    const values = { ...given, url: given.url ?? (given.config ? urlOfFile(given.config) : defaultUrl) };
     if (values.submission === undefined) await showService(values, context);
     else await showRecord(values.submission, values, context);
   },

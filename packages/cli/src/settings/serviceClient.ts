@@ -1,4 +1,7 @@
+import { isIPv6 } from "node:net";
 import { createWaiverClient, type WaiverClient } from "@gas-waiver/client";
+import { DEFAULT_HOST, DEFAULT_SERVICE_PORT } from "@gas-waiver/devnet/presets";
+import type { ConfigFile } from "./configFile.js";
 import { text, url } from "./parsers.js";
 import { secretFileOf } from "./secretFile.js";
 import type { Values } from "./setting.js";
@@ -10,7 +13,7 @@ export const SERVICE_URL_SETTING = {
     env: "GAS_WAIVER_URL",
     placeholder: "URL",
     help: "Base address of the service.",
-    defaultValue: "http://127.0.0.1:8080",
+    defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_SERVICE_PORT}`,
     parse: url("http:", "https:"),
   },
 } as const;
@@ -32,6 +35,18 @@ export const API_KEY_RULE = {
   subject: "the API key",
   required: true,
 } as const;
+
+/** Returns the address at which the service of a configuration file listens on this machine. */
+export function urlOfFile({ values }: ConfigFile): string {
+  const textOf = (key: string) => {
+    const text = values.get(key)?.text;
+    return typeof text === "string" ? text : undefined;
+  };
+  const host = textOf("host") ?? "0.0.0.0";
+  const address = isIPv6(host) ? `[${host === "::" ? "::1" : host}]` : host;
+  const scheme = textOf("tls-cert") === undefined ? "http" : "https";
+  return `${scheme}://${host === "0.0.0.0" ? DEFAULT_HOST : address}:${textOf("port") ?? DEFAULT_SERVICE_PORT}`;
+}
 
 /** Creates the client of a command with these settings. */
 export function serviceClient({
