@@ -1,6 +1,6 @@
 /** The parts of the SDK that need Node. */
 import { constants } from "node:fs";
-import { link, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Journal } from "./bulk/journal.js";
 import { JournalError } from "./errors.js";
@@ -24,8 +24,8 @@ export type { Journal } from "./bulk/journal.js";
  */
 export function fileJournal(path: string): Journal {
   let isNew = false;
-  /** The file that this program has begun. */
-  let inode: number | undefined;
+  /** The first line of the file that this program has begun. Another program may have begun a file in its place. */
+  let head: string | undefined;
   return {
     async read() {
       const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -44,9 +44,9 @@ export function fileJournal(path: string): Journal {
         await rm(part, { force: true });
       }
       await syncFolder(dirname(path));
-      inode = (await stat(path)).ino;
+      head = text.slice(0, text.indexOf("\n") + 1);
     },
-    append: (lines) => writeDurably(path, APPEND, lines, inode),
+    append: (lines) => writeDurably(path, APPEND, lines, head),
   };
 }
 
@@ -59,19 +59,26 @@ async function moveToFree(part: string, path: string): Promise<void> {
 }
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-const APPEND = constants.O_WRONLY | constants.O_APPEND;
+const APPEND = constants.O_RDWR | constants.O_APPEND;
 
-/** @param inode of the file, if another one may not be written. @throws JournalError for such a one. */
-async function writeDurably(path: string, flags: number, text: string, inode?: number): Promise<void> {
+/** @param head of the file, if another one may not be written. @throws JournalError for such a one. */
+async function writeDurably(path: string, flags: number, text: string, head?: string): Promise<void> {
   const file = await open(path, flags, 0o600);
   try {
-    if (inode !== undefined && (await file.stat()).ino !== inode)
+    if (head !== undefined && !(await beginsWith(file, head)))
       throw new JournalError(`another program has begun ${path} anew, and goes on with it`);
     await file.writeFile(text);
     await file.datasync();
   } finally {
     await file.close();
   }
+}
+
+/** Its inode would not tell, since the next file may get that of a file that was replaced. */
+async function beginsWith(file: FileHandle, head: string): Promise<boolean> {
+  const { length } = Buffer.from(head);
+  const { buffer } = await file.read(Buffer.alloc(length), 0, length, 0);
+  return buffer.toString() === head;
 }
 
 /** Makes the name of a new file durable. Windows cannot open folders, and needs no such thing. */

@@ -285,6 +285,16 @@ describe("a journal", () => {
     expect(readdirSync(folder).filter((name) => name.endsWith(".part"))).toEqual([]);
   });
 
+  it("that another program has begun anew is not written any more, also where its file has the inode of this one's", async () => {
+    const path = freshPath();
+    const journal = fileJournal(path);
+    await journal.begin('{"opened":1}\n');
+    await journal.append("one\n");
+    writeFileSync(path, '{"opened":2}\n');
+    await expect(journal.append("two\n")).rejects.toMatchObject({ name: "JournalError" });
+    expect(readFileSync(path, "utf8")).toBe('{"opened":2}\n');
+  });
+
   it("that a crash has cut anywhere in its outcomes goes on, and loses no transaction", async () => {
     const path = freshPath();
     const all = transactions(5);

@@ -42,7 +42,8 @@ export const ended = ({ hash, ending }: Entry) => JSON.stringify({ hash, ending 
 export async function openJournal(journal: Journal | undefined, head: JournalHead): Promise<JournalEntries> {
   const text = await journal?.read();
   const entries = text === undefined ? new Map<Hex, Entry>() : decode(text, head);
-  const lines = [JSON.stringify({ ...HEAD, ...head })];
+  // A relay that opened the journal before finds another one there, and writes nothing more.
+  const lines = [JSON.stringify({ ...HEAD, ...head, opened: crypto.randomUUID() })];
   for (const entry of entries.values()) {
     lines.push(accepted(entry));
     if (entry.wrapper) lines.push(signed(entry, entry.wrapper.nonce, entry.wrapper.raw));
