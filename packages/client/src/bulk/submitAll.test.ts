@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "gas-waiver-test-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The answer to one transaction: a failure with this reason and advice, or success. */
-type Answer = { readonly reason: string; readonly retry: string } | undefined;
+type Answer = { readonly code?: string; readonly reason: string; readonly retry: string } | undefined;
 
 /** A service that takes transactions, and counts how often it got each. */
 class FakeService {
@@ -61,7 +61,7 @@ class FakeService {
     const txHash = transaction.padEnd(66, "0");
     const error = failure && {
       ...{
-        code: "VALIDATION_FAILED",
+        code: failure.code ?? "VALIDATION_FAILED",
         message: "no",
         reason: failure.reason,
         details: { retry: failure.retry },
@@ -220,6 +220,20 @@ describe("submitAll", () => {
     };
     const error: unknown = await submitAll(all).catch((thrown: unknown) => thrown);
     const inDoubt = all.slice(0, 200).map((signed, index) => ({ index, signed }));
+    expect(error).toMatchObject({ reason: "KEY_REVOKED", inDoubt });
+  });
+
+  it("names at its end also what is under way from an earlier round, and nothing that a line has refused", async () => {
+    const [sent, late, early] = transactions(3);
+    const answers = new Map([
+      [late, { code: "TIMEOUT", reason: "NOT_INCLUDED", retry: "now" }],
+      [early, { reason: "NONCE_GAP", retry: "later" }],
+    ]);
+    service.answerOf = (transaction) => answers.get(transaction);
+    const refusal = { error: { code: "UNAUTHORIZED", message: "no", reason: "KEY_REVOKED" } };
+    service.before = (request) => (request > 1 ? Response.json(refusal, { status: 401 }) : undefined);
+    const error: unknown = await submitAll(transactions(3)).catch((thrown: unknown) => thrown);
+    const inDoubt = [sent, late].map((signed, index) => ({ index, signed }));
     expect(error).toMatchObject({ reason: "KEY_REVOKED", inDoubt });
   });
 

@@ -219,12 +219,14 @@ class Run {
     const texts = batch.map((index) => this.#transactions[index] ?? "");
     const { signal } = this.#ending;
     const options = { retry, signal, ...(wait && { wait }) };
-    const missing = new Set(batch);
-    for (const index of batch) this.#open.add(index);
+    // Others may have been accepted in an earlier round.
+    const missing = new Set(batch.filter((index) => !this.#open.has(index)));
+    for (const index of missing) this.#open.add(index);
     try {
       for await (const line of submit(this.#connectionFor(batch), texts, options)) {
         const own = { ...line, index: batch[line.index] ?? line.index };
         missing.delete(own.index);
+        if (!own.success && own.error.code !== "TIMEOUT") this.#open.delete(own.index);
         if (!own.success && mayPassLater(own.error)) repeatable.push(own);
         else {
           this.#log.add(own);
@@ -252,7 +254,6 @@ class Run {
 
   #settle(line: ResultLine): void {
     this.#outcomes.set(line.index, line);
-    if (!line.success) this.#open.delete(line.index);
     this.#count(line.success);
     this.#showProgress();
   }
