@@ -120,6 +120,20 @@ describe("a node that takes no wrapper", () => {
   });
 });
 
+describe("a node whose chain stands still", () => {
+  it("goes on getting what comes, although it takes nothing new of what it is sent again", async () => {
+    const { service, first } = await onTwoNodes(
+      { resendAfterMs: 50, pollIntervalMs: 20 },
+      { automine: false },
+    );
+    const [second] = spares as [ScriptedNode];
+    await service.submit([innerOf(1)]);
+    await first.until(() => first.sent.length > 10);
+    await service.submit([innerOf(2)]);
+    expect(second.sent).toEqual([]);
+  });
+});
+
 describe("a node that tells 0 as the nonce of an account that it cannot read, as cosmos/evm does", () => {
   it("makes no transaction fail for nonces that another node knows as used", async () => {
     const { service, first } = await onTwoNodes({ nonceGapTimeoutMs: 300 });

@@ -223,8 +223,8 @@ export class NodeClient {
   }
 
   /** Sends wrappers again that were sent before, to the nodes that `send` does not ask: they may not know them. Never rejects. */
-  async sendToOthers(wrappers: readonly SentWrapper[]): Promise<void> {
-    await this.#rpc.sendToOthers(wrappers.map(sendCall));
+  async sendToOthers(wrappers: readonly SentWrapper[], first = 0): Promise<void> {
+    await this.#rpc.sendToOthers(wrappers.map(sendCall), first);
   }
 
   /** Sends a wrapper to each of the nodes, and returns the answer of each. Never rejects. */

@@ -251,6 +251,13 @@ describe("what the first node may have lost", () => {
     await rpc.sendToOthers([SEND]);
     expect(counts()).toEqual([0, 0, 1]);
   });
+
+  it("goes to the first one too, where another gets the sends before it", async () => {
+    const { rpc, scripts, counts } = await startNodes(3);
+    scripts[0] = scripts[2] = accepted;
+    await rpc.sendToOthers([SEND], 1);
+    expect(counts()).toEqual([1, 0, 1]);
+  });
 });
 
 describe("a node that failed", () => {

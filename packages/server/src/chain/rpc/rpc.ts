@@ -33,7 +33,7 @@ export interface Rpc {
    */
   send(calls: readonly RpcCall[], first?: number): Promise<SendOutcome[]>;
   /** Sends calls to the nodes that work besides the one that `send` asks first, whatever they answer. Never rejects. */
-  sendToOthers(calls: readonly RpcCall[]): Promise<void>;
+  sendToOthers(calls: readonly RpcCall[], first?: number): Promise<void>;
   /**
    * Calls each of the nodes that may be asked and do not rest, or each that may be asked if all rest, and returns the outcomes at each.
    * For calls that change nothing. A step waits for the answers, so it must not wait for a dead node each time.
@@ -116,8 +116,8 @@ export function createRpc(options: RpcOptions): Rpc {
       }
       return pending.map((call) => ({ ...outcomeOf(call), requests: call.requests }));
     },
-    async sendToOthers(calls) {
-      const [, ...others] = usableInOrder(calls);
+    async sendToOthers(calls, first = 0) {
+      const [, ...others] = usableInOrder(calls, first);
       const working = others.filter((endpoint) => !rests(endpoint));
       await Promise.all(working.map((one) => one.ask(calls.map((call, id) => pendingCall(call, id, true)))));
     },

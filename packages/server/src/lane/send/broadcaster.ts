@@ -21,6 +21,8 @@ export interface Broadcaster {
    * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
    */
   send(held: HeldLane, submissions: readonly InFlightSubmission[]): Promise<void>;
+  /** Sends wrappers again that were sent before, to the nodes that `send` does not ask. Never rejects. */
+  sendToOthers(submissions: readonly InFlightSubmission[]): Promise<void>;
   /**
    * Sends everything that is signed once more, after a start, a takeover or a failure.
    * @param upTo the highest waiver nonce to send; all if undefined.
@@ -47,11 +49,11 @@ export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): B
   ): Promise<SendVerdictKind[]> => {
     if (submissions.length === 0) return [];
     const answers = await chain.send(submissions, firstNode.place);
-    firstNode.note(answers);
     const answered = submissions.flatMap((submission, i): Answered[] => {
       const answer = answers[i];
       return answer ? [{ submission, answer }] : [];
     });
+    firstNode.note(answered);
     await applyAnswers(held, answered, context, earlier);
     return answered.map(kindOf);
   };
@@ -68,6 +70,7 @@ export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): B
   return {
     retries,
     send,
+    sendToOthers: (submissions) => chain.sendToOthers(submissions, firstNode.place),
     async resendSigned(held, upTo) {
       const all = await findInFlight(store, held, { limit: options.maxInFlight });
       await senderGaps.rebuild(all);
@@ -114,9 +117,13 @@ function createFirstNode(now: () => number) {
     get place() {
       return place;
     },
-    /** Takes note of the answers of an exchange. */
-    note(answers: readonly Answered["answer"][]): void {
+    /** Takes note of the answers of an exchange. Those to wrappers that a node has say nothing: the chain may stand still. */
+    note(answered: readonly Answered[]): void {
+      const answers = answered.flatMap(({ submission, answer }) =>
+        submission.state === "signed" ? [answer] : [],
+      );
       if (place > 0 && now() - passedAt >= FIRST_AGAIN_MS) place = 0;
+      if (answers.length === 0) return;
       const isWell = answers.some(({ verdict }) => WELL.has(verdict.kind));
       if (isWell || !answers.some(({ isAnswered }) => isAnswered)) notTakenSince = undefined;
       else notTakenSince ??= now();

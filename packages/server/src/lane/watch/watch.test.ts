@@ -30,10 +30,13 @@ it("what blocks leave out goes to the other nodes as well: the first may lose wh
   const context = {
     ...{ store, options: { resendAfterMs: 60_000 }, headOfLine: { takeLoss: () => isLate } },
     broadcastBuffer: { flush: async () => {} },
-    chain: { nonces: async () => [0n], sendToOthers: to("others") },
+    chain: { nonces: async () => [0n] },
   } as unknown as WatchContext;
   const send = to("first");
-  const broadcaster = { send: (_, some) => send(some) } as Pick<Broadcaster, "send"> as Broadcaster;
+  const broadcaster = { send: (_, some) => send(some), sendToOthers: to("others") } as Pick<
+    Broadcaster,
+    "send" | "sendToOthers"
+  > as Broadcaster;
   const settle = () => settleOverdue(lane, 0n, "signs", context, broadcaster);
   await settle();
   expect(sent).toEqual([]);

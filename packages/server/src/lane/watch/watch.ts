@@ -329,7 +329,7 @@ export async function settleOverdue(
   context: WatchContext,
   broadcaster: Broadcaster,
 ): Promise<void> {
-  const { store, chain, options, broadcastBuffer, headOfLine } = context;
+  const { store, options, broadcastBuffer, headOfLine } = context;
   const areAllStale = headOfLine.takeLoss();
   if (areAllStale) await broadcastBuffer.flush();
   if (mode === "silent") return;
@@ -339,7 +339,7 @@ export async function settleOverdue(
   });
   if (stale.length === 0) return;
   // The node that takes the lane's wrappers may be the one that loses them.
-  if (areAllStale) void chain.sendToOthers(stale);
+  if (areAllStale) void broadcaster.sendToOthers(stale);
   await untilLater(broadcaster.send(held, stale));
 }
 
