@@ -105,35 +105,39 @@ export function planGaps(
 ): GapPlan {
   const placed: Placed[] = [];
   const unfilled: Assigned[] = [];
-  let rest = ready;
-  let above = assigned.filter(({ waiverNonce }) => waiverNonce >= first);
+  const rest = withSenders(ready);
+  const above = withSenders(assigned.filter(({ waiverNonce }) => waiverNonce >= first));
   let nonce = first;
-  for (; above.length > 0 && (upTo === undefined || nonce <= upTo); nonce++) {
-    if (above[0]?.waiverNonce === nonce) {
-      above = above.slice(1);
+  for (; above.size > 0 && (upTo === undefined || nonce <= upTo); nonce++) {
+    const [lowest] = above.keys();
+    if (lowest?.waiverNonce === nonce) {
+      above.delete(lowest);
       continue;
     }
     const firsts = firstOfSenders(above);
-    const filler = rest.find(({ sender, senderNonce }) => {
-      const other = firsts.get(bytesToHex(sender));
-      return other === undefined || senderNonce < other.senderNonce;
-    });
+    const [filler] =
+      [...rest].find(([{ senderNonce }, sender]) => {
+        const other = firsts.get(sender);
+        return other === undefined || senderNonce < other.senderNonce;
+      }) ?? [];
     const moved = filler ? undefined : [...firsts.values()].at(-1);
     if (filler) placed.push({ submission: filler, waiverNonce: nonce });
+    if (filler) rest.delete(filler);
     if (moved) unfilled.push(moved);
-    rest = rest.filter((one) => one !== filler);
-    above = above.filter((one) => one !== moved);
+    if (moved) above.delete(moved);
   }
-  return { unfilled, placed: above.length > 0 ? placed : [...placed, ...placeFrom(nonce, rest)] };
+  return { unfilled, placed: above.size > 0 ? placed : [...placed, ...placeFrom(nonce, [...rest.keys()])] };
+}
+
+/** In their order, with their senders' names: a lane may have many gaps, for each of which all are looked through. */
+function withSenders<T extends Pick<Assigned, "sender">>(some: readonly T[]): Map<T, string> {
+  return new Map(some.map((one) => [one, bytesToHex(one.sender)]));
 }
 
 /** The lowest of each sender, ascending. */
-function firstOfSenders(assigned: readonly Assigned[]): Map<string, Assigned> {
+function firstOfSenders(assigned: ReadonlyMap<Assigned, string>): Map<string, Assigned> {
   const firsts = new Map<string, Assigned>();
-  for (const one of assigned) {
-    const sender = bytesToHex(one.sender);
-    if (!firsts.has(sender)) firsts.set(sender, one);
-  }
+  for (const [one, sender] of assigned) if (!firsts.has(sender)) firsts.set(sender, one);
   return firsts;
 }
 
