@@ -15,6 +15,7 @@ import { type JsonRpcProvider, toBeHex } from "ethers";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { deferred } from "../packages/server/test/support/deferred.js";
 import { freshFolder } from "./support/freshFolder.js";
 import { NodeProxy } from "./support/nodeProxy.js";
 import { SeededRandom } from "./support/seededRandom.js";
@@ -169,6 +170,32 @@ describe("a relay of one's own waiver", () => {
     expect(await balances(calls)).toEqual([1n]);
     await again.close();
   });
+
+  it.each(["the call's time", "the relay"])(
+    "keeps nothing of a call of which it said that it was not sent, where %s ended while its wrapper was signed",
+    async (ended) => {
+      const path = join(freshFolder(), "relay.journal");
+      const [first, second] = payments(2) as RelayCall[] as [RelayCall, RelayCall];
+      const quick = privateKeyAccount(WAIVER_KEY);
+      const [begun, signing] = [deferred<void>(), deferred<void>()];
+      const sign = async (hash: Uint8Array) => {
+        begun.resolve();
+        await signing.promise;
+        return await quick.sign(hash);
+      };
+      const timeoutMs = ended === "the relay" ? 60_000 : 3_000;
+      const relay = await open({ journal: fileJournal(path), waiver: { ...quick, sign }, timeoutMs });
+      const told = relay.send(keyOf(4), first).catch((error: unknown) => error);
+      await begun.promise;
+      const closing = ended === "the relay" ? relay.close() : undefined;
+      expect(await told).toMatchObject({ code: "BROADCAST_FAILED", inDoubt: [] });
+      signing.resolve();
+      if (closing === undefined) await relay.send(keyOf(4), second);
+      await (closing ?? relay.close());
+      const accepted = readFileSync(path, "utf8").match(/"inner":/g) ?? [];
+      expect(accepted).toHaveLength(closing ? 0 : 1);
+    },
+  );
 
   it("refuses another call, or another user, under the name of a payment, which itself goes on", async () => {
     const file = fileJournal(join(freshFolder(), "journal"));

@@ -178,22 +178,27 @@ export class Lane {
   async #sign(placed: readonly { readonly entry: Entry; readonly nonce: bigint }[]): Promise<void> {
     const { waiver, wrapping } = this.#options;
     const wrapped: { entry: Entry; wrapper: Wrapper }[] = [];
-    const lines = this.#lines.splice(0);
     for (const { entry, nonce } of placed) {
       try {
         const raw = await wrapInner(entry.inner, waiver, { nonce, ...wrapping });
         wrapped.push({ entry, wrapper: { nonce, raw, hash: hashOf(raw), asked: 0, strikes: 0 } });
-        if (!entry.isJournaled) lines.push(accepted(entry));
-        entry.isJournaled = true;
-        lines.push(signed(entry, nonce, raw));
       } catch (error) {
         const message = `the waiver has not signed: ${error instanceof Error ? error.message : String(error)}`;
         entry.trouble = { reason: "NOT_BROADCAST", message };
         break;
       }
     }
+    // Calls that have ended meanwhile were told that nothing of them was sent, and a later relay carries what the journal has.
+    if (this.#failure) throw this.#failure.error;
+    const open = wrapped.filter(({ entry }) => entry.ending === undefined);
+    const lines = this.#lines.splice(0);
+    for (const { entry, wrapper } of open) {
+      if (!entry.isJournaled) lines.push(accepted(entry));
+      entry.isJournaled = true;
+      lines.push(signed(entry, wrapper.nonce, wrapper.raw));
+    }
     if (lines.length > 0) await this.#append(lines);
-    for (const { entry, wrapper } of wrapped) {
+    for (const { entry, wrapper } of open) {
       if (entry.ending) continue;
       entry.withdraw((entry.wrapper?.asked ?? 0) > 0);
       entry.wrapper = wrapper;
