@@ -8,7 +8,10 @@ import { JournalError } from "../errors.js";
 export interface Journal {
   /** Returns the whole text; undefined if the journal was never begun. */
   read(): Promise<string | undefined>;
-  /** Begins the journal with this text: durably, and wholly or not at all. */
+  /**
+   * Begins the journal with this text: durably, and wholly or not at all. It throws where another program has begun the journal
+   * since `read`, since both have signed and both could pay.
+   */
   begin(text: string): Promise<void>;
   /** Appends whole lines. They are durable when the promise resolves. */
   append(lines: string): Promise<void>;
