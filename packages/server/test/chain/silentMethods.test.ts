@@ -5,7 +5,7 @@ import { RefusedByNode } from "../support/modelChain.js";
 import { approvalOf, changePolicy, REGISTRY, targets, withRegistry } from "../support/policies.js";
 import { ScriptedNode } from "../support/scriptedNode.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
-import { APPROVE, hashOf, innerOf, userAddress } from "../support/user.js";
+import { APPROVE, hashOf, innerOf, userAddress, WAIVER } from "../support/user.js";
 
 const services = testServices({ patience: { speed: 10 } });
 const INCLUDED = { query: "?wait=included" };
@@ -204,5 +204,30 @@ describe("a node that tells a nonce of a sender as used", () => {
     const { service, first } = await onTwoNodes();
     first.answers.eth_getTransactionCount = () => `0x${"ab".repeat(32)}`;
     expect((await service.submit([innerOf(1)], INCLUDED)).map(outcomeOf)).toEqual(["success"]);
+  });
+});
+
+describe("a node whose nonces stand still while its blocks go on", () => {
+  it.each([
+    ["of all accounts", () => true],
+    ["of the waiver", (account: unknown) => account === WAIVER],
+  ])("%s, keeps no outcome back, and nothing from being sent", async (_, standsStill) => {
+    const service = await services.start({ resendAfterMs: 300 });
+    const { node } = service;
+    await service.submit([innerOf(9)], INCLUDED);
+    const first = new Map<unknown, unknown>();
+    node.answers.eth_getTransactionCount = ([account], answer) => {
+      if (!standsStill(account)) return answer();
+      if (!first.has(account)) first.set(account, answer());
+      return first.get(account);
+    };
+    node.answers.eth_blockNumber = (_params, answer) => {
+      node.mine();
+      return answer();
+    };
+    for (const user of [1, 2])
+      expect((await service.submit([innerOf(user), innerOf(user, 1)], INCLUDED)).map(outcomeOf)).toEqual(
+        Array(2).fill("success"),
+      );
   });
 });

@@ -30,7 +30,7 @@ it("what blocks leave out goes to the other nodes as well: the first may lose wh
   const context = {
     ...{ store, options: { resendAfterMs: 60_000 }, headOfLine: { takeLoss: () => isLate } },
     broadcastBuffer: { flush: async () => {} },
-    chain: { nonces: async () => [0n] },
+    chain: { nonces: async () => [0n], areIncluded: async () => [] },
   } as unknown as WatchContext;
   const send = to("first");
   const broadcaster = { send: (_, some) => send(some), sendToOthers: to("others") } as Pick<

@@ -10,7 +10,11 @@ import { type HeldLane, LeaseLostError } from "../../store/lanes/heldLane.js";
 import type { LaneStatus } from "../../store/lanes/laneStatus.js";
 import type { Lease } from "../../store/lanes/lease.js";
 import { raiseNonceFloor } from "../../store/lanes/nonces/nonceFloor.js";
-import { findInFlight } from "../../store/lanes/queue/unfinished.js";
+import {
+  findFirstUnusedNonce,
+  findInFlight,
+  type InFlightSubmission,
+} from "../../store/lanes/queue/unfinished.js";
 import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
 import { createTurns, type Look, type LookAgain, type Schedule } from "../../util/schedule.js";
@@ -18,7 +22,7 @@ import { type LaneDependencies, logFailure, type WatchContext } from "../context
 import { BroadcastBuffer } from "../law/broadcastBuffer.js";
 import { CANDIDATES_PER_BATCH } from "../law/chainOutcomes.js";
 import { Entries } from "../law/entries.js";
-import { MOVE_CHECK_MS } from "../law/reconcile.js";
+import { MOVE_CHECK_MS, reconcile } from "../law/reconcile.js";
 import { createStruckTurn } from "../law/strikes.js";
 import type { LaneLease } from "../own/lease.js";
 import { NotBroadcastError } from "../send/applyAnswers.js";
@@ -277,7 +281,9 @@ export function createWatcher(
     const block = await chain.blockNumber();
     await checkBlocks(held, unfinalized, block, context);
     if (first === undefined && !isFree) return true;
-    const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
+    const [told = 0n] = await chain.nonces([held.waiver]);
+    // Where a nonce stands still, the store may have it in a block that the node's nonces do not count.
+    const waiverNonce = headOfLine.isBraked ? await findFirstUnusedNonce(store, held, told) : told;
     await doubts.follow(held, waiverNonce);
     if (waiverNonce >= raiseAt) {
       await raiseNonceFloor(store, held, waiverNonce);
@@ -338,9 +344,28 @@ export async function settleOverdue(
     ...(areAllStale ? {} : { sentBeforeMs: options.resendAfterMs }),
   });
   if (stale.length === 0) return;
+  const waiting = await withoutIncluded(held, stale, context);
   // The node that takes the lane's wrappers may be the one that loses them.
-  if (areAllStale) void broadcaster.sendToOthers(stale);
-  await untilLater(broadcaster.send(held, stale));
+  if (areAllStale) void broadcaster.sendToOthers(waiting);
+  await untilLater(broadcaster.send(held, waiting));
+}
+
+/** Reconciles those that blocks have: a node may tell the waiver's nonce as unused long after. @returns the others. */
+async function withoutIncluded(
+  held: HeldLane,
+  stale: readonly InFlightSubmission[],
+  context: WatchContext,
+): Promise<readonly InFlightSubmission[]> {
+  // Some nodes hold back their answer to a receipt that is not there.
+  const areIncluded = await context.chain
+    .areIncluded(stale.map(({ innerHash }) => innerHash))
+    .catch(() => []);
+  await reconcile(
+    held,
+    stale.filter((_, i) => areIncluded[i] === true),
+    context,
+  );
+  return stale.filter((_, i) => areIncluded[i] !== true);
 }
 
 /** Waits for a send. A later poll sends again the wrappers that the node does not take now. */
