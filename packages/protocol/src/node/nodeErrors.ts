@@ -78,7 +78,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, SendVerdictKind])[] = [
   ],
   // The transaction breaks a rule of the node that no later block changes.
   [
-    /oversized data|transaction size \d+,? (limit|exceeds)|\btx too large\b|intrinsic gas (too low|exceeds gas limit)|exceeds block gas limit|gas limit (is )?too high/i,
+    /oversized data|transaction size \d+,? (limit|exceeds)|\btx too large\b|intrinsic gas (too low|exceeds gas limit)|floor data gas|exceeds block gas limit|gas limit (is )?too high/i,
     "refused",
   ],
   [

@@ -114,6 +114,7 @@ const CONTRACT = [
 /** Wordings of a node whose rules the transaction breaks, whatever comes later: the closed list of D28. */
 const REFUSED = [
   ["geth (core/error.go)", "intrinsic gas too low: gas 1, minimum needed 21000"],
+  ["geth (core/error.go)", "insufficient gas for floor data gas cost: gas 1, minimum needed 21000"],
   ["geth (core/txpool/errors.go)", "exceeds block gas limit"],
   ["geth (core/txpool/validation.go)", "oversized data: transaction size 200000, limit 131072"],
   ["geth (core/error.go)", "transaction gas limit too high (cap: 16777216, tx: 30000000)"],
