@@ -3,12 +3,12 @@ import { Duplex } from "node:stream";
 /**
  * Splits the packets of a connection into pieces, and its reader can pause between two pieces. A packet of 64 KiB may have thousands of
  * requests or frames, and a parser begins all requests of what it gets at once.
- * @param pieceBytes the bytes that are handed on at once where requests or frames may begin.
+ * @param pieceOf gives the bytes that are handed on at once where requests or frames may begin.
  * @param bodyBytes tells how many of the next bytes are surely of one body, and so begin nothing.
  */
 export function receiveInPieces(
   socket: Duplex,
-  pieceBytes: number,
+  pieceOf: (rest: Buffer) => number,
   bodyBytes: () => number,
   onPiece = (_bytes: number) => {},
 ): void {
@@ -16,7 +16,7 @@ export function receiveInPieces(
     if (!Buffer.isBuffer(received)) return Duplex.prototype.push.call(socket, received, encoding);
     let hasRoom = true;
     for (let rest = received; rest.length > 0; ) {
-      const piece = rest.subarray(0, Math.max(pieceBytes, bodyBytes()));
+      const piece = rest.subarray(0, Math.max(pieceOf(rest), bodyBytes()));
       onPiece(piece.length);
       hasRoom = Duplex.prototype.push.call(socket, piece);
       rest = rest.subarray(piece.length);

@@ -27,10 +27,12 @@ export function partOfBody(bytes: number): typeof SMALL | "" {
 const KEYLESS_SHARE = 0.1;
 
 /**
- * The bytes of a connection that are parsed at once: some 150 of the smallest requests. A body of unknown length comes in such pieces,
- * too, and in smaller ones it took many times the processor time of a plain one.
+ * The bytes of a connection that are parsed at once, or fewer with so many heads. A body of unknown length comes in such pieces, too, and
+ * in smaller ones it took many times the processor time of a plain one.
  */
 const PIECE_BYTES = 4_096;
+const HEADS_OF_PIECE = 8;
+const END_OF_HEAD = "\r\n\r\n";
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -93,7 +95,7 @@ export class RequestTurns {
   #receive(socket: Socket): void {
     const turns = this.#turnsOf(socket);
     const bodyBytes = () => turns.bodyEnd - turns.received;
-    receiveInPieces(socket, PIECE_BYTES, bodyBytes, (bytes) => {
+    receiveInPieces(socket, pieceOf, bodyBytes, (bytes) => {
       turns.received += bytes;
     });
     // Node's parser reads past the stream until somebody else listens.
@@ -161,6 +163,17 @@ export class RequestTurns {
 }
 
 const ignore = () => {};
+
+function pieceOf(rest: Buffer): number {
+  const bytes = rest.subarray(0, PIECE_BYTES);
+  let end = 0;
+  for (let heads = 0; heads < HEADS_OF_PIECE; heads++) {
+    const at = bytes.indexOf(END_OF_HEAD, end);
+    if (at < 0) return PIECE_BYTES;
+    end = at + END_OF_HEAD.length;
+  }
+  return end;
+}
 
 function declaredBytes({ headers }: IncomingMessage): number {
   const isChunked = headers["transfer-encoding"] !== undefined;
