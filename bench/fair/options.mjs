@@ -16,7 +16,9 @@ counted. The attackers have a machine's processor time that the others leave, in
 first attack only warms up. The worst mixtures are measured again, and printed.
 
 The law: a median of at most twice the control's and 20 ms, a p99 of at most five times the
-control's, no honest request refused, and memory below its bound.
+control's, no honest request refused, and memory below its bound. "Waited" is the share of the
+time in which the service was ready and had no processor: where that is more than a fifth, other
+programs on the machine make its latencies, and the verdict is theirs.
 
   --seed N          the seed of the draw                        (default: 1)
   --minutes N       duration of the search, from 1 to 600       (default: 10)

@@ -103,9 +103,9 @@ async function setStage(start, folder, checkout, seconds) {
     await honest.ask("begin", { wallets: walletsBeside(mixture) });
     const { requests } = await program.ask("attack", { seconds });
     const latencies = await honest.ask("stop");
-    const { peakRssMb } = await service.ask("figures");
+    const figures = await service.ask("figures");
     await sleep(REST_MS);
-    return { ...latencies, peakRssMb, requests };
+    return { ...latencies, ...figures, requests };
   };
   return {
     async measure(mixture) {
@@ -134,8 +134,9 @@ function hurtOf(control, attacked) {
 function summaryOf({ hurt, why, control, attacked }) {
   const of = (party) =>
     `${party} ${[control, attacked].map((run) => `${run[party].p50.toFixed(0)}/${run[party].p99.toFixed(0)}`).join(" -> ")} ms`;
+  const [quiet, busy] = [control, attacked].map(({ waited }) => (100 * waited).toFixed(0));
   const failed = attacked.failed > 0 ? `, ${attacked.failed} failed: ${attacked.failure}` : "";
-  return `hurt ${hurt.toFixed(2)} (${why}): ${of("submit")}, ${of("call")}, ${attacked.peakRssMb.toFixed(0)} MB${failed}`;
+  return `hurt ${hurt.toFixed(2)} (${why}): ${of("submit")}, ${of("call")}, ${attacked.peakRssMb.toFixed(0)} MB, waited ${quiet} -> ${busy} %${failed}`;
 }
 
 function print(result) {

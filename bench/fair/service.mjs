@@ -2,6 +2,7 @@
 // would end most attacks at once.
 //
 //   node service.mjs <the checkout's folder> <the node's address> <data folder>
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { answerBenchmark } from "../service/contestant.mjs";
@@ -27,7 +28,16 @@ const server = await createServer({
   rateBurst: UNLIMITED,
 });
 const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
+/** The time in ms that the event loop's thread was ready and had no processor; 0 where the system does not tell. */
+function waitedMs() {
+  try {
+    return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
 let peak = 0;
+let from = { at: 0, waitedMs: 0 };
 setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss());
 }, SAMPLE_MS).unref();
@@ -37,8 +47,12 @@ answerBenchmark({
   answers: {
     begin() {
       peak = 0;
+      from = { at: performance.now(), waitedMs: waitedMs() };
       return {};
     },
-    figures: () => ({ peakRssMb: peak / 2 ** 20 }),
+    figures: () => ({
+      peakRssMb: peak / 2 ** 20,
+      waited: (waitedMs() - from.waitedMs) / (performance.now() - from.at),
+    }),
   },
 });
