@@ -186,6 +186,23 @@ describe("an answer that spoils one call of many", () => {
     expect((await service.submit(batch(10, 2), INCLUDED)).map(outcomeOf)).toEqual(Array(10).fill("success"));
   });
 
+  it("by an unknown error for a moment takes no nonce from the wrappers that it spoils", async () => {
+    const service = await services.start({}, { automine: false });
+    const spoilt = batch(3, 4);
+    const refused: Hex[] = [];
+    service.node.onSends({
+      kind: "error",
+      of: (raw) => {
+        if (!spoilt.some((inner) => carries(raw, inner)) || refused.includes(raw)) return undefined;
+        refused.push(raw);
+        return { code: -32_000, message: "computer says no" };
+      },
+    });
+    expect((await service.submit(batch(6))).map(outcomeOf)).toEqual(Array(6).fill("success"));
+    expect(refused).toHaveLength(spoilt.length);
+    expect(await service.query("select from unfinished where signings > 1")).toEqual([]);
+  });
+
   it("by refusing each request with one wrapper keeps the others from nothing", async () => {
     const service = await services.start();
     const poison = innerOf(30);

@@ -21,10 +21,10 @@ import type { Failure } from "../../model/submission/submission.js";
  *       and no earlier wrapper of the submission may still land: the submission has failed, by the name of the rule.
  *   L7  A node surely did not take the wrapper now and may do so later, or refused the only request with it while an earlier
  *       wrapper may still land: the submission is queued again, for a while.
- *   L8  Any other answer is unclear. Where a node answers, if only to others, the answer concerns this wrapper: the submission is
- *       set aside, which means queued again for a pause that grows, with the wrapper remembered as open. So it is where a node
- *       knows the wrapper, and shows it to nobody for some seconds. The next submission gets the nonce; without one, the same
- *       bytes come again. Where no node answers, or where the nonce may not be free, the
+ *   L8  Any other answer is unclear. Where a node answers, if only to others, and so again at once (`send/broadcaster.ts`), the answer
+ *       concerns this wrapper: the submission is set aside, which means queued again for a pause that grows, with the wrapper
+ *       remembered as open. So it is where a node knows the wrapper, and shows it to nobody for some seconds. The next submission
+ *       gets the nonce; without one, the same bytes come again. Where no node answers, or where the nonce may not be free, the
  *       same bytes go out again.
  *   L9  The submission is queued, no wrapper of it may still land, and a time limit is over, or a daily cap has no room for it: it
  *       has failed. The limit of `maxQueueMs` has the same condition in its statement (`store/transitions/expireQueued.ts`).

@@ -48,11 +48,7 @@ export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): B
     earlier: readonly SendVerdictKind[] = [],
   ): Promise<SendVerdictKind[]> => {
     if (submissions.length === 0) return [];
-    const answers = await chain.send(submissions, firstNode.place);
-    const answered = submissions.flatMap((submission, i): Answered[] => {
-      const answer = answers[i];
-      return answer ? [{ submission, answer }] : [];
-    });
+    const answered = await sendAndAskAgain((some) => chain.send(some, firstNode.place), submissions, retries);
     firstNode.note(answered);
     await applyAnswers(held, answered, context, earlier);
     return answered.map(kindOf);
@@ -133,6 +129,26 @@ function createFirstNode(now: () => number) {
       notTakenSince = undefined;
     },
   };
+}
+
+/**
+ * Sends wrappers, and those once more to which a node answers with an unknown error. Such a wrapper is set aside and gives its nonce
+ * away, although pools may have taken it: a moment's trouble must not do that.
+ */
+async function sendAndAskAgain(
+  send: (some: readonly InFlightSubmission[]) => Promise<readonly Answered["answer"][]>,
+  submissions: readonly InFlightSubmission[],
+  { isRetry }: Retries,
+): Promise<Answered[]> {
+  const answers = await send(submissions);
+  const doubted = submissions.filter(
+    ({ id, state }, i) => answers[i]?.verdict.kind === "disputed" && state === "signed" && !isRetry(id),
+  );
+  const again = doubted.length === 0 ? [] : await send(doubted);
+  return submissions.flatMap((submission, i) => {
+    const answer = again[doubted.indexOf(submission)] ?? answers[i];
+    return answer ? [{ submission, answer }] : [];
+  });
 }
 
 /** Answers of nodes that say nothing of the wrapper. */
