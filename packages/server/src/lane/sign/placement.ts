@@ -141,14 +141,6 @@ function firstOfSenders(assigned: ReadonlyMap<Assigned, string>): Map<string, As
   return firsts;
 }
 
-/** Returns the lowest waiver nonce from `first` on that no submission of the lane has. */
-export function lowestFreeNonce(first: bigint, assigned: readonly Pick<Assigned, "waiverNonce">[]): bigint {
-  const taken = new Set(assigned.map(({ waiverNonce }) => waiverNonce));
-  let nonce = first;
-  while (taken.has(nonce)) nonce++;
-  return nonce;
-}
-
 /**
  * Keeps the nonces of submissions that a custody has begun to sign, so that no signature is wasted. The other submissions
  * get the remaining nonces in their order. No later nonce of a sender comes before an earlier one.
@@ -217,7 +209,10 @@ async function placeInGaps(
  */
 export async function findLowestFreeNonce(store: Store, held: HeldLane, chainNonce: bigint): Promise<bigint> {
   const { first, assigned } = await findNonces(store, held, chainNonce);
-  return lowestFreeNonce(first, assigned);
+  const taken = new Set(assigned.map(({ waiverNonce }) => waiverNonce));
+  let nonce = first;
+  while (taken.has(nonce)) nonce++;
+  return nonce;
 }
 
 async function findNonces(
