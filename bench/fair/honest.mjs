@@ -17,6 +17,7 @@ let user = Number(first);
 let timer;
 let due = 0;
 let wallets = 1;
+let calls = 0;
 let times = { submit: [], call: [] };
 let failures = [];
 const inFlight = new Set();
@@ -30,7 +31,7 @@ const PARTIES = {
   }),
   call: () => ({
     path: `/rpc/${PUBLIC_KEYS[0]}`,
-    headers: { "x-forwarded-for": walletAddress(user % wallets) },
+    headers: { "x-forwarded-for": walletAddress(calls++ % wallets) },
     body: {
       ...{ jsonrpc: "2.0", id: user, method: "eth_getTransactionCount" },
       params: [`0x${(user++).toString(16).padStart(40, "0")}`, "latest"],
