@@ -39,7 +39,7 @@ export type { KmsOptions } from "./custody/kms/kmsKey.js";
 export { type KmsKeyName, parseKmsKeyName } from "./custody/kms/kmsKeyName.js";
 export { type KmsWaiverOptions, openKmsWaiver } from "./custody/kms/openKms.js";
 export { openSealedKeystore, sealKeystore } from "./custody/kms/sealedKeystore.js";
-export { openPkcs11Waivers, type Pkcs11Options } from "./custody/pkcs11/openPkcs11.js";
+export { openPkcs11Waivers, PinError, type Pkcs11Options } from "./custody/pkcs11/openPkcs11.js";
 export { openWeb3Signer, type Web3SignerOptions, type Web3SignerTls } from "./custody/web3Signer.js";
 export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";
 export type {

@@ -3,8 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { WaiverAccount } from "@gas-waiver/protocol";
-import { InvalidOptionsError, privateKeyWaiver, type ReloadableOptions } from "@gas-waiver/server";
+import {
+  InvalidOptionsError,
+  PinError,
+  privateKeyWaiver,
+  type ReloadableOptions,
+  StartError,
+} from "@gas-waiver/server";
 import { afterEach, expect, it } from "vitest";
+import { CommandFailedError } from "../errorMessage.js";
 import type { OpenWaivers } from "../waivers/openWaivers.js";
 import { ConfigReload } from "./configReload.js";
 import { readServeConfig } from "./serveConfig.js";
@@ -138,6 +145,20 @@ it("tries again by itself what a store or a custody that was away refused, says 
     "the waiver keys stay as they were: the options of the service are wrong: another network has the waiver",
   );
   expect(await look()).toBe(0);
+});
+
+it("tries no PIN again by itself that a token has refused: it locks after a few", async () => {
+  const { reload, open, openings, target, lines } = setUp(`${NETWORK}waiver-kms: alias/one\n`);
+  reload.begin(target, new Map([["", open]]));
+  reload.waivers("");
+  await new Promise(setImmediate);
+  const refused = new StartError("the token cannot be used", { cause: new PinError("the PIN is wrong") });
+  openings[0]?.reject(new CommandFailedError(refused.message, { cause: refused }));
+  await new Promise(setImmediate);
+  expect(lines).toEqual(["the waiver keys stay as they were: the token cannot be used"]);
+  reload.look();
+  await new Promise(setImmediate);
+  expect(openings).toHaveLength(1);
 });
 
 it("goes on after a reload that fails in an unforeseen way", async () => {

@@ -3,6 +3,7 @@ import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import {
   certificateProblems,
   InvalidOptionsError,
+  PinError,
   RELOADABLE_OPTIONS,
   type ReloadableOptions,
   type ServerOptions,
@@ -42,6 +43,11 @@ const CERTIFICATE = "*tls";
 
 /** The files of the certificate are looked at once in so many ms, and what was refused is tried again. */
 export const RELOAD_LOOK_MS = 5_000;
+
+function isMistake(error: unknown): boolean {
+  const isOne = [UsageError, InvalidOptionsError, PinError].some((kind) => error instanceof kind);
+  return isOne || (error instanceof Error && isMistake(error.cause));
+}
 
 /** A network whose custody is open with the settings of now. */
 interface OpenedNetwork {
@@ -278,8 +284,7 @@ export class ConfigReload {
   #refuse(line: string, error?: unknown): void {
     const problem = line.replace(/^ +- /, "");
     this.#problems.push(problem);
-    const isMistake = error instanceof UsageError || error instanceof InvalidOptionsError;
-    if (error !== undefined && !isMistake) this.#mayPass = true;
+    if (error !== undefined && !isMistake(error)) this.#mayPass = true;
     if (!this.#told.includes(problem)) this.#options.context.print(line);
   }
 }

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { bytesToHex, decodeTransaction, hexToBytes } from "@gas-waiver/protocol";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { describeWaiverAccount } from "../../../protocol/test/support/waiverAccountContract.js";
-import { openPkcs11Waivers } from "../../src/index.js";
+import { openPkcs11Waivers, PinError } from "../../src/index.js";
 import { installCustodyPeers } from "../support/custodyPeers.js";
 import { laneSignerOf, requestsOf, signAll, wrappersOf } from "../support/remoteCustody.js";
 import { PIN, pemOf, SOFT_HSM, SoftHsmToken, TOKEN } from "../support/softHsm.js";
@@ -48,7 +48,9 @@ describe.skipIf(missing)(`PKCS#11${missing ? ` (skipped: ${missing} is not insta
 
   // A token that somebody has logged in to asks for no PIN, so this comes first.
   it("of a wrong PIN is refused", async () => {
-    await expect(open({ pin: "87654321" })).rejects.toThrow("cannot be used: the PIN is wrong");
+    const error: unknown = await open({ pin: "87654321" }).catch((thrown: unknown) => thrown);
+    const message = expect.stringContaining("cannot be used: the PIN is wrong");
+    expect(error).toMatchObject({ message, cause: expect.any(PinError) });
   });
 
   describeWaiverAccount("of a PKCS#11 token", openOne, hexToBytes(WAIVER));

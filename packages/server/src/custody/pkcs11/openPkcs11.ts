@@ -106,6 +106,9 @@ function loadModule(graphene: Graphene, library: string): GrapheneModule {
   return module;
 }
 
+/** The token has refused the PIN. It locks after a few wrong ones, so that nobody may try again by itself. */
+export class PinError extends Error {}
+
 /** The PINs by which this process has logged in, by library and token. */
 const pins = new Map<string, string>();
 
@@ -121,8 +124,8 @@ function loggedIn(session: Session, pin: string, token: string): Session {
     if (isLoggedIn && pins.get(token) === pin) return session;
     session.close();
     if (isLoggedIn) throw new Error("this process has logged in to it with another PIN");
-    if (message.includes("CKR_PIN_INCORRECT")) throw new Error("the PIN is wrong");
-    if (message.includes("CKR_PIN_LOCKED")) throw new Error("the PIN is locked after too many wrong ones");
+    if (message.includes("CKR_PIN_INCORRECT")) throw new PinError("the PIN is wrong");
+    if (message.includes("CKR_PIN_LOCKED")) throw new PinError("the PIN is locked after too many wrong ones");
     throw error;
   }
 }
