@@ -253,6 +253,22 @@ describe("of two nodes with different blocks at one height", () => {
     expect(usable(heads)).toEqual([false, true]);
   });
 
+  it.each([-20, 1_000])(
+    "the one that is apart from two others is not asked, %d blocks above them",
+    (lead) => {
+      const heads = new EndpointHeads(3);
+      const hashOf = (place: number, height: number) =>
+        new Uint8Array(32).fill(place === 0 ? 1 : 2).fill(height % 256, 31);
+      for (const second of seconds(100, 200))
+        [second + lead, second, second].forEach((height, place) => {
+          heads.observe(place, { ...at(height), hash: hashOf(place, height) }, second * 1_000);
+          for (const { place: other, number } of heads.doubted(place))
+            heads.compare(place, other, number, hashOf(place, Number(number)));
+        });
+      expect([0, 1, 2].map((place) => heads.isUsable(place))).toEqual([false, true, true]);
+    },
+  );
+
   it("they are compared again whichever is the higher one by then", () => {
     const heads = new EndpointHeads(2);
     const hashOf = (height: number) => new Uint8Array(32).fill(height % 256);

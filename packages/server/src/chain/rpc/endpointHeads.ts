@@ -77,7 +77,8 @@ const NEVER_POLLED: WatchedNode = {
  * final blocks it lacks wait (`lane/watch/lost.ts`).
  *
  * Heights compare only along one chain. Where the higher of two nodes has another block at the height of the lower one's head, the
- * two are *apart*: then one is behind if it stands still while the other goes on, and not for its height.
+ * two are *apart*: then one is behind if it stands still while the other goes on, and not for its height. One that is apart from most of
+ * them is behind, too.
  */
 export class EndpointHeads {
   readonly #nodes: readonly WatchedNode[];
@@ -240,7 +241,8 @@ export class EndpointHeads {
     node.lagSeconds = node.passedAt === undefined ? 0 : Math.round((now - node.passedAt) / 1_000);
     const isFarBelow = along.some((one) => (one.last?.head.number ?? 0n) - last.head.number > MAX_LAG_BLOCKS);
     const isLate = now - (node.passedAt ?? now) > (MAX_LAG_SECONDS * 1_000) / this.#speed;
-    node.behindSince = isFarBelow || isLate ? (node.behindSince ?? now) : undefined;
+    const isOutvoted = apart.length > along.length + 1;
+    node.behindSince = isFarBelow || isLate || isOutvoted ? (node.behindSince ?? now) : undefined;
   }
 }
 
