@@ -269,6 +269,19 @@ describe("of two nodes with different blocks at one height", () => {
     },
   );
 
+  it("two that stand still outvote none that goes on", () => {
+    const heads = new EndpointHeads(3);
+    const hashOf = (place: number, height: number) =>
+      new Uint8Array(32).fill(place === 0 ? 1 : 2).fill(height % 256, 31);
+    for (const second of seconds(100, 200))
+      [second, 1_000, 1_000].forEach((height, place) => {
+        heads.observe(place, { ...at(height), hash: hashOf(place, height) }, second * 1_000);
+        for (const { place: other, number } of heads.doubted(place))
+          heads.compare(place, other, number, hashOf(place, Number(number)));
+      });
+    expect([0, 1, 2].map((place) => heads.isUsable(place))).toEqual([true, false, false]);
+  });
+
   it("they are compared again whichever is the higher one by then", () => {
     const heads = new EndpointHeads(2);
     const hashOf = (height: number) => new Uint8Array(32).fill(height % 256);

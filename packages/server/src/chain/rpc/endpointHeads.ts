@@ -241,7 +241,8 @@ export class EndpointHeads {
     node.lagSeconds = node.passedAt === undefined ? 0 : Math.round((now - node.passedAt) / 1_000);
     const isFarBelow = along.some((one) => (one.last?.head.number ?? 0n) - last.head.number > MAX_LAG_BLOCKS);
     const isLate = now - (node.passedAt ?? now) > (MAX_LAG_SECONDS * 1_000) / this.#speed;
-    const isOutvoted = apart.length > along.length + 1;
+    const goingOn = apart.filter(({ behindSince }) => behindSince === undefined);
+    const isOutvoted = goingOn.length > along.length + 1;
     node.behindSince = isFarBelow || isLate || isOutvoted ? (node.behindSince ?? now) : undefined;
   }
 }
