@@ -188,6 +188,24 @@ describe("bytes that are not an HTTP request", () => {
     expect(begun).toEqual(["/slow"]);
   });
 
+  it("behind a request that waits for its response are not read any more", async () => {
+    const { app, socket, first, second } = await start();
+    const errors: unknown[] = [];
+    app.server.on("clientError", (error) => errors.push(error));
+    const detected = malformed(app);
+    socket.write(SLOW);
+    await first.promise;
+    socket.write("GARBAGE\r\n\r\n");
+    await detected;
+    socket.write(Buffer.alloc(1_000_000, "x"));
+    const other = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
+    other.write(head("GET /none HTTP/1.1", "Connection: close"));
+    await readAll(other);
+    expect(errors).toHaveLength(1);
+    second.resolve();
+    expect(await readAll(socket)).toMatch(/two\n\r\n0\r\n\r\n$/);
+  });
+
   it("in the same packet as a good request: the good request is answered", async () => {
     const { socket, second } = await start();
     second.resolve();

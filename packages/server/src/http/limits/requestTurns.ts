@@ -82,13 +82,15 @@ export class RequestTurns {
   }
 
   /**
-   * Closes a connection after its last pending response. For connections whose further bytes cannot be parsed.
+   * Closes a connection after its last pending response, and reads nothing of it until then. For connections whose further bytes
+   * cannot be parsed: a client that is slowed down could have any number of them parsed in vain.
    * @returns false, and does nothing, if no response is pending.
    */
   endAfterPending(socket: Socket): boolean {
     const turns = this.#turns.get(socket);
     if (turns === undefined || !isPending(turns)) return false;
     turns.isEnding = true;
+    socket.pause();
     return true;
   }
 
@@ -119,7 +121,7 @@ export class RequestTurns {
     this.#turns.set(socket, turns);
     // Node resumes a connection by itself: at the end of a request, when it reads a body, when written bytes have left.
     const resume = socket.resume.bind(socket);
-    socket.resume = () => (turns.exchanges.length > 1 ? socket : resume());
+    socket.resume = () => (turns.exchanges.length > (turns.isEnding ? 0 : 1) ? socket : resume());
     return turns;
   }
 
