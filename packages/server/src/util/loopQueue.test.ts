@@ -187,6 +187,15 @@ describe("a party that uses much of the event loop", () => {
     expect(begun).toEqual(["flood", "small"]);
   });
 
+  it("has to wait for others also where the light work of both its parts was the last", () => {
+    const { loop, begun } = flooded();
+    void loop.run("light", PRICE, () => {});
+    loop.enter("page", PRICE, () => begun.push("body"));
+    loop.enter("page", PRICE, () => begun.push("small"), "small");
+    loop.enter("page", 500 * PRICE, () => begun.push("large"), "small");
+    expect(begun).toEqual(["flood", "body", "small"]);
+  });
+
   it("is each key, however many addresses it has: they share what is the key's", () => {
     const { loop } = busyLoop();
     const begun: string[] = [];
