@@ -45,10 +45,8 @@ export interface CommandHelp {
   readonly isService?: boolean;
 }
 
-export interface CommandDefinition<S extends Settings> extends CommandHelp {
+export interface CommandDefinition<S extends Settings> extends CommandHelp, SettingsRules<S> {
   readonly settings: S;
-  /** Rules between the settings; none by default. */
-  readonly rules?: SettingsRules<S>;
   run(values: Values<S>, context: Context): Promise<void>;
 }
 
@@ -77,11 +75,11 @@ export interface CommandGroup {
 }
 
 export function defineCommand<const S extends Settings>(definition: CommandDefinition<S>): Command {
-  const { rules = {}, run, ...help } = definition;
+  const { run, ...help } = definition;
   const settings = withFlags(definition.settings);
   return {
     ...help,
     settings,
-    run: (argv, context) => run(readSettings(settings, rules, argv, context.env), context),
+    run: (argv, context) => run(readSettings(settings, definition, argv, context.env), context),
   };
 }

@@ -1,7 +1,7 @@
 import { type AuditRecord, openAudit } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../command.js";
 import { switchedOn, wholeNumber } from "../settings/parsers.js";
-import { STORE_ALTERNATIVES, STORE_SETTINGS, withStore } from "../store/withStore.js";
+import { STORE_SETTINGS, withStore } from "../store/withStore.js";
 
 export const audit = defineCommand({
   description:
@@ -29,11 +29,8 @@ export const audit = defineCommand({
     ...STORE_SETTINGS,
     json: { ...STORE_SETTINGS.json, help: "Print one JSON object a line, for programs." },
   },
-  rules: {
-    alternatives: STORE_ALTERNATIVES,
-    check: ({ follow, after }) =>
-      after !== undefined && follow !== true ? ["--after is given without --follow"] : [],
-  },
+  check: ({ follow, after }) =>
+    after !== undefined && follow !== true ? ["--after is given without --follow"] : [],
   async run(values, { print, signal }) {
     const { limit, follow, after, json } = values;
     await withStore(values, openAudit, async (entries) => {

@@ -15,11 +15,7 @@ import { fileOf, switchedOn, url } from "../settings/parsers.js";
 import { API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 import { allowedTargets } from "../settings/serviceValues.js";
 import type { Values } from "../settings/setting.js";
-import {
-  TRANSACTION_ALTERNATIVES,
-  TRANSACTION_SETTINGS,
-  transactionsOf,
-} from "../submit/transactionSettings.js";
+import { TRANSACTION, TRANSACTION_SETTINGS, transactionsOf } from "../submit/transactionSettings.js";
 
 const { defaultValue: _default, ...URL_WITHOUT_DEFAULT } = SERVICE_URL_SETTING.url;
 
@@ -67,7 +63,8 @@ export const check = defineCommand({
   ],
   failure: "a transaction would be refused",
   settings: SETTINGS,
-  rules: { alternatives: [TRANSACTION_ALTERNATIVES], check: problemsOfPlace },
+  requires: [TRANSACTION],
+  check: problemsOfPlace,
   async run(values, context) {
     const lines: CheckLine[] = [];
     try {

@@ -91,9 +91,7 @@ export const dev = defineCommand({
     "gas-waiver dev --port 0 --rpc-port 0 --json   # free ports, printed for a script",
   ],
   settings: SETTINGS,
-  rules: {
-    check: (values) => [...problemsOfPorts(values), ...problemsOfLimits(values)],
-  },
+  check: (values) => [...problemsOfPorts(values), ...problemsOfLimits(values)],
   async run(values, context) {
     const closeStack = new CloseStack();
     try {

@@ -59,12 +59,10 @@ export const devnet = defineCommand({
   isService: true,
   examples: ["gas-waiver devnet --port 8545 --state-dir .chain"],
   settings: SETTINGS,
-  rules: {
-    check: ({ seed, faults: requestedFaults }) =>
-      seed !== undefined && requestedFaults?.seed !== undefined
-        ? ["--seed and --fault seed= are both given: the seed comes from one of them"]
-        : [],
-  },
+  check: ({ seed, faults: requestedFaults }) =>
+    seed !== undefined && requestedFaults?.seed !== undefined
+      ? ["--seed and --fault seed= are both given: the seed comes from one of them"]
+      : [],
   async run(values, { print, signal }) {
     const [chain, others] = splitValues(CHAIN_SETTINGS, values);
     const { host, port: listenPort, minGasPrice, seed, faults: requestedFaults, noMining, json } = others;

@@ -6,12 +6,7 @@ import { explanationLines } from "../explain/explainOutput.js";
 import { parseSubject } from "../explain/subject.js";
 import { NODE_URL_SETTING } from "../jsonRpcClient.js";
 import { entriesOf, fileOf, switchedOn } from "../settings/parsers.js";
-import {
-  API_KEY_RULE,
-  API_KEY_SETTINGS,
-  SERVICE_URL_SETTING,
-  serviceClient,
-} from "../settings/serviceClient.js";
+import { API_KEY, API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 
 const SETTINGS = {
   subject: {
@@ -47,9 +42,7 @@ export const explain = defineCommand({
     "GAS_WAIVER_API_KEY=gw_dev_local gas-waiver explain 0x… --abi out/Vault.sol/Vault.json",
   ],
   settings: SETTINGS,
-  rules: {
-    alternatives: [API_KEY_RULE],
-  },
+  requires: [API_KEY],
   async run({ subject, rpcUrl, abi, json, ...service }, { print, signal }) {
     const client = serviceClient(service);
     const explanation = await collect(subject, { client, url: service.url, rpcUrl, abi, signal });

@@ -11,7 +11,7 @@ import {
 import { EXPORT_FORMATS } from "../export/exportFormat.js";
 import { ExportTally, exportProgress } from "../export/exportTally.js";
 import { day, oneOf, switchedOn, text } from "../settings/parsers.js";
-import { STORE_ALTERNATIVES, STORE_SETTINGS, withStore } from "../store/withStore.js";
+import { STORE_SETTINGS, withStore } from "../store/withStore.js";
 
 const SETTINGS = {
   from: { placeholder: "DAY", help: "The first day.", required: true, parse: day },
@@ -32,11 +32,7 @@ const SETTINGS = {
     help: "Go on with an export to --out that was ended, or begin one.",
     parse: switchedOn,
   },
-  config: STORE_SETTINGS.config,
-  dataDir: STORE_SETTINGS.dataDir,
-  databaseUrlFile: STORE_SETTINGS.databaseUrlFile,
-  databaseUrl: STORE_SETTINGS.databaseUrl,
-  schema: STORE_SETTINGS.schema,
+  ...STORE_SETTINGS,
   json: {
     help: "With --out: print the path, the days, the count and the SHA-256 as JSON, for programs.",
     parse: switchedOn,
@@ -55,14 +51,11 @@ export const exportOutcomes = defineCommand({
     "gas-waiver export --from 2030-01-31 --to 2030-01-31 | zstd >2030-01-31.ndjson.zst",
   ],
   settings: SETTINGS,
-  rules: {
-    alternatives: STORE_ALTERNATIVES,
-    check: ({ from, to, out, resume, json }) => [
-      ...(from !== undefined && to !== undefined && from > to ? [`--to ${to} is before --from ${from}`] : []),
-      ...(resume && out === undefined ? ["--resume is given without --out"] : []),
-      ...(json && out === undefined ? ["--json is given without --out"] : []),
-    ],
-  },
+  check: ({ from, to, out, resume, json }) => [
+    ...(from !== undefined && to !== undefined && from > to ? [`--to ${to} is before --from ${from}`] : []),
+    ...(resume && out === undefined ? ["--resume is given without --out"] : []),
+    ...(json && out === undefined ? ["--json is given without --out"] : []),
+  ],
   async run(values, context) {
     const { from, to, format, out } = values;
     const plan = { from, to, format };

@@ -1,11 +1,11 @@
-import { accountsOf, DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
-import { encodeCall, hexToBytes } from "@gas-waiver/protocol";
+import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
+import { encodeCall } from "@gas-waiver/protocol";
 import { defineCommand } from "../command.js";
 import { proposalIn, proposeAddition, readSelectors, TARGETS } from "../governance/allow.js";
 import { overviewJson, overviewLines, printProposal } from "../governance/output.js";
 import { Registry } from "../governance/registry.js";
 import { sendAsValidator } from "../governance/sendToRegistry.js";
-import { PROPOSAL_SETTING, VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../governance/settings.js";
+import { PROPOSAL_SETTING, VALIDATOR, VALIDATOR_SETTINGS, validatorsOf } from "../governance/settings.js";
 import { JsonRpcClient } from "../jsonRpcClient.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
@@ -57,14 +57,17 @@ export const show = defineCommand({
   run: ({ proposal, ...chain }, context) => printProposal(proposal, chain, context),
 });
 
-const subject = (help: string) => ({ placeholder: "ADDRESS", help, parse: address }) as const;
+const PROPOSED = "what is proposed";
+
+const proposed = (help: string) =>
+  ({ placeholder: "ADDRESS", subject: PROPOSED, help, parse: address }) as const;
 
 const PROPOSE_SETTINGS = {
-  register: subject("Propose to register this address as a waiver, with --targets."),
-  update: subject("Propose to replace this waiver's targets by --targets."),
-  revoke: subject("Propose to revoke this waiver."),
-  addValidator: subject("Propose to add this address to the validators."),
-  removeValidator: subject("Propose to remove this validator."),
+  register: proposed("Propose to register this address as a waiver, with --targets."),
+  update: proposed("Propose to replace this waiver's targets by --targets."),
+  revoke: proposed("Propose to revoke this waiver."),
+  addValidator: proposed("Propose to add this address to the validators."),
+  removeValidator: proposed("Propose to remove this validator."),
   targets: {
     placeholder: "FILE",
     help: 'JSON file of what the waiver may send: [{"address": "0x…" or "*", "selectors": ["0x…"]}].',
@@ -82,19 +85,14 @@ export const propose = defineCommand({
     "gas-waiver governance propose --register 0x… --targets policy.json --validator-key-file validator.key",
   ],
   settings: PROPOSE_SETTINGS,
-  rules: {
-    alternatives: [
-      {
-        keys: ["register", "update", "revoke", "addValidator", "removeValidator"],
-        subject: "what is proposed",
-        required: true,
-      },
-      VALIDATOR_ALTERNATIVES,
-    ],
-    check: problemsOfTargets,
-  },
+  requires: [PROPOSED, VALIDATOR],
+  check: problemsOfTargets,
   async run(values, context) {
-    const receipt = await sendAsValidator(values, calldataOf(values), context.signal);
+    const receipt = await sendAsValidator(
+      { rpcUrl: values.rpcUrl, signal: context.signal },
+      validatorsOf(values)[0],
+      calldataOf(values),
+    );
     printChecksumWarning(values.targets, { json: values.json, print: context.print });
     await printProposal(proposalIn(receipt), values, context);
   },
@@ -121,6 +119,8 @@ function calldataOf(values: ProposeValues): Uint8Array {
   throw new Error("nothing is proposed");
 }
 
+const VOTE = "the vote";
+
 export const vote = defineCommand({
   description:
     "A validator can change its vote until the proposal is carried or expires. The vote that makes more than two\n" +
@@ -128,17 +128,16 @@ export const vote = defineCommand({
   examples: ["gas-waiver governance vote --proposal 1 --yes --validator-key-file validator.key"],
   settings: {
     proposal: PROPOSAL_SETTING,
-    yes: { help: "Vote for the proposal.", parse: switchedOn },
-    no: { help: "Vote against the proposal.", parse: switchedOn },
+    yes: { subject: VOTE, help: "Vote for the proposal.", parse: switchedOn },
+    no: { subject: VOTE, help: "Vote against the proposal.", parse: switchedOn },
     ...VALIDATOR_SETTINGS,
     ...CHAIN_SETTINGS,
   },
-  rules: {
-    alternatives: [{ keys: ["yes", "no"], subject: "the vote", required: true }, VALIDATOR_ALTERNATIVES],
-  },
+  requires: [VOTE, VALIDATOR],
   async run(values, context) {
-    const { proposal, yes } = values;
-    await sendAsValidator(values, encodeCall("vote(uint256,bool)", proposal, yes === true), context.signal);
+    const { proposal, yes, rpcUrl } = values;
+    const call = encodeCall("vote(uint256,bool)", proposal, yes === true);
+    await sendAsValidator({ rpcUrl, signal: context.signal }, validatorsOf(values)[0], call);
     await printProposal(proposal, values, context);
   },
 });
@@ -163,6 +162,7 @@ const ALLOW_SETTINGS = {
     parse: readSelectors,
   },
   dev: {
+    subject: VALIDATOR,
     help: "Propose and vote as the devnet's validators, so that it is carried at once. Their keys are public.",
     parse: switchedOn,
   },
@@ -178,13 +178,10 @@ export const allow = defineCommand({
     "gas-waiver governance allow --dev --waiver 0x… --target 0x… --selectors 'mint(address,uint256)'",
   ],
   settings: ALLOW_SETTINGS,
-  rules: {
-    alternatives: [{ ...VALIDATOR_ALTERNATIVES, keys: [...VALIDATOR_ALTERNATIVES.keys, "dev"] }],
-  },
+  requires: [VALIDATOR],
   async run(values, context) {
-    const { rpcUrl, waiver, target, selectors, dev, validatorKeyFile, devValidator } = values;
-    const own = validatorKeyFile ?? devValidator;
-    const validators = own ? [own] : accountsOf("validator").map(({ privateKey }) => hexToBytes(privateKey));
+    const { rpcUrl, waiver, target, selectors, dev } = values;
+    const validators = validatorsOf(values);
     const added = { address: target, ...(selectors && { selectors }) };
     const { signal } = context;
     const id = await proposeAddition({ rpcUrl, waiver, added, validators, votes: dev === true, signal });

@@ -11,7 +11,7 @@ import { keyLines, printIssued, printRecord } from "../keys/keyOutput.js";
 import { KEY_SETTING, keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../keys/keySettings.js";
 import { printChecksumWarning } from "../settings/checksumWarning.js";
 import { duration, switchedOn, text, wholeNumber } from "../settings/parsers.js";
-import { commandLineUser, STORE_ALTERNATIVES, STORE_SETTINGS } from "../store/withStore.js";
+import { commandLineUser, STORE_SETTINGS } from "../store/withStore.js";
 import { auditLines } from "./audit.js";
 
 export const create = defineCommand({
@@ -54,7 +54,6 @@ export const create = defineCommand({
     },
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const issued = await withKeys(values, async (keys) => {
       const input = {
@@ -81,7 +80,6 @@ export const list = defineCommand({
     "gas-waiver keys list --json | jq '.[] | select(.state == \"active\") | .label'",
   ],
   settings: STORE_SETTINGS,
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const records = await withKeys(values, allKeys);
     if (values.json) print(JSON.stringify(records));
@@ -103,7 +101,6 @@ export const show = defineCommand({
   description: "The command shows the key's state, its times, and its own limits.",
   examples: ["gas-waiver keys show --key 0123456789abcdef"],
   settings: { key: KEY_SETTING, ...STORE_SETTINGS },
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     printRecord(await withKeys(values, (keys) => keys.show(values.key)), values.json, print);
   },
@@ -118,7 +115,6 @@ export const update = defineCommand({
     "gas-waiver keys update --key 0123456789abcdef --daily-gas none --expires 2030-01-31T00:00:00Z",
   ],
   settings: { key: KEY_SETTING, label: LABEL_SETTING, ...TERM_SETTINGS, ...STORE_SETTINGS },
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const record = await withKeys(values, async (keys) =>
       keys.update(commandLineUser(), values.key, await keyInput(values, keys)),
@@ -146,7 +142,6 @@ export const rotate = defineCommand({
     },
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const { key, overlap = DEFAULT_OVERLAP_MS } = values;
     const issued = await withKeys(values, (keys) => keys.rotate(commandLineUser(), key, overlap));
@@ -160,7 +155,6 @@ function accessCommand(action: "disable" | "enable" | "revoke", description: str
     description,
     examples: [`gas-waiver keys ${action} --key 0123456789abcdef`],
     settings: { key: KEY_SETTING, ...STORE_SETTINGS },
-    rules: { alternatives: STORE_ALTERNATIVES },
     async run(values, { print }) {
       const act = (keys: KeyAdmin) => keys[action](commandLineUser(), values.key);
       printRecord(await withKeys(values, act), values.json, print);
@@ -195,7 +189,6 @@ export const audit = defineCommand({
     },
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const { key: keyId, limit } = values;
     const entries = await withKeys(values, (keys) => keys.audit({ keyId, ofKeys: true, limit }));

@@ -6,15 +6,14 @@ import { JsonRpcClient } from "../jsonRpcClient.js";
 import { findingsJson, lossLines, OUTCOMES } from "../lanes/findingsOutput.js";
 import { laneJson, laneLines } from "../lanes/laneOutput.js";
 import { address, switchedOn, wholeNumber } from "../settings/parsers.js";
-import { NODE_SETTING, STORE_ALTERNATIVES, STORE_SETTINGS, withLanes } from "../store/withStore.js";
-import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
+import { NODE_SETTING, STORE_SETTINGS, withLanes } from "../store/withStore.js";
+import { CUSTODY, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
 import { openWaivers } from "../waivers/openWaivers.js";
 
 export const list = defineCommand({
   description: "The command reads the service's database and changes nothing. The service may run meanwhile.",
   examples: ["gas-waiver lanes list"],
   settings: STORE_SETTINGS,
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print }) {
     const lanes = await withLanes(values, (admin) => admin.list());
     if (values.json) print(JSON.stringify(lanes.map(laneJson)));
@@ -35,7 +34,6 @@ export const doctor = defineCommand({
     },
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, context) {
     const laneFindings = await withLanes(values, (admin) =>
       admin.examine(values.rpcUrl, { repair: values.repair === true }),
@@ -86,7 +84,6 @@ function laneStateCommand(state: keyof typeof VERBS, description: string, done: 
     description,
     examples: [`gas-waiver lanes ${VERBS[state]} --waiver 0xBcd4042DE499D14e55001CcbB24a551F3b954096`],
     settings: { waiver: WAIVER_SETTING, ...STORE_SETTINGS },
-    rules: { alternatives: STORE_ALTERNATIVES },
     async run(values, { print }) {
       const waiver = bytesToHex(values.waiver);
       const known = await withLanes(values, (admin) => admin.set(values.waiver, state, "by the operator"));
@@ -142,7 +139,8 @@ export const cancel = defineCommand({
     ...NODE_SETTING,
     ...STORE_SETTINGS,
   },
-  rules: { alternatives: [...STORE_ALTERNATIVES, CUSTODIES], check: problemsOfCustody },
+  requires: [CUSTODY],
+  check: problemsOfCustody,
   async run(values, context) {
     const { custody } = splitCustody(values);
     const { rpcUrl, gasPrice, nonce } = values;

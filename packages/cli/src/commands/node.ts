@@ -6,7 +6,7 @@ import { CommandFailedError } from "../errorMessage.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { addresses, switchedOn } from "../settings/parsers.js";
-import { CUSTODIES, CUSTODY_SETTINGS, splitCustody, waiverAddresses } from "../waivers/custodies.js";
+import { CUSTODY, CUSTODY_SETTINGS, splitCustody, waiverAddresses } from "../waivers/custodies.js";
 
 export const check = defineCommand({
   description:
@@ -27,6 +27,7 @@ export const check = defineCommand({
     maxWrapperBytes: SERVE_SETTINGS.maxWrapperBytes,
     waivers: {
       placeholder: "ADDRESSES",
+      subject: CUSTODY,
       help: "Addresses of waivers, separated by commas, whose registration is checked; instead of their keys.",
       repeatable: true,
       parse: addresses,
@@ -34,19 +35,16 @@ export const check = defineCommand({
     ...CUSTODY_SETTINGS,
     json: { help: "Print JSON, for programs.", parse: switchedOn },
   },
-  rules: {
-    alternatives: [{ ...CUSTODIES, keys: ["waivers", ...CUSTODIES.keys], required: false }],
-    check: (values) => {
-      if (values.rpcUrl !== undefined) return [];
-      if (values.config?.networks === undefined)
-        return [`--rpc-url URL or GAS_WAIVER_RPC_URL is missing: ${SERVE_SETTINGS.rpcUrl.help}`];
-      const isGiven = [values.chainId, values.waivers, values.policySource, values.reorgDepth].some(
-        (value) => value !== undefined,
-      );
-      return isGiven
-        ? ["settings of one network need its --rpc-url; without it, each network of the file is checked"]
-        : [];
-    },
+  check: (values) => {
+    if (values.rpcUrl !== undefined) return [];
+    if (values.config?.networks === undefined)
+      return [`--rpc-url URL or GAS_WAIVER_RPC_URL is missing: ${SERVE_SETTINGS.rpcUrl.help}`];
+    const isGiven = [values.chainId, values.waivers, values.policySource, values.reorgDepth].some(
+      (value) => value !== undefined,
+    );
+    return isGiven
+      ? ["settings of one network need its --rpc-url; without it, each network of the file is checked"]
+      : [];
   },
   async run(values, { print, signal }) {
     const { custody, otherValues } = splitCustody(values);

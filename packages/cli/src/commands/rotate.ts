@@ -1,20 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { accountsOf } from "@gas-waiver/devnet/presets";
 import { bytesEqual, checksumAddress, hexToBytes } from "@gas-waiver/protocol";
 import type { LaneAdmin } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
 import { createDecisionMaker } from "../governance/decision.js";
-import { VALIDATOR_ALTERNATIVES, VALIDATOR_SETTINGS } from "../governance/settings.js";
+import { VALIDATOR, VALIDATOR_SETTINGS, validatorsOf } from "../governance/settings.js";
 import { address, switchedOn } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
-import { STORE_ALTERNATIVES, STORE_SETTINGS, withLanes } from "../store/withStore.js";
+import { STORE_SETTINGS, withLanes } from "../store/withStore.js";
 import { storeKey } from "../waivers/keystoreFiles.js";
 import { PASSPHRASE_SETTINGS } from "../waivers/passphrase.js";
 import { advance, nextStep, type Rotation, type RotationParties, viewRotation } from "../waivers/rotation.js";
 import { RotationOutput } from "../waivers/rotationOutput.js";
-import { FOLDER_SETTING, NEW_PASSPHRASE_ALTERNATIVES, SEAL_SETTING } from "../waivers/waiverSettings.js";
+import { FOLDER_SETTING, SEAL_SETTING } from "../waivers/waiverSettings.js";
 import { CHAIN_SETTINGS } from "./governance.js";
 
 const SETTINGS = {
@@ -34,6 +33,7 @@ const SETTINGS = {
   ...PASSPHRASE_SETTINGS,
   seal: SEAL_SETTING,
   dev: {
+    subject: VALIDATOR,
     help: "Propose and vote as the devnet's validators. Their keys are public.",
     parse: switchedOn,
   },
@@ -59,15 +59,8 @@ export const rotate = defineCommand({
     "gas-waiver waivers rotate --from 0x… --to 0x… --validator-key-file validator.key",
   ],
   settings: SETTINGS,
-  rules: {
-    alternatives: [
-      ...STORE_ALTERNATIVES,
-      NEW_PASSPHRASE_ALTERNATIVES,
-      { ...VALIDATOR_ALTERNATIVES, keys: [...VALIDATOR_ALTERNATIVES.keys, "dev"], required: false },
-    ],
-    check: ({ from, to }) =>
-      from && to && bytesEqual(from, to) ? ["--from and --to are the same waiver"] : [],
-  },
+  check: ({ from, to }) =>
+    from && to && bytesEqual(from, to) ? ["--from and --to are the same waiver"] : [],
   run: (values, context) => withLanes(values, (lanes) => rotateWith(lanes, values, context)),
 });
 
@@ -78,7 +71,7 @@ async function rotateWith(lanes: LaneAdmin, values: RotateValues, context: Conte
   try {
     const rotation = { from: values.from, to: await successor(lanes, values, context) };
     const validators = validatorsOf(values);
-    const governance = createDecisionMaker({ rpcUrl: values.rpcUrl, validators, signal });
+    const governance = createDecisionMaker({ rpcUrl: values.rpcUrl, signal }, validators);
     const output = new RotationOutput(rotation, values.json === true, context);
     await walkThrough(rotation, { lanes: rarelyReloading(lanes), governance }, output, {
       signal,
@@ -132,10 +125,4 @@ async function successor(lanes: LaneAdmin, values: RotateValues, context: Contex
   const chosen = to ?? hexToBytes(await storeKey(randomBytes(32), values, context));
   await lanes.recordRotation(from, chosen);
   return chosen;
-}
-
-function validatorsOf({ validatorKeyFile, devValidator, dev }: RotateValues): Uint8Array[] {
-  const own = validatorKeyFile ?? devValidator;
-  if (own) return [own];
-  return dev ? accountsOf("validator").map(({ privateKey }) => hexToBytes(privateKey)) : [];
 }

@@ -3,7 +3,6 @@ import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { urls } from "../settings/parsers.js";
 import {
-  API_KEY_RULE,
   API_KEY_SETTINGS,
   SERVICE_URL_SETTING,
   serviceClient,
@@ -12,7 +11,7 @@ import {
 import { InvalidValueError, type Values } from "../settings/setting.js";
 import { readServiceStatus } from "../status/serviceStatus.js";
 import { isWell, recordLines, statusJson, statusLines } from "../status/statusOutput.js";
-import { STORE_ALTERNATIVES, STORE_SETTINGS } from "../store/withStore.js";
+import { STORE_SETTINGS } from "../store/withStore.js";
 
 const { defaultValue: defaultUrl, ...URL_WITHOUT_DEFAULT } = SERVICE_URL_SETTING.url;
 
@@ -50,13 +49,10 @@ export const status = defineCommand({
   ],
   failure: "the submission has failed or reverted, or a part of the service is not well",
   settings: SETTINGS,
-  rules: {
-    alternatives: [...STORE_ALTERNATIVES, { ...API_KEY_RULE, required: false }],
-    check: ({ submission, apiKey, apiKeyFile }) =>
-      submission !== undefined && (apiKey ?? apiKeyFile) === undefined
-        ? ["a record needs an API key: give --api-key-file FILE or GAS_WAIVER_API_KEY"]
-        : [],
-  },
+  check: ({ submission, apiKey, apiKeyFile }) =>
+    submission !== undefined && (apiKey ?? apiKeyFile) === undefined
+      ? ["a record needs an API key: give --api-key-file FILE or GAS_WAIVER_API_KEY"]
+      : [],
   async run(given, context) {
     const values = { ...given, url: given.url ?? (given.config ? urlOfFile(given.config) : defaultUrl) };
     if (values.submission === undefined) await showService(values, context);

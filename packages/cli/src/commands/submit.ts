@@ -8,12 +8,7 @@ import { fileJournal } from "@gas-waiver/client/node";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
 import { oneOf, switchedOn, text } from "../settings/parsers.js";
-import {
-  API_KEY_RULE,
-  API_KEY_SETTINGS,
-  SERVICE_URL_SETTING,
-  serviceClient,
-} from "../settings/serviceClient.js";
+import { API_KEY, API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 import type { Values } from "../settings/setting.js";
 import { count, submitProgress } from "../submit/submitProgress.js";
 import { transactionsFile } from "../submit/transactionSettings.js";
@@ -56,9 +51,7 @@ export const submit = defineCommand({
     "GAS_WAIVER_API_KEY=gw_… gas-waiver submit --url https://relay.example.com --transactions airdrop.txt",
   ],
   settings: SETTINGS,
-  rules: {
-    alternatives: [API_KEY_RULE],
-  },
+  requires: [API_KEY],
   async run(values, context) {
     const result = await submitFile(values, context);
     if (values.json) await printLines(result.outcomes, context);

@@ -146,6 +146,10 @@ describe("gas-waiver serve", () => {
       "without --web3signer-waivers",
     );
     expect(await refused("--passphrase-fd", "3")).toContain("without --waiver-keystore");
+    const passphraseFile = secretFile("both", PASSPHRASE);
+    expect(await refused("--passphrase-file", passphraseFile, "--passphrase-fd", "3")).toContain(
+      "--passphrase-file and --passphrase-fd are both given",
+    );
     expect(await refused("--pkcs11-library", "library.so", "--pkcs11-token", "relay")).toContain(
       "--pkcs11-library, --pkcs11-token, --pkcs11-pin-file, --pkcs11-keys belong together",
     );

@@ -5,7 +5,7 @@ import type { ReplicaWaivers } from "@gas-waiver/server";
 import { defineCommand } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { keyFile, text } from "../settings/parsers.js";
-import { STORE_ALTERNATIVES, STORE_SETTINGS, withLanes } from "../store/withStore.js";
+import { STORE_SETTINGS, withLanes } from "../store/withStore.js";
 import {
   findKeystore,
   keystorePath,
@@ -14,14 +14,7 @@ import {
   writeSecretFile,
 } from "../waivers/keystoreFiles.js";
 import { PASSPHRASE_SETTINGS, readPassphrase } from "../waivers/passphrase.js";
-import {
-  FOLDER_SETTING,
-  JSON_SETTING,
-  KEYSTORE_SETTING,
-  NEW_PASSPHRASE_ALTERNATIVES,
-  PASSPHRASE_ALTERNATIVES,
-  SEAL_SETTING,
-} from "../waivers/waiverSettings.js";
+import { FOLDER_SETTING, JSON_SETTING, KEYSTORE_SETTING, SEAL_SETTING } from "../waivers/waiverSettings.js";
 
 export { rotate } from "./rotate.js";
 export { exportKey as export, importKey as import };
@@ -36,7 +29,6 @@ export const create = defineCommand({
     "gas-waiver waivers create --folder keystore --seal arn:aws:kms:eu-central-1:111122223333:alias/seal",
   ],
   settings: { folder: FOLDER_SETTING, ...PASSPHRASE_SETTINGS, seal: SEAL_SETTING, json: JSON_SETTING },
-  rules: { alternatives: [NEW_PASSPHRASE_ALTERNATIVES] },
   async run(values, context) {
     // A random number that is no key (0, or not below the order of the curve) does not come.
     await storeKey(randomBytes(32), values, context);
@@ -59,7 +51,6 @@ const importKey = defineCommand({
     seal: SEAL_SETTING,
     json: JSON_SETTING,
   },
-  rules: { alternatives: [NEW_PASSPHRASE_ALTERNATIVES] },
   async run(values, context) {
     const { path, keys } = values.keyFile;
     const [key] = keys;
@@ -90,7 +81,6 @@ const exportKey = defineCommand({
     ...PASSPHRASE_SETTINGS,
     json: JSON_SETTING,
   },
-  rules: { alternatives: [PASSPHRASE_ALTERNATIVES] },
   async run(values, context) {
     const [file, ...others] = values.keystore;
     if (file === undefined || others.length > 0)
@@ -135,7 +125,6 @@ export const reload = defineCommand({
     "The command shows the keys of each replica some seconds later.",
   examples: ["gas-waiver waivers reload"],
   settings: STORE_SETTINGS,
-  rules: { alternatives: STORE_ALTERNATIVES },
   async run(values, { print, signal }) {
     const replicas = await withLanes(values, async (lanes) => {
       await lanes.reload();

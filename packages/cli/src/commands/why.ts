@@ -4,7 +4,7 @@ import { CommandFailedError } from "../errorMessage.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { duration, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError } from "../settings/setting.js";
-import { SOURCE_RULES, SOURCE_SETTINGS, withSubmissions } from "../why/submissionSource.js";
+import { problemsOfSource, SOURCE_SETTINGS, withSubmissions } from "../why/submissionSource.js";
 
 const NAME = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|0x[0-9a-f]{64}|0x[0-9a-f]{40})$/i;
 
@@ -36,7 +36,7 @@ export const why = defineCommand({
     },
     ...SOURCE_SETTINGS,
   },
-  rules: SOURCE_RULES,
+  check: problemsOfSource,
   async run({ name, ...values }, { print, signal }) {
     const found = await withSubmissions(values, signal, (submissions) => submissions.why(name));
     if (values.json) print(JSON.stringify(found));
@@ -72,7 +72,7 @@ export const stuck = defineCommand({
     },
     ...SOURCE_SETTINGS,
   },
-  rules: SOURCE_RULES,
+  check: problemsOfSource,
   async run({ olderThan, limit, ...values }, { print, signal }) {
     const options = { olderThanMs: olderThan, limit: values.json ? limit : MOST_COUNTED };
     const found = await withSubmissions(values, signal, (submissions) => submissions.stuck(options));

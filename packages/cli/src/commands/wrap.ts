@@ -20,12 +20,8 @@ import { tableLines } from "../output/table.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { address, oneOf, switchedOn, wholeNumber } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
-import {
-  TRANSACTION_ALTERNATIVES,
-  TRANSACTION_SETTINGS,
-  transactionsOf,
-} from "../submit/transactionSettings.js";
-import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
+import { TRANSACTION, TRANSACTION_SETTINGS, transactionsOf } from "../submit/transactionSettings.js";
+import { CUSTODY, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
 import { openWaivers } from "../waivers/openWaivers.js";
 
 const SETTINGS = {
@@ -75,10 +71,8 @@ export const wrap = defineCommand({
   ],
   failure: "a transaction is not taken by the node, or has reverted",
   settings: SETTINGS,
-  rules: {
-    alternatives: [TRANSACTION_ALTERNATIVES, CUSTODIES],
-    check: (values) => [...problemsOfCustody(values), ...problemsOfNode(values)],
-  },
+  requires: [TRANSACTION, CUSTODY],
+  check: (values) => [...problemsOfCustody(values), ...problemsOfNode(values)],
   async run(values, context) {
     const { custody } = splitCustody(values);
     const { rpcUrl, print: printOnly, wait, json } = values;

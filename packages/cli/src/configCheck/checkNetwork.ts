@@ -3,7 +3,7 @@ import { checkCustody, checkNodes } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import type { NetworkConfig } from "../serve/serveConfig.js";
 import type { NetworkValues } from "../serve/serveSettings.js";
-import { CUSTODIES, CUSTODY_SETTINGS, problemsOfCustody, waiverAddresses } from "../waivers/custodies.js";
+import { CUSTODY_SETTINGS, chosenCustody, problemsOfCustody, waiverAddresses } from "../waivers/custodies.js";
 import { problemsIn, tryToOpenWaivers } from "../waivers/openWaivers.js";
 import type { ConfigFinding } from "./finding.js";
 import { nodeCheckOf } from "./nodesOfNetworks.js";
@@ -38,7 +38,7 @@ async function checkWaivers(config: NetworkConfig, context: Context): Promise<Ch
     return { waivers: [], findings };
   }
   // Without any, the settings have said so.
-  if (CUSTODIES.keys.every((custody) => values[custody] === undefined)) return { waivers: [], findings };
+  if (chosenCustody(values) === undefined) return { waivers: [], findings };
   const warn = (line: string) => add("warning", line.replace(/^warning: /, ""));
   const { waivers, failures } = await tryToOpenWaivers(
     { chainId: 0, ...values } as Parameters<typeof tryToOpenWaivers>[0],

@@ -14,14 +14,13 @@ import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
 import { InvalidValueError } from "../settings/setting.js";
 import { proposalIdOf, Registry } from "./registry.js";
-import { sendAsValidator } from "./sendToRegistry.js";
+import { type RegistryAccess, sendAsValidator } from "./sendToRegistry.js";
 
 /** The ABI type AllowedTarget[] of the contract. */
 export const TARGETS = "(address,bool,bool,bytes4[])[]";
 
 /** A target that a waiver is to call beside those that it may call already. */
-export interface Addition {
-  readonly rpcUrl: string | readonly string[];
+export interface Addition extends RegistryAccess {
   /** 20 bytes. */
   readonly waiver: Uint8Array;
   readonly added: AllowedTarget;
@@ -29,7 +28,6 @@ export interface Addition {
   readonly validators: readonly Uint8Array[];
   /** False leaves the votes to others. */
   readonly votes: boolean;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -39,21 +37,16 @@ export interface Addition {
  */
 export async function proposeAddition(addition: Addition): Promise<bigint | undefined> {
   const { rpcUrl, waiver, added, validators, votes, signal } = addition;
-  const [proposer] = validators;
-  if (proposer === undefined) throw new Error("no validator is named");
   const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
   const known = (await registry.waivers()).find(({ address }) => bytesEqual(address, waiver));
   if (known === undefined)
     throw new CommandFailedError(`${bytesToHex(waiver)} is not a registered waiver: propose --register it`);
   const targets = uniteTargets(known.targets, [added]);
   if (sameTargets(targets, uniteTargets(known.targets))) return undefined;
-  const send = (key: Uint8Array, data: Uint8Array) =>
-    sendAsValidator({ rpcUrl, validatorKeyFile: key }, data, signal);
-  const id = proposalIn(
-    await send(proposer, encodeCall(`proposeUpdate(address,${TARGETS})`, waiver, targets)),
-  );
+  const update = encodeCall(`proposeUpdate(address,${TARGETS})`, waiver, targets);
+  const id = proposalIn(await sendAsValidator(addition, validators[0], update));
   for (const validator of votes ? validators : []) {
-    await send(validator, encodeCall("vote(uint256,bool)", id, true));
+    await sendAsValidator(addition, validator, encodeCall("vote(uint256,bool)", id, true));
     if ((await registry.proposal(id)).status !== "open") break;
   }
   return id;

@@ -1,15 +1,8 @@
-import {
-  bytesEqual,
-  bytesToHex,
-  encodeCall,
-  type Hex,
-  privateKeyToAddress,
-  REGISTRY_ADDRESS,
-} from "@gas-waiver/protocol";
+import { bytesEqual, encodeCall, privateKeyToAddress } from "@gas-waiver/protocol";
 import { JsonRpcClient } from "../jsonRpcClient.js";
 import { countVotes, type Kind, type Proposal } from "./proposal.js";
 import { Registry } from "./registry.js";
-import { sendAsValidator } from "./sendToRegistry.js";
+import { type RegistryAccess, sendAsValidator } from "./sendToRegistry.js";
 
 /** A change that governance is to make. */
 export interface Decision {
@@ -20,25 +13,19 @@ export interface Decision {
   readonly calldata: Uint8Array;
 }
 
-export interface DecisionMakerOptions {
-  readonly rpcUrl: string | readonly string[];
-  /** The private keys of validators, who propose and vote for it; none leaves both to others. */
-  readonly validators: readonly Uint8Array[];
-  readonly signal: AbortSignal;
-}
-
 export type DecisionMaker = ReturnType<typeof createDecisionMaker>;
 
-/** Brings a decision about with the validators at hand, one call after the other: what is done already is not repeated. */
-export function createDecisionMaker({ rpcUrl, validators, signal }: DecisionMakerOptions) {
-  const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
+/**
+ * Brings a decision about with the validators at hand, one call after the other: what is done already is not repeated.
+ * @param validators the private keys of validators, who propose and vote for it; none leaves both to others.
+ */
+export function createDecisionMaker(access: RegistryAccess, validators: readonly Uint8Array[]) {
+  const registry = new Registry(new JsonRpcClient(access.rpcUrl, access.signal));
   const find = async ({ kind, subject }: Decision) => {
     const open = await registry.openProposals();
     const fitting = open.filter((one) => one.kind === kind && bytesEqual(one.subject, subject));
     return fitting.sort((a, b) => countVotes(b, "yes") - countVotes(a, "yes"))[0];
   };
-  const send = (validator: Uint8Array, data: Uint8Array) =>
-    sendAsValidator({ rpcUrl, validatorKeyFile: validator }, data, signal);
   return {
     registry,
     /**
@@ -49,13 +36,13 @@ export function createDecisionMaker({ rpcUrl, validators, signal }: DecisionMake
       let proposal = await find(decision);
       const [proposer] = validators;
       if (proposal === undefined && proposer !== undefined) {
-        await send(proposer, decision.calldata);
+        await sendAsValidator(access, proposer, decision.calldata);
         proposal = await find(decision);
       }
       for (const validator of validators) {
         if (proposal === undefined) return undefined;
         if (hasVoted(proposal, validator)) continue;
-        await send(validator, encodeCall("vote(uint256,bool)", proposal.id, true));
+        await sendAsValidator(access, validator, encodeCall("vote(uint256,bool)", proposal.id, true));
         proposal = await find(decision);
       }
       return proposal;
@@ -66,9 +53,4 @@ export function createDecisionMaker({ rpcUrl, validators, signal }: DecisionMake
 function hasVoted({ votes }: Proposal, privateKey: Uint8Array): boolean {
   const address = privateKeyToAddress(privateKey);
   return votes.some(({ validator, choice }) => choice === "yes" && bytesEqual(validator, address));
-}
-
-/** The call of the registry that a validator can send by other means. */
-export function callOf({ calldata }: Decision): { readonly to: Hex; readonly data: Hex } {
-  return { to: bytesToHex(REGISTRY_ADDRESS), data: bytesToHex(calldata) };
 }

@@ -7,26 +7,26 @@ import {
 } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
-import type { Values } from "../settings/setting.js";
 import { asCommandFailure } from "./registry.js";
-import type { VALIDATOR_SETTINGS } from "./settings.js";
 
 /** Another vote that lands first may make this one carry the proposal, which costs more gas than the estimate. */
 const GAS_MARGIN = 200_000n;
 
-type Sender = Partial<Values<typeof VALIDATOR_SETTINGS>> & { readonly rpcUrl: string | readonly string[] };
+/** The nodes by which the registry is reached. */
+export interface RegistryAccess {
+  readonly rpcUrl: string | readonly string[];
+  readonly signal: AbortSignal;
+}
 
 /**
- * Sends a transaction to the registry from the validator that the settings name, who pays for it, and waits for its
- * block. A call that the registry would refuse is not sent: the gas estimate fails first.
+ * Sends a transaction to the registry from a validator, who pays for it, and waits for its block. A call that the registry would refuse is not sent: the gas estimate fails first.
  * @throws CommandFailedError with the registry's or the node's reason.
  */
 export async function sendAsValidator(
-  { rpcUrl, validatorKeyFile, devValidator }: Sender,
+  { rpcUrl, signal }: RegistryAccess,
+  privateKey: Uint8Array | undefined,
   data: Uint8Array,
-  signal: AbortSignal,
 ): Promise<Receipt> {
-  const privateKey = validatorKeyFile ?? devValidator;
   if (privateKey === undefined) throw new Error("no validator is named");
   const node = new JsonRpcClient(rpcUrl, signal);
   const from = bytesToHex(privateKeyToAddress(privateKey));

@@ -2,9 +2,11 @@ import { accountsOf } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { privateKeys, wholeNumber } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
-import { InvalidValueError } from "../settings/setting.js";
+import { InvalidValueError, type Values } from "../settings/setting.js";
 
 const devKeys = accountsOf("validator");
+
+export const VALIDATOR = "the validator's private key";
 
 /** The validator who signs. A private key is never an argument itself, because other users can see arguments. */
 export const VALIDATOR_SETTINGS = {
@@ -12,20 +14,16 @@ export const VALIDATOR_SETTINGS = {
     flag: "validator-key-file",
     env: "GAS_WAIVER_VALIDATOR_KEY_FILE",
     placeholder: "FILE",
+    subject: VALIDATOR,
     help: "File with the validator's private key, as hex.",
     parse: secretFileOf(oneKey),
   },
   devValidator: {
     placeholder: "N",
+    subject: VALIDATOR,
     help: `Sign as one of the devnet's validators, 0 to ${devKeys.length - 1}. Their keys are public.`,
     parse: devKey,
   },
-} as const;
-
-export const VALIDATOR_ALTERNATIVES = {
-  keys: ["validatorKeyFile", "devValidator"],
-  subject: "the validator's private key",
-  required: true,
 } as const;
 
 export const PROPOSAL_SETTING = {
@@ -35,6 +33,16 @@ export const PROPOSAL_SETTING = {
   required: true,
   parse: (text: string) => BigInt(wholeNumber(1)(text)),
 } as const;
+
+/** The private keys of the validators that sign: all of the devnet's by `dev` alone. */
+export function validatorsOf({
+  validatorKeyFile,
+  devValidator = validatorKeyFile,
+  dev,
+}: Values<typeof VALIDATOR_SETTINGS> & { readonly dev?: boolean | undefined }): Uint8Array[] {
+  if (devValidator) return [devValidator];
+  return dev ? devKeys.map(({ privateKey }) => hexToBytes(privateKey)) : [];
+}
 
 function oneKey(content: string): Uint8Array {
   const [key, ...surplusKeys] = privateKeys(content);

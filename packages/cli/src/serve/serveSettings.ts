@@ -9,23 +9,19 @@ import {
 import { databaseUrl, path } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import { adminTokens, apiKeys } from "../settings/serviceValues.js";
-import {
-  type Alternatives,
-  reloadable,
-  serviceSettings,
-  splitSettings,
-  type Values,
-} from "../settings/setting.js";
-import { CUSTODIES, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
+import { reloadable, serviceSettings, splitSettings, type Values } from "../settings/setting.js";
+import { CUSTODY, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
 import { NETWORK_PRESET } from "./networkPreset.js";
 import { flagOfOption, settingsOf } from "./optionSettings.js";
 import { LISTEN_SETTINGS, OPERATORS_SETTINGS, problemsOfListening } from "./portSettings.js";
 
-/** The places of the store. */
+const STORE = "the place of the store";
+
 const STORE_SETTINGS = {
   databaseUrl: {
     env: "DATABASE_URL",
     fileKey: "database-url",
+    subject: STORE,
     help: "URL of a PostgreSQL for the submissions; instead of --data-dir.",
     secret: true,
     parse: databaseUrl,
@@ -33,11 +29,13 @@ const STORE_SETTINGS = {
   ...serviceSettings({
     databaseUrlFile: {
       placeholder: "FILE",
+      subject: STORE,
       help: "File with the URL of a PostgreSQL for the submissions, as in DATABASE_URL.",
       parse: secretFileOf(databaseUrl),
     },
     dataDir: {
       placeholder: "FOLDER",
+      subject: STORE,
       help: "Data folder of the embedded PostgreSQL, which the service starts unless another one is named.",
       defaultText: ".gas-waiver",
       parse: path,
@@ -50,6 +48,7 @@ const API_KEY_SETTINGS = {
     flag: "api-keys-file",
     env: "GAS_WAIVER_API_KEYS_FILE",
     placeholder: "FILE",
+    subject: "the list of API keys",
     help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line, each of 32 or more random characters.",
     reload: "always",
     parse: secretFileOf(apiKeys),
@@ -57,6 +56,7 @@ const API_KEY_SETTINGS = {
   apiKeys: {
     env: "GAS_WAIVER_API_KEYS",
     fileKey: "api-keys",
+    subject: "the list of API keys",
     help: "API keys that may submit, beside those of `gas-waiver keys`, separated by commas, each of 32 or more random characters; instead of --api-keys-file.",
     secret: true,
     reload: "always",
@@ -69,6 +69,7 @@ const ADMIN_TOKEN_SETTINGS = {
     flag: "admin-token-file",
     env: "GAS_WAIVER_ADMIN_TOKEN_FILE",
     placeholder: "FILE",
+    subject: "the list of admin tokens",
     help: "File of the admin API's tokens, as in GAS_WAIVER_ADMIN_TOKEN; one a line.",
     reload: "always",
     parse: secretFileOf(adminTokens),
@@ -76,6 +77,7 @@ const ADMIN_TOKEN_SETTINGS = {
   adminTokens: {
     env: "GAS_WAIVER_ADMIN_TOKEN",
     fileKey: "admin-tokens",
+    subject: "the list of admin tokens",
     help: "Token of the admin API: 32 or more characters. Several, separated by commas, as NAME/ROLE/EXPIRES:TOKEN, such as alice/viewer/2030-01-31; role and expiry may be left out.",
     secret: true,
     reload: "always",
@@ -129,12 +131,6 @@ export type ServeValues = Values<typeof SERVE_SETTINGS>;
 export type SharedValues = Values<typeof SHARED_SETTINGS>;
 export type NetworkValues = Values<typeof NETWORK_SETTINGS>;
 
-const SHARED_ALTERNATIVES: readonly Alternatives<keyof typeof SHARED_SETTINGS>[] = [
-  { keys: ["apiKeysFile", "apiKeys"], subject: "the list of API keys", required: false },
-  { keys: ["adminTokensFile", "adminTokens"], subject: "the list of admin tokens", required: false },
-  { keys: ["dataDir", "databaseUrlFile", "databaseUrl"], subject: "the place of the store", required: false },
-];
-
 /** The service must use a given `--allowed-targets`. */
 function problemsOfPolicy({ policySource, allowedTargets }: Partial<NetworkValues>): string[] {
   if (policySource === "registry" && allowedTargets !== undefined) {
@@ -180,13 +176,13 @@ const problemsOfService = (values: Partial<SharedValues>) => [
 ];
 
 /** The rules between the settings of one network. */
-export const NETWORK_RULES = { alternatives: [CUSTODIES], check: problemsOfNetwork };
+export const NETWORK_RULES = { requires: [CUSTODY], check: problemsOfNetwork };
 
 /** The rules between the settings of the whole service. */
-export const SHARED_RULES = { alternatives: SHARED_ALTERNATIVES, check: problemsOfService };
+export const SHARED_RULES = { check: problemsOfService };
 
 /** The rules between all settings of a service with one network. */
 export const SERVE_RULES = {
-  alternatives: [CUSTODIES, ...SHARED_ALTERNATIVES],
+  requires: [CUSTODY],
   check: (values: Partial<ServeValues>) => [...problemsOfNetwork(values), ...problemsOfService(values)],
 };

@@ -6,7 +6,6 @@ import * as parsers from "./parsers.js";
 import { type Environment, readSettings, UsageError } from "./readSettings.js";
 import { secretFileOf } from "./secretFile.js";
 import { allowedTargets, apiKeys } from "./serviceValues.js";
-import type { Alternatives } from "./setting.js";
 
 const SETTINGS = {
   port: {
@@ -30,16 +29,12 @@ const SETTINGS = {
   keyFile: {
     flag: "key-file",
     placeholder: "FILE",
+    subject: "the key",
     help: "The key.",
     parse: secretFileOf(parsers.privateKeys),
   },
-  keys: { env: "KEYS", help: "The key.", secret: true, parse: parsers.privateKeys },
+  keys: { env: "KEYS", subject: "the key", help: "The key.", secret: true, parse: parsers.privateKeys },
 } as const;
-const KEYS: Alternatives<keyof typeof SETTINGS> = {
-  keys: ["keyFile", "keys"],
-  subject: "the key",
-  required: true,
-};
 const check = ({ port, size }: Readonly<Record<string, unknown>>) =>
   port !== undefined && port === size ? ["the port is the size"] : [];
 const GOOD_KEY = "2dd2f5e1b3c94b7f86a0e3d15c7790ab";
@@ -53,7 +48,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const read = (argv: string[], env: Environment = VALID_ENVIRONMENT) =>
-  readSettings(SETTINGS, { alternatives: [KEYS], check }, argv, env);
+  readSettings(SETTINGS, { requires: ["the key"], check }, argv, env);
 
 function problemsOf(argv: string[], env: Environment = VALID_ENVIRONMENT): readonly string[] {
   try {

@@ -1,7 +1,6 @@
 import type { ConfigFile, FileProblem, FileValue } from "./configFile.js";
 import { readFlags } from "./readFlags.js";
 import {
-  type Alternatives,
   fileKeyOf,
   InvalidValueError,
   nameOf,
@@ -51,7 +50,7 @@ export function readSettings<const S extends Settings>(
 /** Reads the settings as {@link readSettings} does, and goes on after problems. */
 export function resolveSettings<const S extends Settings>(
   settings: S,
-  { alternatives = [], check }: SettingsRules<S>,
+  { requires = [], check }: SettingsRules<S>,
   { argv, env, file }: SettingsPlaces,
 ): SettingsReading<S> {
   const { given, problems } = readFlags(settings, argv);
@@ -60,7 +59,7 @@ export function resolveSettings<const S extends Settings>(
     if (source !== undefined) given.set(key, source);
   }
   const configFile = readNamedFile(settings, given, problems);
-  addValuesOfFile(settings, alternatives, given, file ?? configFile);
+  addValuesOfFile(settings, given, file ?? configFile);
   addPresets(settings, given);
   const found: Problem[] = problems.map((text) => ({ text }));
   if (configFile) found.push(...configFile.problems.map((problem) => located(configFile.path, problem)));
@@ -81,7 +80,7 @@ export function resolveSettings<const S extends Settings>(
       else values[key] = parsed.value;
     }
   }
-  found.push(...alternatives.flatMap((group) => problemsOfAlternatives(settings, group, given)));
+  found.push(...problemsOfSubjects(settings, requires, given));
   for (const text of check?.(values as Partial<Values<S>>) ?? []) {
     const named = settingsNamedIn(text, settings);
     // A setting that does not parse has its problem already, and is not missing.
@@ -147,20 +146,13 @@ function valueFor(setting: Setting<unknown>, values: ReadonlyMap<string, FileVal
   return value?.env === setting.env ? value : undefined;
 }
 
-/** Adds the values of the file for settings that neither a flag nor a variable gives, or gives an alternative of. */
-function addValuesOfFile(
-  settings: Settings,
-  alternatives: readonly Alternatives[],
-  given: Map<string, Source>,
-  file: SettingsPlaces["file"],
-): void {
+/** Adds the values of the file for settings of which neither a flag nor a variable gives one, or the subject. */
+function addValuesOfFile(settings: Settings, given: Map<string, Source>, file: SettingsPlaces["file"]): void {
   if (file === undefined) return;
-  const replaced = new Set(
-    alternatives.filter(({ keys }) => keys.some((key) => given.has(key))).flatMap(({ keys }) => keys),
-  );
+  const replaced = new Set([...given.keys()].flatMap((key) => settings[key]?.subject ?? []));
   for (const [key, setting] of Object.entries(settings)) {
     const value = valueFor(setting, file.values);
-    if (value === undefined || given.has(key) || replaced.has(key)) continue;
+    if (value === undefined || given.has(key) || replaced.has(setting.subject ?? "")) continue;
     const place = { line: value.line, column: value.column };
     const name = `${placeIn(file.path, place)}: ${value.key}`;
     given.set(key, { name, text: value.text, origin: "file", file: file.path, place });
@@ -204,20 +196,23 @@ function parseOne(
   }
 }
 
-/** The problems of settings that exclude each other. */
-function problemsOfAlternatives(
+/** The problems of subjects that no setting gives, or more than one. */
+function problemsOfSubjects(
   settings: Settings,
-  { keys, subject, required }: Alternatives,
+  requires: readonly string[],
   given: ReadonlyMap<string, Source>,
 ): Problem[] {
-  const sources = keys.flatMap((key) => given.get(key) ?? []);
-  if (sources.length > 1) {
-    const names = sources.map(({ name }) => name).join(" and ");
-    return [{ text: `${names} are both given: ${subject} comes from one of them`, place: sources[0]?.place }];
-  }
-  if (sources.length === 1 || !required) return [];
-  const ways = keys.flatMap((key) => settings[key] ?? []).map(waysToGive);
-  return [{ text: `${subject} is missing: give ${ways.join(" or ")}` }];
+  const subjects = new Set(Object.values(settings).flatMap(({ subject }) => subject ?? []));
+  return [...subjects].flatMap((subject) => {
+    const sources = [...given].flatMap(([key, source]) => (settings[key]?.subject === subject ? source : []));
+    if (sources.length > 1) {
+      const text = `${sources.map(({ name }) => name).join(" and ")} are both given: ${subject} comes from one of them`;
+      return [{ text, place: sources[0]?.place }];
+    }
+    if (sources.length === 1 || !requires.includes(subject)) return [];
+    const members = Object.values(settings).filter((one) => one.subject === subject);
+    return [{ text: `${subject} is missing: give ${members.map(waysToGive).join(" or ")}` }];
+  });
 }
 
 function waysToGive({ flag, env, fileKey, placeholder, positional }: Setting<unknown>): string {

@@ -18,22 +18,18 @@ export const SERVICE_URL_SETTING = {
   },
 } as const;
 
-/** The settings of the client's API key. One of them is required, by {@link API_KEY_RULE}. */
+export const API_KEY = "the API key";
+
 export const API_KEY_SETTINGS = {
   apiKeyFile: {
     flag: "api-key-file",
     env: "GAS_WAIVER_API_KEY_FILE",
     placeholder: "FILE",
+    subject: API_KEY,
     help: "File of the API key, readable for its owner only.",
     parse: secretFileOf((content) => content.trim()),
   },
-  apiKey: { env: "GAS_WAIVER_API_KEY", help: "The API key.", secret: true, parse: text },
-} as const;
-
-export const API_KEY_RULE = {
-  keys: ["apiKeyFile", "apiKey"],
-  subject: "the API key",
-  required: true,
+  apiKey: { env: "GAS_WAIVER_API_KEY", subject: API_KEY, help: "The API key.", secret: true, parse: text },
 } as const;
 
 /** Returns the address at which the service of a configuration file listens on this machine. */

@@ -28,6 +28,8 @@ export interface Setting<T> {
    * value and still is one.
    */
   readonly reload?: "always" | "while given";
+  /** The subject that the setting gives, such as "the API key". Settings of one subject exclude each other. */
+  readonly subject?: string;
   /** True for what is given as arguments without a flag. */
   readonly positional?: boolean;
   /**
@@ -130,17 +132,10 @@ export function flagsOf<const S extends Settings>(
   return Object.fromEntries(flags);
 }
 
-/** Settings that exclude each other. If `required`, exactly one of them must be given. */
-export interface Alternatives<Key extends string = string> {
-  readonly keys: readonly Key[];
-  /** Their common subject, for messages: "the waiver's private key". */
-  readonly subject: string;
-  readonly required: boolean;
-}
-
 /** Rules between the settings of a command. */
 export interface SettingsRules<S extends Settings> {
-  readonly alternatives?: readonly Alternatives<keyof S & string>[];
+  /** Subjects that one of their settings must give. */
+  readonly requires?: readonly string[];
   /** Returns one sentence for each problem between the values. Values that do not parse are absent. */
   readonly check?: (values: Partial<Values<S>>) => readonly string[];
 }

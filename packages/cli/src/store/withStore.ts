@@ -7,7 +7,6 @@ import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import type { ConfigFile } from "../settings/configFile.js";
 import { switchedOn } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
-import type { Alternatives } from "../settings/setting.js";
 
 /** The settings of commands that work on a service's store from outside: its location, and the output's format. */
 export const STORE_SETTINGS = {
@@ -32,10 +31,6 @@ export const STORE_SETTINGS = {
   },
   json: { help: "Print JSON, for programs.", parse: switchedOn },
 } as const;
-
-export const STORE_ALTERNATIVES: readonly Alternatives<"dataDir" | "databaseUrlFile" | "databaseUrl">[] = [
-  { keys: ["dataDir", "databaseUrlFile", "databaseUrl"], subject: "the place of the store", required: false },
-];
 
 export interface StoreValues {
   readonly config?: ConfigFile | undefined;

@@ -2,26 +2,24 @@ import { entriesOf } from "../settings/parsers.js";
 import { readText } from "../settings/readText.js";
 import { InvalidValueError, type Values } from "../settings/setting.js";
 
+export const TRANSACTION = "the signed transaction";
+
 /** The signed transactions of a command: its arguments, or a file. */
 export const TRANSACTION_SETTINGS = {
   given: {
     positional: true,
     repeatable: true,
     placeholder: "TRANSACTION",
+    subject: TRANSACTION,
     help: "A signed transaction as 0x hex; several may follow.",
     parse: signedTransactions,
   },
   transactions: {
     placeholder: "FILE",
+    subject: TRANSACTION,
     help: "File of signed transactions as 0x hex, one a line; `#` begins a comment. `-` is standard input.",
     parse: transactionsFile,
   },
-} as const;
-
-export const TRANSACTION_ALTERNATIVES = {
-  keys: ["given", "transactions"],
-  subject: "the signed transaction",
-  required: true,
 } as const;
 
 export function transactionsOf({

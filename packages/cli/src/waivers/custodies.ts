@@ -20,10 +20,24 @@ import {
 import { UsageError } from "../settings/readSettings.js";
 import { secretFile, secretFileOf } from "../settings/secretFile.js";
 import { kmsKeyName } from "../settings/serviceValues.js";
-import { serviceSettings, splitValues, type Values } from "../settings/setting.js";
-import { allOrNone, type Custody, defineCustody, together, type WaiverOpening } from "./custody.js";
+import { type Settings, serviceSettings, splitValues, type Values } from "../settings/setting.js";
+import { allOrNone, type OpeningTerms, together, type WaiverOpening } from "./custody.js";
 import { keystorePath, openKeystore } from "./keystoreFiles.js";
 import { firstLine, PASSPHRASE_SETTINGS } from "./passphrase.js";
+
+/** The subject of the settings that choose a custody. */
+export const CUSTODY = "the custody of the waivers' keys";
+
+/** A custody of waivers' keys (D33). Its functions take the values of all custodies, and read its own. */
+interface Custody {
+  readonly settings: Settings;
+  /** Settings that lack another one, one sentence each. Values that do not parse are absent. */
+  problems?(values: Partial<CustodyValues>): readonly string[];
+  /** The waivers' addresses, 20 bytes each, as far as the settings name them without a passphrase or a call. */
+  addresses(values: Partial<CustodyValues>): readonly Uint8Array[];
+  /** Opens what can be opened. */
+  open(values: Partial<CustodyValues>, terms: OpeningTerms): Promise<WaiverOpening>;
+}
 
 // Each custody is one record. Another one is a file in the server's custody/, its name in the server's index, and a
 // record here.
@@ -33,22 +47,19 @@ const KEYSTORE = {
     flag: "waiver-keystore",
     env: "GAS_WAIVER_KEYSTORE",
     placeholder: "PATH",
+    subject: CUSTODY,
     help: "Encrypted keystore of a waiver's key (Web3 Secret Storage), or a folder of them.",
     parse: keystorePath,
   },
   ...PASSPHRASE_SETTINGS,
 } as const;
 
-const keystores = defineCustody(KEYSTORE, {
-  chosenBy: ["waiverKeystore"],
-  problems: ({ waiverKeystore, passphraseFile, passphraseFd }) => [
-    ...(passphraseFile !== undefined && passphraseFd !== undefined
-      ? ["--passphrase-file and --passphrase-fd are both given"]
-      : []),
-    ...((passphraseFile ?? passphraseFd) !== undefined && waiverKeystore === undefined
+const keystores: Custody = {
+  settings: KEYSTORE,
+  problems: ({ waiverKeystore, passphraseFile, passphraseFd }) =>
+    (passphraseFile ?? passphraseFd) !== undefined && waiverKeystore === undefined
       ? ["a passphrase is given without --waiver-keystore"]
-      : []),
-  ],
+      : [],
   addresses: ({ waiverKeystore = [] }) =>
     waiverKeystore.flatMap(({ keystore }) => (keystore.address ? [hexToBytes(`0x${keystore.address}`)] : [])),
   // One after the other: each takes 256 MiB for a moment.
@@ -61,7 +72,7 @@ const keystores = defineCustody(KEYSTORE, {
     }
     return together(opened);
   },
-});
+};
 
 /** A waiver's key in a key management service, and the waiver's address, 20 bytes, where the settings name it. */
 export interface KmsWaiver {
@@ -80,14 +91,15 @@ const KMS = serviceSettings({
   waiverKms: {
     env: "GAS_WAIVER_KMS",
     placeholder: "KEYS",
+    subject: CUSTODY,
     help: "Keys of waivers in AWS KMS, Google Cloud KMS or Azure Key Vault, by their names, each alone or as KEY=ADDRESS.",
     repeatable: true,
     parse: kmsKeys,
   },
 });
 
-const kms = defineCustody(KMS, {
-  chosenBy: ["waiverKms"],
+const kms: Custody = {
+  settings: KMS,
   addresses: ({ waiverKms = [] }) => waiverKms.flatMap(({ address }) => (address ? [address] : [])),
   // The services answer many at once.
   open: async ({ waiverKms = [] }, { timeoutMs }) =>
@@ -98,11 +110,12 @@ const kms = defineCustody(KMS, {
         ),
       ),
     ),
-});
+};
 
 const PKCS11 = serviceSettings({
   pkcs11Library: {
     placeholder: "FILE",
+    subject: CUSTODY,
     help: "PKCS#11 library of the hardware security module that has the keys of --pkcs11-keys.",
     parse: text,
   },
@@ -124,8 +137,8 @@ const PKCS11 = serviceSettings({
   },
 });
 
-const pkcs11 = defineCustody(PKCS11, {
-  chosenBy: ["pkcs11Library"],
+const pkcs11: Custody = {
+  settings: PKCS11,
   problems: ({ pkcs11Library: library, pkcs11Token, pkcs11PinFile, pkcs11Keys }) =>
     [pkcs11Token, pkcs11PinFile, pkcs11Keys].some((one) => (one !== undefined) !== (library !== undefined))
       ? ["--pkcs11-library, --pkcs11-token, --pkcs11-pin-file, --pkcs11-keys belong together"]
@@ -135,11 +148,12 @@ const pkcs11 = defineCustody(PKCS11, {
     { pkcs11Library: library = "", pkcs11Token: token = "", pkcs11PinFile: pin = "", pkcs11Keys: keys = [] },
     { timeoutMs },
   ) => allOrNone(() => openPkcs11Waivers({ library, token, pin, keys, ...(timeoutMs && { timeoutMs }) })),
-});
+};
 
 const WEB3_SIGNER = serviceSettings({
   web3signerUrl: {
     placeholder: "URL",
+    subject: CUSTODY,
     help: "Web3Signer (eth1 interface) that has the keys of --web3signer-waivers.",
     parse: url("http:", "https:"),
   },
@@ -167,8 +181,8 @@ const WEB3_SIGNER = serviceSettings({
   },
 });
 
-const web3Signer = defineCustody(WEB3_SIGNER, {
-  chosenBy: ["web3signerUrl"],
+const web3Signer: Custody = {
+  settings: WEB3_SIGNER,
   problems({ web3signerUrl, web3signerWaivers: waivers, web3signerCa: ca, web3signerCert, web3signerKey }) {
     const isOrphan = [waivers, ca, web3signerCert, web3signerKey].some((value) => value !== undefined);
     return [
@@ -202,7 +216,7 @@ const web3Signer = defineCustody(WEB3_SIGNER, {
     );
     return together([{ waivers: [], failures: opened.failures }, ...(await Promise.all(checked))]);
   },
-});
+};
 
 const MAINNET = 988;
 
@@ -211,19 +225,21 @@ const PLAIN_KEYS = {
     flag: "waiver-key-file",
     env: "GAS_WAIVER_KEY_FILE",
     placeholder: "FILE",
+    subject: CUSTODY,
     help: "File of the waivers' private keys, unencrypted, as hex, one a line: for tests.",
     parse: keyFile,
   },
   waiverKeys: {
     env: "GAS_WAIVER_KEYS",
+    subject: CUSTODY,
     help: "The waivers' private keys, as hex, separated by commas; instead of --waiver-key-file.",
     secret: true,
     parse: privateKeys,
   },
 } as const;
 
-const plainKeys = defineCustody(PLAIN_KEYS, {
-  chosenBy: ["waiverKeyFile", "waiverKeys"],
+const plainKeys: Custody = {
+  settings: PLAIN_KEYS,
   addresses: ({ waiverKeyFile, waiverKeys = [] }) =>
     (waiverKeyFile?.keys ?? waiverKeys).map((key) => privateKeyToAddress(key)),
   async open({ waiverKeyFile, waiverKeys = [] }, { chainId, print }) {
@@ -235,9 +251,9 @@ const plainKeys = defineCustody(PLAIN_KEYS, {
     }
     return { waivers: (waiverKeyFile?.keys ?? waiverKeys).map(privateKeyWaiver), failures: [] };
   },
-});
+};
 
-/** In the order of the help. One without a custody's choice of keys is the last. */
+/** In the order of the help. */
 const ALL: readonly Custody[] = [keystores, kms, pkcs11, web3Signer, plainKeys];
 
 /** The settings of all custodies. */
@@ -251,18 +267,12 @@ export const CUSTODY_SETTINGS = {
 
 export type CustodyValues = Values<typeof CUSTODY_SETTINGS>;
 
-/** One custody must be given. */
-export const CUSTODIES = {
-  keys: ALL.flatMap(({ chosenBy }) => chosenBy) as (keyof CustodyValues)[],
-  subject: "the custody of the waivers' keys",
-  required: true,
-} as const;
-
-/** The custody that the settings choose. */
-export function chosenCustody(values: CustodyValues): Custody {
-  const isChosen = ({ chosenBy }: Custody) =>
-    chosenBy.some((key) => values[key as keyof CustodyValues] !== undefined);
-  return ALL.find(isChosen) ?? plainKeys;
+/** The custody that the settings choose; undefined if they choose none. */
+export function chosenCustody(values: Partial<CustodyValues>): Custody | undefined {
+  const given = (key: string) => values[key as keyof CustodyValues] !== undefined;
+  return ALL.find(({ settings }) =>
+    Object.entries(settings).some(([key, { subject }]) => subject === CUSTODY && given(key)),
+  );
 }
 
 /** Separates the settings of custodies from the others. */

@@ -3,32 +3,6 @@ import { StartError } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { UsageError } from "../settings/readSettings.js";
-import type { Settings, Values } from "../settings/setting.js";
-
-/** A custody of waivers' keys (D33): everything that the command line knows of it beside its settings. */
-interface CustodyOf<S extends Settings> {
-  /** The settings of which one chooses this custody. */
-  readonly chosenBy: readonly (keyof S & string)[];
-  /** Settings that lack another one, one sentence each. Values that do not parse are absent. */
-  problems?(values: Partial<Values<S>>): readonly string[];
-  /** The waivers' addresses, 20 bytes each, as far as the settings name them without a passphrase or a call. */
-  addresses(values: Partial<Values<S>>): readonly Uint8Array[];
-  /** Opens what can be opened. */
-  open(values: Values<S>, terms: OpeningTerms): Promise<WaiverOpening>;
-}
-
-/** A custody whose functions take the values of all custodies, and read their own. */
-export interface Custody {
-  readonly chosenBy: readonly string[];
-  problems?(values: object): readonly string[];
-  addresses(values: object): readonly Uint8Array[];
-  open(values: object, terms: OpeningTerms): Promise<WaiverOpening>;
-}
-
-/** Defines a custody by its settings and by functions of their values. */
-export function defineCustody<const S extends Settings>(_settings: S, custody: CustodyOf<S>): Custody {
-  return custody as Custody;
-}
 
 export interface OpeningTerms {
   readonly chainId: number;

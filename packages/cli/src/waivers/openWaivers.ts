@@ -54,13 +54,14 @@ export async function tryToOpenWaivers(
 ): Promise<WaiverOpening> {
   let read: Promise<string> | undefined;
   const { chainId, custodyTimeoutMs: timeoutMs } = values;
-  return await chosenCustody(values).open(values, {
+  const opened = await chosenCustody(values)?.open(values, {
     ...{ chainId, timeoutMs, print: context.print },
     passphrase() {
       read ??= passphrase(values, context);
       return read;
     },
   });
+  return opened ?? { waivers: [], failures: [] };
 }
 
 /** Lists what an error says, one sentence each. */

@@ -6,12 +6,15 @@ import { readText } from "../settings/readText.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import { InvalidValueError, type Values } from "../settings/setting.js";
 
+export const PASSPHRASE = "the passphrase";
+
 /** The places of a passphrase. It is never an argument, because other users can see arguments. */
 export const PASSPHRASE_SETTINGS = {
   passphraseFile: {
     flag: "passphrase-file",
     env: "GAS_WAIVER_PASSPHRASE_FILE",
     placeholder: "FILE",
+    subject: PASSPHRASE,
     help: "File with the passphrase of the keystores on its first line.",
     defaultText: "the terminal is asked",
     parse: secretFileOf(firstLine),
@@ -19,6 +22,7 @@ export const PASSPHRASE_SETTINGS = {
   passphraseFd: {
     flag: "passphrase-fd",
     placeholder: "N",
+    subject: PASSPHRASE,
     help: "Number of an open file descriptor from which the passphrase is read.",
     parse: wholeNumber(0, 65_535),
   },

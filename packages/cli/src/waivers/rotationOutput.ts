@@ -1,6 +1,5 @@
-import { allowedTargetsToJson, checksumAddress } from "@gas-waiver/protocol";
+import { allowedTargetsToJson, bytesToHex, checksumAddress, REGISTRY_ADDRESS } from "@gas-waiver/protocol";
 import type { Context } from "../command.js";
-import { callOf } from "../governance/decision.js";
 import { tally } from "../governance/output.js";
 import type { Proposal } from "../governance/proposal.js";
 import {
@@ -102,7 +101,7 @@ export class RotationOutput {
   }
 
   #printDecision(step: "register" | "revoke", view: RotationView): void {
-    const { to, data } = callOf(decisionOf(step, this.#rotation, view));
+    const { calldata } = decisionOf(step, this.#rotation, view);
     const { print } = this.#context;
     if (step === "register") {
       print(
@@ -113,7 +112,7 @@ export class RotationOutput {
       print(
         `   a validator proposes it: gas-waiver governance propose --revoke ${checksumAddress(this.#rotation.from)}`,
       );
-    print(`   or sends this call to ${to}: ${data}`);
+    print(`   or sends this call to ${bytesToHex(REGISTRY_ADDRESS)}: ${bytesToHex(calldata)}`);
   }
 
   #print(event: object): void {

@@ -8,7 +8,7 @@ import { CommandFailedError, unreachable } from "../errorMessage.js";
 import { text, url } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import type { Values } from "../settings/setting.js";
-import { STORE_ALTERNATIVES, STORE_SETTINGS, type StorePlace, withStore } from "../store/withStore.js";
+import { STORE_SETTINGS, type StorePlace, withStore } from "../store/withStore.js";
 
 /** The settings of a command that looks into submissions of any key: by the admin API, or by the database. */
 export const SOURCE_SETTINGS = {
@@ -21,6 +21,7 @@ export const SOURCE_SETTINGS = {
   },
   adminToken: {
     env: "GAS_WAIVER_ADMIN_TOKEN",
+    subject: "the admin token",
     help: "Token for --admin-url, of the role viewer or a higher one.",
     secret: true,
     parse: text,
@@ -29,22 +30,23 @@ export const SOURCE_SETTINGS = {
     flag: "admin-token-file",
     env: "GAS_WAIVER_ADMIN_TOKEN_FILE",
     placeholder: "FILE",
+    subject: "the admin token",
     help: "File of this token, readable for its owner only.",
     parse: secretFileOf((content) => content.trim()),
   },
   ...STORE_SETTINGS,
 } as const;
 
-export const SOURCE_RULES = {
-  alternatives: [
-    ...STORE_ALTERNATIVES,
-    { keys: ["adminTokenFile", "adminToken"], subject: "the admin token", required: false },
-  ],
-  check: ({ adminUrl, adminToken, adminTokenFile }: Partial<Values<typeof SOURCE_SETTINGS>>) =>
-    adminUrl !== undefined && (adminToken ?? adminTokenFile) === undefined
-      ? ["--admin-url needs a token: give --admin-token-file FILE or GAS_WAIVER_ADMIN_TOKEN"]
-      : [],
-} as const;
+/** The admin API needs a token. */
+export function problemsOfSource({
+  adminUrl,
+  adminTokenFile,
+  adminToken = adminTokenFile,
+}: Partial<Values<typeof SOURCE_SETTINGS>>): string[] {
+  return adminUrl !== undefined && adminToken === undefined
+    ? ["--admin-url needs a token: give --admin-token-file FILE or GAS_WAIVER_ADMIN_TOKEN"]
+    : [];
+}
 
 type SourceValues = Values<typeof SOURCE_SETTINGS> & { readonly rpcUrl?: readonly string[] | undefined };
 
