@@ -5,10 +5,10 @@
  */
 export type GoBack = (step: () => Promise<boolean>) => Promise<boolean>;
 
-/** Lets one listener act before and after the chain goes back, such as a service whose transactions are on it. */
-export type GoingBack = ReturnType<typeof createGoingBack>;
-
-/** Steps run one after the other, so that no listener meets the next one before it is done with the last. */
+/**
+ * Lets one listener act before and after the chain goes back, such as a service whose transactions are on it. Steps run
+ * one after the other, so that no listener meets the next one before it is done with the last.
+ */
 export function createGoingBack() {
   let around: GoBack = (step) => step();
   let last: Promise<unknown> = Promise.resolve();

@@ -1,8 +1,6 @@
-import { type AccessList, createTx, getCalldataFloorGas } from "@ethereumjs/tx";
-import { Address } from "@ethereumjs/util";
-import { bytesToHex } from "@gas-waiver/protocol";
+import type { AccessList } from "@ethereumjs/tx";
+import { bytesToHex, gasBounds } from "@gas-waiver/protocol";
 import type { Chain } from "../chain/chain.js";
-import { common } from "../evm/common.js";
 import type { AccessedAccount, Call } from "../evm/executor.js";
 import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
 import { address, bytes, hash, object, optional, quantity, shortJson, uint64 } from "../rpc/params.js";
@@ -62,18 +60,7 @@ export function callGas(chain: Chain, { gas }: CallRequest): bigint {
  * the two, below which no gas limit can be.
  */
 export function leastGas(request: CallRequest) {
-  const from = new Address(request.from);
-  const fields = {
-    type: request.accessList === undefined ? 0 : 1,
-    data: request.data,
-    gasLimit: 2n ** 53n,
-    ...(request.to && { to: new Address(request.to) }),
-    ...(request.accessList && { accessList: toEvmAccessList(request.accessList) }),
-  };
-  const tx = createTx(fields, { common, freeze: false });
-  tx.getSenderAddress = () => from;
-  const intrinsic = tx.getIntrinsicGas();
-  const floor = getCalldataFloorGas(tx, from);
+  const { intrinsic, floor } = gasBounds(request);
   return { intrinsic, floor, least: intrinsic > floor ? intrinsic : floor };
 }
 

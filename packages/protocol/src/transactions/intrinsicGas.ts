@@ -1,5 +1,3 @@
-import type { UnsignedTransaction } from "./SignedTransaction.js";
-
 // Prices in gas.
 const TRANSACTION = 21_000n;
 const CREATION = 32_000n; // EIP-2
@@ -13,6 +11,14 @@ function calldataTokens(data: Uint8Array): bigint {
   let nonZero = 0;
   for (const byte of data) if (byte !== 0) nonZero++;
   return BigInt(data.length + 3 * nonZero);
+}
+
+/** The parts of a transaction on which its least gas depends; an unsigned transaction has them. */
+export interface GasFields {
+  /** Undefined for the creation of a contract. */
+  readonly to: Uint8Array | undefined;
+  readonly data: Uint8Array;
+  readonly accessList?: readonly { readonly storageKeys: readonly unknown[] }[] | undefined;
 }
 
 /** The gas that a transaction uses at least. */
@@ -30,14 +36,12 @@ export interface GasBounds {
  * const { intrinsic, floor } = gasBounds(unsigned);
  * ```
  */
-export function gasBounds(tx: UnsignedTransaction): GasBounds {
-  const tokens = calldataTokens(tx.data);
+export function gasBounds({ to, data, accessList = [] }: GasFields): GasBounds {
+  const tokens = calldataTokens(data);
   let intrinsic = TRANSACTION + STANDARD_TOKEN * tokens;
-  if (tx.to === undefined) intrinsic += CREATION + INIT_CODE_WORD * BigInt(Math.ceil(tx.data.length / 32));
-  if (tx.type !== "legacy") {
-    for (const { storageKeys } of tx.accessList) {
-      intrinsic += ACCESS_LIST_ADDRESS + ACCESS_LIST_STORAGE_KEY * BigInt(storageKeys.length);
-    }
+  if (to === undefined) intrinsic += CREATION + INIT_CODE_WORD * BigInt(Math.ceil(data.length / 32));
+  for (const { storageKeys } of accessList) {
+    intrinsic += ACCESS_LIST_ADDRESS + ACCESS_LIST_STORAGE_KEY * BigInt(storageKeys.length);
   }
   return { intrinsic, floor: TRANSACTION + FLOOR_TOKEN * tokens };
 }
@@ -51,7 +55,7 @@ export function gasBounds(tx: UnsignedTransaction): GasBounds {
  * const gasLimit = intrinsicGas(unsigned) + 50_000n;
  * ```
  */
-export function intrinsicGas(tx: UnsignedTransaction): bigint {
+export function intrinsicGas(tx: GasFields): bigint {
   const { intrinsic, floor } = gasBounds(tx);
   return intrinsic > floor ? intrinsic : floor;
 }

@@ -155,12 +155,6 @@ async function estimateGas(
 
 function leastGas({ to, data, input }: Record<string, unknown>): bigint {
   return intrinsicGas({
-    type: "legacy",
-    chainId: undefined,
-    nonce: 0n,
-    gasPrice: 0n,
-    gasLimit: 0n,
-    value: 0n,
     to: to === undefined || to === null ? undefined : bytesOf(to, "`to`"),
     data: bytesOf(input ?? data ?? "0x", "`data`"),
   });

@@ -84,8 +84,7 @@ function unsignedTransaction(request: Record<string, unknown>, chainId: bigint):
     value: quantityOf(value, "`value`") ?? 0n,
     data: bytesOf(input ?? data ?? "0x", "`data`"),
   } as const;
-  const least = intrinsicGas({ ...fields, gasLimit: 0n });
-  return { ...fields, gasLimit: quantityOf(gas, "`gas`") ?? least };
+  return { ...fields, gasLimit: quantityOf(gas, "`gas`") ?? intrinsicGas(fields) };
 }
 
 /** Takes the place of a signature, whose bytes count for the size of a wrapper. */
