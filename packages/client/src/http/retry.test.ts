@@ -160,6 +160,19 @@ describe("submit with retry", () => {
     expect(await lines).toHaveLength(1);
   });
 
+  it("waits for weeks rather than not at all where the service asks for a pause that no timer takes", async () => {
+    vi.useFakeTimers();
+    const { sent, client } = serviceOf(
+      refused(503, { "retry-after": "3000000" }),
+      new Response(linesOf([0, 0])),
+    );
+    const lines = collect(client.submit(["0x00"], { retry: AT_ONCE }));
+    await vi.advanceTimersByTimeAsync(86_400_000);
+    expect(sent).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(30 * 86_400_000);
+    expect(await lines).toHaveLength(1);
+  });
+
   it("ends with the signal while it pauses", async () => {
     const { client } = serviceOf(refused(503, { "retry-after": "3600" }));
     const leaving = new AbortController();

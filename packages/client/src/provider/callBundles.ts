@@ -19,19 +19,22 @@ export type CallBundles = ReturnType<typeof createCallBundles>;
 
 /** Remembers bundles by id, over reloads of the page where it has a storage. */
 export function createCallBundles(storage: BundleStorage | undefined = pageStorage()) {
-  let bundles: Record<string, CallBundle> = {};
-  /** Another tab of the page may have written since. */
-  const load = () => {
-    const text = storage?.getItem(STORAGE_KEY);
-    if (text == null) return;
+  /** Those that this page has sent. Its storage may be full. */
+  const own = new Map<string, CallBundle>();
+  const stored = (): object => {
     try {
-      bundles = Object(JSON.parse(text));
+      return Object(JSON.parse(storage?.getItem(STORAGE_KEY) ?? "{}"));
     } catch {
-      // Something else has written there: what this page remembers stays.
+      return {};
     }
   };
-  const save = (changed: Record<string, CallBundle>) => {
-    bundles = changed;
+  /** Another tab of the page may have written since, and so may something else. */
+  const read = (): Record<string, CallBundle> => {
+    const oldest = Date.now() - KEPT_MS;
+    const all = Object.entries<CallBundle>({ ...stored(), ...Object.fromEntries(own) });
+    return Object.fromEntries(all.filter(([, bundle]) => Object(bundle).at > oldest));
+  };
+  const save = (bundles: Record<string, CallBundle>) => {
     try {
       storage?.setItem(STORAGE_KEY, JSON.stringify(bundles));
     } catch {
@@ -40,18 +43,16 @@ export function createCallBundles(storage: BundleStorage | undefined = pageStora
   };
   return {
     read(id: string): CallBundle | undefined {
-      load();
+      const bundles = read();
       return Object.hasOwn(bundles, id) ? bundles[id] : undefined;
     },
     write(id: string, bundle: CallBundle): void {
-      load();
-      const oldest = Date.now() - KEPT_MS;
-      const kept = Object.entries(bundles).filter(([, { at }]) => at > oldest);
-      save({ ...Object.fromEntries(kept), [id]: bundle });
+      own.set(id, bundle);
+      save(read());
     },
     delete(id: string): void {
-      load();
-      const { [id]: _, ...others } = bundles;
+      own.delete(id);
+      const { [id]: _, ...others } = read();
       save(others);
     },
   };

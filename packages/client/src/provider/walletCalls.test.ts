@@ -240,15 +240,20 @@ describe("the bundles of a page", () => {
     expect([bundles.read("old"), bundles.read("new")?.hashes]).toEqual([undefined, ["0x2"]]);
   });
 
-  it("last as long as the page where its storage is full, or holds something else", () => {
-    const full: BundleStorage = {
-      getItem: () => "not ours",
-      setItem: () => {
-        throw new Error("the quota is used up");
-      },
-    };
-    const bundles = createCallBundles(full);
-    bundles.write("a", { calls: 1, hashes: [], at: Date.now() });
-    expect(bundles.read("a")).toMatchObject({ calls: 1 });
-  });
+  it.each(["not ours", '{"theirs":null}', "null"])(
+    "last as long as the page where its storage is full, or holds something else: %s",
+    (text) => {
+      const full: BundleStorage = {
+        getItem: () => text,
+        setItem: () => {
+          throw new Error("the quota is used up");
+        },
+      };
+      const bundles = createCallBundles(full);
+      bundles.write("a", { calls: 1, hashes: [], at: Date.now() });
+      expect(bundles.read("a")).toMatchObject({ calls: 1 });
+      bundles.delete("a");
+      expect(bundles.read("a")).toBeUndefined();
+    },
+  );
 });

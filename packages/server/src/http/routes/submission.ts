@@ -30,7 +30,7 @@ export function serveSubmission({
     readLimiter.readOn(caller, () => mapStoreErrors(() => refusals.find(caller.keyId, [id])));
   return {
     async handler({ params, caller }: AuthenticatedRequest): Promise<AnySubmissionRecord> {
-      const { id: name = "" } = params;
+      const name = (params.id ?? "").toLowerCase();
       if (caller.publishable && !isHash(name)) {
         const message = "a publishable key names a submission by the hash of its transaction, not by its id";
         throw new ProtocolError("KEY_IS_PUBLISHABLE", message);
@@ -59,5 +59,5 @@ export function serveSubmission({
 }
 
 function isHash(name: string): boolean {
-  return /^0x[0-9a-f]{64}$/i.test(name);
+  return /^0x[0-9a-f]{64}$/.test(name);
 }
