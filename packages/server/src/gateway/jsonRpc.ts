@@ -1,5 +1,5 @@
 import { isObject } from "../chain/rpc/rpc.js";
-import { ExactNumber } from "./exactIds.js";
+import { ExactNumber } from "../util/slicedJson.js";
 
 // JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as nodes of Ethereum speak it: parameters are a list.
 

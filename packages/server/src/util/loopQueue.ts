@@ -1,7 +1,6 @@
 import { performance as measured } from "node:perf_hooks";
 import { FairQueue } from "./fairQueue.js";
 import { Ledger } from "./ledger.js";
-import { SharedDebts } from "./sharedDebts.js";
 
 export interface LoopQueueDependencies {
   /** A monotonic clock in ms. */
@@ -69,7 +68,7 @@ export class LoopQueue {
   readonly #now: () => number;
   readonly #measureUse: () => number;
   /** By keys, and within them by addresses and parts. */
-  readonly #debts: SharedDebts;
+  readonly #debts: Ledger;
   readonly #refused: Ledger;
   /** The work of parties within their shares goes first. */
   readonly #light = new FairQueue<WaitingWork>(LEAST_BURST_US);
@@ -86,7 +85,7 @@ export class LoopQueue {
   constructor({ now = () => performance.now(), measureUse = createUseMeter() }: LoopQueueDependencies = {}) {
     this.#now = now;
     this.#measureUse = measureUse;
-    this.#debts = new SharedDebts(now);
+    this.#debts = new Ledger(now, (parties) => SHARED_PER_SECOND / parties);
     this.#refused = new Ledger(now);
   }
 
@@ -149,17 +148,15 @@ export class LoopQueue {
    * @returns whether the part has used more than its share, or does now with this one piece of work.
    */
   #charge(party: string, part: string, price: number): boolean {
-    let [debts, ofAll, whole, isHeavy] = [this.#debts, SHARED_PER_SECOND, "", false];
-    for (const [level, name] of pathOf(party, part).entries()) {
-      const shared = ofAll;
-      const most = level === 0 ? SHARED_PER_SECOND : PAID_PER_SECOND;
-      const shareOf = (parties: number) => Math.min(most, shared / parties);
-      if (level > 0) debts = debts.partsOf(whole, shareOf);
-      const ratePerSecond = shareOf(debts.pay(shareOf));
-      const light = Math.max(LEAST_BURST_US, LIGHT_SECONDS * ratePerSecond);
+    let [debts, isHeavy] = [this.#debts, false];
+    const path = pathOf(party, part);
+    for (const [level, name] of path.entries()) {
+      const { share } = debts;
+      const light = Math.max(LEAST_BURST_US, LIGHT_SECONDS * share);
       isHeavy = Math.max(price, debts.debtOf(name)) > light;
-      debts.charge(name, price, light + ratePerSecond);
-      [ofAll, whole] = [ratePerSecond, name];
+      debts.charge(name, price, { rateBurst: light + share, ratePerSecond: 1 });
+      if (level < path.length - 1)
+        debts = debts.partsOf(name, (parties) => Math.min(PAID_PER_SECOND, share / parties));
     }
     return isHeavy;
   }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PRICES } from "../model/prices.js";
 import { LoopQueue } from "./loopQueue.js";
-import { MAX_BYTES_AT_ONCE, parseInSlices, parseJson, type RunSlice } from "./slicedJson.js";
+import { ExactNumber, MAX_BYTES_AT_ONCE, parseInSlices, parseJson, type RunSlice } from "./slicedJson.js";
 
 const loop = new LoopQueue();
 const turnsOf =
@@ -141,5 +141,37 @@ describe("JSON of any size", () => {
     const counting = new CountingLoop({ now: () => now++ });
     await parseJson(listOf(10), (bytes, slice) => counting.run("a", bytes * PRICES.parsedByte, slice));
     expect(charged).toEqual([listOf(10).length * PRICES.parsedByte]);
+  });
+});
+
+describe("the ids of requests", () => {
+  const ID = "9007199254740993";
+  const run: RunSlice = async (_, slice) => slice();
+  const idsIn = (message: unknown) =>
+    [message].flat().map((request) => {
+      const id: unknown = (request as { readonly id?: unknown } | null)?.id;
+      return id instanceof ExactNumber ? id.text : id;
+    });
+
+  it.each([
+    [`{"id":${ID}}`, [ID]],
+    [`{ "\\u0069d" : -${ID} , "params":[{"id":1}]}`, [`-${ID}`]],
+    [`{"params":[{"id":1e99},"id",":","\\"id\\":2"],"id":1.50}`, ["1.50"]],
+    [`{"id":1,"id":${ID}}`, [ID]],
+    [`{"id":${ID},"id":"a"}`, ["a"]],
+    [
+      `[{"id":${ID}},7,"id",["id",{"id":5}],null,{"id":"x"},{},{"id":1e999}]`,
+      [...[ID, undefined, undefined, undefined, undefined], ...["x", undefined, "1e999"]],
+    ],
+  ])("in %s are those that the client wrote, in a message of any size", async (text, ids) => {
+    expect(idsIn(await parseJson(Buffer.from(text), run))).toEqual(ids);
+    const large = Buffer.from(text.replace(/^./, `$&${" ".repeat(MAX_BYTES_AT_ONCE - 2)}`));
+    expect(idsIn(await parseJson(large, run))).toEqual(ids);
+  });
+
+  it("alone are exact, and not those in their parameters", async () => {
+    const text = `{"id":${ID},"params":[{"id":1e99}],"n":1.5}`;
+    const message = await parseJson(Buffer.from(text), run);
+    expect(message).toEqual({ id: new ExactNumber(ID), params: [{ id: 1e99 }], n: 1.5 });
   });
 });

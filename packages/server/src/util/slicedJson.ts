@@ -12,8 +12,16 @@ export type RunSlice = <T>(bytes: number, slice: () => T) => Promise<T>;
 export type ReserveMemory = (bytes: number) => void;
 const UNCOUNTED: ReserveMemory = () => {};
 
+/** A number as its client wrote it, which JavaScript would round. */
+export class ExactNumber {
+  constructor(readonly text: string) {}
+}
+
 /**
- * Parses JSON as `JSON.parse` does, a slice at a time. Members named `__proto__` and `constructor` are left out.
+ * Parses JSON as `JSON.parse` does, a slice at a time. Members named `__proto__` and `constructor` are left out, and ids of requests
+ * are exact: nodes answer with the very bytes of an id, and clients in other languages have integers of 64 bits.
+ *
+ * `@streamparser/json` does the same, and takes 40 times the processor time where a text is written as escapes: 4 s for 31 MB.
  * @throws SyntaxError, or {@link ProtocolError} `MALFORMED_BODY` for very many values.
  */
 export async function parseInSlices(bytes: Buffer, run: RunSlice, reserve = UNCOUNTED): Promise<unknown> {
@@ -42,8 +50,27 @@ export async function parseJson(
   return await run(bytes.length, () => {
     const text = bytes.toString();
     reserve(assertFewValues(text) * BYTES_OF_VALUE);
-    return parseText(text);
+    const value = parseText(text);
+    const requests: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return requests.some(hasRoundedId) ? parseAtOnce(bytes) : value;
   });
+}
+
+/** Parses a small text once more, with exact ids. */
+function parseAtOnce(bytes: Buffer): unknown {
+  const slices = new SlicedParser(bytes).run();
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done) return slice.value;
+  }
+}
+
+function hasRoundedId(request: unknown): boolean {
+  return typeof request === "object" && request !== null && "id" in request && isRounded(request.id);
+}
+
+function isRounded(value: unknown): boolean {
+  return typeof value === "number" && !Number.isSafeInteger(value);
 }
 
 /** A list or an object that has not ended. */
@@ -63,8 +90,6 @@ const WORK_OF_VALUE = 64;
 const PART_BYTES = 65_536;
 /** The most bytes of a character. */
 const MAX_CHARACTER_BYTES = 4;
-/** Numbers of more digits have no use. */
-const MAX_SCALAR_BYTES = 1_024;
 
 class SlicedParser {
   readonly #bytes: Buffer;
@@ -163,10 +188,20 @@ class SlicedParser {
     const from = this.#at;
     let to = from;
     while (to < this.#bytes.length && !ENDS_OF_SCALAR.has(this.#bytes[to] ?? 0)) {
-      if (++to - from > MAX_SCALAR_BYTES) throw this.#unexpected();
+      if (++to - from > MAX_BYTES_AT_ONCE) throw this.#unexpected();
     }
     this.#at = to;
-    return JSON.parse(this.#bytes.toString("latin1", from, to));
+    this.#work += to - from;
+    const text = this.#bytes.toString("latin1", from, to);
+    const value: unknown = JSON.parse(text);
+    return isRounded(value) && this.#isIdOfRequest() ? new ExactNumber(text) : value;
+  }
+
+  /** Whether the value is the id of a request, alone or in a batch. */
+  #isIdOfRequest(): boolean {
+    const [outermost] = this.#open;
+    const depth = Array.isArray(outermost?.content) ? 2 : 1;
+    return this.#open.length === depth && this.#open.at(-1)?.key === "id";
   }
 
   /** Skips this character, if it is the next one behind the white space. */

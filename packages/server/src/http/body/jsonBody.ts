@@ -10,13 +10,6 @@ import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import { partOfBody } from "../limits/requestTurns.js";
 import { onResponseClosed } from "./onResponseClosed.js";
 
-declare module "fastify" {
-  interface FastifyContextConfig {
-    /** Adds to a parsed body what parsing its bytes has lost. */
-    readonly completeBody?: (body: unknown, bytes: Buffer) => unknown;
-  }
-}
-
 interface JsonBodyOptions {
   /** The limit of every body. A key may have a narrower one. */
   readonly maxBodyBytes: number;
@@ -58,18 +51,21 @@ export function registerJsonParser(
     }
     done(null, payload);
   });
-  const parseText = (request: FastifyRequest, text: string) =>
-    new Promise((resolve, reject) => {
-      parse(request, text, (error, body) => (error ? reject(error) : resolve(body)));
+  const parseText = (request: FastifyRequest, text: string): unknown => {
+    let [failure, body]: [Error | null, unknown] = [null, undefined];
+    // It calls back before it returns.
+    parse(request, text, (...parsed) => {
+      [failure, body] = parsed;
     });
+    if (failure !== null) throw failure;
+    return body;
+  };
   app.addContentTypeParser("application/json", async (request: FastifyRequest, payload: RequestPayload) => {
     const bytes = await readBytes(request, payload, maxBodyBytes);
     const run = slicesOf(loop, partyIn(request), partOfBody(bytes.length));
     const { bodyMemory } = request as BodyRequest;
     const reserve = (more: number) => bodyMemory?.grow(more);
-    const body = await parseJson(bytes, run, reserve, (text) => parseText(request, text));
-    const { completeBody } = request.routeOptions.config;
-    return completeBody === undefined ? body : await completeBody(body, bytes);
+    return await parseJson(bytes, run, reserve, (text) => parseText(request, text));
   });
 }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CLOSE_CODES, errorBodyOf, ProtocolError } from "@gas-waiver/protocol";
-import { restoreExactIds } from "../../gateway/exactIds.js";
 import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
 import type { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.js";
 import { createSubscriptions, type Subscriptions } from "../../gateway/feed/subscriptions.js";
@@ -181,7 +180,7 @@ function notificationOf(subscription: string, result: string): string {
  */
 async function messageOf(data: Buffer, run: RunSlice, reserve: ReserveMemory): Promise<unknown> {
   try {
-    return await restoreExactIds(await parseJson(data, run, reserve), data);
+    return await parseJson(data, run, reserve);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new GatewayRefusal(RPC_CODES.parseError, "parse error: the frame is not JSON");

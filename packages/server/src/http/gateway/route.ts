@@ -1,6 +1,5 @@
 import { errorBodyOf, type ProtocolError, statusOf } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { restoreExactIds } from "../../gateway/exactIds.js";
 import type { Gateway } from "../../gateway/gateway.js";
 import { GatewayRefusal, RPC_CODES } from "../../gateway/jsonRpc.js";
 import { refusalFor } from "../../gateway/words.js";
@@ -65,7 +64,6 @@ export function serveGateway(app: FastifyInstance, services: GatewayRouteService
         method: GATEWAY_ROUTE.method,
         url,
         onRequest: refuseEncodedBody,
-        config: { completeBody: restoreExactIds },
         handler: async (request, reply) => {
           const { caller, body, raw, bodyMemory } = request as AuthenticatedRequest & HeldBody;
           // A client that has left and one that has closed its sending half alone look alike.

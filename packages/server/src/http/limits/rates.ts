@@ -3,7 +3,6 @@ import type { FastifyReply } from "fastify";
 import { type LimitedCaller, partyOf, type RateLimits } from "../../model/keys/caller.js";
 import { SHARES_OF_SITE } from "../../model/options/networkAddress.js";
 import { Ledger } from "../../util/ledger.js";
-import { SharedDebts } from "../../util/sharedDebts.js";
 
 /** The things that a rate counts, which the `RateLimit` header fields name. */
 export type RateUnit = "transactions" | "reads" | "bytes" | "unknown-keys";
@@ -75,12 +74,10 @@ const ROUNDING = 1e-6;
 export class Rates {
   readonly #unit: RateUnit;
   readonly #ledger: Ledger;
-  readonly #shared: SharedDebts;
 
   constructor(unit: RateUnit, now: () => number = () => performance.now()) {
     this.#unit = unit;
     this.#ledger = new Ledger(now);
-    this.#shared = new SharedDebts(now);
   }
 
   /**
@@ -99,7 +96,8 @@ export class Rates {
     for (const bucket of buckets) {
       const { party, part, limits } = bucket;
       this.#ledger.charge(party, -count, limits);
-      if (part !== undefined) this.#debtsOfParts(bucket).charge(part, -count, limits.rateBurst);
+      if (part !== undefined)
+        this.#debtsOfParts(bucket).charge(part, -count, { ...limits, ratePerSecond: 1 });
     }
   }
 
@@ -133,12 +131,8 @@ export class Rates {
     return limits.rateBurst - this.#ledger.debtOf(party, limits);
   }
 
-  #debtsOfParts({ party, limits: { ratePerSecond } }: Bucket): SharedDebts {
-    // The limits of all parties with parts are the same.
-    const shareOf = (parts: number) => ratePerSecond / parts;
-    const debts = this.#shared.partsOf(party, shareOf);
-    debts.pay(shareOf);
-    return debts;
+  #debtsOfParts({ party, limits: { ratePerSecond } }: Bucket): Ledger {
+    return this.#ledger.partsOf(party, (parts) => ratePerSecond / parts);
   }
 
   /** No part may have used more than is left. So one that floods leaves half of the burst to others, and two leave a third. */

@@ -8,14 +8,13 @@ import {
   type ReceivedFrame,
   readParsedFrame,
 } from "@gas-waiver/protocol";
-import { textOfId } from "../../gateway/exactIds.js";
 import type { Intake } from "../../intake/intake.js";
 import { partyOf } from "../../model/keys/caller.js";
 import type { MemoryReservation } from "../../model/memoryReservation.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { LineGroup } from "../../results/resultLine.js";
-import { parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
+import { ExactNumber, parseJson, type ReserveMemory, type RunSlice } from "../../util/slicedJson.js";
 import { slicesOf } from "../body/jsonBody.js";
 import { internalError } from "../errors.js";
 import type { RateLimiter } from "../limits/rateLimiter.js";
@@ -159,8 +158,11 @@ function binaryFrame(): NamedFrame {
 
 async function readFrame(data: Buffer, run: RunSlice, reserve: ReserveMemory): Promise<NamedFrame> {
   try {
-    const frame = readParsedFrame(await parseJson(data, run, reserve));
-    const request = await textOfId(frame.request, data);
+    const message = await parseJson(data, run, reserve);
+    const { id }: { readonly id?: unknown } = Object(message);
+    const isExact = id instanceof ExactNumber;
+    const frame = readParsedFrame(isExact ? { ...Object(message), id: Number(id.text) } : message);
+    const request = isExact && frame.request !== null ? id.text : JSON.stringify(frame.request);
     const isLong = typeof frame.request === "number" && request.length > MAX_REQUEST_ID_LENGTH;
     if (isLong)
       return refusedFrame(
