@@ -58,7 +58,7 @@ export class Ledger {
     return this.#debts.keys();
   }
 
-  /** What a second pays off for a party now. */
+  /** The sum that a second pays off for each party now. */
   get share(): number {
     this.#pay();
     return this.#shareOf(Math.max(1, this.#inOrder.length));
