@@ -1,6 +1,7 @@
 import type { Terminal } from "./command.js";
 import { STATUS } from "./exitStatus.js";
 import { listenForSignals } from "./interruption.js";
+import { printable } from "./output/printable.js";
 import { takeEnvironment } from "./processSecrets.js";
 import { run } from "./run.js";
 import type { Environment } from "./settings/readSettings.js";
@@ -27,12 +28,12 @@ export async function main(argv: readonly string[]): Promise<never> {
       delayMs = ms;
     },
     terminal: terminalOf(process.stdout, env),
-    print: (line) => process.stdout.write(`${line}\n`),
+    print: (line) => process.stdout.write(`${printable(line)}\n`),
     write: (text) => {
       needsReader = true;
       return new Promise((resolve) => process.stdout.write(text, () => resolve()));
     },
-    ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
+    ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${printable(line)}`) }),
     ...(process.stdin.isTTY &&
       process.stderr.isTTY && {
         promptSecret: async (question) =>
@@ -41,7 +42,7 @@ export async function main(argv: readonly string[]): Promise<never> {
             write: (text) => process.stderr.write(text),
           }),
       }),
-    printError: (line) => process.stderr.write(`${line}\n`),
+    printError: (line) => process.stderr.write(`${printable(line)}\n`),
     signal,
     onHangup: (listener) => process.on("SIGHUP", listener),
   });

@@ -42,7 +42,7 @@ export function readArguments(
     }
     if (type === "tuple") return tuple(components, reader);
     if (type === "bytes") return bytesToHex(reader.bytes());
-    if (type === "string") return quotedText(new TextDecoder().decode(reader.bytes()));
+    if (type === "string") return JSON.stringify(new TextDecoder().decode(reader.bytes()));
     return wordText(type, bytesToHex(reader.word()).slice(2));
   };
   try {
@@ -51,14 +51,6 @@ export function readArguments(
     if (error instanceof UnexpectedResultError || error instanceof InvalidHexError) return undefined;
     throw error;
   }
-}
-
-/** Quotes a text for a terminal: JSON alone leaves the control characters from 127 on, and those that turn the direction. */
-function quotedText(text: string): string {
-  return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}]/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u{${code.toString(16)}}`;
-  });
 }
 
 function wordText(type: string, word: string): string {

@@ -21,7 +21,7 @@ const GAP = "  ";
 const SHORTEST = 11;
 /** The last column wraps, and has at least this width. */
 const LEAST_LAST = 24;
-const COLORS: Readonly<Record<Tone, string>> = { good: "\x1b[32m", bad: "\x1b[31m", plain: "" };
+export const COLORS: Readonly<Record<Tone, string>> = { good: "\x1b[32m", bad: "\x1b[31m", plain: "" };
 
 /**
  * Lays out rows under the titles of their columns. The text of the last column wraps. Without a terminal nothing is cut or
