@@ -1,7 +1,7 @@
 import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
 import { defineCommand } from "../command.js";
 import { accountLines, accountsJson, readHoldings } from "../demo/accounts.js";
-import { switchedOn, url } from "../settings/parsers.js";
+import { url } from "../settings/parsers.js";
 
 export const accounts = defineCommand({
   description:
@@ -14,7 +14,7 @@ export const accounts = defineCommand({
       defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
       parse: url("http:", "https:"),
     },
-    json: { help: "Print JSON, for programs.", parse: switchedOn },
+    json: { help: "Print JSON, for programs." },
   },
   async run({ rpcUrl, json }, { print, signal }) {
     const holdings = await readHoldings(rpcUrl, signal);

@@ -1,6 +1,6 @@
 import { type AuditRecord, openAudit } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../command.js";
-import { switchedOn, wholeNumber } from "../settings/parsers.js";
+import { wholeNumber } from "../settings/parsers.js";
 import { STORE_SETTINGS, withStore } from "../store/withStore.js";
 
 export const audit = defineCommand({
@@ -19,7 +19,7 @@ export const audit = defineCommand({
       defaultValue: "100",
       parse: wholeNumber(1, 10_000),
     },
-    follow: { help: "Show new entries as they come.", parse: switchedOn },
+    follow: { help: "Show new entries as they come." },
     after: {
       placeholder: "ID",
       help: "With --follow: begin after the entry with this id; 0 begins with the first.",

@@ -11,7 +11,7 @@ import { type Context, defineCommand, type Terminal } from "../command.js";
 import { CommandFailedError } from "../errorMessage.js";
 import { CHAIN_ID_SETTING } from "../jsonRpcClient.js";
 import { type Cell, tableLines } from "../output/table.js";
-import { fileOf, switchedOn, url } from "../settings/parsers.js";
+import { fileOf, url } from "../settings/parsers.js";
 import { API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 import { allowedTargets } from "../settings/serviceValues.js";
 import type { Values } from "../settings/setting.js";
@@ -28,7 +28,6 @@ const SETTINGS = {
   },
   simulate: {
     help: "Also run each call that would be taken on the latest block; without a service it needs --rpc-url.",
-    parse: switchedOn,
   },
   rpcUrl: {
     placeholder: "URL",
@@ -42,10 +41,7 @@ const SETTINGS = {
     defaultText: "the registry's, or any without a node",
     parse: fileOf(allowedTargets),
   },
-  json: {
-    help: "Print a line of JSON for each transaction, as POST /v1/check does.",
-    parse: switchedOn,
-  },
+  json: { help: "Print a line of JSON for each transaction, as POST /v1/check does." },
   ...API_KEY_SETTINGS,
 } as const;
 

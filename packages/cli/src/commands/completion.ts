@@ -3,7 +3,7 @@ import { bashCompletion } from "../completion/bash.js";
 import { commandTree } from "../completion/commandTree.js";
 import { fishCompletion } from "../completion/fish.js";
 import { zshCompletion } from "../completion/zsh.js";
-import { oneOf, switchedOn } from "../settings/parsers.js";
+import { oneOf } from "../settings/parsers.js";
 
 const RENDERERS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
@@ -15,10 +15,7 @@ const SETTINGS = {
     required: true,
     parse: oneOf("bash", "zsh", "fish"),
   },
-  json: {
-    help: "Print the commands with their flags as JSON, for another shell or an editor.",
-    parse: switchedOn,
-  },
+  json: { help: "Print the commands with their flags as JSON, for another shell or an editor." },
 } as const;
 
 /** The command that completes the commands of a program. */

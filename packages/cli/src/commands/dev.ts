@@ -16,7 +16,7 @@ import { accountLines, accountsJson, readHoldings } from "../demo/accounts.js";
 import { showGaslessTransfer } from "../demo/showGaslessTransfer.js";
 import { aborted } from "../interruption.js";
 import { problemsOfLimits, SERVE_SETTINGS, SERVE_SUBJECTS } from "../serve/serveSettings.js";
-import { LOG_LEVELS, logLevel, loopbackHost, port, switchedOn, text } from "../settings/parsers.js";
+import { LOG_LEVELS, logLevel, loopbackHost, port, text } from "../settings/parsers.js";
 import { flagsOf, splitValues, type Values, withoutUndefined } from "../settings/setting.js";
 import { DEV_NONCE_GAP_MS, type DevChain, devServiceOptions, followDevnet } from "../startup/devService.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
@@ -64,13 +64,9 @@ const SETTINGS = {
   ...CHAIN_SETTINGS,
   ...LIMIT_SETTINGS,
   nonceGapTimeoutMs: { ...LIMIT_SETTINGS.nonceGapTimeoutMs, defaultText: String(DEV_NONCE_GAP_MS) },
-  noDemo: {
-    help: "Skip the gasless transfer at the start.",
-    parse: switchedOn,
-  },
+  noDemo: { help: "Skip the gasless transfer at the start." },
   json: {
     help: "Print one line of JSON when all is ready, and nothing else: the URLs, the keys, the token, the accounts.",
-    parse: switchedOn,
   },
   logLevel: {
     placeholder: "LEVEL",

@@ -8,7 +8,7 @@ import {
 import { CloseStack } from "../closeStack.js";
 import { defineCommand } from "../command.js";
 import { aborted } from "../interruption.js";
-import { port, switchedOn, text, wholeNumber } from "../settings/parsers.js";
+import { port, text, wholeNumber } from "../settings/parsers.js";
 import { InvalidValueError, splitValues, withoutUndefined } from "../settings/setting.js";
 import { CHAIN_SETTINGS, openDevnet } from "../startup/openDevnet.js";
 
@@ -38,11 +38,8 @@ const SETTINGS = {
     defaultText: "1",
     parse: wholeNumber(0, 2 ** 32 - 1),
   },
-  json: { help: "Print the line `ready` as JSON, for programs.", parse: switchedOn },
-  noMining: {
-    help: "Start with mining stopped, until devnet_resumeMining.",
-    parse: switchedOn,
-  },
+  json: { help: "Print the line `ready` as JSON, for programs." },
+  noMining: { help: "Start with mining stopped, until devnet_resumeMining." },
   faults: {
     flag: "fault",
     placeholder: "NAME=VALUE",

@@ -5,7 +5,7 @@ import { explain as collect } from "../explain/explain.js";
 import { explanationLines } from "../explain/explainOutput.js";
 import { parseSubject } from "../explain/subject.js";
 import { NODE_URL_SETTING } from "../jsonRpcClient.js";
-import { entriesOf, fileOf, switchedOn } from "../settings/parsers.js";
+import { entriesOf, fileOf } from "../settings/parsers.js";
 import { API_KEY, API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 
 const SETTINGS = {
@@ -28,7 +28,7 @@ const SETTINGS = {
     repeatable: true,
     parse: (list: string) => new Abi(entriesOf(list).flatMap(fileOf(abiEntries))),
   },
-  json: { help: "Print JSON, for programs.", parse: switchedOn },
+  json: { help: "Print JSON, for programs." },
   ...API_KEY_SETTINGS,
 } as const;
 

@@ -10,7 +10,7 @@ import {
 } from "../export/exportFile.js";
 import { EXPORT_FORMATS } from "../export/exportFormat.js";
 import { ExportTally, exportProgress } from "../export/exportTally.js";
-import { day, oneOf, switchedOn, text } from "../settings/parsers.js";
+import { day, oneOf, text } from "../settings/parsers.js";
 import { STORE_SETTINGS, withStore } from "../store/withStore.js";
 
 const SETTINGS = {
@@ -28,15 +28,9 @@ const SETTINGS = {
     defaultText: "standard output",
     parse: text,
   },
-  resume: {
-    help: "Go on with an export to --out that was ended, or begin one.",
-    parse: switchedOn,
-  },
+  resume: { help: "Go on with an export to --out that was ended, or begin one." },
   ...STORE_SETTINGS,
-  json: {
-    help: "With --out: print the path, the days, the count and the SHA-256 as JSON, for programs.",
-    parse: switchedOn,
-  },
+  json: { help: "With --out: print the path, the days, the count and the SHA-256 as JSON, for programs." },
 } as const;
 
 export const exportOutcomes = defineCommand({

@@ -10,7 +10,7 @@ import { JsonRpcClient } from "../jsonRpcClient.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { printChecksumWarning } from "../settings/checksumWarning.js";
-import { address, fileOf, switchedOn } from "../settings/parsers.js";
+import { address, fileOf } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 import { allowedTargets } from "../settings/serviceValues.js";
 import type { Values } from "../settings/setting.js";
@@ -24,10 +24,7 @@ export const CHAIN_SETTINGS = {
     required: false,
     defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_RPC_PORT}`,
   },
-  json: {
-    help: "Print JSON, for programs.",
-    parse: switchedOn,
-  },
+  json: { help: "Print JSON, for programs." },
 } as const;
 
 export const list = defineCommand({
@@ -128,8 +125,8 @@ export const vote = defineCommand({
   examples: ["gas-waiver governance vote --proposal 1 --yes --validator-key-file validator.key"],
   settings: {
     proposal: PROPOSAL_SETTING,
-    yes: { subject: VOTE, help: "Vote for the proposal.", parse: switchedOn },
-    no: { subject: VOTE, help: "Vote against the proposal.", parse: switchedOn },
+    yes: { subject: VOTE, help: "Vote for the proposal." },
+    no: { subject: VOTE, help: "Vote against the proposal." },
     ...VALIDATOR_SETTINGS,
     ...CHAIN_SETTINGS,
   },
@@ -164,7 +161,6 @@ const ALLOW_SETTINGS = {
   dev: {
     subject: VALIDATOR,
     help: "Propose and vote as the devnet's validators, so that it is carried at once. Their keys are public.",
-    parse: switchedOn,
   },
   ...VALIDATOR_SETTINGS,
   ...CHAIN_SETTINGS,

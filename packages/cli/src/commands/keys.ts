@@ -10,7 +10,7 @@ import { type Command, defineCommand } from "../command.js";
 import { keyLines, printIssued, printRecord } from "../keys/keyOutput.js";
 import { KEY_SETTING, keyInput, LABEL_SETTING, TERM_SETTINGS, withKeys } from "../keys/keySettings.js";
 import { printChecksumWarning } from "../settings/checksumWarning.js";
-import { duration, switchedOn, text, wholeNumber } from "../settings/parsers.js";
+import { duration, text, wholeNumber } from "../settings/parsers.js";
 import { commandLineUser, STORE_SETTINGS } from "../store/withStore.js";
 import { auditLines } from "./audit.js";
 
@@ -27,7 +27,6 @@ export const create = defineCommand({
     label: { ...LABEL_SETTING, required: true },
     publishable: {
       help: "Make a key that everybody may see, for pages and wallets. It needs --origins and --allowed-targets, and has caps for each sender and a rate for each address.",
-      parse: switchedOn,
     },
     env: {
       placeholder: "NAME",

@@ -5,7 +5,7 @@ import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient } from "../jsonRpcClient.js";
 import { findingsJson, lossLines, OUTCOMES } from "../lanes/findingsOutput.js";
 import { laneJson, laneLines } from "../lanes/laneOutput.js";
-import { address, switchedOn, wholeNumber } from "../settings/parsers.js";
+import { address, wholeNumber } from "../settings/parsers.js";
 import { NODE_SETTING, STORE_SETTINGS, withLanes } from "../store/withStore.js";
 import { CUSTODY, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
 import { openWaivers } from "../waivers/openWaivers.js";
@@ -28,10 +28,7 @@ export const doctor = defineCommand({
   examples: ["gas-waiver lanes doctor --rpc-url http://127.0.0.1:8545"],
   settings: {
     ...NODE_SETTING,
-    repair: {
-      help: "Resolve the differences, in lanes that no service works.",
-      parse: switchedOn,
-    },
+    repair: { help: "Resolve the differences, in lanes that no service works." },
     ...STORE_SETTINGS,
   },
   async run(values, context) {

@@ -5,7 +5,7 @@ import { nodeCheckOf, nodesOfNetworks } from "../configCheck/nodesOfNetworks.js"
 import { CommandFailedError } from "../errorMessage.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
-import { addresses, switchedOn } from "../settings/parsers.js";
+import { addresses } from "../settings/parsers.js";
 import { CUSTODY, CUSTODY_SETTINGS, splitCustody, waiverAddresses } from "../waivers/custodies.js";
 
 export const check = defineCommand({
@@ -33,7 +33,7 @@ export const check = defineCommand({
       parse: addresses,
     },
     ...CUSTODY_SETTINGS,
-    json: { help: "Print JSON, for programs.", parse: switchedOn },
+    json: { help: "Print JSON, for programs." },
   },
   check: (values) => {
     if (values.rpcUrl !== undefined) return [];

@@ -6,7 +6,7 @@ import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
 import { createDecisionMaker } from "../governance/decision.js";
 import { VALIDATOR, VALIDATOR_SETTINGS, validatorsOf } from "../governance/settings.js";
-import { address, switchedOn } from "../settings/parsers.js";
+import { address } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
 import { STORE_SETTINGS, withLanes } from "../store/withStore.js";
 import { storeKey } from "../waivers/keystoreFiles.js";
@@ -35,7 +35,6 @@ const SETTINGS = {
   dev: {
     subject: VALIDATOR,
     help: "Propose and vote as the devnet's validators. Their keys are public.",
-    parse: switchedOn,
   },
   ...VALIDATOR_SETTINGS,
   rpcUrl: CHAIN_SETTINGS.rpcUrl,

@@ -7,7 +7,7 @@ import {
 import { fileJournal } from "@gas-waiver/client/node";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
-import { oneOf, switchedOn, text } from "../settings/parsers.js";
+import { oneOf, text } from "../settings/parsers.js";
 import { API_KEY, API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 import type { Values } from "../settings/setting.js";
 import { count, submitProgress } from "../submit/submitProgress.js";
@@ -34,7 +34,6 @@ const SETTINGS = {
   },
   json: {
     help: "Print the result line of each transaction, in the order of the file, in place of sentences.",
-    parse: switchedOn,
   },
   ...SERVICE_URL_SETTING,
   ...API_KEY_SETTINGS,

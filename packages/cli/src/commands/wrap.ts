@@ -18,7 +18,7 @@ import { CommandFailedError } from "../errorMessage.js";
 import { CHAIN_ID_SETTING, JsonRpcClient, NODE_URL_SETTING, type Receipt } from "../jsonRpcClient.js";
 import { tableLines } from "../output/table.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
-import { address, oneOf, switchedOn, wholeNumber } from "../settings/parsers.js";
+import { address, oneOf, wholeNumber } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
 import { TRANSACTION, TRANSACTION_SETTINGS, transactionsOf } from "../submit/transactionSettings.js";
 import { CUSTODY, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
@@ -38,7 +38,6 @@ const SETTINGS = {
   },
   print: {
     help: "Print the signed wrappers and send nothing. With --nonce and --chain-id no node is needed.",
-    parse: switchedOn,
   },
   nonce: {
     placeholder: "N",
@@ -55,7 +54,7 @@ const SETTINGS = {
     defaultValue: "broadcast",
     parse: oneOf("broadcast", "included"),
   },
-  json: { help: "Print a line of JSON for each transaction.", parse: switchedOn },
+  json: { help: "Print a line of JSON for each transaction." },
 } as const;
 
 type WrapValues = Values<typeof SETTINGS>;

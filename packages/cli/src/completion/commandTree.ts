@@ -72,9 +72,10 @@ const VALUE_KINDS: Readonly<Record<string, ValueKind>> = {
   FOLDER: { kind: "folder" },
 };
 
-function valueKindOf({ placeholder, parse }: Setting<unknown>): ValueKind {
+function valueKindOf(setting: Setting<unknown>): ValueKind {
+  const { placeholder } = setting;
   if (placeholder === undefined) return { kind: "none" };
-  const form = formOf({ parse });
+  const form = formOf(setting);
   if (form.kind === "text" && form.choices) return { kind: "choice", choices: form.choices };
   return VALUE_KINDS[placeholder] ?? { kind: "text" };
 }

@@ -1,12 +1,10 @@
 import type { Context } from "../command.js";
-import { switchedOn } from "../settings/parsers.js";
 
 /** The settings of `serve` itself, beside those of the service. */
 export const SERVE_OUTPUT_SETTINGS = {
   json: {
     flag: "json",
     help: "Print a JSON object a line, for supervisors: when the service is ready, and when its shutdown begins and is done.",
-    parse: switchedOn,
   },
 } as const;
 

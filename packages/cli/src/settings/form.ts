@@ -31,8 +31,8 @@ export function withForm<T>(form: Form, parse: (text: string) => T): Parser<T> {
 
 const ANY_TEXT: TextForm = { kind: "text" };
 
-export function formOf({ parse }: { readonly parse: Parser<unknown> }): Form {
-  return parse.form ?? ANY_TEXT;
+export function formOf({ parse }: { readonly parse?: Parser<unknown> }): Form {
+  return parse === undefined ? { kind: "boolean" } : (parse.form ?? ANY_TEXT);
 }
 
 /** The form of a list whose entries have the form of another parser. */

@@ -188,7 +188,7 @@ function parseOne(
   text: string,
 ): { value: unknown } | { problem: string } {
   try {
-    return { value: setting.parse(text) };
+    return { value: setting.parse ? setting.parse(text) : text === "true" };
   } catch (error) {
     if (!(error instanceof InvalidValueError)) throw error;
     const shown = setting.secret ? "" : ` ${JSON.stringify(withoutUrlSecrets(text))}`;

@@ -40,8 +40,8 @@ export interface Setting<T> {
     text: string,
     textOf: (key: string) => string | undefined,
   ) => Readonly<Record<string, string>>;
-  /** Throws an {@link InvalidValueError} if the text is wrong. */
-  readonly parse: Parser<T>;
+  /** Throws an {@link InvalidValueError} if the text is wrong. A setting without a parser is a switch, true if it is given. */
+  readonly parse?: Parser<T>;
 }
 
 /** The note in help, schema and tables for a setting that a running service takes over. */
@@ -49,13 +49,13 @@ export const RELOADABLE = "Reloadable.";
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
+type Value<S> = "parse" extends keyof S ? (S extends Setting<infer T> ? T : never) : boolean;
+
 /** The parsed values of settings; undefined for a setting that is not given and has no default. */
 export type Values<S extends Settings> = {
-  readonly [K in keyof S]: S[K] extends Setting<infer T>
-    ? S[K] extends { readonly defaultValue: string } | { readonly required: true }
-      ? T
-      : T | undefined
-    : never;
+  readonly [K in keyof S]: S[K] extends { readonly defaultValue: string } | { readonly required: true }
+    ? Value<S[K]>
+    : Value<S[K]> | undefined;
 };
 
 /** The entries of an object whose names are first ones, and the others. */
@@ -127,7 +127,7 @@ export function reloadable<const S extends Settings>(settings: S): S {
 /** The same settings as flags alone, for a command that reads no environment variable, and reads nothing again. */
 export function flagsOf<const S extends Settings>(
   settings: S,
-): { readonly [K in keyof S]: Omit<S[K], "env" | "reload"> & Pick<S[K], "parse" | "help"> } {
+): { readonly [K in keyof S]: Omit<S[K], "env" | "reload"> & Pick<S[K], "help"> } {
   const flags = Object.entries(settings).map(([key, { env: _, reload: __, ...flag }]) => [key, flag]);
   return Object.fromEntries(flags);
 }

@@ -5,7 +5,6 @@ import { schemasOf } from "../serve/networkSchema.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import type { ConfigFile } from "../settings/configFile.js";
-import { switchedOn } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 
 /** The settings of commands that work on a service's store from outside: its location, and the output's format. */
@@ -29,7 +28,7 @@ export const STORE_SETTINGS = {
     help: "PostgreSQL schema of the service's tables; of a network among several gas_waiver_ and its name.",
     defaultText: "public",
   },
-  json: { help: "Print JSON, for programs.", parse: switchedOn },
+  json: { help: "Print JSON, for programs." },
 } as const;
 
 export interface StoreValues {

@@ -1,4 +1,4 @@
-import { switchedOn, text } from "../settings/parsers.js";
+import { text } from "../settings/parsers.js";
 import { kmsKeyName } from "../settings/serviceValues.js";
 import { keystorePath } from "./keystoreFiles.js";
 import { PASSPHRASE } from "./passphrase.js";
@@ -27,4 +27,4 @@ export const SEAL_SETTING = {
   parse: kmsKeyName,
 } as const;
 
-export const JSON_SETTING = { flag: "json", help: "Print JSON, for programs.", parse: switchedOn } as const;
+export const JSON_SETTING = { flag: "json", help: "Print JSON, for programs." } as const;
