@@ -1,10 +1,9 @@
 import { DEFAULT_HOST, DEFAULT_RPC_PORT } from "@gas-waiver/devnet/presets";
 import { encodeCall } from "@gas-waiver/protocol";
 import { defineCommand } from "../command.js";
-import { proposalIn, proposeAddition, readSelectors, TARGETS } from "../governance/allow.js";
+import { proposeAddition, readSelectors, TARGETS } from "../governance/allow.js";
 import { overviewJson, overviewLines, printProposal } from "../governance/output.js";
 import { Registry } from "../governance/registry.js";
-import { sendAsValidator } from "../governance/sendToRegistry.js";
 import { PROPOSAL_SETTING, VALIDATOR, VALIDATOR_SETTINGS, validatorsOf } from "../governance/settings.js";
 import { JsonRpcClient } from "../jsonRpcClient.js";
 import { CONFIG_SETTING } from "../serve/serveFile.js";
@@ -27,6 +26,9 @@ export const CHAIN_SETTINGS = {
   json: { help: "Print JSON, for programs." },
 } as const;
 
+const registryAt = (rpcUrl: readonly string[], signal: AbortSignal) =>
+  new Registry(new JsonRpcClient(rpcUrl, signal));
+
 export const list = defineCommand({
   description: "The command reads the chain's WaiverRegistry and needs no key.",
   examples: [
@@ -35,7 +37,7 @@ export const list = defineCommand({
   ],
   settings: CHAIN_SETTINGS,
   async run({ rpcUrl, json }, { print, signal }) {
-    const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
+    const registry = registryAt(rpcUrl, signal);
     const [waivers, validators, proposals] = await Promise.all([
       registry.waivers(),
       registry.validators(),
@@ -51,7 +53,8 @@ export const show = defineCommand({
   description: "The proposal may be open or closed. The command needs no key.",
   examples: ["gas-waiver governance show --proposal 1"],
   settings: { proposal: PROPOSAL_SETTING, ...CHAIN_SETTINGS },
-  run: ({ proposal, ...chain }, context) => printProposal(proposal, chain, context),
+  run: ({ proposal, rpcUrl, json }, { print, signal }) =>
+    printProposal(registryAt(rpcUrl, signal), proposal, { json, print }),
 });
 
 const PROPOSED = "what is proposed";
@@ -84,14 +87,12 @@ export const propose = defineCommand({
   settings: PROPOSE_SETTINGS,
   requires: [PROPOSED, VALIDATOR],
   check: problemsOfTargets,
-  async run(values, context) {
-    const receipt = await sendAsValidator(
-      { rpcUrl: values.rpcUrl, signal: context.signal },
-      validatorsOf(values)[0],
-      calldataOf(values),
-    );
-    printChecksumWarning(values.targets, { json: values.json, print: context.print });
-    await printProposal(proposalIn(receipt), values, context);
+  async run(values, { print, signal }) {
+    const { rpcUrl, json, targets } = values;
+    const registry = registryAt(rpcUrl, signal);
+    const id = await registry.propose(validatorsOf(values)[0], calldataOf(values));
+    printChecksumWarning(targets, { json, print });
+    await printProposal(registry, id, { json, print });
   },
 });
 
@@ -131,11 +132,11 @@ export const vote = defineCommand({
     ...CHAIN_SETTINGS,
   },
   requires: [VOTE, VALIDATOR],
-  async run(values, context) {
-    const { proposal, yes, rpcUrl } = values;
-    const call = encodeCall("vote(uint256,bool)", proposal, yes === true);
-    await sendAsValidator({ rpcUrl, signal: context.signal }, validatorsOf(values)[0], call);
-    await printProposal(proposal, values, context);
+  async run(values, { print, signal }) {
+    const { proposal, yes, rpcUrl, json } = values;
+    const registry = registryAt(rpcUrl, signal);
+    await registry.vote(validatorsOf(values)[0], proposal, yes === true);
+    await printProposal(registry, proposal, { json, print });
   },
 });
 
@@ -175,13 +176,13 @@ export const allow = defineCommand({
   ],
   settings: ALLOW_SETTINGS,
   requires: [VALIDATOR],
-  async run(values, context) {
-    const { rpcUrl, waiver, target, selectors, dev } = values;
+  async run(values, { print, signal }) {
+    const { rpcUrl, json, waiver, target, selectors, dev } = values;
+    const registry = registryAt(rpcUrl, signal);
     const validators = validatorsOf(values);
     const added = { address: target, ...(selectors && { selectors }) };
-    const { signal } = context;
-    const id = await proposeAddition({ rpcUrl, waiver, added, validators, votes: dev === true, signal });
-    if (id !== undefined) return printProposal(id, values, context);
-    context.print(values.json ? "null" : "the waiver may send that already: nothing is proposed");
+    const id = await proposeAddition(registry, { waiver, added, validators, votes: dev === true });
+    if (id !== undefined) return printProposal(registry, id, { json, print });
+    print(json ? "null" : "the waiver may send that already: nothing is proposed");
   },
 });

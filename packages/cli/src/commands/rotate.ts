@@ -5,7 +5,9 @@ import type { LaneAdmin } from "@gas-waiver/server";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
 import { createDecisionMaker } from "../governance/decision.js";
+import { Registry } from "../governance/registry.js";
 import { VALIDATOR, VALIDATOR_SETTINGS, validatorsOf } from "../governance/settings.js";
+import { JsonRpcClient } from "../jsonRpcClient.js";
 import { address } from "../settings/parsers.js";
 import type { Values } from "../settings/setting.js";
 import { STORE_SETTINGS, withLanes } from "../store/withStore.js";
@@ -70,7 +72,10 @@ async function rotateWith(lanes: LaneAdmin, values: RotateValues, context: Conte
   try {
     const rotation = { from: values.from, to: await successor(lanes, values, context) };
     const validators = validatorsOf(values);
-    const governance = createDecisionMaker({ rpcUrl: values.rpcUrl, signal }, validators);
+    const governance = createDecisionMaker(
+      new Registry(new JsonRpcClient(values.rpcUrl, signal)),
+      validators,
+    );
     const output = new RotationOutput(rotation, values.json === true, context);
     await walkThrough(rotation, { lanes: rarelyReloading(lanes), governance }, output, {
       signal,

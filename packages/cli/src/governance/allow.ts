@@ -5,22 +5,18 @@ import {
   bytesToHex,
   encodeCall,
   hexToBytes,
-  REGISTRY_ADDRESS,
   selectorOfSignature,
-  topicOf,
   uniteTargets,
 } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
-import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
 import { InvalidValueError } from "../settings/setting.js";
-import { proposalIdOf, Registry } from "./registry.js";
-import { type RegistryAccess, sendAsValidator } from "./sendToRegistry.js";
+import type { Registry } from "./registry.js";
 
 /** The ABI type AllowedTarget[] of the contract. */
 export const TARGETS = "(address,bool,bool,bytes4[])[]";
 
 /** A target that a waiver is to call beside those that it may call already. */
-export interface Addition extends RegistryAccess {
+export interface Addition {
   /** 20 bytes. */
   readonly waiver: Uint8Array;
   readonly added: AllowedTarget;
@@ -35,32 +31,20 @@ export interface Addition extends RegistryAccess {
  * @returns the number of the proposal; undefined if the waiver may send that already.
  * @throws CommandFailedError if the waiver is not registered, or with the registry's reason.
  */
-export async function proposeAddition(addition: Addition): Promise<bigint | undefined> {
-  const { rpcUrl, waiver, added, validators, votes, signal } = addition;
-  const registry = new Registry(new JsonRpcClient(rpcUrl, signal));
+export async function proposeAddition(registry: Registry, addition: Addition): Promise<bigint | undefined> {
+  const { waiver, added, validators, votes } = addition;
   const known = (await registry.waivers()).find(({ address }) => bytesEqual(address, waiver));
   if (known === undefined)
     throw new CommandFailedError(`${bytesToHex(waiver)} is not a registered waiver: propose --register it`);
   const targets = uniteTargets(known.targets, [added]);
   if (sameTargets(targets, uniteTargets(known.targets))) return undefined;
   const update = encodeCall(`proposeUpdate(address,${TARGETS})`, waiver, targets);
-  const id = proposalIn(await sendAsValidator(addition, validators[0], update));
+  const id = await registry.propose(validators[0], update);
   for (const validator of votes ? validators : []) {
-    await sendAsValidator(addition, validator, encodeCall("vote(uint256,bool)", id, true));
+    await registry.vote(validator, id, true);
     if ((await registry.proposal(id)).status !== "open") break;
   }
   return id;
-}
-
-/** Returns the number of the proposal that a transaction has made. */
-export function proposalIn({ logs }: Receipt): bigint {
-  const registry = bytesToHex(REGISTRY_ADDRESS);
-  const created = topicOf("ProposalCreated(uint256,uint8,address,address,uint64,uint64)");
-  const log = logs.find(({ address: emitter, topics: [topic] }) => emitter === registry && topic === created);
-  const id = log?.topics[1];
-  if (id === undefined)
-    throw new CommandFailedError("the transaction has no ProposalCreated event of the registry");
-  return proposalIdOf(id);
 }
 
 function sameTargets(a: readonly AllowedTarget[], b: readonly AllowedTarget[]): boolean {

@@ -1,8 +1,6 @@
-import { bytesEqual, encodeCall, privateKeyToAddress } from "@gas-waiver/protocol";
-import { JsonRpcClient } from "../jsonRpcClient.js";
+import { bytesEqual, privateKeyToAddress } from "@gas-waiver/protocol";
 import { countVotes, type Kind, type Proposal } from "./proposal.js";
-import { Registry } from "./registry.js";
-import { type RegistryAccess, sendAsValidator } from "./sendToRegistry.js";
+import type { Registry } from "./registry.js";
 
 /** A change that governance is to make. */
 export interface Decision {
@@ -19,8 +17,7 @@ export type DecisionMaker = ReturnType<typeof createDecisionMaker>;
  * Brings a decision about with the validators at hand, one call after the other: what is done already is not repeated.
  * @param validators the private keys of validators, who propose and vote for it; none leaves both to others.
  */
-export function createDecisionMaker(access: RegistryAccess, validators: readonly Uint8Array[]) {
-  const registry = new Registry(new JsonRpcClient(access.rpcUrl, access.signal));
+export function createDecisionMaker(registry: Registry, validators: readonly Uint8Array[]) {
   const find = async ({ kind, subject }: Decision) => {
     const open = await registry.openProposals();
     const fitting = open.filter((one) => one.kind === kind && bytesEqual(one.subject, subject));
@@ -36,13 +33,13 @@ export function createDecisionMaker(access: RegistryAccess, validators: readonly
       let proposal = await find(decision);
       const [proposer] = validators;
       if (proposal === undefined && proposer !== undefined) {
-        await sendAsValidator(access, proposer, decision.calldata);
+        await registry.propose(proposer, decision.calldata);
         proposal = await find(decision);
       }
       for (const validator of validators) {
         if (proposal === undefined) return undefined;
         if (hasVoted(proposal, validator)) continue;
-        await sendAsValidator(access, validator, encodeCall("vote(uint256,bool)", proposal.id, true));
+        await registry.vote(validator, proposal.id, true);
         proposal = await find(decision);
       }
       return proposal;

@@ -1,9 +1,8 @@
 // The output of the governance commands, as lines for a person and as JSON for a program.
 import { type AllowedTarget, allowedTargetsToJson, bytesToHex, checksumAddress } from "@gas-waiver/protocol";
 import type { Context } from "../command.js";
-import { JsonRpcClient } from "../jsonRpcClient.js";
 import { countVotes, type Proposal, requiredYesVotes } from "./proposal.js";
-import { Registry, type Waiver } from "./registry.js";
+import type { Registry, Waiver } from "./registry.js";
 
 export interface Overview {
   readonly waivers: readonly Waiver[];
@@ -98,11 +97,11 @@ function targetLines(targets: readonly AllowedTarget[], indent: string): string[
 
 /** Reads a proposal from the chain and prints it, as lines or as JSON. */
 export async function printProposal(
+  registry: Registry,
   id: bigint,
-  { rpcUrl, json }: { readonly rpcUrl: readonly string[]; readonly json: boolean | undefined },
-  { print, signal }: Context,
+  { json, print }: { readonly json: boolean | undefined; readonly print: Context["print"] },
 ): Promise<void> {
-  const proposal = await new Registry(new JsonRpcClient(rpcUrl, signal)).proposal(id);
+  const proposal = await registry.proposal(id);
   if (json) print(JSON.stringify(proposalJson(proposal)));
   else for (const line of proposalLines(proposal)) print(line);
 }

@@ -4,13 +4,17 @@ import {
   bytesToBigInt,
   bytesToHex,
   encodeCall,
+  type Hex,
   hexToBytes,
+  privateKeyToAddress,
   REGISTRY_ADDRESS,
   ResultReader,
+  signTransaction,
+  topicOf,
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
-import { type JsonRpcClient, JsonRpcError } from "../jsonRpcClient.js";
+import { type JsonRpcClient, JsonRpcError, type Receipt } from "../jsonRpcClient.js";
 import { CHOICES, KINDS, type Proposal, STATUSES } from "./proposal.js";
 import { revertMessage } from "./revertMessage.js";
 
@@ -19,7 +23,15 @@ export interface Waiver {
   readonly targets: readonly AllowedTarget[];
 }
 
-/** Reads the WaiverRegistry of a chain (D12). */
+/** Another vote that lands first may make this one carry the proposal, which costs more gas than the estimate. */
+const GAS_MARGIN = 200_000n;
+
+const CREATED = topicOf("ProposalCreated(uint256,uint8,address,address,uint64,uint64)");
+
+/**
+ * The WaiverRegistry of a chain (D12). A validator pays for what it sends. A call that the registry would refuse is not
+ * sent: the gas estimate fails first.
+ */
 export class Registry {
   readonly #node: JsonRpcClient;
 
@@ -68,6 +80,54 @@ export class Registry {
     return { id, kind, status, subject, proposer, expiresAt, targets, votes };
   }
 
+  /**
+   * Proposes a change as a validator.
+   * @returns the number of the proposal.
+   * @throws CommandFailedError with the registry's or the node's reason.
+   */
+  async propose(privateKey: Uint8Array | undefined, calldata: Uint8Array): Promise<bigint> {
+    const { logs } = await this.#send(privateKey, calldata);
+    const registry = bytesToHex(REGISTRY_ADDRESS);
+    const created = ({ address, topics }: Receipt["logs"][number]) =>
+      address === registry && topics[0] === CREATED;
+    const id = logs.find(created)?.topics[1];
+    if (id === undefined)
+      throw new CommandFailedError("the transaction has no ProposalCreated event of the registry");
+    return bytesToBigInt(hexToBytes(id));
+  }
+
+  /** Votes as a validator. @throws CommandFailedError with the registry's or the node's reason. */
+  async vote(privateKey: Uint8Array | undefined, id: bigint, isYes: boolean): Promise<void> {
+    await this.#send(privateKey, encodeCall("vote(uint256,bool)", id, isYes));
+  }
+
+  /** Sends a transaction of a validator, and waits for its block. */
+  async #send(privateKey: Uint8Array | undefined, data: Uint8Array): Promise<Receipt> {
+    if (privateKey === undefined) throw new Error("no validator is named");
+    const node = this.#node;
+    const from = bytesToHex(privateKeyToAddress(privateKey));
+    const call = { from, to: bytesToHex(REGISTRY_ADDRESS), data: bytesToHex(data) };
+    try {
+      const [gas, gasPrice, nonce, chainId] = await Promise.all([
+        node.quantity("eth_estimateGas", [call]),
+        node.quantity("eth_gasPrice"),
+        node.quantity("eth_getTransactionCount", [from, "pending"]),
+        node.quantity("eth_chainId"),
+      ]);
+      const fields = { type: "legacy", to: REGISTRY_ADDRESS, value: 0n, data } as const;
+      const gasLimit = gas + GAS_MARGIN;
+      const { raw } = signTransaction({ ...fields, chainId, nonce, gasPrice, gasLimit }, privateKey);
+      const hash = await node.request<Hex>("eth_sendRawTransaction", [bytesToHex(raw)]);
+      const receipt = await node.inclusion(hash);
+      if (BigInt(receipt.status) === 1n) return receipt;
+      // The estimate passed, so the state has changed since. The same call on the new state fails with the reason.
+      await node.request("eth_call", [call, "latest"]);
+      throw new CommandFailedError(`transaction ${hash} reverted in block ${BigInt(receipt.blockNumber)}`);
+    } catch (error) {
+      throw asCommandFailure(error);
+    }
+  }
+
   async #read(signature: string, ...values: readonly Argument[]): Promise<ResultReader> {
     try {
       const result = await this.#node.call(REGISTRY_ADDRESS, encodeCall(signature, ...values));
@@ -91,11 +151,8 @@ const noRegistry = () =>
   new CommandFailedError(`this chain has no WaiverRegistry at ${bytesToHex(REGISTRY_ADDRESS)}`);
 
 /** Turns a revert of the registry, and a result that is not the registry's, into the error that ends the command. */
-export function asCommandFailure(error: unknown): unknown {
+function asCommandFailure(error: unknown): unknown {
   if (error instanceof UnexpectedResultError) return noRegistry();
   if (!(error instanceof JsonRpcError) || error.revert === undefined) return error;
   return new CommandFailedError(revertMessage(error.revert));
 }
-
-/** The number of a proposal, from the topic of its ProposalCreated event. */
-export const proposalIdOf = (topic: string) => bytesToBigInt(hexToBytes(topic));

@@ -20,6 +20,8 @@ import {
 } from "@gas-waiver/server";
 import { CloseStack } from "../closeStack.js";
 import { proposeAddition, readSelector } from "../governance/allow.js";
+import { Registry } from "../governance/registry.js";
+import { JsonRpcClient } from "../jsonRpcClient.js";
 import { address } from "../settings/parsers.js";
 import { devServiceOptions, followDevnet } from "../startup/devService.js";
 import { createGaslessSender, type GaslessSender, type GaslessWallet } from "./gaslessSender.js";
@@ -141,9 +143,8 @@ async function start(options: StartDevOptions, closeStack: CloseStack): Promise<
         address: address(contract),
         ...(selectors && { selectors: selectors.map(readSelector) }),
       };
-      const { signal } = ending;
-      const of = { rpcUrl, waiver: hexToBytes(waiver.address), added, validators, votes: true, signal };
-      await proposeAddition(of);
+      const of = { waiver: hexToBytes(waiver.address), added, validators, votes: true };
+      await proposeAddition(new Registry(new JsonRpcClient(rpcUrl, ending.signal)), of);
       await server.rereadPolicies();
     },
     snapshot: async () => String(await request("evm_snapshot")),
