@@ -110,10 +110,6 @@ export class BlockDraft {
     return this.#gasUsed;
   }
 
-  get size(): number {
-    return this.#included.length;
-  }
-
   get included(): readonly IncludedTransaction[] {
     return this.#included;
   }

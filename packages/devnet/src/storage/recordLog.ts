@@ -42,11 +42,6 @@ export class RecordLog {
     this.#end = start;
   }
 
-  /** The end of the last whole record in bytes. */
-  get size(): number {
-    return this.#end;
-  }
-
   /**
    * Reads all records. It cuts off an unfinished record at the end, whose block was never announced.
    * @returns the number of bytes cut off.
