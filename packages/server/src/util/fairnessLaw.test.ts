@@ -10,6 +10,8 @@ interface Flood {
   readonly part: typeof SMALL | "";
   /** The pause behind each answer, in ms. */
   readonly restMs: number;
+  /** All addresses are IPv6 networks of one site, and send at the same moments. */
+  readonly isSite?: boolean;
 }
 
 const END_MS = 5_000;
@@ -101,10 +103,12 @@ async function latenciesBeside(floods: readonly Flood[]) {
     later(() => ask(n + 1), INTERVAL_MS);
   };
   ask(0);
-  for (const { key, addresses, price, part, restMs } of floods) {
+  for (const { key, addresses, price, part, restMs, isSite = false } of floods) {
+    const addressOf = (i: number) => (isSite ? `2001:db8:7:${i.toString(16)}::/64` : `203.0.113.${i}`);
     for (let i = 0; i < addresses; i++) {
-      const party = addresses === 1 ? key : `${key} 203.0.113.${i}`;
-      const again = () => request(party, part, [1, price], () => void later(again, restMs));
+      const party = addresses === 1 ? key : `${key} ${addressOf(i)}`;
+      const pause = () => (isSite ? restMs - (now() % restMs) : restMs);
+      const again = () => request(party, part, [1, price], () => void later(again, pause()));
       later(again, (i * 37) % 50);
     }
   }
@@ -122,6 +126,9 @@ const FLOODS: Readonly<Record<string, readonly Flood[]>> = {
   "large requests of addresses and secret keys": [
     { ...page, addresses: 75, part: "", price: 3_000, restMs: 1 },
     ...["a", "b", "c"].map((key) => ({ key, addresses: 1, part: "" as const, price: 2_000, restMs: 0 })),
+  ],
+  "a request every two seconds of each network of a site, all at once": [
+    { ...page, addresses: 600, price: 500, restMs: 1_900, isSite: true },
   ],
   "a large request a second of each of many addresses": [
     { ...page, addresses: 200, part: "", price: 3_000, restMs: 900 },

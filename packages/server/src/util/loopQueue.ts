@@ -62,12 +62,13 @@ interface LightWork {
  * submission. So a party that uses more than its share of it leaves room while one that uses less is active, and a party that is
  * refused too often waits until time has paid for that. Work is charged when it comes, and the rest after it.
  *
- * The keys have equal shares of half of the loop, and so have the addresses under a key within its share.
+ * The keys have equal shares of half of the loop, and so have the addresses under a key within its share. A site of IPv6 networks is one
+ * of them, since anybody may have one with 65,536 networks, of which none was ever seen.
  */
 export class LoopQueue {
   readonly #now: () => number;
   readonly #measureUse: () => number;
-  /** By keys, and within them by addresses and parts. */
+  /** By keys, and within them by sites, addresses and parts. */
   readonly #debts: Ledger;
   readonly #refused: Ledger;
   /** The work of parties within their shares goes first. */
@@ -143,7 +144,7 @@ export class LoopQueue {
   }
 
   /**
-   * Keys have equal shares; so have the addresses within the share of a key, and the parts within that of an address. A second after
+   * Keys have equal shares; so have addresses and sites within the share of a key, and the parts within that of an address. A second after
    * its last use, a party is light again, whatever it did before.
    * @returns whether the part has used more than its share, or does now with this one piece of work.
    */
@@ -205,7 +206,7 @@ export class LoopQueue {
     const [first, ...others] = this.#lightsAtWork();
     if (first === undefined) return this.#heavy.take(mayStart);
     if (others.some(({ party }) => party !== first.party)) return undefined;
-    return this.#heavy.take(mayStart, pathOf(first.party, "").slice(0, 2));
+    return this.#heavy.take(mayStart, pathOf(first.party, "").slice(0, -1));
   }
 
   readonly #turn = () => {
@@ -234,10 +235,13 @@ export class LoopQueue {
   }
 }
 
-/** Splits the name of a party: a key, then the address under it, then the part. */
-function pathOf(party: string, part: string): [key: string, address: string, part: string] {
+/** Splits the name of a party: a key, the site (48 bits) of an IPv6 network, the address under the key, then the part. */
+function pathOf(party: string, part: string): readonly string[] {
   const end = party.indexOf(" ");
-  return end < 0 ? [party, "", part] : [party.slice(0, end), party.slice(end + 1), part];
+  if (end < 0) return [party, "", part];
+  const address = party.slice(end + 1);
+  const sites = /^(?:[^:]+:){3}/.exec(address) ?? [];
+  return [party.slice(0, end), ...sites, address, part];
 }
 
 function createUseMeter(): () => number {
