@@ -123,8 +123,7 @@ function setRefusalHeaders(reply: FastifyReply, refusal: ProtocolError): void {
   if (refusal.code === "UNAUTHORIZED") reply.header("www-authenticate", "Bearer");
   if (refusal.code === "QUEUE_FULL" || refusal.code === "UNAVAILABLE")
     reply.header("retry-after", RETRY_AFTER_SECONDS);
-  if (refusal instanceof RateRefusal) {
-    reply.header("retry-after", refusal.retryAfterSeconds);
-    setRateLimit(reply, refusal);
-  }
+  const { retryAfterSeconds } = refusal.values;
+  if (retryAfterSeconds !== undefined) reply.header("retry-after", retryAfterSeconds);
+  if (refusal instanceof RateRefusal) setRateLimit(reply, refusal);
 }

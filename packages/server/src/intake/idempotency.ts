@@ -17,6 +17,7 @@ import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { inTransaction, isTransactionConflict } from "../store/database/transaction.js";
 import type { Queryable, Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
+import { Ledger, type Terms } from "../util/ledger.js";
 import type { LoopQueue } from "../util/loopQueue.js";
 import { WorkQueue } from "../util/workQueue.js";
 import { slicesOf } from "./slices.js";
@@ -75,12 +76,18 @@ export interface IdempotencyDependencies {
 const MAX_TRANSACTIONS = 3;
 /** Those of one API key, which leave one to the others: a request that waits for another with the same idempotency key holds its connection. */
 const MAX_TRANSACTIONS_OF_KEY = 2;
+/**
+ * The transactions of requests of one API key that accept nothing and are kept all the same, such as known ones: some 170,000 rows a day
+ * on a replica. Daily caps bound those that accept something.
+ */
+export const REPEATED_OF_KEY: Terms = { rateBurst: 1_000, ratePerSecond: 2 };
 /** Attempts at a slice that loses races against other writes. */
 const MAX_ATTEMPTS = 3;
 
 export function createIdempotency(dependencies: IdempotencyDependencies) {
   const { store, retentionMs } = dependencies;
   const queue = new WorkQueue({ places: MAX_TRANSACTIONS, placesOfParty: MAX_TRANSACTIONS_OF_KEY });
+  const repeated = new Ledger();
   return {
     /**
      * @returns the decisions for a request that came before, as sources of lines; "open" if some are still open, and undefined if
@@ -97,12 +104,12 @@ export function createIdempotency(dependencies: IdempotencyDependencies) {
     /**
      * Decides a slice of the caller's request, in turns with the addresses under a publishable key: repeats the decisions that exist, and calls `write` for the transactions after
      * them.
-     * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED` or `STORE_UNAVAILABLE`.
+     * @throws {@link ProtocolError} `IDEMPOTENCY_KEY_REUSED`, `RATE_EXCEEDED` or `STORE_UNAVAILABLE`.
      */
     async decide(caller: LimitedCaller, request: IdempotentRequest, range: SliceRange, write: WriteSlice) {
       for (let attempt = 1; ; attempt++) {
         try {
-          const decide = () => decideOnce(dependencies, request, range, write);
+          const decide = () => decideOnce({ ...dependencies, repeated }, request, range, write);
           return await queue.run(decide, ownerOf(caller));
         } catch (error) {
           const isRace = isTransactionConflict(error);
@@ -116,7 +123,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies) {
 
 /** Decides a slice in one database transaction, which holds the request's row until it ends. */
 function decideOnce(
-  { store, retentionMs, place }: IdempotencyDependencies,
+  { store, retentionMs, place, repeated }: IdempotencyDependencies & { readonly repeated: Ledger },
   request: IdempotentRequest,
   { ids, from, to, refused }: SliceRange,
   write: WriteSlice,
@@ -132,6 +139,7 @@ function decideOnce(
     if (start === to) return { ids: known.ids, lineSources: earlier, accepted: [] };
     const accept: Accept = (newSubmissions) => acceptOfKey({ pool: db }, place, newSubmissions);
     const { lineSources, accepted } = await write(accept, known.ids, start);
+    if (stored.decided === 0 && accepted.length === 0) assertMayRepeat(repeated, request, ids.length);
     await saveDecisions(db, request, withDecided(known, lineSources, to));
     return { ids: known.ids, lineSources: [...earlier, ...lineSources], accepted };
   });
@@ -159,6 +167,19 @@ export async function keyedRequestOf(
   const name = address === undefined ? idempotencyKey : `${address} ${idempotencyKey}`;
   const idempotencyKeyHash = createHash("sha256").update(name).digest();
   return { chain, keyId, idempotencyKeyHash, bodyHash: body.digest() };
+}
+
+/** Nothing of a request that is refused here stays in the store. */
+function assertMayRepeat(repeated: Ledger, { keyId }: IdempotentRequest, transactions: number): void {
+  const { ratePerSecond, rateBurst: burst } = REPEATED_OF_KEY;
+  const asked = Math.min(transactions, burst);
+  const restMs = repeated.take(keyId, asked, REPEATED_OF_KEY);
+  if (restMs === 0) return;
+  const remaining = Math.floor(burst - repeated.debtOf(keyId, REPEATED_OF_KEY));
+  const [unit, retryAfterSeconds] = ["transactions", Math.ceil(restMs / 1_000)];
+  const values = { ratePerSecond, burst, unit, asked: asked.toString(), remaining, retryAfterSeconds };
+  const message = `new requests of this key with an ${IDEMPOTENCY_KEY} accept nothing too often: more than ${ratePerSecond} transactions a second (burst ${burst})`;
+  throw new ProtocolError("RATE_EXCEEDED", message, values);
 }
 
 /** The refusal names the first submission, so that a client whose signatures differ finds its payment (D18). */

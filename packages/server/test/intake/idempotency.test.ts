@@ -131,6 +131,20 @@ describe("an idempotency key", () => {
     expect((await service.submit([innerOf(2)], named("a"))).map(outcomeOf)).toEqual(["success"]);
   });
 
+  it("is kept at a rate alone where it accepts nothing: no cap of the API key bounds such requests", async () => {
+    const service = await services.start({ ratePerSecond: 10_000, rateBurst: 10_000 });
+    const batch = [innerOf(1), ...Array(99).fill("0x")];
+    await service.submit(batch, named("first"));
+    for (let i = 0; i < 10; i++) await service.submit(batch, named(`${i}`));
+    const refused = await service.post(JSON.stringify({ transactions: batch }), named("beyond"));
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(40);
+    expect(await service.query("select from keyed_requests")).toHaveLength(11);
+    // A request that is kept can be repeated, and new transactions are accepted.
+    await service.submit(batch, named("first"));
+    expect(await service.submit([innerOf(2)], named("beyond"))).toHaveLength(1);
+  });
+
   it("repeats refusals that were decided before the first transaction that was accepted", async () => {
     const service = await services.start();
     const batch = [...Array(30).fill("0x"), innerOf(1), ...Array(30).fill("0x")];
