@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { hexToBytes } from "../../packages/protocol/dist/index.js";
 import { adoptChain, lastChain } from "../../packages/server/dist/store/chains.js";
 import { setAnswerTimeout } from "../../packages/server/dist/store/database/database.js";
-import { createDaysAhead } from "../../packages/server/dist/store/outcomes/createDays.js";
+import { createDaysAhead } from "../../packages/server/dist/store/outcomes/outcomeDays.js";
 import { openStore } from "../../packages/server/dist/store/store.js";
 import { CHAIN_ID, GENESIS_HASH, WAIVER } from "./shape.mjs";
 

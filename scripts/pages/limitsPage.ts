@@ -45,9 +45,9 @@ import {
   DEFAULT_PUBLISHABLE_CAPS,
   DEFAULT_SENDER_CAPS,
 } from "../../packages/server/src/model/keys/keyTerms.js";
-import { DEFAULTS } from "../../packages/server/src/model/options/defaults.js";
 import { SHARES_OF_SITE } from "../../packages/server/src/model/options/networkAddress.js";
 import { type Option, withNames } from "../../packages/server/src/model/options/option.js";
+import { DEFAULTS } from "../../packages/server/src/model/options/options.js";
 import { OPTION_SUBJECTS } from "../../packages/server/src/model/options/optionTable.js";
 import { REFUSALS_OF_KEY, REFUSALS_OF_REPLICA } from "../../packages/server/src/results/refusals.js";
 import { code, page, table } from "./markdown.js";

@@ -1,10 +1,12 @@
 import { Registry } from "prom-client";
-import { addNodeGauges, createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
+import { addNodeGauges } from "../../packages/server/src/chain/heads/nodeStatus.js";
+import { addRetentionGauge } from "../../packages/server/src/maintenance/outcomeDays.js";
+import { createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
 import {
   addNetworkGauge,
   createProcessMetrics,
 } from "../../packages/server/src/model/telemetry/processMetrics.js";
-import { addRetentionGauge, addStoreGauges } from "../../packages/server/src/model/telemetry/storeMetrics.js";
+import { addStoreGauges } from "../../packages/server/src/store/storeGauges.js";
 import { code, page, table } from "./markdown.js";
 
 interface MetricDefinition {
@@ -18,15 +20,19 @@ export function metricsPage(): string {
   const registry = new Registry();
   const ofProcess = createProcessMetrics(registry);
   const metrics = createMetrics(registry, () => []);
-  addNodeGauges(metrics, () => []);
+  addNodeGauges(metrics.registry, () => []);
   ofProcess.countConnections(() => 0);
   ofProcess.countWaitingRequests(() => 0);
   metrics.countWaitingReads(() => 0);
   metrics.countSlowedAddresses(() => 0);
-  addStoreGauges(registry, () => ({
-    ...{ connections: [], works: true, weaknesses: 0 },
-    ...{ oldestTransactionMs: 0, troubles: [], clockAheadMs: 0, blockedMs: 0 },
-  }));
+  addStoreGauges(registry, {
+    monitor: {
+      ...{ trouble: undefined, blockedMs: 0, weaknesses: [] },
+      ...{ oldestTransactionMs: 0, certificateEnd: undefined },
+    },
+    clock: { aheadMs: 0 },
+    connectionUse: () => [],
+  });
   addRetentionGauge(registry, () => undefined);
   addNetworkGauge(registry, () => []);
   const all = registry.getMetricsAsArray() as unknown as MetricDefinition[];

@@ -9,8 +9,7 @@ import { isReason, statusOf } from "../../packages/protocol/src/reasons/index.js
 import { REASON_NOTES } from "../../packages/protocol/src/reasons/notes.js";
 import { createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
 import { createProcessMetrics } from "../../packages/server/src/model/telemetry/processMetrics.js";
-import { addStoreGauges } from "../../packages/server/src/model/telemetry/storeMetrics.js";
-import { TROUBLE_KINDS } from "../../packages/server/src/store/database/storeTrouble.js";
+import { addStoreGauges } from "../../packages/server/src/store/storeGauges.js";
 import { metricsPage } from "../../scripts/pages/metricsPage.js";
 import { root } from "../support/program.js";
 
@@ -97,17 +96,14 @@ describe("docs/alarms.yaml", () => {
     const amounts = { queued: 0, inFlight: 0, oldestMs: 0, oldestInFlightMs: 0, setAside: 0, foreignUses: 0 };
     createMetrics(registry, () => [{ ...lane, ...amounts }]).custodyOf("0x1");
     createProcessMetrics(registry);
-    addStoreGauges(registry, () => ({
-      ...{
-        connections: [],
-        works: true,
-        weaknesses: 0,
-        oldestTransactionMs: 0,
-        clockAheadMs: 0,
-        blockedMs: 0,
+    addStoreGauges(registry, {
+      monitor: {
+        ...{ trouble: undefined, blockedMs: 0, weaknesses: [] },
+        ...{ oldestTransactionMs: 0, certificateEnd: undefined },
       },
-      troubles: TROUBLE_KINDS,
-    }));
+      clock: { aheadMs: 0 },
+      connectionUse: () => [],
+    });
     const series = (await registry.metrics()).split("\n");
     registry.clear();
     const has = (metric: string, label: string, value: string) =>

@@ -14,7 +14,7 @@ import {
   WAL_BYTES,
 } from "../../docs/.vitepress/theme/capacity/capacity.js";
 import { rowsOf } from "../../docs/.vitepress/theme/capacity/rows.js";
-import { DEFAULTS } from "../../packages/server/src/model/options/defaults.js";
+import { DEFAULTS } from "../../packages/server/src/model/options/options.js";
 import { root } from "../support/program.js";
 
 const page = readFileSync(join(root, "docs/guides/capacity.md"), "utf8");

@@ -1,5 +1,5 @@
 import type { ResolvedOptions } from "../../packages/server/src/model/options/options.js";
-import { resolveOptions } from "../../packages/server/src/model/options/resolveOptions.js";
+import { resolveOptions } from "../../packages/server/src/model/options/reloadableOptions.js";
 import { createLog } from "../../packages/server/src/model/telemetry/log.js";
 import { CHAIN_ID } from "../../packages/server/test/support/modelChain.js";
 import { APPROVE, accountsOf, TOKEN, TRANSFER } from "../../packages/server/test/support/user.js";

@@ -41,13 +41,12 @@ export { type KmsWaiverOptions, openKmsWaiver } from "./custody/kms/openKms.js";
 export { openSealedKeystore, sealKeystore } from "./custody/kms/sealedKeystore.js";
 export { openPkcs11Waivers, PinError, type Pkcs11Options } from "./custody/pkcs11/openPkcs11.js";
 export { openWeb3Signer, type Web3SignerOptions, type Web3SignerTls } from "./custody/web3Signer.js";
-export { DEFAULT_OVERLAP_MS, type KeyAdmin } from "./keys/keyAdmin.js";
+export { DEFAULT_OVERLAP_MS, type KeyAdmin, type OpenKeyAdmin, openKeyAdmin } from "./keys/keyAdmin.js";
 export type {
   IssuedKey,
   KeyRecord,
   KeyState,
 } from "./keys/keyRecord.js";
-export { type OpenKeyAdmin, openKeyAdmin } from "./keys/openKeyAdmin.js";
 export { type LaneAdmin, type LaneFindings, openLaneAdmin, type ReplicaWaivers } from "./lane/admin/admin.js";
 export type { Finding } from "./lane/watch/doubts.js";
 export { InvalidOptionsError, StartError } from "./model/errors.js";
@@ -59,7 +58,6 @@ export {
   type KeyTermsJson,
 } from "./model/keys/keyTerms.js";
 export type { AdminRole, AdminToken } from "./model/options/adminToken.js";
-export { DEFAULTS } from "./model/options/defaults.js";
 export { weaknessOfKey } from "./model/options/keyStrength.js";
 export { type AddressBlock, isLoopbackHost, parseAddressBlock } from "./model/options/networkAddress.js";
 export {
@@ -71,6 +69,7 @@ export {
 export { type Option, type OptionTerms, type ValueOf, withNames } from "./model/options/option.js";
 export { limitConflicts } from "./model/options/optionProblems.js";
 export type { ServerOptions } from "./model/options/options.js";
+export { DEFAULTS } from "./model/options/options.js";
 export {
   type GatewayPaid,
   LOG_LEVELS,
@@ -97,7 +96,7 @@ export type {
   NodeVerdict,
 } from "./preflight/finding.js";
 export { checkNodes, type PreflightOptions } from "./preflight/preflight.js";
-export { CustodyThrottledError } from "./signing/custodyErrors.js";
+export { CustodyThrottledError } from "./signing/custodyCalls.js";
 export { privateKeyWaiver } from "./signing/privateKeyWaiver.js";
 export { storeTroubleSentence } from "./store/database/storeTrouble.js";
 export { LANE_STATES, type LaneState, type LaneStatus } from "./store/lanes/laneStatus.js";

@@ -2,14 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { WaiverAccount } from "@gas-waiver/protocol";
 import { NodeClient } from "./chain/client/nodeClient.js";
 import { findChainDifference } from "./chain/compareChain.js";
-import { nodeStatuses } from "./chain/heads/nodeStatus.js";
+import { addNodeGauges, nodeStatuses } from "./chain/heads/nodeStatus.js";
 import { watchEndpoints } from "./chain/heads/watchEndpoints.js";
 import { EndpointHeads } from "./chain/rpc/endpointHeads.js";
 import { createRequestPaces } from "./chain/rpc/requestPace.js";
 import { createRpc, type Rpc } from "./chain/rpc/rpc.js";
 import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
-import { observeReadiness } from "./health/observeReadiness.js";
-import type { ReadinessProbe } from "./health/readiness.js";
+import { observeReadiness, type ReadinessProbe } from "./health/readiness.js";
 import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
 import {
   type ConfiguredGrants,
@@ -29,7 +28,6 @@ import { limitsOfService } from "./model/keys/caller.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { WALLETS } from "./model/options/origins.js";
 import { type ReloadableOptions, reload, withReloaded } from "./model/options/reloadableOptions.js";
-import { addNodeGauges } from "./model/telemetry/metrics.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
@@ -191,7 +189,7 @@ async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> 
   const watch = watchEndpoints({ ...options, isServedBy, heads, paces, log, signal });
   const { chainRef } = served;
   const relay = await startRelay({ ...foundations, chain, replayRpc, heads, registry, chainRef, signal });
-  addNodeGauges(relay.metrics, () => nodeStatuses(options.rpcUrls, heads));
+  addNodeGauges(relay.metrics.registry, () => nodeStatuses(options.rpcUrls, heads));
   // Never rejects: the follower of the registry goes on until a node answers.
   if (served.confirmed) await relay.policies.start();
   const readiness = observeReadiness({ ...foundations, relay, heads });

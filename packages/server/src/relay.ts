@@ -2,9 +2,7 @@ import { randomUUID } from "node:crypto";
 import { bytesEqual, bytesToHex } from "@gas-waiver/protocol";
 import type { Registry as MetricsRegistry } from "prom-client";
 import type { NodeClient } from "./chain/client/nodeClient.js";
-import { type BlockEvents, createBlockEvents } from "./chain/heads/blockEvents.js";
 import { type BlockWatch, createBlockWatch } from "./chain/heads/blockWatch.js";
-import { followHeads } from "./chain/heads/heads.js";
 import { rewindToChain } from "./chain/rewind.js";
 import type { EndpointHeads } from "./chain/rpc/endpointHeads.js";
 import type { Rpc } from "./chain/rpc/rpc.js";
@@ -22,12 +20,12 @@ import { logFailure } from "./lane/context.js";
 import { createLaneSet, type LaneSet } from "./lane/laneSet.js";
 import { createStrikes } from "./lane/law/strikes.js";
 import { startMaintenance } from "./maintenance/maintenance.js";
+import { addRetentionGauge } from "./maintenance/outcomeDays.js";
 import type { UnfinishedWork } from "./maintenance/unfinishedWork.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import type { Patience } from "./model/patience.js";
 import type { Logger } from "./model/telemetry/log.js";
 import { createMetrics, type Metrics } from "./model/telemetry/metrics.js";
-import { addRetentionGauge, addStoreGauges } from "./model/telemetry/storeMetrics.js";
 import type { Registry } from "./policy/registry.js";
 import { createPolicySource, type PolicySource } from "./policy/source.js";
 import { Refusals } from "./results/refusals.js";
@@ -36,12 +34,12 @@ import { createResults } from "./results/results.js";
 import { createRevertCauses } from "./results/revertCauses.js";
 import { createSubmissionsByHash } from "./results/submissionsByHash.js";
 import { createSigner } from "./signing/signer.js";
-import { databaseNow } from "./store/database/databaseNow.js";
-import { TROUBLE_KINDS } from "./store/database/storeTrouble.js";
+import { databaseNow } from "./store/database/statements.js";
 import type { LaneStatus } from "./store/lanes/laneStatus.js";
 import { registerLanes } from "./store/lanes/lease.js";
 import { REWOUND } from "./store/rewind.js";
 import type { OpenStore } from "./store/store.js";
+import { addStoreGauges } from "./store/storeGauges.js";
 import type { LoopQueue } from "./util/loopQueue.js";
 import { createSchedule, type Schedule } from "./util/schedule.js";
 
@@ -87,8 +85,8 @@ export type Relay = Awaited<ReturnType<typeof startRelay>>;
  */
 export async function startRelay(parts: RelayParts) {
   const { options, store, chainRef } = parts;
-  const waivers = options.waivers.map(({ address }) => address);
-  await registerLanes(store, chainRef, waivers);
+  const own = options.waivers.map(({ address }) => address);
+  await registerLanes(store, chainRef, own);
   const since = await databaseNow(store);
   const schedule = createSchedule((error) => logFailure(parts.log, error, "schedule"));
   const base: RelayBase = { ...parts, schedule, replica: randomUUID(), since };
@@ -96,48 +94,44 @@ export async function startRelay(parts: RelayParts) {
   const coordination = openCoordination(base, messaging);
   const blocks = createBlockWatch({ ...parts, ...options });
   const laneParts = createLanes(base, messaging, coordination, blocks);
+  const { results, notifications, refusals, byHash } = messaging;
+  const { metrics, policies, waivers, waiverHealth, directory, statuses, work } = coordination;
+  const { lanes, signer, revertCauses } = laneParts;
   const intake = createRelayIntake(base, messaging, coordination, laneParts);
-  const maintenance = startMaintenance({
-    ...base,
-    results: messaging.results,
-    unfinished: () => unfinishedWork(coordination.statuses.lanes),
+  const unfinished = () => unfinishedWork(statuses.lanes);
+  const maintenance = startMaintenance({ ...base, results, unfinished });
+  addRetentionGauge(metrics.registry, maintenance.oldestDay);
+  blocks.start({
+    isAwaited: lanes.isFollowing,
+    onNewBlock(height) {
+      policies.refresh(height);
+      lanes.onNewBlock();
+    },
   });
-  addRetentionGauge(coordination.metrics.registry, maintenance.oldestDay);
-  const blockEvents = createBlockEvents(blocks.hurry);
-  const heads = followNewBlocks(base, coordination.policies, laneParts.lanes, { blocks, blockEvents });
-  messaging.notifications.listen({
-    onResult: messaging.results.notifyHere,
-    onWork: (waivers) => coordination.work.wake(waivers),
+  notifications.listen({
+    onResult: results.notifyHere,
+    onWork: (waivers) => work.wake(waivers),
     onKeysChanged: (afterGap) => void base.keys.refresh(afterGap).catch(() => {}),
     onReloadRequested: base.onReloadRequested,
   });
   return {
-    intake,
-    lanes: laneParts.lanes,
-    revertCauses: laneParts.revertCauses,
-    refusals: messaging.refusals,
-    byHash: messaging.byHash,
-    metrics: coordination.metrics,
-    policies: coordination.policies,
-    waivers: coordination.waivers,
-    blockEvents,
+    ...{ intake, lanes, revertCauses, refusals, byHash, metrics, policies, waivers, blocks, waiverHealth },
     async refreshLanes() {
-      await laneParts.lanes.leasesSettled();
-      await coordination.directory.refresh();
+      await lanes.leasesSettled();
+      await directory.refresh();
     },
-    rewind: createRewind(base, messaging, { coordination, laneParts, blockEvents }),
-    waiverHealth: coordination.waiverHealth,
-    lanesReadAt: () => coordination.statuses.refreshedAt,
+    rewind: createRewind(base, messaging, { coordination, laneParts, blocks }),
+    lanesReadAt: () => statuses.refreshedAt,
     async close() {
-      await heads.close();
-      laneParts.revertCauses.close();
+      await blocks.close();
+      revertCauses.close();
       await maintenance.close();
-      await coordination.policies.close();
-      await coordination.directory.close();
-      messaging.results.close();
-      await messaging.refusals.close();
-      await laneParts.signer.close();
-      await messaging.notifications.close();
+      await policies.close();
+      await directory.close();
+      results.close();
+      await refusals.close();
+      await signer.close();
+      await notifications.close();
     },
   };
 }
@@ -224,7 +218,7 @@ function openCoordination(
 
 function createRelayMetrics(
   directory: LaneDirectory,
-  { monitor, connectionUse, clock }: OpenStore,
+  store: OpenStore,
   metricsRegistry: MetricsRegistry,
 ): Metrics {
   const metrics = createMetrics(metricsRegistry, () =>
@@ -236,17 +230,7 @@ function createRelayMetrics(
       stopped: lane.state === "stopped",
     })),
   );
-  addStoreGauges(metrics.registry, () => ({
-    connections: connectionUse(),
-    works: monitor.trouble === undefined,
-    trouble: monitor.trouble?.kind,
-    troubles: TROUBLE_KINDS,
-    clockAheadMs: clock.aheadMs,
-    blockedMs: monitor.blockedMs,
-    weaknesses: monitor.weaknesses.length,
-    oldestTransactionMs: monitor.oldestTransactionMs,
-    certificateEnd: monitor.certificateEnd,
-  }));
+  addStoreGauges(metrics.registry, store);
   return metrics;
 }
 
@@ -286,7 +270,7 @@ function createLanes(
   base: RelayBase,
   { results }: Messaging,
   coordination: Coordination,
-  { hurry: onFollowing, height: head }: BlockWatch,
+  { hurry: onFollowing, polled: head }: BlockWatch,
 ) {
   const { options, log, signal } = base;
   const store = base.store.forRole("lanes");
@@ -328,14 +312,14 @@ function createRelayIntake(
 interface RewoundParts {
   readonly coordination: Coordination;
   readonly laneParts: LaneParts;
-  readonly blockEvents: BlockEvents;
+  readonly blocks: BlockWatch;
 }
 
 /** Has the service follow a chain that a developer takes back. See {@link Server.rewind}. */
 function createRewind(
   { store, chain, chainRef, log }: RelayBase,
   { results }: Messaging,
-  { coordination, laneParts, blockEvents }: RewoundParts,
+  { coordination, laneParts, blocks }: RewoundParts,
 ) {
   return async (goBack: () => Promise<boolean>): Promise<boolean> => {
     let wentBack = false;
@@ -344,34 +328,12 @@ function createRewind(
       if (!wentBack) return;
       const ended = await rewindToChain({ store, chain, chainRef, onlyIfLost: false });
       results.publish(ended, () => ({ state: "failed", ...REWOUND }));
-      blockEvents.announceRewind();
+      blocks.announceRewind();
       await coordination.policies.reread();
       log.info({ ended: ended.length }, "the chain was taken back, and the store with it");
     });
     await coordination.directory.refresh();
     return wentBack;
-  };
-}
-
-/** Polls for new blocks, and subscribes to them where the node has a WebSocket. */
-function followNewBlocks(
-  { options, log }: RelayBase,
-  policies: PolicySource,
-  lanes: LaneParts["lanes"],
-  { blocks, blockEvents }: { readonly blocks: BlockWatch; readonly blockEvents: BlockEvents },
-) {
-  const onNewBlock = (height?: bigint) => {
-    policies.refresh(height);
-    lanes.onNewBlock();
-    blockEvents.announce(height);
-  };
-  blocks.start({ isAwaited: () => lanes.isFollowing() || blockEvents.hasListeners, onNewBlock });
-  const heads = options.rpcWsUrl === undefined ? undefined : followHeads(options.rpcWsUrl, log, onNewBlock);
-  return {
-    async close() {
-      heads?.close();
-      await blocks.close();
-    },
   };
 }
 

@@ -1,6 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { auditRecordOf } from "../model/keys/auditRecord.js";
-import { createLog } from "../model/telemetry/log.js";
 import { type AuditQuery, auditEntries, auditEntriesAfter } from "../store/audit/audit.js";
 import { openRunningStore, type StoreLocation } from "../store/store.js";
 
@@ -16,10 +14,10 @@ const PAGE_SIZE = 1_000;
  * @throws {@link StartError} if the store cannot be reached.
  */
 export async function openAudit(location: StoreLocation) {
-  const store = await openRunningStore(location, createLog("silent"));
+  const store = await openRunningStore(location);
   return {
     /** Lists events, the latest first. */
-    list: async (query: AuditQuery) => (await auditEntries(store, query)).map(auditRecordOf),
+    list: (query: AuditQuery) => auditEntries(store, query),
     /**
      * Yields every event after an id, the oldest first, and then each new one within a second, until the signal is aborted.
      * Whoever goes on after the last id misses none and gets none twice.
@@ -27,7 +25,7 @@ export async function openAudit(location: StoreLocation) {
     async *follow(after: string, signal: AbortSignal) {
       for (let last = after; !signal.aborted; ) {
         const entries = await auditEntriesAfter(store, last, PAGE_SIZE);
-        for (const entry of entries) yield auditRecordOf(entry);
+        yield* entries;
         last = entries.at(-1)?.id ?? last;
         if (entries.length < PAGE_SIZE) await pause(POLL_MS, undefined, { signal }).catch(() => {});
       }

@@ -2,7 +2,6 @@ import type { SubmissionRecord } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
 import { type DayRange, dayAt, dayOfId, daysOf, endOf, startOf } from "../model/submission/dayRange.js";
 import { toSubmissionRecord } from "../model/submission/submissionRecord.js";
-import { createLog } from "../model/telemetry/log.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
 import { firstIdAt } from "../store/submissions/listSubmissions.js";
 import {
@@ -35,7 +34,7 @@ const PAGE_SIZE = 5_000;
  * @throws {@link StartError} if the store cannot be reached.
  */
 export async function openOutcomeExport(location: StoreLocation) {
-  const store = await openRunningStore(location, createLog("silent"));
+  const store = await openRunningStore(location);
   return {
     /**
      * Makes sure that the days have all their outcomes, which then never change: the days are over, and nothing that came in

@@ -8,11 +8,10 @@ import {
 } from "@gas-waiver/protocol";
 import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import type { NodeClient } from "../chain/client/nodeClient.js";
-import { connectNode } from "../chain/connectNode.js";
+import { connectNode } from "../chain/servedChain.js";
 import { StartError } from "../model/errors.js";
 import { toSubmissionRecord } from "../model/submission/submissionRecord.js";
 import { isOwnWait, NEXT_STEPS, waitSentence } from "../model/submission/waitCauses.js";
-import { createLog } from "../model/telemetry/log.js";
 import { lastChain } from "../store/chains.js";
 import { findLaneStatuses, type LaneStatus } from "../store/lanes/laneStatus.js";
 import { openRunningStore, type Store, type StoreLocation } from "../store/store.js";
@@ -188,7 +187,7 @@ export async function openSubmissionFinder(
   location: StoreLocation,
   rpcUrls: readonly string[] = [],
 ): Promise<OpenSubmissionFinder> {
-  const store = await openRunningStore(location, createLog("silent"));
+  const store = await openRunningStore(location);
   try {
     const known = await lastChain(store);
     if (known === undefined) throw new StartError("the store has served no chain yet");

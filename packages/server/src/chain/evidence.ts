@@ -1,6 +1,13 @@
 import { classifySendError, type SendVerdict } from "@gas-waiver/protocol";
 import { isHash } from "./client/nodeAnswers.js";
-import { isObject, isUnanswered, NodeRpcError, type RpcOutcome, type SendOutcome } from "./rpc/rpc.js";
+import {
+  isObject,
+  isUnanswered,
+  NodeRpcError,
+  type RpcOutcome,
+  resultIn,
+  type SendOutcome,
+} from "./rpc/rpc.js";
 
 /*
  * Evidence of what nodes have said of signed bytes (D28). Only this file makes it, from the requests that were sent and the
@@ -73,7 +80,7 @@ function verdictOf(outcome: RpcOutcome | undefined, wrapperHash: Uint8Array): Se
 
 /** Reads the answer to a look-up of a wrapper by its hash. */
 export function presenceOf(outcome: RpcOutcome | undefined, wrapperHash: Uint8Array): Presence {
-  const result = outcome !== undefined && "result" in outcome ? outcome.result : undefined;
+  const result = resultIn(outcome);
   const isShown = isObject(result) && isHash(result.hash, wrapperHash);
   return { is: isShown ? "shown" : result === null ? "absent" : "unclear" } as Presence;
 }

@@ -2,8 +2,14 @@ import { bytesToHex } from "@gas-waiver/protocol";
 import { forgetOldest } from "../util/forgetOldest.js";
 import type { NodeClient } from "./client/nodeClient.js";
 import { createFinalWalk, type WalkPlace } from "./finalWalk.js";
-import { findRise } from "./nonceStates.js";
-import { type AccountNonce, authorizedUseIn, type BlockAt, type NonceUse, useBy } from "./nonceUse.js";
+import {
+  type AccountNonce,
+  authorizedUseIn,
+  type BlockAt,
+  findRise,
+  type NonceUse,
+  useBy,
+} from "./nonceUse.js";
 
 /**
  * Finds the transactions that used nonces (D28). The answer comes from the transaction list of a block that is final, never

@@ -1,6 +1,6 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { type Authorization, authorityOf } from "./client/authorizations.js";
-import type { BlockTransaction, BlockWithTransactions } from "./client/nodeClient.js";
+import type { BlockTransaction, BlockWithTransactions, NodeClient } from "./client/nodeClient.js";
 
 /** The transaction that used an account's nonce, read from the block that holds it. */
 export interface NonceUse {
@@ -54,4 +54,39 @@ export function authorizedUseIn(at: BlockAt, accountNonce: AccountNonce): NonceU
   };
   const transaction = at.block.transactions.find(({ authorizations }) => authorizations?.some(isUse));
   return transaction && useBy(transaction, at, accountNonce, "authorization");
+}
+
+/**
+ * Finds the block after which the account's nonce is first beyond the one asked for, by the states of blocks. Nodes keep
+ * those of recent blocks; the block's own transactions are the proof, so a node that contradicts itself only costs a search.
+ * @returns undefined where the nonce is unused, or the node lacks a state.
+ */
+export async function findRise(
+  chain: Pick<NodeClient, "noncesAt">,
+  { account, nonce }: AccountNonce,
+  final: bigint,
+): Promise<bigint | undefined> {
+  const isUsedAt = async (height: bigint) => {
+    const [next] = await chain.noncesAt(account, [height]);
+    return next === undefined ? "no state" : next > nonce;
+  };
+  if ((await isUsedAt(final)) !== true) return undefined;
+  let used = final;
+  // -1 stands for the moment before the genesis.
+  let unused = final - 1n;
+  for (let step = 1n; unused >= 0n; step *= 2n) {
+    const isUsed = await isUsedAt(unused);
+    if (isUsed === "no state") return undefined;
+    if (!isUsed) break;
+    used = unused;
+    unused = unused - step < -1n ? -1n : unused - step;
+  }
+  while (used - unused > 1n) {
+    const middle = (used + unused) / 2n;
+    const isUsed = await isUsedAt(middle);
+    if (isUsed === "no state") return undefined;
+    if (isUsed) used = middle;
+    else unused = middle;
+  }
+  return used;
 }

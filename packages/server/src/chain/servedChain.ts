@@ -5,6 +5,7 @@ import type { Logger } from "../model/telemetry/log.js";
 import {
   adoptChain,
   type ChainIdentity,
+  isSameChain,
   type KnownChain,
   lastChain,
   saveGenesis,
@@ -12,10 +13,10 @@ import {
 } from "../store/chains.js";
 import type { Store } from "../store/store.js";
 import { sleepUnless } from "../util/wakeableTimer.js";
-import type { NodeClient } from "./client/nodeClient.js";
+import { NodeClient } from "./client/nodeClient.js";
 import { type ChainDifference, findChainDifference } from "./compareChain.js";
 import { rewindToChain } from "./rewind.js";
-import { RpcUnavailableError } from "./rpc/rpc.js";
+import { createRpc, RpcUnavailableError } from "./rpc/rpc.js";
 
 /** The chain that the service serves. */
 export interface ServedChain {
@@ -127,4 +128,25 @@ function assertChainId({ chainId }: ChainIdentity, options: ResolvedOptions, who
 /** Shows only the origins: a node's URL may hold a secret in its path or query. */
 function originOf(urls: readonly string[]): string {
   return urls.map((url) => new URL(url).origin).join(", ");
+}
+
+const RPC_TIMEOUT_MS = 5_000;
+
+/**
+ * Connects a command to a node of the chain that a store belongs to.
+ * @throws {@link StartError} if the node cannot be used, or is on another chain.
+ */
+export async function connectNode(rpcUrls: readonly string[], expected: ChainIdentity): Promise<NodeClient> {
+  const { signal } = new AbortController();
+  const chain = new NodeClient(
+    createRpc({ rpcUrls, rpcTimeoutMs: RPC_TIMEOUT_MS, signal }),
+    expected.chainId,
+  );
+  const identity = await chain.identity().catch((error: Error) => {
+    throw new StartError(`the chain's node cannot be used: ${error.message}`);
+  });
+  if (!isSameChain(identity, expected)) {
+    throw new StartError("the node is on another chain than the one that the store belongs to");
+  }
+  return chain;
 }

@@ -6,7 +6,7 @@ import {
   type Simulation,
   type ValidInnerTx,
 } from "@gas-waiver/protocol";
-import { callRequest } from "../chain/client/callRequest.js";
+import { callRequest } from "../chain/client/calls.js";
 import type { NodeClient } from "../chain/client/nodeClient.js";
 import { NodeRpcError, type RpcOutcome, RpcUnavailableError } from "../chain/rpc/rpc.js";
 import { type Caller, ownerOf } from "../model/keys/caller.js";

@@ -1,6 +1,6 @@
 import { assertWaiverSignature, bytesToHex, crypto, type WaiverAccount } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
-import { DEFAULTS } from "../model/options/defaults.js";
+import { DEFAULTS } from "../model/options/options.js";
 import { callCustody } from "../signing/custodyCalls.js";
 
 /** No transaction has this form, so its signature is of no use to anybody. */

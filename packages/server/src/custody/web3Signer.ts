@@ -9,7 +9,7 @@ import {
 } from "@gas-waiver/protocol";
 import { StartError } from "../model/errors.js";
 import { isLoopbackHost } from "../model/options/networkAddress.js";
-import { CustodyThrottledError } from "../signing/custodyErrors.js";
+import { CustodyThrottledError } from "../signing/custodyCalls.js";
 
 /** The two sides of mutual TLS, as PEM. */
 export interface Web3SignerTls {

@@ -7,7 +7,8 @@ import {
   type SignedTransaction,
 } from "@gas-waiver/protocol";
 import { toQuantity } from "../chain/client/calls.js";
-import type { Caller, LimitedCaller } from "../model/keys/caller.js";
+import type { Caller } from "../model/keys/caller.js";
+import type { StoreTurns } from "../results/records.js";
 import type { SubmissionsByHash } from "../results/submissionsByHash.js";
 import { mapStoreErrors } from "../store/database/storeTrouble.js";
 import type { Store } from "../store/store.js";
@@ -23,11 +24,6 @@ export interface HeldTransactionDependencies {
   readonly chainRef: number;
   readonly storeTurns: StoreTurns;
   readonly byHash: Pick<SubmissionsByHash, "held">;
-}
-
-/** Lets the clients take turns at reading the store. */
-export interface StoreTurns {
-  readOn<T>(caller: LimitedCaller, work: () => Promise<T>): Promise<T>;
 }
 
 /**

@@ -2,13 +2,14 @@ import { intrinsicGas } from "@gas-waiver/protocol";
 import { toQuantity } from "../chain/client/calls.js";
 import type { Caller } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import type { RecordDependencies } from "../results/records.js";
 import { createHeldTransactions, type HeldTransactionDependencies } from "./heldTransactions.js";
 import { boundedLogFilter } from "./logRange.js";
 import type { NodeReader } from "./nodeReader.js";
 import { bytesOf, objectAt, quantityOf } from "./params.js";
 import { NO_PRICE, withoutBaseFee, withoutFees, withoutPrice } from "./prices.js";
 import { createRawTransactionSender, type RawTransactionDependencies } from "./rawTransaction.js";
-import { createRecords, type RecordDependencies } from "./records.js";
+import { createRecordMethods } from "./records.js";
 import { createSponsorship, type SponsorshipDependencies } from "./sponsorship.js";
 import type { Exchange } from "./toldAnswers.js";
 
@@ -82,7 +83,7 @@ export function createMethods(dependencies: MethodDependencies): GatewayMethods 
 function ownMethods(dependencies: MethodDependencies): [string, GatewayMethod][] {
   const { chainId } = dependencies.options;
   const held = createHeldTransactions(dependencies);
-  const records = createRecords(dependencies);
+  const records = createRecordMethods(dependencies);
   const sponsorship = createSponsorship(dependencies);
   const { send, sendSync } = createRawTransactionSender({ ...dependencies, ...held });
   const always = (result: unknown): GatewayMethod => ({ cost: 1, answer: () => result });

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { NewBlocks } from "../gateway/feed/blockFeed.js";
 import type { GatewayRpc } from "../gateway/nodeReader.js";
 import type { ConfiguredGrants } from "../keys/configuredGrants.js";
 import type { KeyDirectory } from "../keys/directory.js";
@@ -7,7 +8,7 @@ import { createAuthenticator, partyOfRequest } from "./authenticator.js";
 import { createBaseApp } from "./base.js";
 import { createClientAddress } from "./clientAddress.js";
 import { registerCors } from "./cors.js";
-import { buildGateway, type ChainProgress } from "./gateway/buildGateway.js";
+import { buildGateway } from "./gateway/buildGateway.js";
 import { serveGateway } from "./gateway/route.js";
 import { BodyMemoryBudget } from "./limits/bodyMemoryBudget.js";
 import type { FailedAuthentications } from "./limits/failedAuthentications.js";
@@ -29,7 +30,7 @@ export interface AppDependencies extends NetworkServices {
   readonly leaving: AbortSignal;
   /** The nodes, over connections of the gateway alone. */
   readonly gatewayRpc: GatewayRpc;
-  readonly blockEvents: ChainProgress;
+  readonly blocks: NewBlocks;
   readonly port: Port;
 }
 

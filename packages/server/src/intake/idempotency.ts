@@ -3,8 +3,8 @@ import { bytesEqual, bytesToHex, IDEMPOTENCY_KEY, ProtocolError } from "@gas-wai
 import { type LimitedCaller, ownerOf, partyOf } from "../model/keys/caller.js";
 import { PRICES } from "../model/prices.js";
 import type { LineSource } from "../results/resultLine.js";
+import { CompetitorGoneError } from "../store/accept/accept.js";
 import { acceptOfKey } from "../store/accept/acceptAll.js";
-import { CompetitorGoneError } from "../store/accept/competitors.js";
 import type { Accept } from "../store/accept/groupAccepts.js";
 import {
   type Decisions,

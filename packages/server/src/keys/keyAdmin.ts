@@ -1,5 +1,5 @@
 import { describeValue, ProtocolError } from "@gas-waiver/protocol";
-import { type Actor, type AuditedChanges, auditRecordOf, type KeyAction } from "../model/keys/auditRecord.js";
+import type { Actor, AuditedChanges, KeyAction } from "../model/keys/auditRecord.js";
 import {
   changeTerms,
   DEFAULT_PUBLISHABLE_CAPS,
@@ -10,7 +10,7 @@ import {
 } from "../model/keys/keyTerms.js";
 import { type AuditQuery, auditEntries, recordEvent } from "../store/audit/audit.js";
 import { lastChain } from "../store/chains.js";
-import { databaseNow } from "../store/database/databaseNow.js";
+import { databaseNow } from "../store/database/statements.js";
 import {
   findKey,
   inKeyTransaction,
@@ -21,7 +21,7 @@ import {
   updateKey,
 } from "../store/keys/apiKeys.js";
 import { findDayUse } from "../store/keys/capUse.js";
-import type { Queryable, Store } from "../store/store.js";
+import { openRunningStore, type Queryable, type Store, type StoreLocation } from "../store/store.js";
 import { WorkQueue } from "../util/workQueue.js";
 import { ENV_PATTERN, hashOfKey, KEY_ID_PATTERN, newKey, newKeyId } from "./apiKey.js";
 import { type IssuedKey, type KeyRecord, type KeyUse, keyRecordOf } from "./keyRecord.js";
@@ -98,7 +98,24 @@ export function createKeyAdmin(store: Store) {
     revoke: (actor: Actor | string, id: string) =>
       change(actor, id, "revoke", (key, now) => ({ revokedAt: key.revokedAt ?? now })),
     /** Lists the events of the audit, the latest first. */
-    audit: async (query: AuditQuery) => (await auditEntries(store, query)).map(auditRecordOf),
+    audit: (query: AuditQuery) => auditEntries(store, query),
+  };
+}
+
+/** Manages the keys of a service from outside its process. */
+export type OpenKeyAdmin = Awaited<ReturnType<typeof openKeyAdmin>>;
+
+/**
+ * Connects to the store of a service, by its database URL or, while the service runs, by its data folder.
+ * @throws {@link StartError} if the store cannot be reached.
+ */
+export async function openKeyAdmin(location: StoreLocation) {
+  const store = await openRunningStore(location);
+  return {
+    ...createKeyAdmin(store),
+    /** @returns the time by the database's clock, which decides when keys expire. */
+    now: () => databaseNow(store),
+    close: () => store.close(),
   };
 }
 

@@ -1,6 +1,6 @@
 import { MAX_BATCH_CALLS } from "../chain/rpc/rpc.js";
 import { LANE_WAITS, type LaneWait } from "../model/submission/waitCauses.js";
-import { CustodyError, WrongSignatureError } from "../signing/custodyErrors.js";
+import { CustodyError, WrongSignatureError } from "../signing/custodyCalls.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
 import type { InFlightSubmission } from "../store/lanes/queue/unfinished.js";

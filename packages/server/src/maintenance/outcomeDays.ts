@@ -1,9 +1,9 @@
+import type { Registry } from "prom-client";
 import type { ResolvedOptions } from "../model/options/options.js";
+import { addCount } from "../model/telemetry/gauges.js";
 import type { Logger } from "../model/telemetry/log.js";
-import { createDaysAhead } from "../store/outcomes/createDays.js";
 import { dropOldDays } from "../store/outcomes/dropDays.js";
-import { findOldestDay } from "../store/outcomes/outcomeDays.js";
-import { withPartitionsLock } from "../store/outcomes/partitionsLock.js";
+import { createDaysAhead, findOldestDay, withPartitionsLock } from "../store/outcomes/outcomeDays.js";
 import { summarizeDay } from "../store/outcomes/summarizeDay.js";
 import type { Store } from "../store/store.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
@@ -72,4 +72,13 @@ export function startOutcomeDays({
       await running;
     },
   };
+}
+
+/** Adds the gauge of the oldest day whose outcomes are kept. @param oldestDay such as 2030-01-31, undefined while unknown. */
+export function addRetentionGauge(registry: Registry, oldestDay: () => string | undefined): void {
+  const help = "The oldest day (UTC) whose outcomes are kept, as the seconds from 1970 to its beginning.";
+  addCount(registry, "gas_waiver_oldest_day_seconds", help, () => {
+    const day = oldestDay();
+    return day === undefined ? undefined : Date.parse(day) / 1_000;
+  });
 }

@@ -12,14 +12,16 @@ import {
   UnexpectedResultError,
 } from "@gas-waiver/protocol";
 import { blockCall, blockNumberCall, logsCall, runCall, toQuantity } from "../chain/client/calls.js";
+import { count, headOf, unlessUnclear } from "../chain/client/nodeAnswers.js";
+import { readIn } from "../chain/client/snapshot.js";
 import {
-  isObject,
   MAX_BATCH_CALLS,
   NodeRpcError,
   type Rpc,
   type RpcCall,
   type RpcOutcome,
   RpcUnavailableError,
+  resultIn,
 } from "../chain/rpc/rpc.js";
 import { chunk } from "../util/chunk.js";
 
@@ -81,7 +83,7 @@ export function createRegistry(rpc: Rpc) {
      * @throws RpcUnavailableError if no node answers.
      */
     async changesSince(known: BlockRef, height?: bigint): Promise<RegistryChanges> {
-      const number = height ?? (await heightOf(rpc));
+      const number = height ?? unlessUnclear(readIn((await readAll(rpc, [blockNumberCall()]))[0], count));
       if (number === known.number) return { kind: "unchanged", block: known };
       if (number === undefined || number < known.number || number - known.number > MAX_BLOCK_RANGE) {
         return { kind: "unknown" };
@@ -98,18 +100,13 @@ export function createRegistry(rpc: Rpc) {
         logsCall(filter),
       ]);
       const block = blockOf(now);
-      const found = logs && "result" in logs ? logs.result : undefined;
+      const found = resultIn(logs);
       if (block === undefined || blockOf(before)?.hash !== known.hash || !Array.isArray(found)) {
         return { kind: "unknown" };
       }
       return found.length > 0 ? { kind: "changed" } : { kind: "unchanged", block };
     },
   };
-}
-
-async function heightOf(rpc: Rpc): Promise<bigint | undefined> {
-  const [height] = await readAll(rpc, [blockNumberCall()]);
-  return quantityOf(height);
 }
 
 /** Makes any number of calls, in requests of bounded size, each to one node: its block, logs and calls belong together. @throws RpcUnavailableError for the first call without an answer. */
@@ -160,13 +157,6 @@ function bytesOf(outcome: RpcOutcome): Uint8Array {
 }
 
 function blockOf(outcome: RpcOutcome | undefined): BlockRef | undefined {
-  if (outcome === undefined || !("result" in outcome) || !isObject(outcome.result)) return undefined;
-  const { number, hash } = outcome.result;
-  const height = quantityOf({ result: number });
-  return height === undefined || typeof hash !== "string" ? undefined : { number: height, hash };
-}
-
-function quantityOf(outcome: RpcOutcome | undefined): bigint | undefined {
-  const value = outcome && "result" in outcome ? outcome.result : undefined;
-  return typeof value === "string" && /^0x[0-9a-f]+$/i.test(value) ? BigInt(value) : undefined;
+  const head = unlessUnclear(readIn(outcome, headOf));
+  return head && { number: head.number, hash: bytesToHex(head.hash) };
 }

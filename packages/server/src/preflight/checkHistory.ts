@@ -1,7 +1,8 @@
 import { blockCall, nonceCallAt } from "../chain/client/calls.js";
+import { resultIn } from "../chain/rpc/rpc.js";
 import type { FoundTransaction } from "./checkLookups.js";
 import { type Finding, ok, refuses, warning } from "./finding.js";
-import { blockIn, type ProbedBlock, type ProbedNode, quantityIn, resultIn } from "./probedNode.js";
+import { blockIn, type ProbedBlock, type ProbedNode, quantityIn } from "./probedNode.js";
 
 /** Depths below the head that are tried. */
 const DEPTHS = [1n, 32n, 127n, 1_000n, 10_000n, 100_000n] as const;

@@ -1,7 +1,7 @@
 import { blockCall, toQuantity } from "../chain/client/calls.js";
-import { isObject } from "../chain/rpc/rpc.js";
+import { isObject, nodeErrorIn, resultIn } from "../chain/rpc/rpc.js";
 import { type Finding, notProven, ok, refuses } from "./finding.js";
-import { blockIn, errorIn, type ProbedBlock, type ProbedNode, quantityIn, resultIn } from "./probedNode.js";
+import { blockIn, type ProbedBlock, type ProbedNode, quantityIn } from "./probedNode.js";
 
 /** A transaction of a block, found by its hash. */
 export interface FoundTransaction {
@@ -69,7 +69,7 @@ async function lookUp(
   const place = outcomes.findIndex((outcome) => !isObject(resultIn(outcome)));
   if (place < 0) return { found: transactionIn(resultIn(outcomes[0])) };
   const outcome = outcomes[place];
-  const error = errorIn(outcome);
+  const error = nodeErrorIn(outcome);
   const answer =
     outcome && "error" in outcome ? outcome.error.message : `null, although a block has it: ${hash}`;
   const isUnsupported = error?.code === METHOD_NOT_FOUND;

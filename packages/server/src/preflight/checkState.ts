@@ -1,9 +1,10 @@
 import { bytesEqual } from "@gas-waiver/protocol";
 import { blockCall } from "../chain/client/calls.js";
+import { resultIn } from "../chain/rpc/rpc.js";
 import type { ChainIdentity } from "../store/chains.js";
 import { UNKNOWN_GENESIS } from "../store/chains.js";
 import { type Finding, ok, refuses, warning } from "./finding.js";
-import { blockIn, type ProbedBlock, type ProbedNode, resultIn } from "./probedNode.js";
+import { blockIn, type ProbedBlock, type ProbedNode } from "./probedNode.js";
 
 /** A node's word on itself and on the end of the chain, read at one moment. */
 export interface NodeState {

@@ -1,5 +1,5 @@
 import type { Connection } from "../store/database/database.js";
-import { readSchemaFiles } from "../store/schema/schemaFiles.js";
+import { readSchemaFiles } from "../store/schema/migrate.js";
 import { HOME } from "../store/schema/searchPath.js";
 import { type DatabaseFinding, ok, refuses } from "./finding.js";
 

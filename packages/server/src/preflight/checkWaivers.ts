@@ -1,8 +1,8 @@
 import { bytesToHex, MARKER_ADDRESS } from "@gas-waiver/protocol";
-import { isUnanswered } from "../chain/rpc/rpc.js";
+import { isUnanswered, nodeErrorIn } from "../chain/rpc/rpc.js";
 import { createRegistry, RegistryUnreadableError } from "../policy/registry.js";
 import { type Finding, notProven, ok, refuses, warning } from "./finding.js";
-import { errorIn, type ProbedNode } from "./probedNode.js";
+import type { ProbedNode } from "./probedNode.js";
 
 /** Reads each waiver's registration and policy from the chain's registry, as the service reads them. */
 export async function checkRegistration(
@@ -67,7 +67,7 @@ export async function checkPrice(
     { method: "eth_call", params: [request, "latest"] },
     { method: "eth_estimateGas", params: [request] },
   ]);
-  const refusal = outcomes.map(errorIn).find((error) => error !== undefined && PRICE.test(error.message));
+  const refusal = outcomes.map(nodeErrorIn).find((error) => error !== undefined && PRICE.test(error.message));
   if (refusal !== undefined) {
     return warning("price 0", {
       found: `a call to the marker at price 0 is refused: ${refusal.message}`,

@@ -1,9 +1,8 @@
 import { hash32, quantity } from "../chain/client/nodeAnswers.js";
 import { NodeClient } from "../chain/client/nodeClient.js";
 import { nodeName } from "../chain/heads/watchEndpoints.js";
-import type { Poster } from "../chain/rpc/httpPoster.js";
-import { createPoster } from "../chain/rpc/httpPoster.js";
-import { createRpc, isObject, NodeRpcError, type Rpc, type RpcOutcome } from "../chain/rpc/rpc.js";
+import { createPoster, type Poster } from "../chain/rpc/httpPoster.js";
+import { createRpc, isObject, type Rpc, type RpcOutcome, resultIn } from "../chain/rpc/rpc.js";
 
 /** A node that is being checked, alone. */
 export interface ProbedNode {
@@ -45,17 +44,6 @@ export function blockIn(outcome: RpcOutcome | undefined): ProbedBlock | undefine
     timestamp: value.timestamp === undefined ? undefined : Number(quantity(value.timestamp)),
     transactions: transactions.filter((hash): hash is string => typeof hash === "string"),
   }));
-}
-
-/** Returns the result of a call; undefined for an error. */
-export function resultIn(outcome: RpcOutcome | undefined): unknown {
-  return outcome !== undefined && "result" in outcome ? outcome.result : undefined;
-}
-
-/** Returns the node's own error for a call; undefined for a result, or where no answer came. */
-export function errorIn(outcome: RpcOutcome | undefined): NodeRpcError | undefined {
-  if (outcome === undefined || !("error" in outcome)) return undefined;
-  return outcome.error instanceof NodeRpcError ? outcome.error : undefined;
 }
 
 /** Reads a quantity; undefined for anything else. */

@@ -1,4 +1,3 @@
-// The waiting of one request for its results, apart from HTTP.
 import { ProtocolError, type ResultLine } from "@gas-waiver/protocol";
 import { Registry } from "prom-client";
 import { v7 as uuidv7 } from "uuid";
@@ -8,10 +7,11 @@ import { outcomeOf } from "../../test/support/testService.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { createMetrics } from "../model/telemetry/metrics.js";
 import type { Store } from "../store/store.js";
-import { ResultLines, type ResultLinesOptions } from "./lines.js";
-import { OpenRequests } from "./openRequests.js";
+import { OpenRequests, ResultLines, type ResultLinesOptions } from "./lines.js";
 import type { LineGroup, LineSource } from "./resultLine.js";
 import { createResults, type Results } from "./results.js";
+
+// The waiting of one request for its results, apart from HTTP.
 
 let store: Store;
 useTestStore("shared", (opened) => {

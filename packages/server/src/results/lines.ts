@@ -5,7 +5,6 @@ import type { Store } from "../store/store.js";
 import { findSubmissions } from "../store/submissions/findSubmissions.js";
 import { chunk } from "../util/chunk.js";
 import { onAbort } from "../util/onAbort.js";
-import type { OpenRequests } from "./openRequests.js";
 import {
   type AwaitedSource,
   isFinal,
@@ -231,4 +230,28 @@ export class ResultLines {
 function countedAs(line: ResultLine): LineOutcome {
   if (line.success) return "OK";
   return line.error.reason === "REVERTED" ? "REVERTED" : line.error.code;
+}
+
+/** Counts the requests that wait for result lines. */
+export class OpenRequests {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  /** @returns a function that ends the request; it may be called several times. */
+  enter(): () => void {
+    this.#count++;
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#count--;
+      if (this.#count > 0) return;
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    };
+  }
+
+  /** Resolves when no request is open. */
+  async ended(): Promise<void> {
+    if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
 }

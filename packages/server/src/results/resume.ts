@@ -12,7 +12,7 @@ import { findReadableSubmissions } from "../store/accept/readAccess.js";
 import { linesOf, type ResultLinesOptions } from "./lines.js";
 import type { Refusals } from "./refusals.js";
 import type { LineGroup, LineSource } from "./resultLine.js";
-import type { SubmissionsByHash } from "./submissionsByHash.js";
+import { isHash, type SubmissionsByHash } from "./submissionsByHash.js";
 
 export interface ResumeDependencies {
   readonly refusals: Pick<Refusals, "find">;
@@ -56,8 +56,4 @@ function errorOf({ error: { reason = "", message, details } }: RefusedRecord): P
 
 function unknownSubmission(): ProtocolError {
   return new ProtocolError("UNKNOWN_SUBMISSION", "this key has no submission with this id or hash");
-}
-
-function isHash(name: string): boolean {
-  return /^0x[0-9a-f]{64}$/i.test(name);
 }

@@ -57,3 +57,8 @@ export function createSubmissionsByHash(store: Store, chain: number) {
     },
   };
 }
+
+/** Tells the hash of a transaction from the id of a submission. */
+export function isHash(name: string): boolean {
+  return /^0x[0-9a-f]{64}$/i.test(name);
+}

@@ -13,8 +13,14 @@ import {
 import type { Metrics } from "../model/telemetry/metrics.js";
 import { onAbort } from "../util/onAbort.js";
 import { createWakeableTimer } from "../util/wakeableTimer.js";
-import { type CallOutcome, callCustody, custodyError, type Signable } from "./custodyCalls.js";
-import { type CustodyError, WrongSignatureError } from "./custodyErrors.js";
+import {
+  type CallOutcome,
+  type CustodyError,
+  callCustody,
+  custodyError,
+  type Signable,
+  WrongSignatureError,
+} from "./custodyCalls.js";
 import type { LaneSigner, LaneSignRequest } from "./laneSigner.js";
 import { createSignatureRate, type SignatureRate } from "./signatureRate.js";
 import type { SignedWrapper, WrappingOptions } from "./wrappers.js";

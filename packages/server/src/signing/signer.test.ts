@@ -18,7 +18,7 @@ import {
 } from "../../test/support/remoteCustody.js";
 import { silent } from "../../test/support/testPostgres.js";
 import { accountsOf, SECOND_KEY, typedInnerOf, WAIVER, WAIVER_KEY } from "../../test/support/user.js";
-import { CustodyError, CustodyThrottledError, WrongSignatureError } from "./custodyErrors.js";
+import { CustodyError, CustodyThrottledError, WrongSignatureError } from "./custodyCalls.js";
 import { createSigner } from "./signer.js";
 import { startSigningThread } from "./startThread.js";
 import { signWrappers } from "./wrappers.js";

@@ -1,6 +1,5 @@
 import { hostname } from "node:os";
-import { DEFAULTS } from "../model/options/defaults.js";
-import type { ResolvedOptions } from "../model/options/options.js";
+import { DEFAULTS, type ResolvedOptions } from "../model/options/options.js";
 import type { Logger } from "../model/telemetry/log.js";
 import type { DatabaseClock } from "./clock/databaseClock.js";
 import { type ConnectionOptions, Pool, type PoolOptions } from "./database/database.js";

@@ -2,10 +2,8 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { StartError } from "../model/errors.js";
-import { DEFAULTS } from "../model/options/defaults.js";
-import type { ResolvedOptions } from "../model/options/options.js";
-import type { Logger } from "../model/telemetry/log.js";
-import type { PoolUse } from "../model/telemetry/storeMetrics.js";
+import { DEFAULTS, type ResolvedOptions } from "../model/options/options.js";
+import { createLog, type Logger } from "../model/telemetry/log.js";
 import { DatabaseClock } from "./clock/databaseClock.js";
 import { createIds } from "./clock/ids.js";
 import {
@@ -14,11 +12,12 @@ import {
   databaseRoute,
   onConnection,
   type Pool,
+  type PoolUse,
 } from "./database/database.js";
 import { databaseTlsWarning, isLocalDatabase, namesTlsMode } from "./database/databaseTls.js";
 import { storeTroubleSentence } from "./database/storeTrouble.js";
 import { LaneFloors } from "./lanes/queue/laneFloors.js";
-import { createDaysAtStart } from "./outcomes/createDays.js";
+import { createDaysAtStart } from "./outcomes/outcomeDays.js";
 import { openPools, PROCESS, type StoreConnections, type StoreRole } from "./pools.js";
 import type { StoreMonitor } from "./primary/monitor.js";
 import { createStoreMoves, type StoreMoves } from "./primary/moves.js";
@@ -124,7 +123,10 @@ export async function openDatabase(
  * Opens the store of a service that may be running: with `dataDir`, it uses the PostgreSQL that the service has started.
  * @throws {@link StartError} as {@link openStore}, and if no service runs on the data folder.
  */
-export async function openRunningStore(location: StoreLocation, log: Logger): Promise<Store> {
+export async function openRunningStore(
+  location: StoreLocation,
+  log: Logger = createLog("silent"),
+): Promise<Store> {
   const { databaseUrl, dataDir, schema } = location;
   if (databaseUrl === undefined && dataDir === undefined) throw new StartError(NO_LOCATION);
   const address =

@@ -5,7 +5,7 @@ import { silent } from "../../test/support/testPostgres.js";
 import { useTestStore } from "../../test/support/testStore.js";
 import { accept } from "./accept/accept.js";
 import { Pool } from "./database/database.js";
-import { doLongWork } from "./database/longWork.js";
+import { doLongWork } from "./database/transaction.js";
 import { readServerFacts } from "./primary/facts.js";
 import { prepareSession } from "./primary/session.js";
 import { openStore, type Store } from "./store.js";

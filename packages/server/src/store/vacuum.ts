@@ -1,6 +1,6 @@
 import type { Queryable } from "./database/database.js";
-import { doLongWork } from "./database/longWork.js";
 import { prepared } from "./database/statements.js";
+import { doLongWork } from "./database/transaction.js";
 import type { Store } from "./store.js";
 
 /** A busy second leaves about this many dead rows behind. */

@@ -13,7 +13,7 @@ import {
 } from "@gas-waiver/protocol";
 import { REASON_NOTES } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { problemsOfDetails } from "../support/description.js";
 import { REGISTRY, withRegistry } from "../support/policies.js";
 import { replyToBytes } from "../support/rawReply.js";

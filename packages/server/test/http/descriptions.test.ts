@@ -12,7 +12,7 @@ import {
 } from "@gas-waiver/protocol/description";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerMalformedRequest } from "../../src/http/errors.js";
-import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { Description } from "../support/description.js";
 import { ModelRegistry } from "../support/modelRegistry.js";
 import { replyFrom, replyToBytes } from "../support/rawReply.js";

@@ -1,6 +1,6 @@
 // Daily caps of API keys (D25), over two services on one database.
 import { afterEach, describe, expect, it } from "vitest";
-import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { startServiceProcess } from "../support/serviceProcess.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";

@@ -1,7 +1,7 @@
 // Keys of the store (D25): their scopes and limits, and how fast a change applies on every replica.
 import { bytesToHex, parseResultLine } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { outcomeOf, type Reply, type TestService, testServices } from "../support/testService.js";
 import { TestSocket } from "../support/testSocket.js";
 import { hashOf, innerOf, TOKEN } from "../support/user.js";

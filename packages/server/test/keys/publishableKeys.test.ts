@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { bytesToHex, SOCKET_PROTOCOL } from "@gas-waiver/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { API_KEY, OTHER_API_KEY, outcomeOf, type Reply, testServices } from "../support/testService.js";
 import { TestSocket } from "../support/testSocket.js";
 import { hashOf, innerOf, TOKEN } from "../support/user.js";

@@ -1,7 +1,7 @@
 // A flood of one key: other keys are served, the lanes keep their owner, and the key can be revoked.
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { outcomeOf, type TestService, testServices } from "../support/testService.js";
 import { innerOf } from "../support/user.js";
 

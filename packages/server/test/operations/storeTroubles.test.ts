@@ -1,7 +1,7 @@
 // The database refuses to work: clients, readiness and the log get a name for each trouble, which ends without a restart.
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openKeyAdmin } from "../../src/keys/openKeyAdmin.js";
+import { openKeyAdmin } from "../../src/keys/keyAdmin.js";
 import { createConnection } from "../../src/store/database/database.js";
 import { StoreUnavailableError } from "../../src/store/database/storeTrouble.js";
 import { openStore } from "../../src/store/store.js";

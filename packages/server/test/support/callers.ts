@@ -7,7 +7,7 @@ import { hashOfKey } from "../../src/keys/apiKey.js";
 import { unknownKey } from "../../src/keys/cachedKey.js";
 import { createConfiguredGrants } from "../../src/keys/configuredGrants.js";
 import { type Caller, limitsOfService } from "../../src/model/keys/caller.js";
-import { resolveOptions } from "../../src/model/options/resolveOptions.js";
+import { resolveOptions } from "../../src/model/options/reloadableOptions.js";
 import { createLog } from "../../src/model/telemetry/log.js";
 import { createMetrics } from "../../src/model/telemetry/metrics.js";
 import { optionsFor } from "./testService.js";

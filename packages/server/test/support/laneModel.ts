@@ -31,14 +31,13 @@ import {
 } from "../../src/lane/watch/lost.js";
 import { createWatcher, type Watcher } from "../../src/lane/watch/watch.js";
 import type { ResolvedOptions } from "../../src/model/options/options.js";
-import { resolveOptions } from "../../src/model/options/resolveOptions.js";
+import { resolveOptions } from "../../src/model/options/reloadableOptions.js";
 import { PATIENCE } from "../../src/model/patience.js";
 import { createMetrics } from "../../src/model/telemetry/metrics.js";
 import type { Results } from "../../src/results/results.js";
 import type { LaneSigner } from "../../src/signing/laneSigner.js";
 import { createSigner } from "../../src/signing/signer.js";
-import { accept } from "../../src/store/accept/accept.js";
-import { CompetitorGoneError } from "../../src/store/accept/competitors.js";
+import { accept, CompetitorGoneError } from "../../src/store/accept/accept.js";
 import type { NewSubmission } from "../../src/store/accept/newSubmission.js";
 import { adoptChain } from "../../src/store/chains.js";
 import { DatabaseClock } from "../../src/store/clock/databaseClock.js";

@@ -1,4 +1,4 @@
-import { readSchemaFiles, type SchemaFiles } from "../../src/store/schema/schemaFiles.js";
+import { readSchemaFiles, type SchemaFiles } from "../../src/store/schema/migrate.js";
 
 /** The schema of a synthetic next version, which has one migration more: each part is a transaction of its own. */
 export async function nextSchema(...parts: string[]): Promise<SchemaFiles> {

@@ -4,7 +4,7 @@ import {
   type ContractOptions,
   describeWaiverAccount,
 } from "../../../protocol/test/support/waiverAccountContract.js";
-import { CustodyError, CustodyThrottledError, WrongSignatureError } from "../../src/signing/custodyErrors.js";
+import { CustodyError, CustodyThrottledError, WrongSignatureError } from "../../src/signing/custodyCalls.js";
 import type { LaneSignRequest } from "../../src/signing/laneSigner.js";
 import { createSigner } from "../../src/signing/signer.js";
 import { signWrappers } from "../../src/signing/wrappers.js";

@@ -3,9 +3,17 @@ import {
   callFailureOf,
   classifySendError,
   type Hex,
+  type InnerTx,
   type SendVerdictKind,
 } from "@gas-waiver/protocol";
-import { isObject, NodeRpcError, type RpcCall, type RpcOutcome, reads } from "../rpc/rpcOutcome.js";
+import {
+  isObject,
+  type NodeRpcError,
+  nodeErrorIn,
+  type RpcCall,
+  type RpcOutcome,
+  reads,
+} from "../rpc/rpcOutcome.js";
 import {
   assertHash,
   blockHashOf,
@@ -113,22 +121,22 @@ export const sendCall = ({
 }: Readonly<Record<"wrapperRaw" | "wrapperHash", Uint8Array>>): RpcCall => ({
   method: "eth_sendRawTransaction",
   params: [bytesToHex(wrapperRaw)],
-  isTold: (answer) =>
-    "error" in answer
-      ? !(answer.error instanceof NodeRpcError && mayBeOfNode(answer.error))
-      : isHash(answer.result, wrapperHash),
-  isDeclined: (answer) =>
-    "error" in answer &&
-    answer.error instanceof NodeRpcError &&
-    classifySendError(answer.error).kind === "waiver unusable",
+  isTold(answer) {
+    const error = nodeErrorIn(answer);
+    return error ? !mayBeOfNode(error) : "error" in answer || isHash(answer.result, wrapperHash);
+  },
+  isDeclined(answer) {
+    const error = nodeErrorIn(answer);
+    return error !== undefined && classifySendError(error).kind === "waiver unusable";
+  },
 });
 
 /** The code of geth's answer to a call that reverts. */
 const REVERTED = 3;
 
 function isFailedRun(answer: RpcOutcome): boolean {
-  if (!("error" in answer) || !(answer.error instanceof NodeRpcError)) return false;
-  return answer.error.code === REVERTED || callFailureOf(answer.error) !== undefined;
+  const error = nodeErrorIn(answer);
+  return error !== undefined && (error.code === REVERTED || callFailureOf(error) !== undefined);
 }
 
 /** The members of a block that the service needs, with or without its transactions. */
@@ -139,4 +147,31 @@ const heightOf = (block: BlockTag) => (typeof block === "bigint" ? block : undef
 
 function parameterOf(block: BlockTag): string {
   return typeof block === "bigint" ? toQuantity(block) : block;
+}
+
+/** The parts of a transaction that `eth_call` runs. */
+export interface CalledTransaction {
+  readonly tx: InnerTx;
+  /** 20 bytes. */
+  readonly sender: Uint8Array;
+  /** 20 bytes. */
+  readonly to: Uint8Array;
+}
+
+/** The request of an `eth_call` that runs the transaction, with its gas limit and gas price 0. */
+export function callRequest({ tx, sender, to }: CalledTransaction): Readonly<Record<string, unknown>> {
+  return {
+    from: bytesToHex(sender),
+    to: bytesToHex(to),
+    value: toQuantity(tx.value),
+    data: bytesToHex(tx.data),
+    gas: toQuantity(tx.gasLimit),
+    gasPrice: "0x0",
+    ...(tx.type !== "legacy" && {
+      accessList: tx.accessList.map(({ address, storageKeys }) => ({
+        address: bytesToHex(address),
+        storageKeys: storageKeys.map(bytesToHex),
+      })),
+    }),
+  };
 }

@@ -3,7 +3,7 @@ import { beginSend, type Presence, presenceOf, type SendAnswer, type SentWrapper
 import {
   isObject,
   MAX_BATCH_CALLS,
-  NodeRpcError,
+  nodeErrorIn,
   type Rpc,
   type RpcCall,
   type RpcOutcome,
@@ -259,7 +259,7 @@ export class NodeClient {
  * history unavailable (4444), missing trie node, header not found. Besu answers null.
  */
 function unlessRefused(outcome: RpcOutcome): unknown {
-  return "error" in outcome && outcome.error instanceof NodeRpcError ? null : resultOf(outcome);
+  return nodeErrorIn(outcome) ? null : resultOf(outcome);
 }
 
 const PRUNED_CODE = 4_444;
@@ -271,7 +271,7 @@ const PRUNED = /prun|histor|not available|lowest height|earliest/i;
  */
 function hashAt(outcome: RpcOutcome | undefined, height: bigint): Uint8Array | undefined {
   if (outcome === undefined) return undefined;
-  const error = "error" in outcome && outcome.error instanceof NodeRpcError ? outcome.error : undefined;
+  const error = nodeErrorIn(outcome);
   if (error && (error.code === PRUNED_CODE || PRUNED.test(error.message))) return undefined;
   const block = resultOf(outcome);
   return isObject(block) && quantity(block.number) === height ? hash32(block.hash) : undefined;

@@ -1,7 +1,6 @@
 import { bytesToHex, type CallFailure, callFailureOf } from "@gas-waiver/protocol";
-import { isObject, NodeRpcError, type Rpc, type RpcOutcome } from "../rpc/rpc.js";
-import { type CalledTransaction, callRequest } from "./callRequest.js";
-import { runCall } from "./calls.js";
+import { isObject, nodeErrorIn, type Rpc, type RpcOutcome, resultIn } from "../rpc/rpc.js";
+import { type CalledTransaction, callRequest, runCall } from "./calls.js";
 
 /** A transaction that reverted in a block. */
 export interface RevertedTransaction extends CalledTransaction {
@@ -33,7 +32,8 @@ export async function replay(
 ): Promise<ReplayedFailure | undefined> {
   const parent = transaction.blockNumber > 0n ? transaction.blockNumber - 1n : 0n;
   const [called] = await rpc.read([runCall(callRequest(transaction), parent)]);
-  const failure = failureOfCall(called);
+  const error = nodeErrorIn(called);
+  const failure = error && callFailureOf(error);
   if (failure) return { ...failure, from: "call" };
   const config = { tracer: "callTracer", tracerConfig: { onlyTopCall: true }, timeout: TRACE_TIMEOUT };
   const params = [bytesToHex(transaction.hash), config];
@@ -42,15 +42,11 @@ export async function replay(
   return inTrace && { ...inTrace, from: "trace" };
 }
 
-function failureOfCall(outcome: RpcOutcome | undefined): CallFailure | undefined {
-  if (outcome === undefined || !("error" in outcome)) return undefined;
-  return outcome.error instanceof NodeRpcError ? callFailureOf(outcome.error) : undefined;
-}
-
 /** The callTracer's top frame has `error` where it failed, and the returned data in `output`. */
 function failureInTrace(outcome: RpcOutcome | undefined): CallFailure | undefined {
-  if (outcome === undefined || "error" in outcome || !isObject(outcome.result)) return undefined;
-  const { error: message, output: data } = outcome.result;
+  const frame = resultIn(outcome);
+  if (!isObject(frame)) return undefined;
+  const { error: message, output: data } = frame;
   return typeof message === "string"
     ? (callFailureOf({ message, data }) ?? { kind: "halted", message })
     : undefined;

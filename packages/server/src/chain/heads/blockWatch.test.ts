@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { createLog } from "../../model/telemetry/log.js";
 import { createBlockWatch } from "./blockWatch.js";
 
 it("asks the node where a head is below the known height, which may be newer", async () => {
@@ -8,12 +9,13 @@ it("asks the node where a head is below the known height, which may be newer", a
     chain: { blockNumber: async () => heights[seen.length] ?? 8n },
     heads: { freshHeight: () => 5n, onNewHead: () => {} },
     pollIntervalMs: 1,
+    log: createLog("silent"),
   });
   await new Promise<void>((resolve) => {
     watch.start({
       isAwaited: () => seen.length === 0,
       onNewBlock: (height) => {
-        if (seen.push(height) === 2) resolve();
+        if (height !== undefined && seen.push(height) === 2) resolve();
       },
     });
   });

@@ -10,10 +10,12 @@ export {
   isUnanswered,
   MAX_BATCH_CALLS,
   NodeRpcError,
+  nodeErrorIn,
   type RpcCall,
   type RpcOutcome,
   RpcUnavailableError,
   reads,
+  resultIn,
   resultOf,
   type SendOutcome,
 } from "./rpcOutcome.js";

@@ -91,6 +91,17 @@ export function resultOf(outcome: RpcOutcome): unknown {
   return outcome.result;
 }
 
+/** Returns the result of a call; undefined for an error. */
+export function resultIn(outcome: RpcOutcome | undefined): unknown {
+  return outcome !== undefined && "result" in outcome ? outcome.result : undefined;
+}
+
+/** Returns the node's own error for a call; undefined for a result, or where no answer came. */
+export function nodeErrorIn(outcome: RpcOutcome | undefined): NodeRpcError | undefined {
+  const error = outcome !== undefined && "error" in outcome ? outcome.error : undefined;
+  return error instanceof NodeRpcError ? error : undefined;
+}
+
 const MAX_MESSAGE_CHARACTERS = 500;
 
 /**

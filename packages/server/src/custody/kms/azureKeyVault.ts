@@ -1,4 +1,4 @@
-import { CustodyThrottledError } from "../../signing/custodyErrors.js";
+import { CustodyThrottledError } from "../../signing/custodyCalls.js";
 import { otherCurve } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
 import { type CallOptions, createCalls } from "./abortableCall.js";

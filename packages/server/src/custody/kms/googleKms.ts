@@ -1,4 +1,4 @@
-import { CustodyThrottledError } from "../../signing/custodyErrors.js";
+import { CustodyThrottledError } from "../../signing/custodyCalls.js";
 import { compactOfDer, otherCurve, pointOfPublicKey } from "../ecdsa.js";
 import { importPeer } from "../importPeer.js";
 import { given, type KmsKey, type KmsOptions } from "./kmsKey.js";

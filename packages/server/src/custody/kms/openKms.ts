@@ -1,6 +1,6 @@
 import { bytesEqual, bytesToHex, publicKeyToAddress, type WaiverAccount } from "@gas-waiver/protocol";
 import { StartError } from "../../model/errors.js";
-import { CustodyThrottledError } from "../../signing/custodyErrors.js";
+import { CustodyThrottledError } from "../../signing/custodyCalls.js";
 import { checkCustody } from "../checkCustody.js";
 import { waiverSignature } from "../ecdsa.js";
 import type { KmsKey, KmsOptions } from "./kmsKey.js";

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { blockCall, blockNumberCall, logsCall } from "../../chain/client/calls.js";
+import type { BlockWatch } from "../../chain/heads/blockWatch.js";
 import { isObject, type Rpc, type RpcCall, resultOf } from "../../chain/rpc/rpc.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { heightIn } from "../logRange.js";
@@ -22,15 +23,12 @@ export interface LogListener {
   onLost(): void;
 }
 
-/** Tells of new blocks, as the service's own watch of the chain sees them. */
-export interface NewBlocks {
-  /** @returns a function that ends the listening. While anybody listens, the chain is polled as often as for a lane. */
-  onNewBlock(listener: () => void): () => void;
-}
+/** The chain's progress, as the service's own watch sees it. */
+export type NewBlocks = Pick<BlockWatch, "height" | "onNewBlock" | "onRewind">;
 
 export interface BlockFeedDependencies {
   readonly rpc: Pick<Rpc, "read">;
-  readonly newBlocks: NewBlocks;
+  readonly newBlocks: Pick<NewBlocks, "onNewBlock">;
   readonly log: Logger;
 }
 

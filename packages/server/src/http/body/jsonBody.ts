@@ -8,7 +8,7 @@ import { parseJson, type RunSlice } from "../../util/slicedJson.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import type { BodyMemoryBudget } from "../limits/bodyMemoryBudget.js";
 import { partOfBody } from "../limits/requestTurns.js";
-import { onResponseClosed } from "./onResponseClosed.js";
+import { onResponseClosed } from "./sendChunks.js";
 
 interface JsonBodyOptions {
   /** The limit of every body. A key may have a narrower one. */

@@ -1,6 +1,6 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { onAbort } from "../../util/onAbort.js";
-import { onResponseClosed } from "./onResponseClosed.js";
 
 export interface ChunkOptions<T> {
   /** Makes the chunk of an item. A cut response ends at the end of a chunk. */
@@ -60,4 +60,14 @@ function withoutUndefined(headers: Headers): Record<string, number | string | st
     value === undefined ? [] : [[name, value] as const],
   );
   return Object.fromEntries(defined);
+}
+
+/** Calls back once, when the response is sent or its client has left; at once if the client has left already. */
+export function onResponseClosed(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  callback: () => void,
+): void {
+  if (socket.closed) callback();
+  else response.once("close", callback);
 }

@@ -10,35 +10,11 @@ import { SMALL } from "../../util/loopQueue.js";
 import { bucketsOf, Rates, type RateUnit } from "../limits/rates.js";
 import type { RouteServices } from "../routes/routeHandler.js";
 
-export type GatewayServices = Pick<
-  RouteServices,
-  | "store"
-  | "chainRef"
-  | "intake"
-  | "policy"
-  | "readiness"
-  | "lanes"
-  | "refusals"
-  | "byHash"
-  | "bodyMemory"
-  | "rateLimiter"
-  | "readLimiter"
-  | "loop"
-  | "options"
-  | "health"
-  | "log"
-> & {
+export interface GatewayServices extends Omit<RouteServices, "sockets"> {
   /** The nodes, over connections of the gateway alone. */
   readonly gatewayRpc: GatewayRpc;
-  readonly blockEvents: ChainProgress;
-};
-
-/** The chain's progress, as the service's own watch sees it. */
-export type ChainProgress = NewBlocks & {
-  readonly height: bigint | undefined;
-  /** Calls the listener when a developer has taken the chain back. */
-  onRewind(listener: () => void): void;
-};
+  readonly blocks: NewBlocks;
+}
 
 /** The gateway, with what its WebSockets share. */
 export interface GatewayParts {
@@ -50,9 +26,9 @@ export interface GatewayParts {
 
 /** Builds the gateway from the parts that the other routes use too. */
 export function buildGateway(services: GatewayServices): GatewayParts {
-  const { options, gatewayRpc, blockEvents, bodyMemory, policy, readLimiter, health, log, loop } = services;
-  const cache = createAnswerCache({ height: () => blockEvents.height, reorgDepth: options.reorgDepth });
-  blockEvents.onRewind(cache.clear);
+  const { options, gatewayRpc, blocks, bodyMemory, policy, readLimiter, health, log, loop } = services;
+  const cache = createAnswerCache({ height: blocks.height, reorgDepth: options.reorgDepth });
+  blocks.onRewind(cache.clear);
   const methods = createMethods({
     ...services,
     node: createNodeReader(
@@ -78,7 +54,7 @@ export function buildGateway(services: GatewayServices): GatewayParts {
   });
   return {
     gateway,
-    blockFeed: new BlockFeed({ rpc: gatewayRpc, newBlocks: blockEvents, log }),
+    blockFeed: new BlockFeed({ rpc: gatewayRpc, newBlocks: blocks, log }),
     subscriptionLimits: new SubscriptionLimits(),
     countNotified: countParties(() => NOTIFIED_BYTES, "bytes"),
   };

@@ -9,7 +9,7 @@ import type { Metrics } from "../../model/telemetry/metrics.js";
 import type { LoopQueue } from "../../util/loopQueue.js";
 import { type AuthenticatedRequest, type Authenticator, requireApiKey } from "../authenticator.js";
 import { type HeldBody, refuseEncodedBody, slicesOf } from "../body/jsonBody.js";
-import { onResponseClosed } from "../body/onResponseClosed.js";
+import { onResponseClosed } from "../body/sendChunks.js";
 import { createErrorHandler, type RefusalForm } from "../errors.js";
 import { GATEWAY_PATHS, GATEWAY_ROUTE, GATEWAY_SOCKET_ROUTE } from "../paths.js";
 import { upgradeRequired } from "../routes/socket.js";

@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { ProtocolError } from "@gas-waiver/protocol";
 import type { FastifyInstance, FastifyServerOptions } from "fastify";
-import { DEFAULTS } from "../../model/options/defaults.js";
 import { addressGroup } from "../../model/options/networkAddress.js";
+import { DEFAULTS } from "../../model/options/options.js";
 import type { TlsCertificate } from "../../model/options/tlsCertificate.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { ProcessMetrics } from "../../model/telemetry/processMetrics.js";
@@ -14,10 +14,9 @@ import { answerMalformedRequest } from "../errors.js";
 import { type ConnectionLimits, limitConnections, type OpenConnections } from "../limits/connections.js";
 import { type RequestParty, RequestTurns } from "../limits/requestTurns.js";
 import type { RoutePattern } from "../paths.js";
-import { headFault, normalizeTarget } from "../requestHost.js";
+import { cutPrefix, headFault, normalizeTarget } from "../requestHost.js";
 import { declineUpgrade } from "../socket/declineUpgrade.js";
 import { answerHalfClosed } from "./halfClosed.js";
-import { cutPrefix } from "./networkPrefix.js";
 import { followTlsConnections, serverOptions } from "./tls.js";
 
 /** A port, as the app of one of its networks sees it. */

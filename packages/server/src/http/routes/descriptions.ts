@@ -5,7 +5,7 @@ import type { FastifyReply } from "fastify";
 import { renderPage } from "../../docs/page.js";
 import { STYLE } from "../../docs/style.js";
 import type { ApiRequest, AuthenticatedRequest } from "../authenticator.js";
-import { prefixOf } from "../port/networkPrefix.js";
+import { prefixOf } from "../requestHost.js";
 import type { RouteServices } from "./routeHandler.js";
 
 type DescriptionServices = Pick<RouteServices, "health">;

@@ -2,7 +2,7 @@ import { ProtocolError, ROUTES, type RouteName } from "@gas-waiver/protocol";
 import { ROUTE_DEFINITIONS } from "@gas-waiver/protocol/description";
 import type { FastifyInstance, onRequestHookHandler, RouteHandlerMethod } from "fastify";
 import { type AuthenticatedRequest, requireApiKey } from "../authenticator.js";
-import { prefixOf } from "../port/networkPrefix.js";
+import { prefixOf } from "../requestHost.js";
 import { serveCheck } from "./check.js";
 import { serveAsyncApi, serveDocs, serveOpenApi } from "./descriptions.js";
 import { servePolicy } from "./policy.js";

@@ -17,10 +17,10 @@ import type { Store } from "../../store/store.js";
 import {
   firstIdAt,
   HIGHEST_ID,
+  type ListFilter,
   LOWEST_ID,
   listSubmissions,
 } from "../../store/submissions/listSubmissions.js";
-import type { ListFilter } from "../../store/submissions/pageQuery.js";
 import type { AuthenticatedRequest } from "../authenticator.js";
 import { addVary } from "../vary.js";
 import type { RouteServices } from "./routeHandler.js";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { prefixOf } from "../port/networkPrefix.js";
 import { restartConnection } from "../port/tls.js";
+import { prefixOf } from "../requestHost.js";
 
 /** Hop-by-hop fields that would ask for the upgrade again. */
 const UPGRADE_FIELDS = new Set(["upgrade", "connection", "http2-settings"]);

@@ -11,7 +11,7 @@ import { deferred } from "../../../test/support/deferred.js";
 import type { BlockFeed } from "../../gateway/feed/blockFeed.js";
 import { SubscriptionLimits } from "../../gateway/feed/subscriptionLimits.js";
 import type { Intake } from "../../intake/intake.js";
-import { DEFAULTS } from "../../model/options/defaults.js";
+import { DEFAULTS } from "../../model/options/options.js";
 import { PRICES } from "../../model/prices.js";
 import { createLog } from "../../model/telemetry/log.js";
 import { createMetrics } from "../../model/telemetry/metrics.js";

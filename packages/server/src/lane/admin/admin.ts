@@ -1,5 +1,5 @@
 import { bytesEqual, bytesToHex, hexToBytes, type WaiverAccount } from "@gas-waiver/protocol";
-import { connectNode } from "../../chain/connectNode.js";
+import { connectNode } from "../../chain/servedChain.js";
 import { StartError } from "../../model/errors.js";
 import type { Actor, AuditAction } from "../../model/keys/auditRecord.js";
 import { createLog } from "../../model/telemetry/log.js";

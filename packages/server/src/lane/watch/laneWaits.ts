@@ -1,6 +1,6 @@
 import { NodeRpcError, RpcUnavailableError } from "../../chain/rpc/rpc.js";
 import type { LaneWait } from "../../model/submission/waitCauses.js";
-import { CustodyError } from "../../signing/custodyErrors.js";
+import { CustodyError } from "../../signing/custodyCalls.js";
 import { isRefusedStatement } from "../../store/database/driverTrouble.js";
 import { isVague, troubleOf } from "../../store/database/storeTrouble.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";

@@ -29,11 +29,12 @@ export interface Actor {
   readonly source?: string | undefined;
 }
 
-/** One event. The audit keeps it for ever. */
-export interface AuditEntry {
+/** One event, as JSON. The audit keeps it for ever. */
+export interface AuditRecord {
   /** A number that goes up over all entries, in the order of their commits. */
   readonly id: string;
-  readonly at: Date;
+  /** ISO 8601. */
+  readonly at: string;
   readonly actor: string;
   readonly action: AuditAction;
   readonly keyId?: string | undefined;
@@ -44,14 +45,4 @@ export interface AuditEntry {
   /** The address that it came from. */
   readonly source?: string | undefined;
   readonly changes: AuditedChanges;
-}
-
-/** An entry as JSON. */
-export interface AuditRecord extends Omit<AuditEntry, "at"> {
-  /** ISO 8601. */
-  readonly at: string;
-}
-
-export function auditRecordOf({ at, ...entry }: AuditEntry): AuditRecord {
-  return { ...entry, at: at.toISOString() };
 }

@@ -2,7 +2,7 @@ import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
 import { InvalidOptionsError } from "../errors.js";
 import type { ResolvedOptions, ServerOptions } from "./options.js";
 import { OPTIONS, type Options } from "./optionTable.js";
-import { resolveOptions } from "./resolveOptions.js";
+import { resolveOptions } from "./reloadableOptions.js";
 
 /** The options of the process and its ports, which all of its networks share. */
 export const SHARED_OPTIONS = (Object.keys(OPTIONS) as (keyof Options)[]).filter(

@@ -1,6 +1,5 @@
-import type { DEFAULTS, Defaulted } from "./defaults.js";
 import type { ValueOf } from "./option.js";
-import type { Options, PolicySourceKind } from "./optionTable.js";
+import { OPTIONS, type Options, type PolicySourceKind } from "./optionTable.js";
 
 type Required = {
   [K in keyof Options]: Options[K] extends { readonly required: true } ? K : never;
@@ -16,3 +15,13 @@ type Given<O, Name extends keyof O> = { readonly [N in Name]: ValueOf<O[N]> };
 /** The options with all defaults filled in. Those of `RELOADABLE_OPTIONS` may change while a service runs, and are read at each use. */
 export type ResolvedOptions = Omit<ServerOptions, Defaulted | "rpcUrl" | "policySource"> &
   typeof DEFAULTS & { readonly rpcUrls: readonly string[]; readonly policySource: PolicySourceKind };
+
+/** The names of the options that have a default. */
+export type Defaulted = {
+  [K in keyof Options]: Options[K] extends { readonly default: unknown } ? K : never;
+}[keyof Options];
+
+/** The default of each option of the service that has one (D3, D5, D20, D22). */
+export const DEFAULTS = Object.fromEntries(
+  Object.entries(OPTIONS).flatMap(([name, row]) => ("default" in row ? [[name, row.default]] : [])),
+) as { readonly [K in Defaulted]: ValueOf<Options[K]> };

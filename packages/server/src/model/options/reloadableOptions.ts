@@ -1,6 +1,8 @@
-import type { ResolvedOptions, ServerOptions } from "./options.js";
+import { maxDataLengthFor } from "@gas-waiver/protocol";
+import { InvalidOptionsError } from "../errors.js";
+import { identityProblems, numberProblems } from "./optionProblems.js";
+import { DEFAULTS, type ResolvedOptions, type ServerOptions } from "./options.js";
 import { OPTIONS, type Options } from "./optionTable.js";
-import { resolveOptions } from "./resolveOptions.js";
 
 /** The options that can change while a service runs. Its parts read them in {@link ResolvedOptions} at each use. */
 export const RELOADABLE_OPTIONS = (Object.keys(OPTIONS) as (keyof Options)[]).filter(
@@ -43,4 +45,25 @@ export function resolveAgain({
 /** The values of all options that can change, undefined where there is none. */
 function reloadableIn(options: ReloadableOptions): ReloadableOptions {
   return Object.fromEntries(RELOADABLE_OPTIONS.map((name) => [name, options[name]])) as ReloadableOptions;
+}
+
+/** The defaults that follow from another option. */
+function derived({ maxWrapperBytes }: Partial<ServerOptions>): Partial<ServerOptions> {
+  return maxWrapperBytes === undefined ? {} : { maxDataLength: maxDataLengthFor(maxWrapperBytes) };
+}
+
+/**
+ * Fills in the defaults, and checks all options.
+ * @throws {@link InvalidOptionsError} with every problem. Secrets are never part of a message.
+ */
+export function resolveOptions(options: ServerOptions): ResolvedOptions {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const defaults: Partial<ServerOptions> = DEFAULTS;
+  const { rpcUrl, ...others } = { ...defaults, ...derived(given), ...given } as ServerOptions;
+  const rpcUrls = typeof rpcUrl === "string" ? [rpcUrl] : rpcUrl;
+  const policySource = others.policySource ?? (others.allowedTargets ? "config" : "registry");
+  const resolved = { ...others, rpcUrls, policySource } as ResolvedOptions;
+  const problems = [...identityProblems(resolved), ...numberProblems(resolved)];
+  if (problems.length > 0) throw new InvalidOptionsError(problems);
+  return resolved;
 }

@@ -1,9 +1,8 @@
 import { privateKeyAccount } from "@gas-waiver/protocol";
 import { describe, expect, it } from "vitest";
 import { InvalidOptionsError } from "../errors.js";
-import { DEFAULTS } from "./defaults.js";
-import type { ServerOptions } from "./options.js";
-import { resolveOptions } from "./resolveOptions.js";
+import { DEFAULTS, type ServerOptions } from "./options.js";
+import { resolveOptions } from "./reloadableOptions.js";
 
 const GOOD: ServerOptions = {
   chainId: 2201,

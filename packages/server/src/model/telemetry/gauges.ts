@@ -28,16 +28,7 @@ export function addCount(
   registry: Registry,
   name: string,
   help: string,
-  read: () => number | Promise<number> | undefined,
+  read: () => number | undefined,
 ): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    async collect() {
-      const value = await read();
-      this.reset();
-      if (value !== undefined) this.set(value);
-    },
-  });
+  addGauge(registry, name, help, [], () => [[{}, read()]]);
 }

@@ -2,8 +2,7 @@ import type { KeyCaps } from "../../model/keys/caller.js";
 import { prepared } from "../database/statements.js";
 import { type CapRow, capReachedOf, capsOf } from "../keys/reserveCaps.js";
 import type { Queryable } from "../store.js";
-import type { AcceptPlace } from "./accept.js";
-import { acceptanceOf, findCompetitors } from "./competitors.js";
+import { type AcceptPlace, acceptanceOf, findCompetitors } from "./accept.js";
 import { type Acceptance, columnsOf, type NewSubmission } from "./newSubmission.js";
 import { grantReadAccess } from "./readAccess.js";
 

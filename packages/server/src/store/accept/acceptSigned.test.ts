@@ -14,7 +14,7 @@ import { useTestStore } from "../../../test/support/testStore.js";
 import { inTransaction } from "../database/transaction.js";
 import { type HeldLane, LeaseLostError } from "../lanes/heldLane.js";
 import { registerLanes } from "../lanes/lease.js";
-import { withPartitionsLock } from "../outcomes/partitionsLock.js";
+import { withPartitionsLock } from "../outcomes/outcomeDays.js";
 import { summarizeDay } from "../outcomes/summarizeDay.js";
 import type { Store } from "../store.js";
 import { saveFinal } from "../transitions/saveFinal.js";

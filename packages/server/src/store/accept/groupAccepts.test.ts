@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { bytes, newSubmissionOf } from "../../../test/support/submissions.js";
 import { StoreUnavailableError, troubleNamed } from "../database/storeTrouble.js";
-import { CompetitorGoneError } from "./competitors.js";
+import { CompetitorGoneError } from "./accept.js";
 import { type Accept, groupAccepts } from "./groupAccepts.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 

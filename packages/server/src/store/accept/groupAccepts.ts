@@ -1,7 +1,7 @@
 import { bytesToHex } from "@gas-waiver/protocol";
 import { FairQueue } from "../../util/fairQueue.js";
 import { isStoreUnavailable } from "../database/storeTrouble.js";
-import { CompetitorGoneError } from "./competitors.js";
+import { CompetitorGoneError } from "./accept.js";
 import { type Acceptance, keyIdOf, type NewSubmission } from "./newSubmission.js";
 
 /** Accepts all new submissions of a request in one durable write. One answer for each, in their order. */

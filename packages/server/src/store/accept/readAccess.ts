@@ -1,9 +1,8 @@
 import type { Submission } from "../../model/submission/submission.js";
-import { byteaArray, prepared } from "../database/statements.js";
+import { byteaArray, prepared, readRows } from "../database/statements.js";
 import type { Queryable, Store } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
-import { HIGHEST_ID, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
-import type { ListFilter } from "../submissions/pageQuery.js";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissions/findSubmissions.js";
+import { HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
 import type { Acceptance, NewSubmission } from "./newSubmission.js";
 
 /**
@@ -78,13 +77,12 @@ export async function findReadableSubmissions(
   keyId: string,
   ids: readonly string[],
 ): Promise<Submission[]> {
-  const { rows } = await pool.query<SubmissionRow>(
-    prepared(
-      `select ${SUBMISSION_COLUMNS} from submissions s
-       where id = any($1::uuid[])
-         and (key_id = $2 or exists (select from readers r where r.submission = s.id and r.key_id = $2))`,
-      [ids, keyId],
-    ),
+  const rows = await readRows<SubmissionRow>(
+    pool,
+    `select ${SUBMISSION_COLUMNS} from submissions s
+     where id = any($1::uuid[])
+       and (key_id = $2 or exists (select from readers r where r.submission = s.id and r.key_id = $2))`,
+    [ids, keyId],
   );
   return rows.map(submissionOf);
 }

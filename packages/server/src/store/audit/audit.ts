@@ -1,4 +1,4 @@
-import type { Actor, AuditAction, AuditEntry, AuditedChanges } from "../../model/keys/auditRecord.js";
+import type { Actor, AuditAction, AuditedChanges, AuditRecord } from "../../model/keys/auditRecord.js";
 import type { Queryable } from "../store.js";
 
 /** An event that happens now. */
@@ -42,14 +42,14 @@ export interface AuditQuery {
 export async function auditEntries(
   { pool }: { readonly pool: Queryable },
   { keyId, ofKeys = false, before, limit }: AuditQuery,
-): Promise<AuditEntry[]> {
-  const { rows } = await pool.query<AuditEntry>(
+): Promise<AuditRecord[]> {
+  const { rows } = await pool.query<AuditRow>(
     `${SELECT} where ($1::text is null or key_id = $1) and (not $2 or key_id is not null)
        and ($3::bigint is null or id < $3)
      order by id desc limit $4`,
     [keyId ?? null, ofKeys, before ?? null, limit],
   );
-  return rows.map(entryOf);
+  return rows.map(recordOf);
 }
 
 /** Reads the latest entry of an action on a waiver. */
@@ -57,12 +57,12 @@ export async function lastEntryOfWaiver(
   { pool }: { readonly pool: Queryable },
   waiver: Uint8Array,
   action: AuditAction,
-): Promise<AuditEntry | undefined> {
-  const { rows } = await pool.query<AuditEntry>(
+): Promise<AuditRecord | undefined> {
+  const { rows } = await pool.query<AuditRow>(
     `${SELECT} where waiver = $1 and action = $2 order by id desc limit 1`,
     [waiver, action],
   );
-  return rows[0] && entryOf(rows[0]);
+  return rows[0] && recordOf(rows[0]);
 }
 
 /** Reads the entries after an id, the oldest first. No entry comes later with a lower id. */
@@ -70,20 +70,18 @@ export async function auditEntriesAfter(
   { pool }: { readonly pool: Queryable },
   after: string,
   limit: number,
-): Promise<AuditEntry[]> {
-  const { rows } = await pool.query<AuditEntry>(`${SELECT} where id > $1 order by id limit $2`, [
-    after,
-    limit,
-  ]);
-  return rows.map(entryOf);
+): Promise<AuditRecord[]> {
+  const { rows } = await pool.query<AuditRow>(`${SELECT} where id > $1 order by id limit $2`, [after, limit]);
+  return rows.map(recordOf);
 }
 
 const SELECT = `select id, at, actor, action, key_id as "keyId", '0x' || encode(waiver, 'hex') as waiver,
   token_id as "tokenId", source, changes from audit`;
 
+type AuditRow = Omit<AuditRecord, "at"> & { readonly at: Date };
+
 /** The row, without members that are null. */
-function entryOf(row: AuditEntry): AuditEntry {
-  return Object.fromEntries(
-    Object.entries(row).filter(([, value]) => value !== null),
-  ) as unknown as AuditEntry;
+function recordOf({ at, ...row }: AuditRow): AuditRecord {
+  const members = Object.entries(row).filter(([, value]) => value !== null);
+  return { ...Object.fromEntries(members), at: at.toISOString() } as unknown as AuditRecord;
 }

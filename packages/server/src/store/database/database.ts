@@ -1,6 +1,5 @@
 import { TLSSocket } from "node:tls";
 import pg from "pg";
-import type { PoolUse } from "../../model/telemetry/storeMetrics.js";
 import {
   cutAfterCancelledSync,
   cutSilentConnections,
@@ -105,6 +104,14 @@ export function databaseRoute(address: DatabaseAddress): DatabaseRoute {
 function routeOf(config: pg.ClientConfig): DatabaseRoute {
   const { host, ssl } = new pg.Client(config) as unknown as { host: string; ssl: DatabaseRoute["ssl"] };
   return { host, ssl };
+}
+
+/** The connections of a pool at one moment. */
+export interface PoolUse {
+  readonly busy: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
 }
 
 export interface PoolOptions extends ConnectionOptions {

@@ -9,7 +9,7 @@ import { auditEntries, recordEvent } from "../audit/audit.js";
 import { adoptChain, lastChain } from "../chains.js";
 import { inKeyTransaction, keysChannel } from "../keys/apiKeys.js";
 import { reloadChannel } from "../lanes/replicas.js";
-import { withPartitionsLock } from "../outcomes/partitionsLock.js";
+import { withPartitionsLock } from "../outcomes/outcomeDays.js";
 import { type OpenStore, openDatabase, openRunningStore, openStore } from "../store.js";
 import { createConnection } from "./database.js";
 import { listen } from "./notifications.js";

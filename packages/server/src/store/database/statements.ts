@@ -21,7 +21,12 @@ export async function readRows<Row extends object>(
   text: string,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  const { rows } = await db.query<Row>({ ...prepared(text, values), types: BIGINT_TYPES });
+  return await typedRows(db, prepared(text, values));
+}
+
+/** {@link readRows} of a statement that is planned each time, or by another name. */
+export async function typedRows<Row extends object>(db: Queryable, statement: Statement): Promise<Row[]> {
+  const { rows } = await db.query<Row>({ ...statement, types: BIGINT_TYPES });
   for (const row of rows as Record<string, unknown>[])
     for (const column in row) if (row[column] === null) row[column] = undefined;
   return rows;
@@ -61,4 +66,10 @@ export function byteaArray(elements: readonly (Uint8Array | undefined)[]): Buffe
     offset += element.length;
   }
   return array;
+}
+
+/** Reads the database's clock. */
+export async function databaseNow({ pool }: { readonly pool: Queryable }): Promise<Date> {
+  const { rows } = await pool.query<{ now: Date }>("select now() as now");
+  return rows[0]?.now ?? new Date(0);
 }

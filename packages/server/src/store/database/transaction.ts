@@ -1,4 +1,4 @@
-import type { Pool, Queryable } from "./database.js";
+import { type Pool, type PooledConnection, type Queryable, setAnswerTimeout } from "./database.js";
 import { advisoryLock } from "./sharedDatabase.js";
 
 /**
@@ -45,4 +45,38 @@ const CONFLICT_CODES: ReadonlySet<unknown> = new Set(["40P01", "55P03", "25P03"]
 /** True if a lock of another transaction or a silence made this one fail, so that it may succeed when it runs again. */
 export function isTransactionConflict(error: unknown): boolean {
   return error instanceof Error && "code" in error && CONFLICT_CODES.has(error.code);
+}
+
+/** Vacuuming a large table takes long, and says nothing meanwhile. */
+const ANSWER_MS = 4 * 3_600_000;
+
+/**
+ * Runs work that may take long on a connection of its own. The signal cuts the connection, at whatever it is; a failure closes it,
+ * which gives back what the session has locked.
+ */
+export async function doLongWork<T>(
+  { pool }: { readonly pool: Pool },
+  signal: AbortSignal,
+  run: (db: PooledConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.connect();
+  let isReleased = false;
+  const release = (destroy: boolean) => {
+    if (isReleased) return;
+    isReleased = true;
+    connection.release(destroy);
+  };
+  const cut = () => release(true);
+  signal.addEventListener("abort", cut);
+  try {
+    signal.throwIfAborted();
+    setAnswerTimeout(connection, ANSWER_MS);
+    const result = await run(connection);
+    setAnswerTimeout(connection);
+    release(false);
+    return result;
+  } finally {
+    release(true);
+    signal.removeEventListener("abort", cut);
+  }
 }

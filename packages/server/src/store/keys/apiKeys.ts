@@ -9,6 +9,7 @@ import {
 import type { Pool } from "../database/database.js";
 import { notify } from "../database/notifications.js";
 import { channelName } from "../database/sharedDatabase.js";
+import { readRows } from "../database/statements.js";
 import { inLockedTransaction } from "../database/transaction.js";
 import type { Queryable, Store } from "../store.js";
 
@@ -38,38 +39,24 @@ export interface StoredKey {
 /** The columns that a change of a key may set. */
 export type KeyColumns = Omit<StoredKey, "id" | "env" | "isPublishable" | "createdAt" | "version">;
 
-interface KeyRow {
-  id: string;
-  env: string;
-  label: string;
-  secret_hash: Buffer;
-  previous_hash: Buffer | null;
-  previous_until: Date | null;
-  created_at: Date;
-  expires_at: Date | null;
-  disabled_at: Date | null;
-  revoked_at: Date | null;
-  terms: KeyTermsJson;
-  version: string;
-}
+/** The columns of a key, named as {@link KeyRow} has them. */
+const COLUMNS = `id, env, label, secret_hash as hash, previous_hash as "previousHash", previous_until as "previousUntil",
+  created_at as "createdAt", expires_at as "expiresAt", disabled_at as "disabledAt", revoked_at as "revokedAt", terms, version`;
+
+type KeyRow = Omit<StoredKey, "isPublishable" | "previous" | "terms" | "notUnderstood"> & {
+  readonly previousHash: Uint8Array | undefined;
+  readonly previousUntil: Date | undefined;
+  readonly terms: KeyTermsJson;
+};
 
 /** Does not throw for terms that are not understood: such a key must not hide the changes of others. */
-function keyOf(row: KeyRow): StoredKey {
-  const { previous_hash: hash, previous_until: until } = row;
+function keyOf({ previousHash: hash, previousUntil: until, terms, ...key }: KeyRow): StoredKey {
   return {
-    id: row.id,
-    env: row.env,
-    label: row.label,
+    ...key,
     // Versions that do not know publishable keys do not understand terms with origins, and so refuse such keys.
-    isPublishable: row.terms.origins !== undefined,
-    hash: row.secret_hash,
+    isPublishable: terms.origins !== undefined,
     previous: hash && until ? { hash, until } : undefined,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at ?? undefined,
-    disabledAt: row.disabled_at ?? undefined,
-    revokedAt: row.revoked_at ?? undefined,
-    ...termsOf(row.terms),
-    version: BigInt(row.version),
+    ...termsOf(terms),
   };
 }
 
@@ -87,14 +74,17 @@ export async function findKeysChangedSince(
   { pool }: Pick<Store, "pool">,
   version: bigint,
 ): Promise<{ readonly now: Date; readonly newest: bigint; readonly keys: readonly StoredKey[] }> {
-  const { rows } = await pool.query<{ now: Date; newest: string } & Partial<KeyRow>>(
+  const rows = await readRows<{ now: Date; newest: bigint; id?: string }>(
+    pool,
     `select clock_timestamp() as now, (select coalesce(max(version), 0) from api_keys) as newest, k.*
-     from (select) one left join api_keys k on k.version > $1 order by k.version`,
+     from (select) one left join (select ${COLUMNS} from api_keys) k on k.version > $1 order by k.version`,
     [version],
   );
-  const keys = rows.flatMap((row) => (typeof row.id === "string" ? [keyOf(row as KeyRow)] : []));
-  const { now = new Date(0), newest = 0 } = rows[0] ?? {};
-  return { now, newest: BigInt(newest), keys };
+  const { now = new Date(0), newest = 0n } = rows[0] ?? {};
+  const keys = rows.flatMap(({ now: _, newest: __, ...row }) =>
+    row.id === undefined ? [] : [keyOf(row as KeyRow)],
+  );
+  return { now, newest, keys };
 }
 
 /** Lists keys in the order of their creation, starting after the key `after`. */
@@ -102,11 +92,12 @@ export async function listKeys(
   { pool }: Pick<Store, "pool">,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number },
 ): Promise<StoredKey[]> {
-  const { rows } = await pool.query<KeyRow>(
-    `select * from api_keys
+  const rows = await readRows<KeyRow>(
+    pool,
+    `select ${COLUMNS} from api_keys
      where $1::text is null or (created_at, id) > (select created_at, id from api_keys where id = $1)
      order by created_at, id limit $2`,
-    [after ?? null, limit],
+    [after, limit],
   );
   return rows.map(keyOf);
 }
@@ -116,8 +107,8 @@ export async function findKey(
   { pool }: { readonly pool: Queryable },
   id: string,
 ): Promise<StoredKey | undefined> {
-  const { rows } = await pool.query<KeyRow>("select * from api_keys where id = $1", [id]);
-  return rows[0] && keyOf(rows[0]);
+  const [row] = await readRows<KeyRow>(pool, `select ${COLUMNS} from api_keys where id = $1`, [id]);
+  return row && keyOf(row);
 }
 
 /** The channel that notifies every replica of changed keys. */
@@ -144,38 +135,38 @@ export async function inKeyTransaction<T>(
 }
 
 /** Inserts a key, within {@link inKeyTransaction}. */
-export async function insertKey(
+export function insertKey(
   db: Queryable,
   key: Pick<StoredKey, "id" | "env"> & KeyColumns,
 ): Promise<StoredKey> {
-  const { rows } = await db.query<KeyRow>(
+  return writeKey(
+    db,
     `insert into api_keys (id, env, label, secret_hash, previous_hash, previous_until, expires_at, disabled_at,
                            revoked_at, terms, version)
-     select $1, $10, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(max(version), 0) + 1 from api_keys returning *`,
+     select $1, $10, $2, $3, $4, $5, $6, $7, $8, $9, coalesce(max(version), 0) + 1 from api_keys`,
     [key.id, ...parametersOf(key), key.env],
   );
-  return singleKeyOf(rows);
 }
 
 /** Updates a key, within {@link inKeyTransaction}. */
-export async function updateKey(db: Queryable, id: string, columns: KeyColumns): Promise<StoredKey> {
-  const { rows } = await db.query<KeyRow>(
+export function updateKey(db: Queryable, id: string, columns: KeyColumns): Promise<StoredKey> {
+  return writeKey(
+    db,
     `update api_keys set label = $2, secret_hash = $3, previous_hash = $4, previous_until = $5, expires_at = $6,
        disabled_at = $7, revoked_at = $8, terms = $9, version = (select max(version) + 1 from api_keys)
-     where id = $1 returning *`,
+     where id = $1`,
     [id, ...parametersOf(columns)],
   );
-  return singleKeyOf(rows);
+}
+
+async function writeKey(db: Queryable, statement: string, values: readonly unknown[]): Promise<StoredKey> {
+  const [row] = await readRows<KeyRow>(db, `${statement} returning ${COLUMNS}`, values);
+  if (row === undefined) throw new Error("the database returned no row for the key");
+  return keyOf(row);
 }
 
 function parametersOf({ label, hash, previous, terms, notUnderstood, ...states }: KeyColumns) {
   const { expiresAt, disabledAt, revokedAt } = states;
-  const before = [previous?.hash ?? null, previous?.until ?? null];
-  const times = [expiresAt ?? null, disabledAt ?? null, revokedAt ?? null];
-  return [label, hash, ...before, ...times, JSON.stringify(notUnderstood?.terms ?? termsToJson(terms))];
-}
-
-function singleKeyOf(rows: readonly KeyRow[]): StoredKey {
-  if (rows[0] === undefined) throw new Error("the database returned no row for the key");
-  return keyOf(rows[0]);
+  const stored = JSON.stringify(notUnderstood?.terms ?? termsToJson(terms));
+  return [label, hash, previous?.hash, previous?.until, expiresAt, disabledAt, revokedAt, stored];
 }

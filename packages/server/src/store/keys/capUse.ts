@@ -1,5 +1,5 @@
-import { doLongWork } from "../database/longWork.js";
-import { byteaArray, prepared } from "../database/statements.js";
+import { byteaArray, readRows } from "../database/statements.js";
+import { doLongWork } from "../database/transaction.js";
 import type { Store } from "../store.js";
 
 /** The part of a day's caps that is reserved or used. */
@@ -26,31 +26,26 @@ export async function findDayUse(
   keyId: string,
   senders: readonly Uint8Array[] = [],
 ): Promise<DayUse> {
-  const { rows } = await pool.query<{ transactions: string; gas: string; ends: Date }>(
-    prepared(
-      `with today as (select (clock_timestamp() at time zone 'UTC')::date as day)
-       select coalesce(sum(u.transactions), 0) as transactions, coalesce(sum(u.gas), 0) as gas,
-              (t.day + 1)::timestamp at time zone 'UTC' as ends
-       from today t cross join unnest($2::bytea[]) with ordinality as s (sender, place)
-       left join lateral (
-         select transactions, gas from cap_usage where key_id = $1 and day = t.day and sender = s.sender
-         union all
-         select transactions, gas from cap_outcomes
-         where key_id = $1 and day = t.day and (s.sender = '' or sender = s.sender)
-         union all
-         (select transactions, gas from cap_reserved
-          where s.sender = '' and key_id = $1 and day = t.day order by version desc limit 1)
-       ) u on true
-       group by t.day, s.place order by s.place`,
-      [keyId, byteaArray([new Uint8Array(), ...senders])],
-    ),
+  const rows = await readRows<CapUse & { ends: Date }>(
+    pool,
+    `with today as (select (clock_timestamp() at time zone 'UTC')::date as day)
+     select coalesce(sum(u.transactions), 0) as transactions, coalesce(sum(u.gas), 0) as gas,
+            (t.day + 1)::timestamp at time zone 'UTC' as ends
+     from today t cross join unnest($2::bytea[]) with ordinality as s (sender, place)
+     left join lateral (
+       select transactions, gas from cap_usage where key_id = $1 and day = t.day and sender = s.sender
+       union all
+       select transactions, gas from cap_outcomes
+       where key_id = $1 and day = t.day and (s.sender = '' or sender = s.sender)
+       union all
+       (select transactions, gas from cap_reserved
+        where s.sender = '' and key_id = $1 and day = t.day order by version desc limit 1)
+     ) u on true
+     group by t.day, s.place order by s.place`,
+    [keyId, byteaArray([new Uint8Array(), ...senders])],
   );
-  const uses = rows.map(({ transactions, gas }) => ({
-    transactions: BigInt(transactions),
-    gas: BigInt(gas),
-  }));
-  const [all = { transactions: 0n, gas: 0n }, ...senderUses] = uses;
-  return { all, senders: senderUses, ends: rows[0]?.ends ?? new Date(0) };
+  const [all = { transactions: 0n, gas: 0n }, ...ofSenders] = rows.map(({ ends: _, ...use }) => use);
+  return { all, senders: ofSenders, ends: rows[0]?.ends ?? new Date(0) };
 }
 
 /** Deletes the counts of days that ended a week ago. A day may have millions of senders. */

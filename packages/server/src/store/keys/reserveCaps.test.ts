@@ -9,8 +9,8 @@ import {
 } from "../../../test/support/submissions.js";
 import { useTestStore } from "../../../test/support/testStore.js";
 import { termsToJson } from "../../model/keys/keyTerms.js";
+import { CompetitorGoneError } from "../accept/accept.js";
 import { acceptCapped } from "../accept/acceptCapped.js";
-import { CompetitorGoneError } from "../accept/competitors.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
 import { expireQueued } from "../transitions/expireQueued.js";

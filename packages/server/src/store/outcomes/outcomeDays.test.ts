@@ -26,10 +26,8 @@ import { findSubmissions } from "../submissions/findSubmissions.js";
 import { HIGHEST_ID, LOWEST_ID, listSubmissions } from "../submissions/listSubmissions.js";
 import { findSenderSubmissions } from "../submissions/senderSubmissions.js";
 import { saveFinal } from "../transitions/saveFinal.js";
-import { createDaysAtStart } from "./createDays.js";
 import { dropOldDays } from "./dropDays.js";
-import { findOldDays } from "./outcomeDays.js";
-import { withPartitionsLock } from "./partitionsLock.js";
+import { createDaysAtStart, findOldDays, withPartitionsLock } from "./outcomeDays.js";
 import { summarizeDay } from "./summarizeDay.js";
 
 const DAYS = 20;

@@ -5,8 +5,7 @@ import { useTestPostgres } from "../../../test/support/testStore.js";
 import { StartError } from "../../model/errors.js";
 import { Pool } from "../database/database.js";
 import { openStore } from "../store.js";
-import { migrate } from "./migrate.js";
-import { readSchemaFiles } from "./schemaFiles.js";
+import { migrate, readSchemaFiles } from "./migrate.js";
 
 const databases = useTestPostgres();
 

@@ -5,8 +5,7 @@ import { nextSchema } from "../../../test/support/nextSchema.js";
 import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { Pool } from "../database/database.js";
-import { migrate } from "./migrate.js";
-import { readSchemaFiles, type SchemaFiles } from "./schemaFiles.js";
+import { migrate, readSchemaFiles, type SchemaFiles } from "./migrate.js";
 
 const INDEX =
   /\bcreate\s+(?:unique\s+)?index\b(?:\s+(?:if\s+not\s+exists\s+)?\w+)?\s+on\s+(?:only\s+)?(\w+)/gi;

@@ -3,8 +3,7 @@ import { chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promi
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { StartError } from "../../model/errors.js";
-import { runClusterProgram } from "./clusterProgram.js";
-import { areLoginsRestricted, restrictLogins, SUPERUSER } from "./clusterRoles.js";
+import { areLoginsRestricted, restrictLogins, runClusterProgram, SUPERUSER } from "./clusterRoles.js";
 import { clusterCommand, type DatabaseUsers, type User } from "./unprivilegedUser.js";
 
 const run = promisify(execFile);

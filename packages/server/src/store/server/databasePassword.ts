@@ -3,7 +3,6 @@ import { constants } from "node:fs";
 import { type FileHandle, link, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { StartError } from "../../model/errors.js";
-import { writeDurably } from "./durableFile.js";
 
 const passwordFile = (dataDir: string) => join(dataDir, "postgres-password");
 
@@ -72,4 +71,15 @@ export async function ensurePassword(dataDir: string): Promise<string> {
   const made = await readPassword(dataDir);
   if (made === undefined) throw new StartError(`the password of the database, ${file}, cannot be kept`);
   return made;
+}
+
+/** Writes a new file that only this user reads. After a crash of the machine it is whole, or not there. */
+export async function writeDurably(file: string, content: string): Promise<void> {
+  const handle = await open(file, "wx", 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

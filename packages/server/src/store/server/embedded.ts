@@ -7,8 +7,7 @@ import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { findBinaries, reachableBinaries } from "./binaries.js";
 import { createTakeover, IN_USE, makeCluster, takeOverCluster } from "./cluster.js";
-import { PROGRAM_ENVIRONMENT } from "./clusterProgram.js";
-import { forgetRestriction, SERVICE_ROLE } from "./clusterRoles.js";
+import { forgetRestriction, PROGRAM_ENVIRONMENT, SERVICE_ROLE } from "./clusterRoles.js";
 import { ensurePassword, readPassword } from "./databasePassword.js";
 import { clusterCommand, databaseUsers, type User } from "./unprivilegedUser.js";
 

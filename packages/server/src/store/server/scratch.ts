@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { StartError } from "../../model/errors.js";
 import { createLog } from "../../model/telemetry/log.js";
 import { createConnection, type Queryable } from "../database/database.js";
-import { readSchemaFiles } from "../schema/schemaFiles.js";
+import { readSchemaFiles } from "../schema/migrate.js";
 import { openStore } from "../store.js";
 import { isAlive } from "./cluster.js";
 import { SERVICE_ROLE, SUPERUSER } from "./clusterRoles.js";

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
-import { byteaArray, prepared } from "../database/statements.js";
+import { byteaArray, prepared, readRows } from "../database/statements.js";
 import type { Store } from "../store.js";
 
 /** The most nonces of one answer. */
@@ -15,14 +15,13 @@ export async function findHeldNonces(
   chain: number,
   { sender, from }: { readonly sender: Uint8Array; readonly from: bigint },
 ): Promise<bigint[]> {
-  const { rows } = await pool.query<{ sender_nonce: string }>(
-    prepared(
-      `select sender_nonce from unfinished where chain = $1 and sender = $2 and sender_nonce >= $3
-       order by sender_nonce limit ${HELD_NONCES_PER_PAGE}`,
-      [chain, sender, from.toString()],
-    ),
+  const rows = await readRows<{ nonce: bigint }>(
+    pool,
+    `select sender_nonce as nonce from unfinished where chain = $1 and sender = $2 and sender_nonce >= $3
+     order by sender_nonce limit ${HELD_NONCES_PER_PAGE}`,
+    [chain, sender, from],
   );
-  return rows.map((row) => BigInt(row.sender_nonce));
+  return rows.map(({ nonce }) => nonce);
 }
 
 /** The transaction of an unfinished submission, as the user signed it. */

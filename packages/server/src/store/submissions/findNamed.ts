@@ -1,7 +1,7 @@
 import type { Submission } from "../../model/submission/submission.js";
-import { uuidLiteral } from "../database/statements.js";
+import { typedRows, uuidLiteral } from "../database/statements.js";
 import type { Store } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "./findSubmissions.js";
 
 // Look-ups of operators, across all API keys. Those of outcomes go along an index of each partition.
 
@@ -93,11 +93,6 @@ export async function findStuck(
   return found.reverse();
 }
 
-interface FoundRow extends SubmissionRow {
-  lane: Buffer | null;
-  node_said: string | null;
-}
-
 /** @param ids a query. @returns those submissions, the newest first. */
 async function foundOf(
   { pool }: Pick<Store, "pool">,
@@ -112,15 +107,16 @@ async function foundOf(
   if (found.length === 0) return [];
   // With the ids in the text, the planner reads only the partitions of their days.
   const list = found.map(({ id }) => uuidLiteral(id)).join(", ");
-  const { rows } = await pool.query<FoundRow>(
-    `select ${SUBMISSION_COLUMNS}, own.lane, own.node_said
-     from submissions left join (select id as own_id, waiver as lane, node_said from unfinished) own on own_id = id
-     where id in (${list}) order by id desc`,
+  const rows = await typedRows<SubmissionRow & Pick<FoundSubmission, "nodeSaid"> & { lane?: Uint8Array }>(
+    pool,
+    {
+      text: `select ${SUBMISSION_COLUMNS}, own.lane, own.node_said as "nodeSaid"
+        from submissions left join (select id as own_id, waiver as lane, node_said from unfinished) own on own_id = id
+        where id in (${list}) order by id desc`,
+    },
   );
-  return rows.map((row) => ({
-    submission: submissionOf(row),
-    lane: row.lane ?? row.waiver ?? new Uint8Array(20),
-    wait: row.wait ?? undefined,
-    nodeSaid: row.node_said ?? undefined,
+  return rows.map(({ lane, nodeSaid, ...row }) => ({
+    ...{ submission: submissionOf(row), lane: lane ?? row.waiver ?? new Uint8Array(20) },
+    ...{ wait: row.wait, nodeSaid },
   }));
 }

@@ -14,8 +14,7 @@ import { accept } from "../accept/accept.js";
 import type { Statement } from "../database/database.js";
 import type { HeldLane } from "../lanes/heldLane.js";
 import type { Store } from "../store.js";
-import { firstIdAt, HIGHEST_ID, LOWEST_ID, listSubmissions } from "./listSubmissions.js";
-import type { ListFilter } from "./pageQuery.js";
+import { firstIdAt, HIGHEST_ID, type ListFilter, LOWEST_ID, listSubmissions } from "./listSubmissions.js";
 
 const STATES: readonly SubmissionState[] = ["queued", "signed", "broadcast", "included", "failed"];
 

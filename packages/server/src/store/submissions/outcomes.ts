@@ -1,7 +1,7 @@
 import type { Submission } from "../../model/submission/submission.js";
-import { prepared } from "../database/statements.js";
+import { readRows } from "../database/statements.js";
 import type { Store } from "../store.js";
-import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "../submissionRow.js";
+import { SUBMISSION_COLUMNS, type SubmissionRow, submissionOf } from "./findSubmissions.js";
 
 /** A final outcome, with the columns that only operators see. */
 export interface Outcome {
@@ -23,17 +23,14 @@ export async function outcomePage(
   { after, before }: IdRange,
   limit: number,
 ): Promise<Outcome[]> {
-  const { rows } = await pool.query<SubmissionRow & { chain_id: string; signings: number }>(
-    prepared(
-      `select ${SUBMISSION_COLUMNS}, signings, (select chain_id from chains c where c.id = f.chain) as chain_id
-       from finished f where id > $1 and id < $2 order by id limit $3`,
-      [after, before, limit],
-    ),
+  const rows = await readRows<SubmissionRow & { chainId: bigint; signings: number }>(
+    pool,
+    `select ${SUBMISSION_COLUMNS}, signings, (select chain_id from chains c where c.id = f.chain) as "chainId"
+     from finished f where id > $1 and id < $2 order by id limit $3`,
+    [after, before, limit],
   );
-  return rows.map((row) => ({
-    submission: submissionOf(row),
-    chainId: Number(row.chain_id),
-    signings: row.signings,
+  return rows.map(({ chainId, signings, ...row }) => ({
+    ...{ submission: submissionOf(row), chainId: Number(chainId), signings },
   }));
 }
 
