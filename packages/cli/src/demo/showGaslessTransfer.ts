@@ -1,6 +1,6 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
 import { accountsOf, DEV_API_KEY, TEST_TOKEN } from "@gas-waiver/devnet";
-import { bytesToHex, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
+import { bytesToHex, encodeCall, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
 import { inUnits } from "./accounts.js";
@@ -86,7 +86,6 @@ interface Transfer {
 }
 
 function signTransfer(privateKey: Hex, { chainId, nonce, recipient, amount }: Transfer): Hex {
-  const words = [recipient.slice(2).toLowerCase(), amount.toString(16)].map((word) => word.padStart(64, "0"));
   const { raw } = signTransaction(
     {
       type: "legacy",
@@ -96,7 +95,7 @@ function signTransfer(privateKey: Hex, { chainId, nonce, recipient, amount }: Tr
       gasLimit: 100_000n,
       to: TEST_TOKEN,
       value: 0n,
-      data: hexToBytes(`0xa9059cbb${words.join("")}`), // transfer(address,uint256)
+      data: encodeCall("transfer(address,uint256)", hexToBytes(recipient), amount),
     },
     hexToBytes(privateKey),
   );

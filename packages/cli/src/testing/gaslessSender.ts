@@ -13,8 +13,8 @@ export interface LegacyTransaction {
   readonly chainId: number;
   readonly nonce: number;
   readonly gasPrice: bigint;
-  readonly gas?: bigint;
-  readonly gasLimit?: bigint;
+  readonly gas: bigint;
+  readonly gasLimit: bigint;
   readonly to: Hex;
   readonly value: bigint;
   readonly data: Hex;
@@ -74,7 +74,8 @@ export function createGaslessSender(
   wallet: GaslessWallet,
   { chainId, client, request }: GaslessDependencies,
 ): GaslessSender {
-  const { address, sign } = signerOf(wallet);
+  const signer = signerOf(wallet);
+  const address = signer.address as Hex;
   // The nonce is the chain's, so that a revert needs no word: each transaction waits for the block of the one before.
   let last: Promise<unknown> = Promise.resolve();
   const send = async ({ to, data = "0x", value = 0n, gas }: TestCall): Promise<TestReceipt> => {
@@ -87,14 +88,10 @@ export function createGaslessSender(
       gas ?? request("eth_estimateGas", call).then((estimate) => (BigInt(String(estimate)) * 6n) / 5n),
       request("eth_getTransactionCount", address, "pending").then(Number),
     ]);
-    const signed = await sign({
-      chainId,
-      nonce,
-      gasLimit,
-      to: to as Hex,
-      value,
-      data: data as Hex,
-    });
+    const signed = await signer.signTransaction({
+      ...{ type: "legacy", chainId, nonce, gasPrice: 0n, gas: gasLimit, gasLimit },
+      ...{ to: to as Hex, value, data: data as Hex },
+    } satisfies LegacyTransaction);
     for await (const line of client.submit([signed], { wait: "included" })) {
       if (!line.success) throw new SubmissionFailedError(line.id, line.error);
       return (await request("eth_getTransactionReceipt", line.txHash)) as TestReceipt;
@@ -111,34 +108,19 @@ export function createGaslessSender(
   };
 }
 
-type Fields = Omit<LegacyTransaction, "type" | "gasPrice" | "gas" | "gasLimit"> & {
-  readonly gasLimit: bigint;
-};
+type Signer = Extract<GaslessWallet, { readonly address: string }>;
 
-function signerOf(wallet: GaslessWallet): { address: Hex; sign(fields: Fields): Promise<string> } {
-  if (typeof wallet !== "string" && "signTransaction" in wallet && !("privateKey" in wallet)) {
-    const address = wallet.address as Hex;
-    const sign = ({ gasLimit, ...fields }: Fields) =>
-      wallet.signTransaction({
-        ...fields,
-        type: "legacy",
-        gasPrice: 0n,
-        gas: gasLimit,
-      } satisfies LegacyTransaction);
-    return { address, sign };
-  }
+function signerOf(wallet: GaslessWallet): Signer {
+  if (typeof wallet !== "string" && "signTransaction" in wallet && !("privateKey" in wallet)) return wallet;
   const key = hexToBytes(typeof wallet === "string" ? wallet : (wallet as { privateKey: string }).privateKey);
   return {
     address: bytesToHex(privateKeyToAddress(key)),
-    async sign({ chainId, nonce, gasLimit, to, value, data }) {
-      const fields = {
-        type: "legacy",
-        chainId: BigInt(chainId),
-        nonce: BigInt(nonce),
-        gasPrice: 0n,
-        gasLimit,
-      } as const;
-      const { raw } = signWithKey({ ...fields, to: hexToBytes(to), value, data: hexToBytes(data) }, key);
+    async signTransaction({ chainId, nonce, gasLimit, to, value, data }: LegacyTransaction) {
+      const numbers = { chainId: BigInt(chainId), nonce: BigInt(nonce), gasPrice: 0n, gasLimit, value };
+      const { raw } = signWithKey(
+        { type: "legacy", ...numbers, to: hexToBytes(to), data: hexToBytes(data) },
+        key,
+      );
       return bytesToHex(raw);
     },
   };
