@@ -13,9 +13,10 @@ import { accountsOf } from "../presets/accounts.js";
 import { FUNDED_BALANCE, GENESIS_TARGETS, TEST_TOKEN, USER_TOKENS } from "../presets/constants.js";
 import type { Profile } from "../presets/profiles.js";
 import { ANY_SELECTOR, ANY_TARGET, LISTED, permissionSlot } from "../registry/policy.js";
-import { elementSlot, mappingSlot, slotHex } from "../registry/slots.js";
+import { elementSlot, mappingSlot } from "../registry/slots.js";
 import { Overlay } from "../state/overlay.js";
 import { EMPTY_CODE_HASH, NO_BYTES } from "../state/reader.js";
+import { wordHex } from "../state/word.js";
 
 /** The state of genesis of a profile. The contracts have no constructors, so their storage is written directly. */
 export function genesisState(profile: Profile = "plain"): Overlay {
@@ -141,7 +142,7 @@ function placeContract(state: Overlay, address: Uint8Array, code: Hex): SlotWrit
 }
 
 function writer(state: Overlay, address: Hex): SlotWriter {
-  return (slot, value) => state.setSlot(address, slotHex(slot), bigIntToBytes(value));
+  return (slot, value) => state.setSlot(address, wordHex(slot), bigIntToBytes(value));
 }
 
 function bytes(value: Uint8Array): bigint {

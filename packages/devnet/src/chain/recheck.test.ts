@@ -7,7 +7,8 @@ import type { SealedBlock } from "../block/block.js";
 import { WaiverRegistry } from "../contracts/artifacts.js";
 import { TEST_TOKEN } from "../presets/constants.js";
 import { permissionSlot } from "../registry/policy.js";
-import { mappingSlot, slotHex } from "../registry/slots.js";
+import { mappingSlot } from "../registry/slots.js";
+import { wordHex } from "../state/word.js";
 
 const REGISTRY = bytesToHex(REGISTRY_ADDRESS);
 const waiver = hexToBytes(addressOf(10));
@@ -18,7 +19,7 @@ describe("building a block (D8)", () => {
   const changes: [name: string, change: () => Promise<unknown>, reason: string, value?: bigint][] = [
     [
       "whose waiver was revoked",
-      () => setSlot(node, REGISTRY, slotHex(mappingSlot(waiver, BigInt(WaiverRegistry.slots.waivers))), 0n),
+      () => setSlot(node, REGISTRY, wordHex(mappingSlot(waiver, BigInt(WaiverRegistry.slots.waivers))), 0n),
       "WAIVER_NOT_REGISTERED",
     ],
     [

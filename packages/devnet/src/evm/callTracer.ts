@@ -1,5 +1,6 @@
 import type { EVMInterface, EVMResult, InterpreterStep, Message } from "@ethereumjs/evm";
 import { bytesToHex, type Hex, hexToBytes } from "@gas-waiver/protocol";
+import { wordHex } from "../state/word.js";
 
 /** One call, creation or self-destruction, with the calls that it made. */
 export interface CallFrame {
@@ -137,8 +138,4 @@ const MAX_LOG_BYTES = 16_777_216;
 
 function hexOf(address: { readonly bytes: Uint8Array }): Hex {
   return bytesToHex(address.bytes);
-}
-
-function wordHex(value: bigint): Hex {
-  return `0x${value.toString(16).padStart(64, "0")}`;
 }

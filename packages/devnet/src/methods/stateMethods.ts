@@ -6,6 +6,7 @@ import { invalidParams, RPC_CODES, RpcError } from "../rpc/errors.js";
 import type { Methods } from "../rpc/method.js";
 import { address, quantity, shortJson } from "../rpc/params.js";
 import { EMPTY_CODE_HASH, type StateReader } from "../state/reader.js";
+import { wordHex } from "../state/word.js";
 import {
   assertValueCovered,
   type CallRequest,
@@ -42,9 +43,7 @@ export function stateMethods(chain: Chain): Methods {
     },
     eth_getStorageAt: ([account, slot, tag]) => {
       const { state } = requireState(chain, tag);
-      const key = quantity(slot, "slot").toString(16).padStart(64, "0");
-      const value = bytesToHex(state.slot(bytesToHex(address(account)), `0x${key}`));
-      return `0x${value.slice(2).padStart(64, "0")}`;
+      return wordHex(state.slot(bytesToHex(address(account)), wordHex(quantity(slot, "slot"))));
     },
     eth_getProof: ([account, slots, tag]) => getProof(chain, account, slots, tag),
     eth_call: ([call, tag, overrides, blockOverrides]) => {
@@ -70,9 +69,7 @@ function getProof(chain: Chain, account: unknown, keys: unknown, tag: unknown) {
   if (!Array.isArray(keys) || keys.length > MAX_SLOTS) {
     throw invalidParams(`the slots are ${shortJson(keys)}, not a list of up to ${MAX_SLOTS}`);
   }
-  const slots = keys.map(
-    (key: unknown): Hex => `0x${quantity(key, "a slot").toString(16).padStart(64, "0")}`,
-  );
+  const slots = keys.map((key: unknown) => wordHex(quantity(key, "a slot")));
   if (requireBlock(chain, tag).number !== chain.head.number) {
     throw new RpcError(RPC_CODES.refused, `proofs are of the latest block, ${chain.head.number}, only`);
   }

@@ -4,6 +4,7 @@ import type { GoBack } from "../chain/goBack.js";
 import { inNamespaces, type Methods } from "../rpc/method.js";
 import { address, bytes, quantity, uint64 } from "../rpc/params.js";
 import { type AccountRecord, EMPTY_ACCOUNT } from "../state/reader.js";
+import { wordHex } from "../state/word.js";
 
 const MAX_BALANCE = 2n ** 256n - 1n;
 
@@ -42,7 +43,7 @@ export function statePatchMethods(chain: Chain, goBack: GoBack): Methods {
       },
       setStorageAt: async ([target, slot, value]) => {
         const holder = account(target);
-        const key: Hex = `0x${quantity(slot, "slot").toString(16).padStart(64, "0")}`;
+        const key = wordHex(quantity(slot, "slot"));
         const word = bytes(value, "value", 32);
         await chain.patch((state) => {
           // A state root commits to storage through its account, so there has to be one.

@@ -10,7 +10,8 @@ import {
 } from "@gas-waiver/protocol";
 import { WaiverRegistry } from "../contracts/artifacts.js";
 import type { StateReader } from "../state/reader.js";
-import { mappingSlot, slotHex, word } from "./slots.js";
+import { word, wordHex } from "../state/word.js";
+import { mappingSlot } from "./slots.js";
 
 // Reads policies from the registry's storage slots, which takes far less time than a call of the contract.
 // WaiverRegistry.sol defines the layout.
@@ -55,7 +56,7 @@ export function policyVerdict(
 
 /** The slot of `waivers[waiver]`. */
 function waiverSlot(waiver: Uint8Array): Hex {
-  return remembered(bytesToHex(waiver), () => slotHex(mappingSlot(waiver, BigInt(slots.waivers))));
+  return remembered(bytesToHex(waiver), () => wordHex(mappingSlot(waiver, BigInt(slots.waivers))));
 }
 
 /** The slot of `permissions[keccak256(abi.encode(waiver, version, scope))]`. */
@@ -72,7 +73,7 @@ export function permissionSlot(
   scope[24] = flags;
   return remembered(`${bytesToHex(waiver)} ${version} ${bytesToHex(scope)}`, () => {
     const key = crypto.keccak256(concatBytes(word(waiver), word(version), scope));
-    return slotHex(mappingSlot(key, BigInt(slots.permissions)));
+    return wordHex(mappingSlot(key, BigInt(slots.permissions)));
   });
 }
 

@@ -2,8 +2,9 @@ import { bytesToBigInt, hexToBytes } from "@gas-waiver/protocol";
 import { WaiverRegistry } from "../contracts/artifacts.js";
 import { type DevnetAccount, devnetAccounts } from "../presets/accounts.js";
 import type { StateReader } from "../state/reader.js";
+import { wordHex } from "../state/word.js";
 import { REGISTRY } from "./policy.js";
-import { mappingSlot, slotHex } from "./slots.js";
+import { mappingSlot } from "./slots.js";
 
 // Proposals and validators, read from the registry's storage.
 
@@ -29,5 +30,5 @@ export function validatorsAt(state: StateReader): {
 }
 
 function read(state: StateReader, slot: bigint | Uint8Array): bigint {
-  return bytesToBigInt(state.slot(REGISTRY, slotHex(slot)));
+  return bytesToBigInt(state.slot(REGISTRY, wordHex(slot)));
 }
