@@ -36,6 +36,8 @@ const MOST_OFF = 3;
 const REQUESTS = 2_000;
 const BATCHES = 20;
 const IN_BATCH = 100;
+const FIELDS = 1_000;
+const MANY_FIELDS = Object.fromEntries(Array.from({ length: FIELDS }, (_, i) => [`x${i}`, ""]));
 const AT_ONCE = 8;
 const LONG_ANSWERS = 300;
 const SUBSCRIBERS = 10;
@@ -95,11 +97,11 @@ async function measureServed(service, rounds) {
   let user = 0;
   const batch = () =>
     JSON.stringify({ transactions: Array.from({ length: IN_BATCH }, () => signed(user++)) });
-  const busyOf = async (bodies, path) => {
+  const busyOf = async (bodies, path, fields = {}) => {
     const before = await service.ask("usage");
     const left = [...bodies];
     const sendAll = async () => {
-      while (left.length > 0) await send(`${service.url}${path}`, left.pop(), agent);
+      while (left.length > 0) await send(`${service.url}${path}`, left.pop(), agent, 200, fields);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, sendAll));
     const after = await service.ask("usage");
@@ -112,12 +114,13 @@ async function measureServed(service, rounds) {
   };
   const calls = (method) => Array.from({ length: REQUESTS }, () => call(method));
   const record = await acceptedRecord(service.url);
-  const figures = { request: [], record: [], ownCall: [], nodeCall: [], batch: [] };
+  const figures = { request: [], fields: [], record: [], ownCall: [], nodeCall: [], batch: [] };
   // The first round is for V8 to compile.
   for (let round = 0; round <= rounds; round++) {
     const bodies = Array.from({ length: BATCHES }, batch);
     const found = {
       request: await busyOf(Array(REQUESTS).fill(undefined), "/v1/policy"),
+      fields: await busyOf(Array(REQUESTS).fill(undefined), "/v1/policy", MANY_FIELDS),
       record: await busyOf(Array(REQUESTS).fill(undefined), record),
       ownCall: await busyOf(calls("eth_chainId"), "/rpc/prices"),
       nodeCall: await busyOf(calls("eth_getTransactionCount"), "/rpc/prices"),
@@ -260,9 +263,10 @@ async function subscribe(url) {
 }
 
 function pricesOfServed(served, { check, parsedByte }) {
-  const { request: ofRequest, record, ownCall, nodeCall, batch, slowPacket, readByte } = served;
+  const { request: ofRequest, fields, record, ownCall, nodeCall, batch, slowPacket, readByte } = served;
   const ofBody = JSON.stringify({ transactions: [signed(0)] }).length * IN_BATCH * parsedByte;
   return {
+    field: (fields - ofRequest) / FIELDS,
     read: record - ofRequest,
     call: nodeCall - ownCall,
     packet: slowPacket - LEAST_BYTES * readByte,
@@ -270,9 +274,9 @@ function pricesOfServed(served, { check, parsedByte }) {
   };
 }
 
-function send(url, body, agent, status = 200) {
+function send(url, body, agent, status = 200, fields = {}) {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${API_KEY}`, "content-type": "application/json", ...fields };
     const sent = request(url, { method: body ? "POST" : "GET", headers, agent }, (response) => {
       if (response.statusCode !== status) reject(new Error(`the service answers ${response.statusCode}`));
       let bytes = 0;

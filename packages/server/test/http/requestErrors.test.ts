@@ -87,6 +87,12 @@ describe("bytes that are not an HTTP request", () => {
       "MALFORMED_HTTP",
     ],
     [
+      "two Authorizations, one behind two thousand other fields",
+      `GET /v1/ready HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n${"a:\r\n".repeat(2_000)}Authorization: x\r\n\r\n`,
+      400,
+      "MALFORMED_HTTP",
+    ],
+    [
       "two Authorizations, of an upgrade too",
       `${upgradeRequest(API_KEY).join("\r\n")}\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`,
       400,

@@ -34,6 +34,26 @@ it("charges a party for the bytes of its answers, whether it reads them or not",
   await new Promise((resolve) => server.close(resolve));
 });
 
+it("charges a party for the header fields of a request", async () => {
+  const charged: number[] = [];
+  class CountingLoop extends LoopQueue {
+    override enter(...[party, price, start]: Parameters<LoopQueue["enter"]>) {
+      charged.push(price);
+      return super.enter(party, price, start);
+    }
+  }
+  const server = createServer((_request, response) => void response.end());
+  new RequestTurns(server, new CountingLoop(), () => ({ name: "party" }));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const headers = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`x${i}`, ""]));
+  const [answer] = await once(get({ port, host: "127.0.0.1", agent: false, headers }), "response");
+  answer.resume();
+  expect(charged).toEqual([expect.closeTo(PRICES.request + 902 * PRICES.field)]);
+  await new Promise((resolve) => server.close(resolve));
+});
+
 it("begins a small request of a party whose large ones have to wait", async () => {
   const clock = { ms: 0 };
   const loop = new LoopQueue({ now: () => clock.ms, measureUse: () => 0.9 });

@@ -150,7 +150,8 @@ export class RequestTurns {
     });
     const part = partOfBody(bytes);
     if (part === "") drop = readInTurns(request, this.#loop, party.name);
-    leave = this.#loop.enter(party.name, PRICES.request, () => this.#serve(exchange), part);
+    const price = PRICES.request + (request.rawHeaders.length / 2) * PRICES.field;
+    leave = this.#loop.enter(party.name, price, () => this.#serve(exchange), part);
   }
 
   #next(turns: Turns, socket: Socket): void {

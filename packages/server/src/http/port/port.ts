@@ -124,6 +124,8 @@ export function createPort(options: PortOptions): { app: FastifyInstance; port: 
   // Before the turns, which go by the path.
   server.prependListener("request", normalizeTarget);
   ignoreExpectations(server);
+  // Node would drop all behind the thousandth, which may be the length of a body, or what a proxy has added.
+  server.maxHeadersCount = 0;
   const connections = limitConnections(app, limits, metrics);
   if (options.isCounted) {
     metrics.countConnections(() => connections.size);
