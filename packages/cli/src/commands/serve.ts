@@ -19,9 +19,8 @@ import {
 } from "../serve/serveConfig.js";
 import { SERVE_OUTPUT_SETTINGS, type ServeOutput, serveOutput } from "../serve/serveOutput.js";
 import { serverOptions } from "../serve/serverOptions.js";
-import type { ServeValues, SharedValues } from "../serve/serveSettings.js";
+import type { SharedValues } from "../serve/serveSettings.js";
 import { earlierSubmissions, openService } from "../startup/openServer.js";
-import { splitCustody } from "../waivers/custodies.js";
 import { createOpener, type OpenWaivers } from "../waivers/openWaivers.js";
 
 export const serve: Command = {
@@ -106,10 +105,9 @@ async function openNetwork(
   context: Context,
 ): Promise<OpenedNetwork> {
   const { name, path, host } = network.place ?? {};
-  const { custody, otherValues } = splitCustody({ ...shared, ...network.values } as ServeValues);
-  const { chainId, custodyTimeoutMs } = otherValues;
+  const { chainId, custodyTimeoutMs } = network.values;
   const open = createOpener();
-  const waivers = await open({ ...custody, chainId, custodyTimeoutMs }, context);
+  const waivers = await open({ ...network.custody, chainId, custodyTimeoutMs }, context);
   return {
     name: networkName(network),
     place: {
@@ -117,7 +115,7 @@ async function openNetwork(
       ...(path !== undefined && { path }),
       ...(host !== undefined && { hosts: [host] }),
     },
-    options: serverOptions(otherValues, waivers),
+    options: serverOptions({ ...shared, ...network.values }, waivers),
     open,
   };
 }

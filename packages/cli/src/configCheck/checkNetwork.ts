@@ -27,28 +27,29 @@ interface CheckedWaivers {
 const SIGNATURE = { area: "custody", check: "signature" } as const;
 
 async function checkWaivers(config: NetworkConfig, context: Context): Promise<CheckedWaivers> {
-  const values: Partly<NetworkValues> = config.values;
+  const { custody, sources } = config;
+  const { chainId = 0, custodyTimeoutMs }: Partly<NetworkValues> = config.values;
   const findings: ConfigFinding[] = [];
   const add = (verdict: ConfigFinding["verdict"], found: string, subject = "keys") =>
     findings.push({ ...SIGNATURE, subject, verdict, found });
-  const unusable = unusableSettings(config, Object.keys(CUSTODY_SETTINGS));
+  const unusable = unusableSettings({ values: custody, sources }, Object.keys(CUSTODY_SETTINGS));
   // Opened without its passphrase or PIN, a custody would ask for one, or a token would count a wrong one.
-  if (unusable.length > 0 || problemsOfCustody(values).length > 0) {
+  if (unusable.length > 0 || problemsOfCustody(custody).length > 0) {
     add("not proven", "the settings of the custody cannot be used, so no key was tried");
     return { waivers: [], findings };
   }
   // Without any, the settings have said so.
-  if (chosenCustody(values) === undefined) return { waivers: [], findings };
+  if (chosenCustody(custody) === undefined) return { waivers: [], findings };
   const warn = (line: string) => add("warning", line.replace(/^warning: /, ""));
   const { waivers, failures } = await tryToOpenWaivers(
-    { chainId: 0, ...values } as Parameters<typeof tryToOpenWaivers>[0],
+    { ...custody, chainId, custodyTimeoutMs },
     { ...context, print: warn },
   );
   for (const problem of failures.flatMap(problemsIn)) add("refuses", problem);
   const addresses = waivers.map(({ address }) => bytesToHex(address));
   for (const twice of addresses.filter((address, i) => addresses.indexOf(address) !== i))
     add("refuses", "the custody has its key twice", twice);
-  const signatures = waivers.map((waiver) => checkSignature(waiver, values.custodyTimeoutMs));
+  const signatures = waivers.map((waiver) => checkSignature(waiver, custodyTimeoutMs));
   return { waivers, findings: [...findings, ...(await Promise.all(signatures))] };
 }
 
@@ -75,7 +76,7 @@ async function checkNodesOf(
   }
   if (rpcUrl === undefined) return [];
   // Some custodies name their waivers only when open; for the rest, the settings name the waivers.
-  const named = [...opened.map(({ address }) => address), ...waiverAddresses(values as NetworkValues)];
+  const named = [...opened.map(({ address }) => address), ...waiverAddresses(config.custody)];
   const waivers = [...new Set(named.map((address) => bytesToHex(address)))].map((address) =>
     hexToBytes(address),
   );

@@ -35,10 +35,10 @@ export function nodeCheckOf(
  */
 export function nodesOfNetworks({ path }: ConfigFile) {
   const { config, problems } = resolveServeConfig(["--config", path], {});
-  return config.networks.map(({ place, values }) => {
+  return config.networks.map(({ place, values, custody }) => {
     const { name } = place ?? {};
     if ((values as Partly<NetworkValues>).rpcUrl === undefined || name === undefined)
       throw new UsageError(problems);
-    return { name, options: nodeCheckOf(values, waiverAddresses(values)) };
+    return { name, options: nodeCheckOf(values, waiverAddresses(custody)) };
   });
 }

@@ -43,9 +43,11 @@ function changesOfNetwork(network: string, before: NetworkConfig, now: NetworkCo
   const prefix = now.place === undefined ? "" : `networks.${network}.`;
   return [
     ...changesIn(NETWORK_PLACE, before.place ?? {}, now.place ?? {}, network, prefix),
-    ...changesIn(NETWORK_SETTINGS, before.values, now.values, network, prefix),
+    ...changesIn(NETWORK_SETTINGS, valuesOf(before), valuesOf(now), network, prefix),
   ];
 }
+
+const valuesOf = ({ values, custody }: NetworkConfig) => ({ ...values, ...custody });
 
 function changesIn(
   settings: Settings,

@@ -11,14 +11,15 @@ import {
 } from "@gas-waiver/server";
 import type { Context } from "../command.js";
 import { UsageError } from "../settings/readSettings.js";
-import { splitCustody } from "../waivers/custodies.js";
+import { splitValues } from "../settings/setting.js";
+import { CUSTODY_SETTINGS } from "../waivers/custodies.js";
 import type { OpenWaivers } from "../waivers/openWaivers.js";
 import { changedSettings, networkName, reloadedValues } from "./changedSettings.js";
 import { certificateOf, reread } from "./portSettings.js";
 import { type NetworkConfig, resolveServeConfig, type ServeConfig } from "./serveConfig.js";
 import { SERVE_OUTPUT_SETTINGS } from "./serveOutput.js";
 import { serverOptions } from "./serverOptions.js";
-import { NETWORK_SETTINGS, type ServeValues, SHARED_SETTINGS } from "./serveSettings.js";
+import { NETWORK_SETTINGS, SHARED_SETTINGS } from "./serveSettings.js";
 
 /** The running service, whose one network without a name has the empty one. */
 export interface ReloadTarget {
@@ -40,6 +41,9 @@ export interface ConfigReloadOptions {
 /** Stand among the requests for all settings, and for the certificate. No network has such a name. */
 const EVERYTHING = "*";
 const CERTIFICATE = "*tls";
+
+/** The settings of a network but for those of its custody. */
+const [, OTHER_SETTINGS] = splitValues(CUSTODY_SETTINGS, NETWORK_SETTINGS);
 
 /** The files of the certificate are looked at once in so many ms, and what was refused is tried again. */
 export const RELOAD_LOOK_MS = 5_000;
@@ -208,16 +212,15 @@ export class ConfigReload {
     const networks = before.networks.map((network) => {
       const now = fresh.networks.find((other) => networkName(other) === networkName(network));
       if (now === undefined) return network;
-      const { otherValues } = splitCustody(reloadedValues(NETWORK_SETTINGS, network.values, now.values));
-      return withValues(network, { ...otherValues, ...splitCustody(network.values).custody });
+      return { ...network, values: reloadedValues(OTHER_SETTINGS, network.values, now.values) };
     });
     const [old, tls] = [certificateOf(before.shared), certificateOf(shared)];
     const problems = tls ? certificateProblems(tls) : [];
     if (problems.length > 0) throw new UsageError(problems);
-    const options = networks.map((network) => {
-      const { otherValues } = splitCustody({ ...shared, ...network.values } as ServeValues);
-      return [networkName(network), reloadable(serverOptions(otherValues, []))] as const;
-    });
+    const options = networks.map(
+      (network) =>
+        [networkName(network), reloadable(serverOptions({ ...shared, ...network.values }, []))] as const,
+    );
     await this.#running?.target.setOptionsOfAll(Object.fromEntries(options));
     if (tls && (old?.cert !== tls.cert || old.key !== tls.key)) this.#running?.target.setCertificate(tls);
     this.#inForce = { ...before, shared, networks };
@@ -229,10 +232,7 @@ export class ConfigReload {
 
   #hasOtherCustody(network: NetworkConfig): boolean {
     const known = this.#known(network);
-    return (
-      known !== undefined &&
-      !isDeepStrictEqual(splitCustody(known.values).custody, splitCustody(network.values).custody)
-    );
+    return known !== undefined && !isDeepStrictEqual(known.custody, network.custody);
   }
 
   /** Opens the custody of a network that runs. It prints the reason if that is not possible. */
@@ -242,9 +242,8 @@ export class ConfigReload {
     if (known === undefined || open === undefined) return undefined;
     try {
       const { chainId, custodyTimeoutMs } = known.values;
-      const { custody } = splitCustody(network.values);
       // Nobody is asked for a passphrase while the service runs.
-      const waivers = await open({ ...custody, chainId, custodyTimeoutMs }, { print: () => {} });
+      const waivers = await open({ ...network.custody, chainId, custodyTimeoutMs }, { print: () => {} });
       const addresses = new Set(waivers.map(({ address }) => bytesToHex(address)));
       if (addresses.size < waivers.length) throw new UsageError(["the custody has the same key twice"]);
       return { network, waivers };
@@ -257,11 +256,9 @@ export class ConfigReload {
   async #useWaivers({ network, waivers }: OpenedNetwork): Promise<void> {
     try {
       await this.#running?.target.setWaivers(networkName(network), waivers);
-      const { custody } = splitCustody(network.values);
+      const { custody } = network;
       const networks = this.#inForce.networks.map((other) =>
-        networkName(other) === networkName(network)
-          ? withValues(other, { ...splitCustody(other.values).otherValues, ...custody })
-          : other,
+        networkName(other) === networkName(network) ? { ...other, custody } : other,
       );
       this.#inForce = { ...this.#inForce, networks };
       this.#tell(this.#named(network, `${waivers.length} waiver key(s) read again`));
@@ -287,10 +284,6 @@ export class ConfigReload {
     if (error !== undefined && !isMistake(error)) this.#mayPass = true;
     if (!this.#told.includes(problem)) this.#options.context.print(line);
   }
-}
-
-function withValues(network: NetworkConfig, values: NetworkConfig["values"]): NetworkConfig {
-  return { ...network, values };
 }
 
 function reloadable(options: ServerOptions): ReloadableOptions {

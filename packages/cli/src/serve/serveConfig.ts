@@ -8,6 +8,7 @@ import {
 } from "../settings/readSettings.js";
 import { type Setting, type Settings, splitValues, type Values } from "../settings/setting.js";
 import { placeIn, type Source } from "../settings/source.js";
+import { type CustodyValues, splitCustody } from "../waivers/custodies.js";
 import { usualSchema } from "./networkSchema.js";
 import { CONFIG_SETTING, NETWORK_PLACE } from "./serveFile.js";
 import {
@@ -38,7 +39,9 @@ const MISPLACED: Settings = Object.fromEntries(
 export interface NetworkConfig {
   /** Undefined for the one network of a file without a list of networks, which has no place of its own. */
   readonly place: Values<typeof NETWORK_PLACE> | undefined;
-  readonly values: NetworkValues;
+  /** Those of custody are apart: a reload takes them over on their own. */
+  readonly values: Omit<NetworkValues, keyof CustodyValues>;
+  readonly custody: CustodyValues;
   readonly sources: ReadonlyMap<string, Source>;
 }
 
@@ -85,14 +88,20 @@ export function resolveServeConfig(
   const file = alone.values.config as ConfigFile | undefined;
   if (file?.networks !== undefined) return severalNetworks(file, file.networks, { argv, env, others });
   const { sources, problems } = alone;
-  const [own] = splitValues(NETWORK_SETTINGS, alone.values);
-  const network = { place: undefined, values: own, sources };
   const [shared] = splitValues(SHARED_SETTINGS, alone.values);
   return {
-    config: { file: file?.path, shared, sources, networks: [network] },
+    config: { file: file?.path, shared, sources, networks: [networkOf(alone, undefined)] },
     problems,
     others: alone.values,
   };
+}
+
+function networkOf(
+  { values, sources }: { readonly values: object; readonly sources: NetworkConfig["sources"] },
+  place: NetworkConfig["place"],
+): NetworkConfig {
+  const { custody, otherValues } = splitCustody(splitValues(NETWORK_SETTINGS, values)[0]);
+  return { place, values: otherValues, custody, sources };
 }
 
 interface Given {
@@ -122,11 +131,9 @@ function severalNetworks(
     ...readings.flatMap(({ problems }, i) => withEntry(problems, file.path, entries[i])),
     ...problemsBetween(file.path, entries, readings),
   ];
-  const networks = readings.map(({ values, sources }) => ({
-    place: splitValues(NETWORK_PLACE, values)[0],
-    values: splitValues(NETWORK_SETTINGS, values)[0],
-    sources,
-  }));
+  const networks = readings.map((reading) =>
+    networkOf(reading, splitValues(NETWORK_PLACE, reading.values)[0]),
+  );
   const config = {
     file: file.path,
     shared: splitValues(SHARED_SETTINGS, shared.values)[0],
