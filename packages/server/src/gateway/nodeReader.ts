@@ -29,8 +29,6 @@ export interface NodeReader {
   pass(call: RpcCall, caller: Caller, change?: ReadOptions["change"]): Promise<EncodedJson>;
   /** Sends a signed transaction that pays for itself. @throws {@link GatewayRefusal} as {@link read} does. */
   send(raw: string, caller: Caller): Promise<unknown>;
-  /** The number of calls that wait for their turn. */
-  readonly waiting: number;
 }
 
 /** An answer for all who ask for it at the same time. */
@@ -104,9 +102,6 @@ export function createNodeReader(
     return await join(inFlight.get(key), () => inTurn(caller, () => join(inFlight.get(key), askAnew)));
   };
   return {
-    get waiting() {
-      return queue.waiting;
-    },
     read: async (call, caller, options) => (await share(call, caller, options)).value,
     pass: async (call, caller, change) => (await share(call, caller, change && { change })).encoded,
     send: (raw, caller) =>

@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, hexToBytes, InvalidHexError } from "@gas-waiver/protocol";
+import { hexToBytes, InvalidHexError } from "@gas-waiver/protocol";
 import { isObject } from "../chain/rpc/rpc.js";
 import { invalidParams } from "./jsonRpc.js";
 
@@ -34,9 +34,4 @@ export function quantityOf(value: unknown, what: string): bigint | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && /^0x[0-9a-f]{1,64}$/i.test(value)) return BigInt(value);
   throw invalidParams(`${what} is no quantity, such as 0x1f`);
-}
-
-/** Writes an address or a hash for a key of a map. */
-export function hexOf(bytes: Uint8Array): Hex {
-  return bytesToHex(bytes);
 }

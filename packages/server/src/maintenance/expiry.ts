@@ -10,7 +10,6 @@ import {
 } from "../store/transitions/expireQueued.js";
 import type { UnfinishedWork } from "./unfinishedWork.js";
 
-const INTERVAL_MS = 1_000;
 /** The most submissions that one round ends. */
 const SUBMISSIONS_PER_ROUND = 500;
 
@@ -28,36 +27,19 @@ export interface ExpiryDependencies {
 }
 
 /** Ends submissions that waited longer than `maxQueueMs` without a broadcast, and notifies their result lines. */
-export function startExpiry(dependencies: ExpiryDependencies): { close(): void } {
-  const { store, options, chainRef, results, log, since } = dependencies;
-  const expireOverdue = async () => {
-    const { maxQueueMs } = options;
-    const before = store.clock.before(maxQueueMs);
-    if (before === undefined) return;
-    const overdue = await findOverdueQueued(store, chainRef, {
-      maxQueueMs,
-      before,
-      since,
-      limit: SUBMISSIONS_PER_ROUND,
-    });
-    const ids = await notExecuted(overdue, dependencies);
-    const expired = new Map(
-      (await expireQueued(store, ids, maxQueueMs)).map((submission) => [submission.id, submission]),
-    );
-    if (expired.size > 0) log.warn({ expired: expired.size }, "old submissions were given up");
-    results.publish([...expired.values()], (id) => ({
-      state: "failed",
-      reason: "NOT_BROADCAST",
-      message: expired.get(id)?.message ?? "",
-    }));
-  };
-  const timer = setInterval(() => {
-    if (dependencies.unfinished().oldestQueuedMs < options.maxQueueMs) return;
-    expireOverdue().catch((error: Error) =>
-      log.debug({ err: error.message }, "overdue submissions could not be given up"),
-    );
-  }, INTERVAL_MS);
-  return { close: () => clearInterval(timer) };
+export async function expireOverdue(dependencies: ExpiryDependencies): Promise<void> {
+  const { store, options, chainRef, results, log, since, unfinished } = dependencies;
+  const { maxQueueMs } = options;
+  const before = store.clock.before(maxQueueMs);
+  if (before === undefined || unfinished().oldestQueuedMs < maxQueueMs) return;
+  const terms = { maxQueueMs, before, since, limit: SUBMISSIONS_PER_ROUND };
+  const ids = await notExecuted(await findOverdueQueued(store, chainRef, terms), dependencies);
+  const expired = await expireQueued(store, ids, maxQueueMs);
+  if (expired.length > 0) log.warn({ expired: expired.length }, "old submissions were given up");
+  const messages = new Map(expired.map(({ id, message }) => [id, message]));
+  results.publish(expired, (id) => ({
+    ...{ state: "failed", reason: "NOT_BROADCAST", message: messages.get(id) ?? "" },
+  }));
 }
 
 /**

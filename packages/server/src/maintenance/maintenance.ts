@@ -2,7 +2,7 @@ import { forgetIdempotentRequests } from "../store/accept/idempotentRequests.js"
 import { forgetOldCaps } from "../store/keys/capUse.js";
 import { dropOldRefusals } from "../store/refusals/refusals.js";
 import type { OpenStore } from "../store/store.js";
-import { type ExpiryDependencies, startExpiry } from "./expiry.js";
+import { type ExpiryDependencies, expireOverdue } from "./expiry.js";
 import { type OutcomeDays, startOutcomeDays } from "./outcomeDays.js";
 import type { UnfinishedWork } from "./unfinishedWork.js";
 import { startVacuum } from "./vacuum.js";
@@ -33,6 +33,7 @@ export function startMaintenance(dependencies: MaintenanceDependencies): Mainten
     const forget = () => forgetIdempotentRequests(store.pool, forgotten, REQUESTS_PER_DELETE);
     while (!closing.signal.aborted && (await forget()) === REQUESTS_PER_DELETE);
   };
+  every(1_000, () => expireOverdue(dependencies), "overdue submissions could not be given up");
   every(60_000, forgetRequests, "old requests could not be deleted");
   // Those of daily caps (D25) whose days ended a week ago, and refused lines that nobody can look up any more (D15).
   every(
@@ -42,14 +43,12 @@ export function startMaintenance(dependencies: MaintenanceDependencies): Mainten
   )();
   every(600_000, () => dropOldRefusals(store), "the refusals of old days could not be dropped")();
   const vacuum = startVacuum({ ...dependencies, store: store.forRole("maintenance") });
-  const expiry = startExpiry(dependencies);
   const days = startOutcomeDays({ store, options, log });
   return {
     oldestDay: days.oldestDay,
     async close() {
       closing.abort();
       for (const timer of timers) clearInterval(timer);
-      expiry.close();
       await Promise.all([vacuum.close(), days.close()]);
     },
   };

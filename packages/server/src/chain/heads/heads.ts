@@ -1,13 +1,6 @@
 import { WebSocket } from "ws";
 import type { Logger } from "../../model/telemetry/log.js";
 
-/** A subscription to new blocks, where the node has a WebSocket. */
-export interface Heads {
-  /** The node announces new blocks now, so they need not be polled as often. */
-  readonly live: boolean;
-  close(): void;
-}
-
 const HANDSHAKE_MS = 5_000;
 const MAX_MESSAGE_BYTES = 1_048_576;
 const RECONNECT_MS = 1_000;
@@ -15,7 +8,7 @@ const MAX_RECONNECT_MS = 30_000;
 const SUBSCRIBE = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
 
 /** Subscribes to new heads, and again whenever the connection is lost. */
-export function followHeads(url: string, log: Logger, onHead: () => void): Heads {
+export function followHeads(url: string, log: Logger, onHead: () => void) {
   let closed = false;
   let live = false;
   let failures = 0;
@@ -41,9 +34,6 @@ export function followHeads(url: string, log: Logger, onHead: () => void): Heads
   };
   connect();
   return {
-    get live() {
-      return live;
-    },
     close() {
       closed = true;
       clearTimeout(retry);

@@ -10,7 +10,7 @@ export interface NodeStatus {
   readonly state: EndpointState;
   /** Why the node gave no answer; undefined if it gave one. */
   readonly whyAway: string | undefined;
-  /** The age of its head by this machine's clock; undefined before its first answer. */
+  /** The age of its head by this machine's clock; undefined before its first answer, and for a block without a time. */
   readonly headAgeSeconds: number | undefined;
   /** The time by which its head is behind the newest of all nodes; undefined while it gives no answer, or is on another chain. */
   readonly lagSeconds: number | undefined;
@@ -22,12 +22,12 @@ export function nodeStatuses(
   now = Date.now(),
 ): NodeStatus[] {
   return rpcUrls.map((url, place) => {
-    const head = heads.headOf(place);
+    const { timestamp } = heads.headOf(place) ?? {};
     return {
       node: nodeName(url, place),
       state: heads.stateOf(place),
       whyAway: heads.whyAway(place),
-      headAgeSeconds: head && now / 1_000 - head.timestamp,
+      headAgeSeconds: timestamp === undefined ? undefined : now / 1_000 - timestamp,
       lagSeconds: heads.lagOf(place),
     };
   });

@@ -5,6 +5,7 @@ import { deferred } from "../../../test/support/deferred.js";
 import { ScriptedNode } from "../../../test/support/scriptedNode.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { EndpointHeads } from "../rpc/endpointHeads.js";
+import { nodeStatuses } from "./nodeStatus.js";
 import { watchEndpoints } from "./watchEndpoints.js";
 
 const nodes: ScriptedNode[] = [];
@@ -119,4 +120,22 @@ it("goes on asking a node beside one that is far ahead on a chain of its own, an
   ending.abort();
   await watching;
   expect(errors).toEqual([expect.stringMatching(/different blocks at one height/)]);
+});
+
+it("takes a node for well whose blocks have no time", async () => {
+  const node = await startNode(`0x${"11".repeat(32)}`);
+  node.answers.eth_getBlockByNumber = (_, answer) => ({ ...(answer() as object), timestamp: undefined });
+  const heads = new EndpointHeads(1);
+  const ending = new AbortController();
+  const well = deferred<void>();
+  const onChange = ({ state }: { readonly state: string }) => void (state === "well" && well.resolve());
+  const watching = watchEndpoints({
+    ...{ rpcUrls: [node.url], rpcTimeoutMs: 10_000, heads, pollMs: 1, signal: ending.signal },
+    log: { error: onChange, warn: onChange, info: onChange } as unknown as Logger,
+    isServedBy: async () => true,
+  });
+  await well.promise;
+  expect(nodeStatuses([node.url], heads)).toMatchObject([{ state: "well", headAgeSeconds: undefined }]);
+  ending.abort();
+  await watching;
 });

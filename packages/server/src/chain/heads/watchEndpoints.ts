@@ -1,7 +1,7 @@
 import type { Logger } from "../../model/telemetry/log.js";
 import { sleepUnless } from "../../util/wakeableTimer.js";
 import { NodeClient } from "../client/nodeClient.js";
-import type { ChainHead, EndpointHeads, EndpointState } from "../rpc/endpointHeads.js";
+import type { EndpointHeads, EndpointState } from "../rpc/endpointHeads.js";
 import type { RequestPaces } from "../rpc/requestPace.js";
 import { createRpc } from "../rpc/rpc.js";
 
@@ -43,7 +43,7 @@ async function watchEndpoint(url: string, place: number, options: EndpointWatchO
       else if (polls % POLLS_PER_CONFIRMATION === 0)
         isConfirmed = await options.isServedBy(client).catch(() => true);
       const startedAt = performance.now();
-      const head = isConfirmed ? await readHead(client) : undefined;
+      const head = isConfirmed ? await client.head() : undefined;
       const now = performance.now();
       if (head) heads.observe(place, head, now, now - startedAt);
       else heads.refuse(place);
@@ -94,13 +94,6 @@ function report(
     log.warn(change, "a node is behind: it is not asked until it has caught up");
   else if (change.err !== undefined) log.warn(change, "a node went away");
   else log.info(change, "a node's state has changed");
-}
-
-/** @throws an error if the node gives no latest block with a time. */
-async function readHead(client: NodeClient): Promise<ChainHead> {
-  const { number, timestamp, hash } = await client.head();
-  if (timestamp === undefined) throw new Error("the node's latest block has no time");
-  return { number, timestamp, hash };
 }
 
 /** Names a node by its place and origin: a URL may hold a secret in its path or query. */

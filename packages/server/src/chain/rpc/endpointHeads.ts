@@ -1,4 +1,5 @@
 import { bytesEqual } from "@gas-waiver/protocol";
+import type { ChainHead } from "../client/nodeAnswers.js";
 
 /** A node that still lacks a block when another one showed it so many seconds ago is not asked. */
 export const MAX_LAG_SECONDS = 10;
@@ -12,13 +13,8 @@ const SLOW_POLLS = 2;
 /** The head that a node has shown counts for this long: a node that is gone, or was wrong for a moment, decides nothing any more. */
 const COUNTS_MS = 30_000;
 
-/** The end of the chain by one node. */
-export interface ChainHead {
-  readonly number: bigint;
-  /** In seconds. The block's own time, which only metrics show. */
-  readonly timestamp: number;
-  readonly hash?: Uint8Array | undefined;
-}
+/** The end of the chain by one node. The block's own time decides nothing: only metrics show it. */
+type ObservedHead = Pick<ChainHead, "number" | "timestamp"> & Partial<Pick<ChainHead, "hash">>;
 
 /**
  * The state of a node, as the last poll found it:
@@ -32,7 +28,7 @@ export interface ChainHead {
 export type EndpointState = "unknown" | "well" | "behind" | "other chain";
 
 interface Observation {
-  readonly head: ChainHead;
+  readonly head: ObservedHead;
   /** In ms of the monotonic clock. */
   readonly at: number;
 }
@@ -94,7 +90,7 @@ export class EndpointHeads {
   }
 
   /** Notes the head of a node. `now` in ms of the monotonic clock. @param tookMs the time of the poll. */
-  observe(place: number, head: ChainHead, now: number, tookMs = 0): void {
+  observe(place: number, head: ObservedHead, now: number, tookMs = 0): void {
     const node = this.#at(place);
     node.slowPolls = tookMs < SLOW_POLL_MS ? 0 : node.slowPolls + 1;
     const isNew = node.last?.head.number !== head.number;
@@ -181,7 +177,7 @@ export class EndpointHeads {
     return last && answers && !isOtherChain ? lagSeconds : undefined;
   }
 
-  headOf(place: number): ChainHead | undefined {
+  headOf(place: number): ObservedHead | undefined {
     return this.#at(place).last?.head;
   }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { bytesToHex } from "@gas-waiver/protocol";
 import { isObject } from "../../chain/rpc/rpc.js";
 import { GatewayRefusal, invalidParams, RPC_CODES } from "../jsonRpc.js";
-import { bytesAt, hexOf } from "../params.js";
+import { bytesAt } from "../params.js";
 import type { Announcement } from "./announcedBlocks.js";
 import type { BlockFeed } from "./blockFeed.js";
 import { type ComparingClient, createLogSubscriptions } from "./logSubscriptions.js";
@@ -143,7 +144,7 @@ function alternativesOf(value: unknown, length: number, what: string): ReadonlyS
   if (values.length > MAX_FILTER_VALUES)
     throw invalidParams(`the filter has more than ${MAX_FILTER_VALUES} values`);
   if (values.length === 0) return undefined;
-  return new Set(values.map((one) => hexOf(bytesAt([one], 0, length, what))));
+  return new Set(values.map((one) => bytesToHex(bytesAt([one], 0, length, what))));
 }
 
 function isAmong(value: unknown, wanted: ReadonlySet<string> | undefined): boolean {
