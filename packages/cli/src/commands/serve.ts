@@ -20,6 +20,7 @@ import {
 import { SERVE_OUTPUT_SETTINGS, type ServeOutput, serveOutput } from "../serve/serveOutput.js";
 import { serverOptions } from "../serve/serverOptions.js";
 import type { SharedValues } from "../serve/serveSettings.js";
+import { withoutUndefined } from "../settings/setting.js";
 import { earlierSubmissions, openService } from "../startup/openServer.js";
 import { createOpener, type OpenWaivers } from "../waivers/openWaivers.js";
 
@@ -110,11 +111,7 @@ async function openNetwork(
   const waivers = await open({ ...network.custody, chainId, custodyTimeoutMs }, context);
   return {
     name: networkName(network),
-    place: {
-      ...(name !== undefined && { name }),
-      ...(path !== undefined && { path }),
-      ...(host !== undefined && { hosts: [host] }),
-    },
+    place: withoutUndefined({ name, path, hosts: host === undefined ? undefined : [host] }),
     options: serverOptions({ ...shared, ...network.values }, waivers),
     open,
   };

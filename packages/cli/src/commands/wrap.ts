@@ -2,6 +2,7 @@ import {
   broadcast,
   hashOf,
   WaiverClientError,
+  type WrapOptions,
   wrap as wrapTransaction,
 } from "@gas-waiver/client/self-hosted";
 import {
@@ -9,7 +10,6 @@ import {
   bytesToHex,
   checksumAddress,
   type Hex,
-  type InnerEncoding,
   ProtocolError,
   type WaiverAccount,
 } from "@gas-waiver/protocol";
@@ -19,7 +19,7 @@ import { CHAIN_ID_SETTING, JsonRpcClient, NODE_URL_SETTING, type Receipt } from 
 import { tableLines } from "../output/table.js";
 import { SERVE_SETTINGS } from "../serve/serveSettings.js";
 import { address, oneOf, wholeNumber } from "../settings/parsers.js";
-import type { Values } from "../settings/setting.js";
+import { type Values, withoutUndefined } from "../settings/setting.js";
 import { TRANSACTION, TRANSACTION_SETTINGS, transactionsOf } from "../submit/transactionSettings.js";
 import { CUSTODY, CUSTODY_SETTINGS, problemsOfCustody, splitCustody } from "../waivers/custodies.js";
 import { openWaivers } from "../waivers/openWaivers.js";
@@ -83,8 +83,8 @@ export const wrap = defineCommand({
     const firstNonce =
       values.nonce ?? (await nodeOf(node).quantity("eth_getTransactionCount", [from, "pending"]));
     const { verificationGas, innerEncoding } = values;
-    const settings = { firstNonce, chainId, verificationGas, innerEncoding };
-    const wrapped = await wrapAll(transactionsOf(values), waiver, settings);
+    const settings = withoutUndefined({ chainId, verificationGas, innerEncoding });
+    const wrapped = await wrapAll(transactionsOf(values), waiver, firstNonce, settings);
     if (!printOnly && rpcUrl !== undefined) await sendAll(wrapped, rpcUrl, context.signal);
     const receipts =
       printOnly || wait === "broadcast"
@@ -175,13 +175,6 @@ export interface Wrapped {
   readonly wrapper: Hex;
 }
 
-interface WrapSettings {
-  readonly firstNonce: bigint;
-  readonly chainId: bigint;
-  readonly verificationGas: bigint | undefined;
-  readonly innerEncoding: InnerEncoding | undefined;
-}
-
 /**
  * Wraps all transactions before any is sent, so that one that cannot be wrapped leaves no gap among the waiver's nonces.
  * @throws {@link CommandFailedError} with the rule that a transaction breaks.
@@ -189,18 +182,14 @@ interface WrapSettings {
 async function wrapAll(
   transactions: readonly string[],
   waiver: WaiverAccount,
-  { firstNonce, chainId, verificationGas, innerEncoding }: WrapSettings,
+  firstNonce: bigint,
+  settings: Omit<WrapOptions, "nonce">,
 ): Promise<Wrapped[]> {
   const all: Wrapped[] = [];
   for (const [i, signed] of transactions.entries()) {
     const nonce = firstNonce + BigInt(i);
-    const options = {
-      ...{ nonce, chainId },
-      ...(verificationGas !== undefined && { verificationGas }),
-      ...(innerEncoding && { innerEncoding }),
-    };
     try {
-      const wrapper = await wrapTransaction(signed, waiver, options);
+      const wrapper = await wrapTransaction(signed, waiver, { ...settings, nonce });
       all.push({ txHash: hashOf(signed), wrapperHash: hashOf(wrapper), nonce, wrapper });
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;

@@ -122,14 +122,10 @@ export async function keyInput(values: Terms, keys: Pick<OpenKeyAdmin, "now">): 
   const { expires, allowedTargets: targets, label, origins } = values;
   const [limits] = splitValues({ ...LIMIT_SETTINGS, ...ADDRESS_SETTINGS }, values);
   const [caps] = splitValues(CAP_SETTINGS, values);
-  return {
-    ...(label !== undefined && { label }),
-    ...(expires !== undefined && { expiresAt: await timeOf(expires, keys) }),
-    ...(origins !== undefined && { origins }),
-    limits: withoutUndefined(limits),
-    ...(targets !== undefined && { allowedTargets: targets && allowedTargetsToJson(targets) }),
-    caps: withoutUndefined(caps),
-  };
+  return withoutUndefined({
+    ...{ label, expiresAt: await timeOf(expires, keys), origins, limits: withoutUndefined(limits) },
+    ...{ allowedTargets: targets && allowedTargetsToJson(targets), caps: withoutUndefined(caps) },
+  });
 }
 
 /** Parses a time, or a duration from now in ms. */
@@ -144,10 +140,10 @@ function timeOrDuration(value: string): Date | number {
 
 /** The time as ISO 8601. A duration counts from now by the database's clock, which also decides the expiry. */
 async function timeOf(
-  expires: Date | number | null,
+  expires: Date | number | null | undefined,
   keys: Pick<OpenKeyAdmin, "now">,
-): Promise<string | null> {
-  if (expires === null) return null;
+): Promise<string | null | undefined> {
+  if (expires === null || expires === undefined) return expires;
   if (expires instanceof Date) return expires.toISOString();
   return new Date((await keys.now()).getTime() + expires).toISOString();
 }
