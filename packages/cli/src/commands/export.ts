@@ -9,7 +9,8 @@ import {
   openExportFile,
 } from "../export/exportFile.js";
 import { EXPORT_FORMATS } from "../export/exportFormat.js";
-import { ExportTally, exportProgress } from "../export/exportTally.js";
+import { ExportTally, exportLine } from "../export/exportTally.js";
+import { Progress } from "../output/progress.js";
 import { day, oneOf, text } from "../settings/parsers.js";
 import { STORE_SETTINGS, withStore } from "../store/withStore.js";
 
@@ -140,13 +141,13 @@ async function writePages(
 ): Promise<void> {
   const { tally } = output;
   const { record } = EXPORT_FORMATS[plan.format];
-  const shown = exportProgress(progress, tally);
+  const shown = new Progress(progress, tally.rows);
   try {
     for await (const outcomes of store.pages(plan, tally.lastId)) {
       if (signal.aborted) throw new IncompleteError(`interrupted after ${tally.rows} outcome(s)${remedy}`);
       const ids = outcomes.map(({ id }) => id);
       await output.write(ids, outcomes.map((outcome) => record(outcome)).join(""));
-      shown.update();
+      shown.update(tally.rows, (perSecond) => exportLine(tally, perSecond));
     }
   } finally {
     shown.end();

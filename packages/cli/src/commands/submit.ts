@@ -7,10 +7,11 @@ import {
 import { fileJournal } from "@gas-waiver/client/node";
 import { type Context, defineCommand } from "../command.js";
 import { CommandFailedError, IncompleteError } from "../errorMessage.js";
+import { Progress } from "../output/progress.js";
 import { oneOf, text } from "../settings/parsers.js";
 import { API_KEY, API_KEY_SETTINGS, SERVICE_URL_SETTING, serviceClient } from "../settings/serviceClient.js";
 import type { Values } from "../settings/setting.js";
-import { count, submitProgress } from "../submit/submitProgress.js";
+import { count, progressLine } from "../submit/submitProgress.js";
 import { transactionsFile } from "../submit/transactionSettings.js";
 
 const SETTINGS = {
@@ -67,17 +68,17 @@ async function submitFile(
 ): Promise<SubmitAllResult> {
   const client = serviceClient(service);
   const journalPath = journal ?? (path && `${path}.journal`);
-  const shown = submitProgress(progress);
+  const shown = new Progress(progress);
   let state: SubmitAllProgress | undefined;
   const onProgress = (next: SubmitAllProgress) => {
     state = next;
-    shown.update(next);
+    const done = next.succeeded + next.failed;
+    shown.update(done, (perSecond) => progressLine(next, perSecond), done === next.total);
   };
   try {
     const options = { wait, signal, onProgress, ...(journalPath && { journal: fileJournal(journalPath) }) };
     return await client.submitAll(transactions, options);
   } catch (error) {
-    shown.end();
     const rest = journalPath === undefined ? "" : ": the same command goes on";
     const done = state
       ? `${count(state.succeeded)} of ${count(state.total)} have succeeded${rest}`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { progressLine, submitProgress } from "./submitProgress.js";
+import { progressLine } from "./submitProgress.js";
 
 describe("the progress of a submit", () => {
   it.each([
@@ -13,18 +13,5 @@ describe("the progress of a submit", () => {
   it("says how often the key's rate was used up", () => {
     const line = progressLine({ total: 10, succeeded: 5, failed: 0, rateRefusals: 3 }, 5);
     expect(line).toMatch(/5 a second, 1 s left; the key's rate was used up 3 time\(s\)$/);
-  });
-
-  it("is shown a few times a second, and at the end, and never where there is no terminal", () => {
-    const lines: string[] = [];
-    const shown = submitProgress((line) => lines.push(line));
-    const rest = { failed: 0, rateRefusals: 0 };
-    for (let succeeded = 0; succeeded <= 50; succeeded++) shown.update({ total: 50, succeeded, ...rest });
-    shown.end();
-    expect(lines[0]).toContain("0 of 50");
-    expect(lines.at(-2)).toContain("50 of 50");
-    expect(lines.at(-1)).toBe("");
-    expect(lines.length).toBeLessThan(20);
-    submitProgress(undefined).update({ total: 1, succeeded: 1, ...rest });
   });
 });
