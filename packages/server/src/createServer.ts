@@ -63,7 +63,7 @@ export async function createServer(
   // A command that starts no service would take twice as long with HTTP, the lanes and the metrics.
   const { openService } = await import("./service.js");
   const { server, slots } = await openService({ networks: [given] }, signal, patience);
-  const network = slots[0]?.running?.network;
+  const network = slots[0]?.running;
   if (network === undefined) throw new Error("the only network of a service that has started does not run");
   const { listen, listenMetrics, listenAdmin, setCertificate, noteReload, close } = server;
   return {

@@ -6,9 +6,9 @@ import { addNodeGauges, nodeStatuses } from "./chain/heads/nodeStatus.js";
 import { watchEndpoints } from "./chain/heads/watchEndpoints.js";
 import { EndpointHeads } from "./chain/rpc/endpointHeads.js";
 import { createRequestPaces } from "./chain/rpc/requestPace.js";
-import { createRpc, type Rpc } from "./chain/rpc/rpc.js";
-import { confirmServedChain, findServedChain, type ServedChain } from "./chain/servedChain.js";
-import { observeReadiness, type ReadinessProbe } from "./health/readiness.js";
+import { createRpc } from "./chain/rpc/rpc.js";
+import { confirmServedChain, findServedChain } from "./chain/servedChain.js";
+import { observeReadiness } from "./health/readiness.js";
 import { FailedAuthentications } from "./http/limits/failedAuthentications.js";
 import {
   type ConfiguredGrants,
@@ -31,7 +31,7 @@ import { type ReloadableOptions, reload, withReloaded } from "./model/options/re
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
-import { type Relay, type RelayParts, startRelay } from "./relay.js";
+import { type RelayParts, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
 import type { OpenStore } from "./store/store.js";
 import { onAbort } from "./util/onAbort.js";
@@ -63,21 +63,7 @@ interface KeyedFoundations extends NetworkFoundations {
 }
 
 /** The running parts of a network, which the HTTP interfaces serve. */
-export interface NetworkParts extends KeyedFoundations {
-  /** The number of submissions that the store already held at the start; 1,001 for more than a thousand. */
-  readonly earlierSubmissions: number;
-  readonly chain: NodeClient;
-  /** The nodes, over connections of the gateway alone. */
-  readonly gatewayRpc: Rpc;
-  readonly served: ServedChain;
-  readonly relay: Relay;
-  /** The watch of the nodes' heads, which ends with `ending`. */
-  readonly watch: Promise<void>;
-  readonly readiness: ReadinessProbe;
-  readonly failures: FailedAuthentications;
-  /** Writes the failed authentications to the audit. */
-  readonly failureAudit: ReturnType<typeof startAuditingFailures>;
-}
+export type NetworkParts = Awaited<ReturnType<typeof startParts>>;
 
 /** Applies options that were checked. It changes them at once, resolves when the keys follow, and never fails. */
 export type PreparedOptions = () => Promise<void>;
@@ -162,7 +148,7 @@ async function prepareOptions(
   };
 }
 
-async function startParts(foundations: KeyedFoundations): Promise<NetworkParts> {
+async function startParts(foundations: KeyedFoundations) {
   const { options, store, log, ending, patience } = foundations;
   const { signal } = ending;
   const heads = new EndpointHeads(options.rpcUrls.length, patience);

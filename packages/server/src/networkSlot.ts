@@ -49,10 +49,7 @@ export interface CheckedOptions {
 }
 
 /** A running network with its apps. */
-export interface RunningNetwork {
-  readonly network: Network;
-  readonly apps: HttpApps;
-}
+export type RunningNetwork = Network & { readonly apps: HttpApps };
 
 /**
  * The place of a network in a service. One among several that cannot start leaves it empty, and is tried again, so that the
@@ -100,7 +97,7 @@ export class NetworkSlot {
 
   /** Whether there is anybody whom the admin API serves. */
   get hasAdminTokens(): boolean {
-    return (this.#running?.network.parts ?? this.place).options.adminTokens.length > 0;
+    return (this.#running?.parts ?? this.place).options.adminTokens.length > 0;
   }
 
   /** Starts the network. @throws the reason why it does not run. */
@@ -128,7 +125,7 @@ export class NetworkSlot {
 
   async setWaivers(accounts: readonly WaiverAccount[]): Promise<void> {
     resolveAgain({ ...this.place.options, waivers: accounts });
-    await this.#running?.network.setWaivers(accounts);
+    await this.#running?.setWaivers(accounts);
     this.#waivers = accounts;
   }
 
@@ -145,7 +142,7 @@ export class NetworkSlot {
 
   /** Does the rest of a change of options that can fail. */
   async prepareOptions({ changed }: CheckedOptions): Promise<PreparedOptions> {
-    const apply = await this.#running?.network.prepareOptions(changed);
+    const apply = await this.#running?.prepareOptions(changed);
     return async () => {
       this.#changed = changed;
       if (apply) await apply();
@@ -158,7 +155,7 @@ export class NetworkSlot {
   async drain(): Promise<void> {
     await within(this.place.options.shutdownMs, this.#attempts).catch(() => {});
     this.#isClosed = true;
-    await this.#running?.network.drain();
+    await this.#running?.drain();
   }
 
   /** Closes the routes of the network, which ends its WebSockets. */
@@ -167,7 +164,7 @@ export class NetworkSlot {
   }
 
   async close(): Promise<void> {
-    await this.#running?.network.close();
+    await this.#running?.close();
   }
 
   async #tryAgain(): Promise<void> {
@@ -196,12 +193,12 @@ export class NetworkSlot {
     const [waivers, changed] = [this.#waivers, this.#changed];
     const running = await this.#open(ports);
     if (this.#isClosed) {
-      await running.network.drain();
-      await running.network.close();
+      await running.drain();
+      await running.close();
       return;
     }
     this.#running = running;
-    if (this.#waivers !== waivers) this.#useLatest("waivers", running.network.setWaivers(this.#waivers));
+    if (this.#waivers !== waivers) this.#useLatest("waivers", running.setWaivers(this.#waivers));
     if (this.#changed && this.#changed !== changed)
       this.#useLatest("options", setOptions(running, this.#changed));
   }
@@ -226,7 +223,7 @@ export class NetworkSlot {
     });
     const apps = createHttpApps(opened.parts, version, ports);
     await Promise.all(appsOf(apps).map((app) => app.ready()));
-    return { network: opened, apps };
+    return { ...opened, apps };
   }
 
   /** Makes the place of the network's metrics: beside those of the process, or apart and with labels if it is one of several. */
@@ -239,7 +236,7 @@ export class NetworkSlot {
   }
 }
 
-async function setOptions({ network }: RunningNetwork, changed: ReloadableOptions): Promise<void> {
+async function setOptions(network: Network, changed: ReloadableOptions): Promise<void> {
   const apply = await network.prepareOptions(changed);
   await apply();
 }

@@ -109,7 +109,7 @@ function serveOperators(app: FastifyInstance, { slots, version, registry }: Port
   app.get("/metrics", async (_request, reply) => {
     const registries = [
       registry,
-      ...slots.flatMap(({ running }) => running?.network.parts.relay.metrics.registry ?? []),
+      ...slots.flatMap(({ running }) => running?.parts.relay.metrics.registry ?? []),
     ];
     const samples = await Promise.all(registries.map((one) => one.getMetricsAsJSON()));
     const all = AggregatorRegistry.aggregate(samples);
@@ -119,6 +119,6 @@ function serveOperators(app: FastifyInstance, { slots, version, registry }: Port
 }
 
 async function readinessOf({ running, trouble }: NetworkSlot) {
-  if (running) return await running.network.parts.readiness.probeReplica();
+  if (running) return await running.parts.readiness.probeReplica();
   return { ready: false, message: `the network does not run: ${trouble}` };
 }

@@ -120,7 +120,7 @@ export async function startRelay(parts: RelayParts) {
       await lanes.leasesSettled();
       await directory.refresh();
     },
-    rewind: createRewind(base, messaging, { coordination, laneParts, blocks }),
+    rewind: createRewind(base, messaging, coordination, laneParts, blocks),
     lanesReadAt: () => statuses.refreshedAt,
     async close() {
       await blocks.close();
@@ -309,30 +309,26 @@ function createRelayIntake(
   });
 }
 
-interface RewoundParts {
-  readonly coordination: Coordination;
-  readonly laneParts: LaneParts;
-  readonly blocks: BlockWatch;
-}
-
 /** Has the service follow a chain that a developer takes back. See {@link Server.rewind}. */
 function createRewind(
   { store, chain, chainRef, log }: RelayBase,
   { results }: Messaging,
-  { coordination, laneParts, blocks }: RewoundParts,
+  { policies, directory }: Coordination,
+  { lanes }: LaneParts,
+  blocks: BlockWatch,
 ) {
   return async (goBack: () => Promise<boolean>): Promise<boolean> => {
     let wentBack = false;
-    await laneParts.lanes.restart(async () => {
+    await lanes.restart(async () => {
       wentBack = await goBack();
       if (!wentBack) return;
       const ended = await rewindToChain({ store, chain, chainRef, onlyIfLost: false });
       results.publish(ended, () => ({ state: "failed", ...REWOUND }));
       blocks.announceRewind();
-      await coordination.policies.reread();
+      await policies.reread();
       log.info({ ended: ended.length }, "the chain was taken back, and the store with it");
     });
-    await coordination.directory.refresh();
+    await directory.refresh();
     return wentBack;
   };
 }

@@ -207,7 +207,7 @@ function serverOf(service: Service): NetworksServer {
 
 function stateOf({ place, trouble, running }: NetworkSlot): NetworkState {
   const { name, path, hosts, options } = place;
-  const earlierSubmissions = running?.network.parts.earlierSubmissions;
+  const earlierSubmissions = running?.parts.earlierSubmissions;
   return { name, chainId: options.chainId, path, hosts, trouble, earlierSubmissions };
 }
 

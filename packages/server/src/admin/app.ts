@@ -173,21 +173,15 @@ declare module "fastify" {
   }
 }
 
-interface AdminAuthenticatorDependencies {
-  /** Returns the tokens, which may change while the service runs. */
-  readonly tokens: () => readonly IdentifiedToken[];
-  readonly clientAddress: ClientAddress;
-  readonly failures: FailedAuthentications;
-  /** Returns the time now. */
-  readonly now?: () => Date;
-}
-
 /**
  * Authenticates operators by the `Authorization` header. Compares the tokens by their hashes, in constant time.
  * @returns a function that returns the actor for the audit, or throws {@link ProtocolError}. It counts each failure.
  */
-function createAdminAuthenticator(dependencies: AdminAuthenticatorDependencies) {
-  const { tokens, clientAddress, failures, now = () => new Date() } = dependencies;
+function createAdminAuthenticator({
+  tokens,
+  clientAddress,
+  failures,
+}: Pick<AdminAppDependencies, "tokens" | "clientAddress" | "failures">) {
   const find = (authorization: string | undefined, address: string) => {
     const text = bearerOf(authorization);
     if (text === undefined) {
@@ -209,7 +203,7 @@ function createAdminAuthenticator(dependencies: AdminAuthenticatorDependencies) 
     try {
       const { name, id, role = "admin", expiresAt } = find(request.headers.authorization, address);
       actor = `admin token ${name}`;
-      if (expiresAt !== undefined && expiresAt <= now()) {
+      if (expiresAt !== undefined && expiresAt <= new Date()) {
         throw new ProtocolError("KEY_EXPIRED", "the admin token has expired");
       }
       if (!includesRole(role, needed)) {
