@@ -1,5 +1,5 @@
 import { createWaiverClient, type ResultLine, WaiverClientError } from "@gas-waiver/client";
-import { accountsOf, DEV_API_KEY, TEST_TOKEN } from "@gas-waiver/devnet";
+import { DEV_API_KEY, devnetAccount, TEST_TOKEN } from "@gas-waiver/devnet";
 import { bytesToHex, encodeCall, type Hex, hexToBytes, signTransaction } from "@gas-waiver/protocol";
 import { CommandFailedError } from "../errorMessage.js";
 import { JsonRpcClient, type Receipt } from "../jsonRpcClient.js";
@@ -31,9 +31,7 @@ export async function showGaslessTransfer({
   print,
   signal,
 }: DemoOptions): Promise<void> {
-  const [user, friend] = accountsOf("user");
-  if (user === undefined || friend === undefined)
-    throw new CommandFailedError("the devnet has fewer than two users");
+  const [user, friend] = [devnetAccount(0), devnetAccount(1)];
   const node = new JsonRpcClient(rpcUrl, signal);
   const holdings = () => holdingsOf(node, user.address, friend.address);
 

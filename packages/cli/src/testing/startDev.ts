@@ -112,7 +112,6 @@ async function start(options: StartDevOptions, closeStack: CloseStack): Promise<
   } = options;
   const [waiver] = accountsOf("waiver");
   const [funded] = accountsOf("funded");
-  if (waiver === undefined || funded === undefined) throw new Error("the devnet lacks an account");
   const [database, devnet] = await Promise.all([
     takeDatabase(cacheDir),
     createDevnet({ blockTimeMs, profile, chainId: BigInt(chainId) }),

@@ -48,14 +48,14 @@ export const devnetAccounts: readonly DevnetAccount[] = TABLE.trim()
   });
 
 /**
- * The accounts of one role, by ascending index.
+ * The accounts of one role, by ascending index: at least one.
  * @example
  * ```ts
  * const [waiver] = accountsOf("waiver");
  * ```
  */
-export function accountsOf(role: AccountRole): readonly DevnetAccount[] {
-  return devnetAccounts.filter((account) => account.role === role);
+export function accountsOf(role: AccountRole): readonly [DevnetAccount, ...DevnetAccount[]] {
+  return devnetAccounts.filter((account) => account.role === role) as [DevnetAccount];
 }
 
 /**
