@@ -75,13 +75,13 @@ export const wrap = defineCommand({
   async run(values, context) {
     const { custody } = splitCustody(values);
     const { rpcUrl, print: printOnly, wait, json } = values;
-    const node = rpcUrl === undefined ? undefined : new JsonRpcClient(rpcUrl, context.signal);
-    const chainId = values.chainId ?? (await nodeOf(node).quantity("eth_chainId"));
+    // Without a node, what it would be asked for is given.
+    const node = new JsonRpcClient(rpcUrl ?? [], context.signal);
+    const chainId = values.chainId ?? (await node.quantity("eth_chainId"));
     const waivers = await openWaivers({ ...custody, chainId: Number(chainId) }, context);
     const waiver = chosenWaiver(waivers, values);
     const from = bytesToHex(waiver.address);
-    const firstNonce =
-      values.nonce ?? (await nodeOf(node).quantity("eth_getTransactionCount", [from, "pending"]));
+    const firstNonce = values.nonce ?? (await node.quantity("eth_getTransactionCount", [from, "pending"]));
     const { verificationGas, innerEncoding } = values;
     const settings = withoutUndefined({ chainId, verificationGas, innerEncoding });
     const wrapped = await wrapAll(transactionsOf(values), waiver, firstNonce, settings);
@@ -89,7 +89,7 @@ export const wrap = defineCommand({
     const receipts =
       printOnly || wait === "broadcast"
         ? []
-        : await Promise.all(wrapped.map(({ txHash }) => nodeOf(node).inclusion(txHash)));
+        : await Promise.all(wrapped.map(({ txHash }) => node.inclusion(txHash)));
     printWrapped(wrapped, receipts, { json, printOnly }, context);
     const reverted = receipts.filter(hasReverted).length;
     if (reverted > 0)
@@ -103,11 +103,6 @@ function problemsOfNode({ rpcUrl, print, nonce, chainId }: Partial<WrapValues>):
   return nonce === undefined || chainId === undefined
     ? ["--print without --rpc-url needs --nonce and --chain-id"]
     : [];
-}
-
-function nodeOf(node: JsonRpcClient | undefined): JsonRpcClient {
-  if (node === undefined) throw new Error("no node is named");
-  return node;
 }
 
 function chosenWaiver(waivers: readonly WaiverAccount[], { waiver }: WrapValues): WaiverAccount {
