@@ -113,9 +113,10 @@ async function connectionOf(attacker, spec, bodies, pace, i) {
   socket.destroy();
 }
 
-/** One request after the other, or with raw bytes 16 at a time. */
+/** One request after the other, or with raw bytes some at a time. */
 async function useHttp(attacker, spec, { socket, closed, bodies, pace, i }) {
-  const atOnce = spec.by === "raw" ? 16 : 1;
+  const atOnce = spec.by === "raw" ? spec.atOnce : 1;
+  const isAnew = spec.by === "raw" && spec.anew;
   // One listener for all answers: a client that reads nothing never gets any.
   let onAnswer = () => {};
   socket.on("data", () => onAnswer());
@@ -124,20 +125,25 @@ async function useHttp(attacker, spec, { socket, closed, bodies, pace, i }) {
     const answered = new Promise((resolve) => {
       onAnswer = resolve;
     });
-    for (let k = 0; k < atOnce; k++) {
+    socket.cork();
+    for (let k = 0, bytes = 0; k < atOnce && bytes < MAX_PREPARED_BYTES; k++) {
       const body = bodies[n++ % bodies.length];
       const fields = body === undefined ? [] : [`Content-Length: ${body.length}`];
-      socket.write(headOf(spec, i, fields));
+      const head = headOf(spec, i, fields);
+      bytes += head.length + (body?.length ?? 0);
+      socket.write(head);
       if (body !== undefined) socket.write(body);
+      attacker.count("requests");
     }
-    attacker.count("requests", atOnce);
+    socket.uncork();
     if (socket.writableNeedDrain) await Promise.race([closed, new Promise((r) => socket.once("drain", r))]);
     await Promise.race([
       closed,
       answered,
       attacker.finished,
-      ...(spec.reads === "nothing" ? [pause(100)] : []),
+      ...(spec.reads === "nothing" || isAnew ? [pause(100)] : []),
     ]);
+    if (isAnew) return;
   }
 }
 

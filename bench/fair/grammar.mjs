@@ -43,6 +43,9 @@ const GRAMMAR = {
   json: ["many values", "one text", "deep", "escapes", "spaces"],
   reads: ["all", "all", "all", "slowly", "nothing"],
   wait: ["broadcast", "included"],
+  /** Requests that raw bytes have in one packet, and whether each packet comes on a connection of its own. */
+  atOnce: [16, 16, 2_500],
+  anew: [false, false, true],
 };
 
 export function drawAttacker(random) {
@@ -81,9 +84,10 @@ const PARTS_OF = {
 
 /** Says an attacker in a line. */
 export function describe(attacker) {
-  const { by, action, key, connections, rate, from, reads } = attacker;
+  const { by, action, key, connections, rate, from, reads, atOnce, anew } = attacker;
   const parts = (PARTS_OF[action] ?? []).map((part) => `${part} ${attacker[part]}`).join(", ");
   const pace = rate === 0 ? "at full speed" : `${rate}/s`;
   const slow = reads === "all" ? "" : `, reads ${reads}`;
-  return `${action} by ${by}${parts && ` (${parts})`}: ${key} key, ${connections} connections from ${from}, ${pace}${slow}`;
+  const packets = by === "raw" ? `, ${atOnce} at once${anew ? " on new connections" : ""}` : "";
+  return `${action} by ${by}${packets}${parts && ` (${parts})`}: ${key} key, ${connections} connections from ${from}, ${pace}${slow}`;
 }

@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { Duplex } from "node:stream";
+import { expect, it } from "vitest";
+import { receiveInPieces } from "./pieces.js";
+
+class Connection extends Duplex {
+  override _read(): void {}
+}
+
+async function connectionInPieces() {
+  const socket = new Connection();
+  const pieces: number[] = [];
+  receiveInPieces(
+    socket,
+    () => 2,
+    () => 0,
+    (bytes) => pieces.push(bytes),
+  );
+  const read: string[] = [];
+  socket.on("data", (chunk) => {
+    read.push(String(chunk));
+    socket.pause();
+  });
+  await new Promise(setImmediate);
+  return { socket, pieces, read };
+}
+
+it("splits nothing of a packet while its reader pauses, and hands on the end behind the last piece", async () => {
+  const { socket, pieces, read } = await connectionInPieces();
+  expect(socket.push(Buffer.from("abc"))).toBe(false);
+  socket.push(Buffer.from("de"));
+  socket.push(null);
+  await new Promise(setImmediate);
+  expect([pieces, read]).toEqual([[2], ["ab"]]);
+  socket.resume();
+  await new Promise(setImmediate);
+  expect([pieces, read]).toEqual([
+    [2, 2],
+    ["ab", "cd"],
+  ]);
+  const ended = once(socket, "end");
+  while (!socket.readableEnded) {
+    socket.resume();
+    await new Promise(setImmediate);
+  }
+  await ended;
+  expect(read).toEqual(["ab", "cd", "e"]);
+});
+
+it("goes by the latest reader, also in what came before", async () => {
+  const { socket, read } = await connectionInPieces();
+  socket.push(Buffer.from("abcdef"));
+  receiveInPieces(
+    socket,
+    () => 1,
+    () => 2,
+  );
+  socket.resume();
+  await new Promise(setImmediate);
+  receiveInPieces(
+    socket,
+    () => 1,
+    () => 0,
+  );
+  socket.resume();
+  await new Promise(setImmediate);
+  expect(read).toEqual(["ab", "cd", "e"]);
+});
