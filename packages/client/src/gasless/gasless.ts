@@ -16,7 +16,7 @@ import {
   type PaidCall,
   type SentTransaction,
 } from "./gaslessCall.js";
-import { type NonceReservation, NonceSequence } from "./nonceSequence.js";
+import { type NonceReservation, NonceSequences } from "./nonceSequence.js";
 import { assertNotFailed, receiptOrFailure } from "./receiptOrFailure.js";
 import { submitUntilKnown } from "./submitUntilKnown.js";
 
@@ -49,7 +49,7 @@ export class Gasless {
   readonly #hashOf: (bytes: string) => string;
   readonly #timeoutMs: number;
   readonly #retry: RetryOptions | undefined;
-  readonly #sequences = new Map<string, NonceSequence>();
+  readonly #sequences = new NonceSequences();
   /** The signed bytes that a call with this idempotency key left in doubt, or is sending. */
   readonly #signedByKey = new Map<string, Promise<Signed>>();
   /** The transactions that the service may have, by their signed bytes. */
@@ -165,14 +165,8 @@ export class Gasless {
     return { id: txHash, txHash };
   }
 
-  async #reserve(
-    sender: GaslessSender,
-    { nonce }: GaslessCall,
-    prepared: Promise<Prepared>,
-  ): Promise<NonceReservation> {
-    const sequence = this.#sequenceOf(sender.address);
-    const count = () => sender.transactionCount();
-    return nonce === undefined ? await sequence.reserve(count, prepared) : sequence.reserveChosen(nonce);
+  #reserve(sender: GaslessSender, { nonce }: GaslessCall, prepared: Promise<Prepared>) {
+    return this.#sequences.of(sender.address).reserve(() => sender.transactionCount(), prepared, nonce);
   }
 
   async #sign(sender: GaslessSender, call: GaslessCall, prepared: Promise<Prepared>): Promise<Signed> {
@@ -212,13 +206,6 @@ export class Gasless {
         if (idempotencyKey !== undefined) this.#signedByKey.delete(idempotencyKey);
       }
     }
-  }
-
-  #sequenceOf(address: string): NonceSequence {
-    const key = address.toLowerCase();
-    const sequence = this.#sequences.get(key) ?? new NonceSequence();
-    this.#sequences.set(key, sequence);
-    return sequence;
   }
 }
 

@@ -28,11 +28,16 @@ export class NonceSequence {
   #turn: Promise<unknown> = Promise.resolve();
 
   /**
-   * Reserves the lowest free nonce.
+   * Reserves the lowest free nonce, or the one that the caller has chosen.
    * @param count reads the sender's transaction count from the chain.
-   * @param ready must succeed before a nonce is reserved; later calls wait for it.
+   * @param ready must succeed before the lowest nonce is reserved; later calls wait for it.
    */
-  reserve(count: () => Promise<number>, ready: Promise<unknown>): Promise<NonceReservation> {
+  async reserve(
+    count: () => Promise<number>,
+    ready: Promise<unknown>,
+    chosen?: number,
+  ): Promise<NonceReservation> {
+    if (chosen !== undefined) return this.reserveChosen(chosen);
     const reservation = this.#turn.then(async () => {
       await ready;
       this.#counted = Math.max(this.#counted, await count());
@@ -42,10 +47,10 @@ export class NonceSequence {
       return this.reserveChosen(nonce);
     });
     this.#turn = reservation.catch(() => undefined);
-    return reservation;
+    return await reservation;
   }
 
-  /** Reserves a nonce that the caller has chosen. */
+  /** Reserves a nonce that somebody else has chosen. */
   reserveChosen(nonce: number): NonceReservation {
     this.#inFlight.add(nonce);
     let hasMarked = false;
@@ -66,5 +71,17 @@ export class NonceSequence {
         this.#counted = 0;
       },
     };
+  }
+}
+
+/** The sequences of all senders. */
+export class NonceSequences {
+  readonly #bySender = new Map<string, NonceSequence>();
+
+  of(sender: string): NonceSequence {
+    const key = sender.toLowerCase();
+    const sequence = this.#bySender.get(key) ?? new NonceSequence();
+    this.#bySender.set(key, sequence);
+    return sequence;
   }
 }

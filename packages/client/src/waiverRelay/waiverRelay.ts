@@ -27,7 +27,7 @@ import type { Journal } from "../bulk/journal.js";
 import { InvalidArgumentError } from "../errors.js";
 import { isNonceMismatch, settleNonce } from "../gasless/gasless.js";
 import { isSamePayment } from "../gasless/gaslessCall.js";
-import { type NonceReservation, NonceSequence } from "../gasless/nonceSequence.js";
+import { type NonceReservation, NonceSequences } from "../gasless/nonceSequence.js";
 import { accountOf, type KeyHolder } from "./accounts.js";
 import { Entry, type Failure } from "./entry.js";
 import { Lane } from "./lane.js";
@@ -152,7 +152,7 @@ export class WaiverRelay {
   readonly #rules: InnerTxRules;
   readonly #nodes: Nodes;
   readonly #lane: Lane;
-  readonly #sequences = new Map<Hex, NonceSequence>();
+  readonly #sequences = new NonceSequences();
   readonly #reservations = new Map<Entry, NonceReservation>();
   /** The payments with a name, by that. */
   readonly #byKey = new Map<string, Promise<Entry>>();
@@ -287,11 +287,8 @@ export class WaiverRelay {
   async #sign(user: WaiverAccount, call: RelayCall, count: Count): Promise<Entry> {
     const unsigned = this.#unsigned(call);
     this.#checked(() => assertInnerTxFields(withSignature(unsigned, UNSIGNED), this.#rules));
-    const sequence = this.#sequenceOf(bytesToHex(user.address));
-    const reservation =
-      call.nonce === undefined
-        ? await sequence.reserve(count, Promise.resolve())
-        : sequence.reserveChosen(call.nonce);
+    const sequence = this.#sequences.of(bytesToHex(user.address));
+    const reservation = await sequence.reserve(count, Promise.resolve(), call.nonce);
     try {
       const numbered = { ...unsigned, nonce: BigInt(reservation.nonce) };
       const tx = withSignature(numbered, await user.sign(signingHash(numbered)));
@@ -326,7 +323,7 @@ export class WaiverRelay {
   #add(entry: Entry, reserved?: NonceReservation): Entry {
     const added = this.#lane.add(entry);
     if (added !== entry) return added;
-    const reservation = reserved ?? this.#sequenceOf(entry.sender).reserveChosen(Number(entry.inner.nonce));
+    const reservation = reserved ?? this.#sequences.of(entry.sender).reserveChosen(Number(entry.inner.nonce));
     this.#reservations.set(entry, reservation);
     void entry.ended.promise.then(() => {
       this.#reservations.delete(entry);
@@ -358,12 +355,6 @@ export class WaiverRelay {
         });
       return count;
     };
-  }
-
-  #sequenceOf(sender: Hex): NonceSequence {
-    const sequence = this.#sequences.get(sender) ?? new NonceSequence();
-    this.#sequences.set(sender, sequence);
-    return sequence;
   }
 }
 
