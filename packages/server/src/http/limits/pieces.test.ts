@@ -10,12 +10,11 @@ class Connection extends Duplex {
 async function connectionInPieces() {
   const socket = new Connection();
   const pieces: number[] = [];
-  receiveInPieces(
-    socket,
-    () => 2,
-    () => 0,
-    (bytes) => pieces.push(bytes),
-  );
+  receiveInPieces(socket, {
+    pieceOf: () => 2,
+    bodyBytes: () => 0,
+    onPiece: (bytes) => pieces.push(bytes),
+  });
   const read: string[] = [];
   socket.on("data", (chunk) => {
     read.push(String(chunk));
@@ -27,8 +26,8 @@ async function connectionInPieces() {
 
 it("splits nothing of a packet while its reader pauses, and hands on the end behind the last piece", async () => {
   const { socket, pieces, read } = await connectionInPieces();
-  expect(socket.push(Buffer.from("abc"))).toBe(false);
-  socket.push(Buffer.from("de"));
+  expect(socket.push(Buffer.from("abcd"))).toBe(false);
+  socket.push(Buffer.from("e"));
   socket.push(null);
   await new Promise(setImmediate);
   expect([pieces, read]).toEqual([[2], ["ab"]]);
@@ -50,18 +49,10 @@ it("splits nothing of a packet while its reader pauses, and hands on the end beh
 it("goes by the latest reader, also in what came before", async () => {
   const { socket, read } = await connectionInPieces();
   socket.push(Buffer.from("abcdef"));
-  receiveInPieces(
-    socket,
-    () => 1,
-    () => 2,
-  );
+  receiveInPieces(socket, { pieceOf: () => 1, bodyBytes: () => 2 });
   socket.resume();
   await new Promise(setImmediate);
-  receiveInPieces(
-    socket,
-    () => 1,
-    () => 0,
-  );
+  receiveInPieces(socket, { pieceOf: () => 1, bodyBytes: () => 0 });
   socket.resume();
   await new Promise(setImmediate);
   expect(read).toEqual(["ab", "cd", "e"]);

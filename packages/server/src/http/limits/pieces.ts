@@ -1,67 +1,49 @@
 import { Duplex } from "node:stream";
 
-/** A connection whose packets are split. */
-interface Receiver {
+/** Splits the packets of a connection. */
+interface Splitter {
   /** Gives the bytes that are handed on at once where requests or frames may begin. */
-  pieceOf: (rest: Buffer) => number;
+  readonly pieceOf: (rest: Buffer) => number;
   /** Tells how many of the next bytes are surely of one body, and so begin nothing. */
-  bodyBytes: () => number;
-  onPiece: (bytes: number) => void;
-  /** The bytes that are not handed on yet. */
-  rest: Buffer;
-  /** The client has sent its last byte. */
-  isOver: boolean;
+  readonly bodyBytes: () => number;
+  readonly onPiece?: (bytes: number) => void;
 }
 
-const receivers = new WeakMap<Duplex, Receiver>();
-const NOTHING = Buffer.alloc(0);
+const splitters = new WeakMap<Duplex, Splitter>();
 
 /**
  * Splits the packets of a connection into pieces, and its reader can pause between two pieces. A packet of 64 KiB may have thousands of
  * requests or frames, and a parser begins all requests of what it gets at once. Nothing is split while the reader pauses: where
- * connections come anew with such packets, most of them are gone before anybody reads on. The latest call for a connection counts.
+ * connections come anew with such packets, most of them are gone before anybody reads on. The latest splitter of a connection counts.
  */
-export function receiveInPieces(
-  socket: Duplex,
-  pieceOf: Receiver["pieceOf"],
-  bodyBytes: Receiver["bodyBytes"],
-  onPiece: Receiver["onPiece"] = () => {},
-): void {
-  const known = receivers.get(socket);
-  if (known) {
-    Object.assign(known, { pieceOf, bodyBytes, onPiece });
-    return;
-  }
-  const receiver: Receiver = { pieceOf, bodyBytes, onPiece, rest: NOTHING, isOver: false };
-  receivers.set(socket, receiver);
-  const push = (received: unknown, encoding?: BufferEncoding) =>
-    Duplex.prototype.push.call(socket, received, encoding);
+export function receiveInPieces(socket: Duplex, splitter: Splitter): void {
+  const isSplit = splitters.has(socket);
+  splitters.set(socket, splitter);
+  if (isSplit) return;
+  /** Packets, and null behind the last one. */
+  const received: unknown[] = [];
+  const nextPiece = (): unknown => {
+    const packet = received.shift();
+    const { pieceOf, bodyBytes, onPiece } = splitters.get(socket) ?? splitter;
+    if (!Buffer.isBuffer(packet)) return packet;
+    const piece = packet.subarray(0, Math.max(pieceOf(packet), bodyBytes()));
+    if (piece.length < packet.length) received.unshift(packet.subarray(piece.length));
+    onPiece?.(piece.length);
+    return piece;
+  };
   const handOn = (): boolean => {
     let hasRoom = true;
     const isReading = () => socket.readableLength === 0 && !socket.isPaused() && !socket.destroyed;
-    while (receiver.rest.length > 0 && isReading()) {
-      const { rest } = receiver;
-      const piece = rest.subarray(0, Math.max(receiver.pieceOf(rest), receiver.bodyBytes()));
-      receiver.rest = rest.subarray(piece.length);
-      receiver.onPiece(piece.length);
-      hasRoom = push(piece);
-    }
-    if (receiver.rest.length > 0) return false;
-    if (receiver.isOver) push(null);
-    receiver.isOver = false;
-    return hasRoom;
+    while (received.length > 0 && isReading()) hasRoom = Duplex.prototype.push.call(socket, nextPiece());
+    return hasRoom && received.length === 0;
   };
-  socket.push = (received: unknown, encoding?: BufferEncoding) => {
-    const isEnd = received === null && receiver.rest.length > 0;
-    if (!Buffer.isBuffer(received) && !isEnd) return push(received, encoding);
-    if (Buffer.isBuffer(received))
-      receiver.rest = receiver.rest.length > 0 ? Buffer.concat([receiver.rest, received]) : received;
-    else receiver.isOver = true;
+  socket.push = (packet: unknown) => {
+    received.push(packet);
     return handOn();
   };
   const read = socket._read.bind(socket);
   socket._read = (size) => {
-    if (receiver.rest.length > 0) handOn();
+    if (received.length > 0) handOn();
     else read(size);
   };
   socket.on("resume", handOn);

@@ -95,9 +95,12 @@ export class RequestTurns {
 
   #receive(socket: Socket): void {
     const turns = this.#turnsOf(socket);
-    const bodyBytes = () => turns.bodyEnd - turns.received;
-    receiveInPieces(socket, pieceOf, bodyBytes, (bytes) => {
-      turns.received += bytes;
+    receiveInPieces(socket, {
+      pieceOf,
+      bodyBytes: () => turns.bodyEnd - turns.received,
+      onPiece: (bytes) => {
+        turns.received += bytes;
+      },
     });
     // Node's parser reads past the stream until somebody else listens.
     socket.on("data", ignore).off("data", ignore);
@@ -106,8 +109,8 @@ export class RequestTurns {
   #enter(exchange: Exchange): void {
     const { socket } = exchange.request;
     const turns = this.#turnsOf(socket);
-    // Its head has ended in the piece that is parsed, and further ones may wait in the stream.
-    const parsed = turns.received - socket.readableLength - PIECE_BYTES;
+    // Its head has ended in the piece that is parsed.
+    const parsed = turns.received - PIECE_BYTES;
     turns.bodyEnd = parsed + (Number.isFinite(exchange.bytes) ? exchange.bytes : 0);
     if (turns.exchanges.push(exchange) === 1) this.#begin(turns, exchange);
     else socket.pause();

@@ -55,11 +55,8 @@ export class FrameGuard {
     this.#options = options;
     this.#reservation = this.#openReservation();
     this.#meter = createReadMeter(() => (raw as Socket).bytesRead);
-    receiveInPieces(
-      raw,
-      () => PIECE_BYTES,
-      () => this.#frameCounter.missingBytes - raw.readableLength,
-    );
+    const bodyBytes = () => this.#frameCounter.missingBytes - raw.readableLength;
+    receiveInPieces(raw, { pieceOf: () => PIECE_BYTES, bodyBytes });
     // Runs before the library's listener, which emits the messages in the chunk.
     raw.prependListener("data", (chunk: Buffer) => this.#onChunk(chunk));
     const onControlFrame = () => this.#onControlFrame();
