@@ -1,15 +1,6 @@
 import { OPTION_SUBJECTS, type Option, type ValueOf, withNames } from "@gas-waiver/server";
 import { type Parser, withForm } from "../settings/form.js";
-import {
-  oneOf,
-  policySource,
-  retention,
-  schemaName,
-  switchedOn,
-  url,
-  urls,
-  wholeNumber,
-} from "../settings/parsers.js";
+import { oneOf, policySource, retention, schemaName, url, urls, wholeNumber } from "../settings/parsers.js";
 import { addressBlocks, allowedTargetsOrFile, origins } from "../settings/serviceValues.js";
 import { namesOf, type Setting } from "../settings/setting.js";
 
@@ -64,14 +55,14 @@ export function settingsOf<S extends keyof Subjects>(subject: S): SettingsOf<Sub
 function settingOf(name: string, row: Option<unknown>): Setting<unknown> {
   const { sentence, form, unit = unitOf(name), required, reload } = row;
   const defaultText = row.defaultText ?? (form.kind === "flag" ? undefined : row.default?.toString());
+  const ownForm = (OWN_FORMS as Readonly<Record<string, OwnForm>>)[name];
   return {
     ...namesOf(flagOfOption(name).slice(2)),
-    ...(form.kind !== "flag" && { placeholder: unit }),
+    ...(form.kind !== "flag" && { placeholder: unit, ...(ownForm ?? { parse: parserOf(name, form) }) }),
     help: withNames(sentence, flagOfOption),
     ...(defaultText !== undefined && { defaultText: withNames(defaultText, flagOfOption) }),
     ...(required && { required }),
     ...(reload && { reload }),
-    ...((OWN_FORMS as Readonly<Record<string, OwnForm>>)[name] ?? { parse: parserOf(name, form) }),
   };
 }
 
@@ -80,14 +71,15 @@ function unitOf(name: string): string {
   return name.endsWith("Bytes") ? "BYTES" : "N";
 }
 
-function parserOf(name: string, form: Option<unknown>["form"]): Parser<unknown> {
+function parserOf(
+  name: string,
+  form: Exclude<Option<unknown>["form"], { readonly kind: "flag" }>,
+): Parser<unknown> {
   switch (form.kind) {
     case "limit":
       return wholeNumber(form.least);
     case "gas":
       return withForm({ kind: "integer", minimum: 0 }, (value) => BigInt(wholeNumber(0)(value)));
-    case "flag":
-      return switchedOn;
     case "choice":
       return oneOf(...form.choices);
     case "other":

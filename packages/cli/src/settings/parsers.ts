@@ -13,9 +13,6 @@ export function text(value: string): string {
 /** Takes any path as it is. */
 export const path = withForm({ kind: "path" }, text);
 
-/** Parses a flag that takes no value; its text is "true" if the flag is given. */
-export const switchedOn = withForm({ kind: "boolean" }, (value) => value === "true");
-
 /** Parses a whole number in decimal digits, from `least` to `most`. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): Parser<number> {
   const isBounded = most < Number.MAX_SAFE_INTEGER;
