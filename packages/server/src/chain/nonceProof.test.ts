@@ -47,7 +47,6 @@ function proofsOver(
     readFromEach: async () => [],
     sendToEach: async () => [],
     sendToOthers: async () => {},
-    health: () => [],
   });
   return { proofs: createNonceProofs({ chain, reorgDepth, now, searchAfterMs: 0 }), calls, chain };
 }

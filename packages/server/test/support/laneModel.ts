@@ -327,7 +327,6 @@ export class LaneModel {
       readFromEach: async (calls) => [await read(calls)],
       sendToEach: async (call) => send([call]),
       sendToOthers: async () => {},
-      health: () => [],
     });
     const results: Results = {
       publish(moved, updateOf) {

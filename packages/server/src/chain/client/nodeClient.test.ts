@@ -19,7 +19,6 @@ function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
     readFromEach: async () => [],
     sendToEach: async () => [],
     sendToOthers: async () => {},
-    health: () => [],
   });
   return { chain, sizes: () => batches.map((calls) => calls.length) };
 }

@@ -44,7 +44,6 @@ function readerOver(answer: (calls: readonly RpcCall[]) => RpcOutcome[]) {
       readFromEach: async () => [],
       sendToEach: async () => [],
       sendToOthers: async () => {},
-      health: () => [],
     },
     () => now,
   );

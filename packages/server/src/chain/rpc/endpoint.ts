@@ -68,11 +68,6 @@ export class Endpoint {
     return (this.poster.heldUntil ?? 0) > performance.now();
   }
 
-  /** It answered its last request, or failed with calls that fail alone. */
-  get isHealthy(): boolean {
-    return this.#failures === 0;
-  }
-
   /**
    * Asks for calls in their order, in as few requests as the endpoint takes. A request that fails whole is divided, if the
    * endpoint answers anything else. Each call has an outcome or a failure afterwards.

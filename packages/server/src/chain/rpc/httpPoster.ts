@@ -55,7 +55,6 @@ export type OpenMemory = () => MemoryReservation;
 
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
-  readonly url: string;
   /** The endpoint asks for no requests before this time of the monotonic clock, in ms. */
   readonly heldUntil?: number;
   /**
@@ -146,7 +145,6 @@ export function createPoster(
       clientRequest.end(body);
     });
   return {
-    url,
     post: (body, _isSend, openMemory) =>
       withOneRepeat(
         () => postOnce(body, agents.keepAlive, openMemory?.()),

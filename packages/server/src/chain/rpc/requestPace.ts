@@ -109,7 +109,6 @@ export interface PacedPosterOptions {
 export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster {
   const { pace, rpcTimeoutMs, readPriority } = options;
   return {
-    url: poster.url,
     get heldUntil() {
       return pace.heldUntil;
     },

@@ -35,7 +35,13 @@ async function startNodes(
   const rpc = createRpc({ rpcUrls, rpcTimeoutMs, signal: ending.signal, ...others });
   /** Returns the number of calls to each node since the last time. */
   const counts = () => requests.map((methods) => methods.splice(0).length);
-  return { rpc, scripts, counts, ending, healthy: () => rpc.health().map(({ healthy }) => healthy) };
+  /** Tells of each node whether it works. One of them at least does. */
+  const working = async () => {
+    counts();
+    await rpc.readFromEach([HEIGHT]);
+    return counts().map((count) => count > 0);
+  };
+  return { rpc, scripts, counts, ending, working };
 }
 
 const accepted: Misbehaviour = { kind: "answer", status: 200, body: '{"id":0,"result":"0x1"}' };
@@ -76,11 +82,11 @@ describe("a read", () => {
   });
 
   it.each([...BAD, ...RATE_LIMITED])("goes on to the next node after %s", async (_, bad) => {
-    const { rpc, scripts, counts, healthy } = await startNodes(2, timeoutFor(bad));
+    const { rpc, scripts, counts, working } = await startNodes(2, timeoutFor(bad));
     scripts[0] = bad;
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     expect(counts()).toEqual([1, 1]);
-    expect(healthy()).toEqual([false, true]);
+    expect(await working()).toEqual([false, true]);
   });
 
   it.each([429, 503])(
@@ -121,20 +127,19 @@ describe("a read", () => {
   });
 
   it("goes on after a refused connection, and reports it when no node answers", async () => {
-    const { rpc, healthy } = await startNodes(2);
+    const { rpc } = await startNodes(2);
     await nodes[0]?.close();
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["result"]);
     await nodes[1]?.close();
     expect((await rpc.read([HEIGHT])).map(kindOf)).toEqual(["unavailable, sent: no"]);
-    expect(healthy()).toEqual([false, false]);
   });
 
   it("returns a node's error as the answer", async () => {
-    const { rpc, counts, healthy } = await startNodes(2);
+    const { rpc, counts, working } = await startNodes(2);
     const [outcome] = await rpc.read([{ method: "eth_nope", params: [] }]);
     expect(outcome).toMatchObject({ error: expect.any(NodeRpcError) });
     expect(counts()).toEqual([1, 0]);
-    expect(healthy()).toEqual([true, true]);
+    expect(await working()).toEqual([true, true]);
   });
 
   it("without calls goes to no node", async () => {
@@ -199,7 +204,7 @@ describe("a send", () => {
   });
 
   it("that is answered in part has an outcome for each call; the others go again, and the node stays healthy", async () => {
-    const { rpc, scripts, counts, healthy } = await startNodes(2);
+    const { rpc, scripts, counts, working } = await startNodes(2);
     const body = '[{"id":2,"result":"0x3"},{"id":0,"error":{"code":-32000,"message":"already known"}}]';
     scripts[0] = { kind: "answer", status: 200, body };
     scripts[1] = { kind: "answer", status: 200, body: '{"id":1,"result":"0x2"}' };
@@ -207,7 +212,7 @@ describe("a send", () => {
     expect(outcomes.map(kindOf)).toEqual(["error", "result", "result"]);
     expect(outcomes.map(({ requests }) => requests)).toEqual([1, 3, 1]);
     expect(counts()).toEqual([4, 1]);
-    expect(healthy()).toEqual([true, true]);
+    expect(await working()).toEqual([true, true]);
   });
 });
 
@@ -397,6 +402,7 @@ describe("a client that bounds the answers that its own callers ask for", () => 
       expect(outcome).toMatchObject({ error: { cause: { name: "ResponseTooLargeError" } } });
     }
     expect([first.requests.all, second.requests.all]).toEqual([2, 0]);
-    expect(rpc.health().map(({ healthy }) => healthy)).toEqual([true, true]);
+    await rpc.readFromEach([HEIGHT]);
+    expect([first.requests.all, second.requests.all]).toEqual([3, 1]);
   });
 });

@@ -43,8 +43,6 @@ export interface Rpc {
   readFromEach(calls: readonly RpcCall[]): Promise<RpcOutcome[][]>;
   /** Sends one call to every node, and returns the outcome at each, in their order. */
   sendToEach(call: RpcCall): Promise<SendOutcome[]>;
-  /** Tells of each node whether it answered its last request. */
-  health(): readonly { readonly url: string; readonly healthy: boolean }[];
 }
 
 export interface ReadOptions {
@@ -129,7 +127,6 @@ export function createRpc(options: RpcOptions): Rpc {
       return await askEach(working.length > 0 ? working : usable, calls, false);
     },
     sendToEach: async (call) => (await askEach(endpoints, [call], true)).flat(),
-    health: () => endpoints.map(({ poster, isHealthy }) => ({ url: poster.url, healthy: isHealthy })),
   };
 }
 
