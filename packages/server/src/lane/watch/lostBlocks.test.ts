@@ -32,7 +32,6 @@ describe("the check of a lane's final blocks", () => {
     seconds: number,
     blockAt: (height: bigint, second: number) => Uint8Array | undefined,
   ) {
-    const row = { place: "1", waiver_nonce: "7", block_number: "100", block_hash: recorded.blockHash };
     const said: string[] = [];
     let second = 0;
     const note =
@@ -42,7 +41,7 @@ describe("the check of a lane's final blocks", () => {
     const log = { info: note("info"), warn: note("warn"), error: note("error"), fatal: note("fatal") };
     const check = createLostBlocksCheck(
       {
-        store: { pool: { query: async () => ({ rows: [row] }) } } as unknown as Store,
+        store: { pool: { query: async () => ({ rows: [{ ...recorded }] }) } } as unknown as Store,
         chain: {
           nonces: async () => [blockAt(100n, second) === recorded.blockHash ? 8n : 5n],
           blockHashes: async (heights: readonly bigint[]) => heights.map((height) => blockAt(height, second)),

@@ -1,4 +1,4 @@
-import { prepared } from "../../database/statements.js";
+import { readRows } from "../../database/statements.js";
 import type { Store } from "../../store.js";
 import { type HeldLane, updateLaneAsOwner } from "../heldLane.js";
 import { STOPPED, TAKES_WORK } from "../setLaneState.js";
@@ -13,18 +13,7 @@ export interface FinalInclusion {
 
 /** An inclusion whose waiver nonce the lane may have given up, because the chain had lost the block. */
 export interface RecordedInclusion extends Omit<FinalInclusion, "waiverNonce"> {
-  readonly waiverNonce: bigint | undefined;
-}
-
-interface InclusionRow {
-  waiver_nonce: string | null;
-  block_number: string;
-  block_hash: Buffer;
-}
-
-function inclusionOf({ waiver_nonce, block_number, block_hash: blockHash }: InclusionRow): RecordedInclusion {
-  const waiverNonce = waiver_nonce === null ? undefined : BigInt(waiver_nonce);
-  return { waiverNonce, blockNumber: BigInt(block_number), blockHash };
+  readonly waiverNonce?: bigint;
 }
 
 /** Finds the wrapper with the highest waiver nonce that the store knows in a final block. */
@@ -32,20 +21,18 @@ export async function findLastFinalInclusion(
   { pool }: Store,
   { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<FinalInclusion | undefined> {
-  const { rows } = await pool.query<InclusionRow>(
-    prepared(
-      `(select waiver_nonce, block_number, block_hash from finished
-        where chain = $1 and waiver = $2 and waiver_nonce is not null and id >= recent_outcomes()
-        order by waiver_nonce desc limit 1)
-       union all
-       (select old_nonce, old_block_number, old_block_hash from lanes
-        where chain = $1 and waiver = $2 and old_nonce is not null)
-       order by waiver_nonce desc limit 1`,
-      [chain, waiver],
-    ),
+  const [last] = await readRows<FinalInclusion>(
+    pool,
+    `(select waiver_nonce as "waiverNonce", block_number as "blockNumber", block_hash as "blockHash" from finished
+      where chain = $1 and waiver = $2 and waiver_nonce is not null and id >= recent_outcomes()
+      order by waiver_nonce desc limit 1)
+     union all
+     (select old_nonce, old_block_number, old_block_hash from lanes
+      where chain = $1 and waiver = $2 and old_nonce is not null)
+     order by "waiverNonce" desc limit 1`,
+    [chain, waiver],
   );
-  const [last] = rows.map(inclusionOf);
-  return last?.waiverNonce === undefined ? undefined : { ...last, waiverNonce: last.waiverNonce };
+  return last;
 }
 
 /** The submissions that are searched, so that the time does not depend on what is stored. */
@@ -56,8 +43,9 @@ export async function findNewestInclusion(
   { pool }: Store,
   { chain, waiver }: Pick<HeldLane, "chain" | "waiver">,
 ): Promise<RecordedInclusion | undefined> {
-  const { rows } = await pool.query<InclusionRow>(
-    `select waiver_nonce, block_number, block_hash from (
+  const [newest] = await readRows<RecordedInclusion>(
+    pool,
+    `select waiver_nonce as "waiverNonce", block_number as "blockNumber", block_hash as "blockHash" from (
        (select chain, state, waiver, block_number, block_hash, waiver_nonce from finished
         where id >= recent_outcomes() order by id desc limit $3)
        union all
@@ -65,7 +53,7 @@ export async function findNewestInclusion(
      where chain = $1 and waiver = $2 and state = 'included' order by block_number desc limit 1`,
     [chain, waiver, SEARCHED],
   );
-  return rows.map(inclusionOf)[0];
+  return newest;
 }
 
 /**
@@ -109,14 +97,10 @@ export async function findUnfinalized(
   limit: number,
   blockFloor = 0n,
 ): Promise<UnfinalizedSubmission[]> {
-  const { rows } = await pool.query<{ id: string; block_number: string; block_hash: Buffer }>(
-    `select id, block_number, block_hash from unfinished
+  return await readRows<UnfinalizedSubmission>(
+    pool,
+    `select id, block_number as "blockNumber", block_hash as "blockHash" from unfinished
      where chain = $1 and waiver = $2 and block_number >= $4 order by block_number limit $3`,
     [lane.chain, lane.waiver, limit, blockFloor.toString()],
   );
-  return rows.map(({ id, block_number, block_hash: blockHash }) => ({
-    id,
-    blockNumber: BigInt(block_number),
-    blockHash,
-  }));
 }

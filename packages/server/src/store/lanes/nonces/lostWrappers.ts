@@ -46,7 +46,8 @@ export async function findUnknownNonces(
   { from, below, except }: { from: bigint; below: bigint; except: Iterable<bigint> },
 ): Promise<bigint[]> {
   const lowest = below - SEARCHED_NONCES > from ? below - SEARCHED_NONCES : from;
-  const { rows } = await pool.query<{ nonce: string }>(
+  const unknown = await readRows<{ nonce: bigint }>(
+    pool,
     `select nonce from generate_series($3::bigint, $4::bigint - 1) as nonce
      where nonce <> all($5::bigint[])
        and nonce not in (
@@ -56,7 +57,7 @@ export async function findUnknownNonces(
      order by nonce desc limit ${FOUND_NONCES}`,
     [lane.chain, lane.waiver, lowest.toString(), below.toString(), [...except].map(String)],
   );
-  return rows.map(({ nonce }) => BigInt(nonce));
+  return unknown.map(({ nonce }) => nonce);
 }
 
 /** Finds those whose InnerTx the store has, unfinished or included. */

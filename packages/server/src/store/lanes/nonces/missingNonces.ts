@@ -1,4 +1,4 @@
-import { prepared } from "../../database/statements.js";
+import { readRows } from "../../database/statements.js";
 import type { Store } from "../../store.js";
 import type { HeldLane } from "../heldLane.js";
 
@@ -21,7 +21,8 @@ export async function findLowestNoncesElsewhere(
   },
 ): Promise<ReadonlyMap<string, bigint>> {
   if (senders.length === 0) return new Map();
-  const { rows } = await pool.query<{ sender: Buffer; lowest: string }>(
+  const rows = await readRows<{ sender: Buffer; lowest: bigint }>(
+    pool,
     `select n.sender, min(held.sender_nonce) as lowest
      from unnest($3::bytea[], $4::numeric[]) as n (sender, next) cross join lateral (
        select u.sender_nonce from unfinished u
@@ -43,7 +44,7 @@ export async function findLowestNoncesElsewhere(
       except,
     ],
   );
-  return new Map(rows.map(({ sender, lowest }) => [sender.toString("hex"), BigInt(lowest)]));
+  return new Map(rows.map(({ sender, lowest }) => [sender.toString("hex"), lowest]));
 }
 
 /** A queued submission, and the nonce of its sender that is missing before it. */
@@ -61,9 +62,7 @@ export async function findFailedPredecessors(
   gaps: readonly MissingNonce[],
 ): Promise<ReadonlyMap<string, string>> {
   const parameters = [gaps.map(({ id }) => id), gaps.map(({ missing }) => missing.toString())];
-  const { rows } = await pool.query<{ id: string; failed: string }>(
-    prepared(FAILED_PREDECESSORS, parameters),
-  );
+  const rows = await readRows<{ id: string; failed: string }>(pool, FAILED_PREDECESSORS, parameters);
   return new Map(rows.map(({ id, failed }) => [id, failed]));
 }
 
