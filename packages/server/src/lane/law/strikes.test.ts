@@ -19,14 +19,14 @@ describe("a sender whose wrapper blocks left out", () => {
     expect(strikes.isStruck(party(1))).toBe(false);
   });
 
-  it("loses half of its strikes in ten minutes, and with each block", () => {
+  it("is struck for ten minutes from the last one on", () => {
     const { clock, strikes } = strikesAt();
-    for (let i = 0; i < 4; i++) strikes.strike(party(1));
-    strikes.prove(party(1).sender);
+    strikes.strike(party(1));
+    clock.ms += 5 * MINUTES_MS;
+    strikes.strike(party(1));
+    clock.ms += 10 * MINUTES_MS - 1;
     expect(strikes.isStruck(party(1))).toBe(true);
-    clock.ms += 10 * MINUTES_MS;
-    expect(strikes.isStruck(party(1))).toBe(true);
-    clock.ms += 10 * MINUTES_MS;
+    clock.ms += 1;
     expect(strikes.isStruck(party(1))).toBe(false);
   });
 });

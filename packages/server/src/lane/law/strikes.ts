@@ -16,52 +16,39 @@ export interface StruckParty {
  */
 export type Strikes = ReturnType<typeof createStrikes>;
 
-/** A strike is worth half after this time, in ms. */
-const HALF_LIFE_MS = 600_000;
-const MAX_STRIKES = 8;
+/** A sender is struck for this time, in ms, unless a block has a wrapper of it before. */
+const STRUCK_MS = 600_000;
 /** The struck senders of an API key after which its unproven ones count as struck. */
 const STRUCK_OF_KEY = 3;
 /** The most struck senders that are remembered: a step looks through all. */
 const MAX_STRUCK = 1_000;
 
-interface Struck {
-  readonly keyId: string;
-  readonly strikes: number;
-  readonly at: number;
-}
-
 /** @param now a monotonic clock in ms. */
 export function createStrikes(now: () => number = () => performance.now()) {
-  const struck = new Map<string, Struck>();
+  /** The senders, with the times of their last strikes; the oldest first. */
+  const struck = new Map<string, { readonly keyId: string; readonly at: number }>();
   const proven = new Set<string>();
-  const strikesOf = (sender: string) => {
-    const found = struck.get(sender);
-    return found ? Math.floor(found.strikes / 2 ** Math.floor((now() - found.at) / HALF_LIFE_MS)) : 0;
-  };
+  const isOver = (at: number) => now() - at >= STRUCK_MS;
   const isKeyStruck = (keyId: string) => {
     let count = 0;
-    for (const [sender, one] of struck) {
-      if (one.keyId === keyId && strikesOf(sender) > 0) count++;
+    for (const one of struck.values()) {
+      if (one.keyId === keyId && !isOver(one.at)) count++;
       if (count >= STRUCK_OF_KEY) return true;
     }
     return false;
-  };
-  const set = (sender: string, one: Struck) => {
-    struck.delete(sender);
-    if (one.strikes > 0) struck.set(sender, one);
-    forgetOldest(struck, MAX_STRUCK);
   };
   return {
     /** Blocks have left out a wrapper of this sender. */
     strike({ sender, keyId }: StruckParty) {
       const name = bytesToHex(sender);
-      set(name, { keyId, strikes: Math.min(MAX_STRIKES, strikesOf(name) + 1), at: now() });
+      struck.delete(name);
+      struck.set(name, { keyId, at: now() });
+      forgetOldest(struck, MAX_STRUCK);
     },
     /** A block has a wrapper of this sender. */
     prove(sender: Uint8Array) {
       const name = bytesToHex(sender);
-      const { keyId = "" } = struck.get(name) ?? {};
-      if (struck.has(name)) set(name, { keyId, strikes: Math.floor(strikesOf(name) / 2), at: now() });
+      struck.delete(name);
       proven.delete(name);
       proven.add(name);
       forgetOldest(proven);
@@ -69,7 +56,8 @@ export function createStrikes(now: () => number = () => performance.now()) {
     isStruck({ sender, keyId }: StruckParty) {
       if (struck.size === 0) return false;
       const name = bytesToHex(sender);
-      return strikesOf(name) > 0 || (!proven.has(name) && isKeyStruck(keyId));
+      const own = struck.get(name);
+      return (own !== undefined && !isOver(own.at)) || (!proven.has(name) && isKeyStruck(keyId));
     },
   };
 }
