@@ -22,12 +22,12 @@ import {
   recordSecretsRead,
 } from "./keys/configuredKeys.js";
 import { KeyDirectory } from "./keys/directory.js";
-import { startLanes } from "./lane/laneSet.js";
 import { startAuditingFailures } from "./maintenance/auditFailures.js";
 import { limitsOfService } from "./model/keys/caller.js";
 import type { ResolvedOptions } from "./model/options/options.js";
 import { WALLETS } from "./model/options/origins.js";
 import { type ReloadableOptions, reload, withReloaded } from "./model/options/reloadableOptions.js";
+import type { Logger } from "./model/telemetry/log.js";
 import { createRegistry } from "./policy/registry.js";
 import { assertRegistryReadable } from "./policy/source.js";
 import { assertNodesUsable, confirmNodes } from "./preflight/startCheck.js";
@@ -35,9 +35,12 @@ import { type RelayParts, startRelay } from "./relay.js";
 import { countSubmissions } from "./store/chains.js";
 import type { OpenStore } from "./store/store.js";
 import { onAbort } from "./util/onAbort.js";
+import { sleepUnless } from "./util/wakeableTimer.js";
 
 /** The longest answer of a node to the replay of a revert. A contract can return a lot. */
 const MAX_REPLAY_BYTES = 1_048_576;
+/** The time between two attempts to start the lanes, in ms. */
+const LANE_RETRY_MS = 500;
 
 /** The store, options and log that a network is built on. */
 export interface NetworkFoundations
@@ -199,7 +202,7 @@ function beginLanes({ options, store, log, chain, served, relay, ending }: Netwo
         return isUsable;
       });
   const start = () => relay.lanes.setWaivers(waivers);
-  const started = startLanes({ confirmed, start, log, signal });
+  const started = confirmed.then((isUsable) => (isUsable ? untilStarted(start, log, signal) : undefined));
   return {
     started,
     /** @param changed waivers that were checked. */
@@ -213,6 +216,21 @@ function beginLanes({ options, store, log, chain, served, relay, ending }: Netwo
       relay.policies.refresh();
     },
   };
+}
+
+/**
+ * Starts the lanes, also after attempts that have failed half-way: the service runs meanwhile, so a store that is away just now is
+ * tried again. Never rejects.
+ */
+async function untilStarted(start: () => Promise<void>, log: Logger, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await start();
+    } catch (error) {
+      log.warn({ err: (error as Error).message }, "the lanes cannot start yet");
+    }
+    await sleepUnless(LANE_RETRY_MS, signal);
+  }
 }
 
 async function rewind(

@@ -250,17 +250,16 @@ function waiverHealth(directory: LaneDirectory, policies: PolicySource): WaiverH
       ...why,
       // D4: where nothing at all may be sent, readiness says so.
       ...idle.map(({ waiver }) => `the policy of ${bytesToHex(waiver)} permits nothing`),
-      ...directory.lanes.flatMap((lane) => whyWaiting(lane, policies.whyUnusable(lane.waiver))),
+      ...directory.lanes.flatMap(whyWaiting),
     ],
   };
 }
 
-/** @param said the reason for which the lane's waiver cannot be used, which readiness has said. */
-function whyWaiting({ state, waiver, reason, broken, wait }: LaneStatus, said: string | undefined): string[] {
+function whyWaiting({ state, waiver, reason, broken, wait }: LaneStatus): string[] {
   const lane = `the lane of ${bytesToHex(waiver)}`;
   if (state === "stopped") return [`${lane} is stopped: ${reason ?? "by an operator"}`];
   if (wait) return [`${lane} waits for ${Math.round(wait.ms / 1_000)} s: ${wait.sentence}`];
-  return broken && said === undefined ? [`${lane} takes no work for now: ${reason ?? "it has failed"}`] : [];
+  return broken ? [`${lane} takes no work for now: ${reason ?? "it has failed"}`] : [];
 }
 
 type LaneParts = ReturnType<typeof createLanes>;

@@ -70,7 +70,8 @@ export async function viewRotation(
 /** Returns the step that is next; undefined if the rotation is complete. */
 export function nextStep({ old, next, replicas, replicasWithKey }: RotationView): RotationStep | undefined {
   if (next.targets === undefined) return "register";
-  const takesWork = next.lane?.state === "open" && next.lane.owner !== undefined && !next.lane.broken;
+  const isWorking = next.lane?.owner !== undefined && !next.lane.broken && next.lane.wait?.cause !== "policy";
+  const takesWork = next.lane?.state === "open" && isWorking;
   const isDrained = old.lane === undefined || old.lane.state === "retired";
   // A lane that has trouble later holds up the drain, and not the revocation of a waiver whose lane is retired.
   if (!isDrained && (!takesWork || replicas === 0 || replicasWithKey < replicas)) return "open";

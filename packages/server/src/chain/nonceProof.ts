@@ -11,6 +11,13 @@ import {
   useBy,
 } from "./nonceUse.js";
 
+export interface SearchedNonce extends AccountNonce {
+  /** No block below this one used the nonce. Without it, the search goes back some thousand blocks. */
+  readonly sinceBlock?: bigint | undefined;
+  /** No receipt is to be expected that makes the search needless, so it begins at once. */
+  readonly isUrgent?: boolean;
+}
+
 /**
  * Finds the transactions that used nonces (D28). The answer comes from the transaction list of a block that is final, never
  * from a nonce alone: nodes behind one address are not at one height, and receipts may come seconds after nonces.
@@ -20,34 +27,7 @@ import {
  * show the use by an authorization (EIP-7702). A nonce that the code of a delegated account used by creating a contract
  * leaves nothing in a block's list, so it is never proven.
  */
-export interface NonceProofs {
-  /**
-   * Asks no node.
-   * @returns the use, or undefined while no final block has shown it. Then {@link search} looks for it, for a minute.
-   */
-  find(nonce: SearchedNonce): Promise<NonceUse | undefined>;
-  /**
-   * Reads some more blocks, or looks for one nonce by the states of blocks.
-   * @returns `found` if a use was found, `more` if there is more to read by now.
-   */
-  search(): Promise<"found" | "more" | "rest">;
-  /** Whether a nonce is looked for. */
-  readonly isSearching: boolean;
-  /** The nonces that have been looked for in vain for some seconds. */
-  unproven(): readonly SearchedNonce[];
-  /**
-   * Returns the lowest nonce of an account above all whose use was found in the last minute; 0 without one. A node that is
-   * behind the one that showed the use may answer with a lower next nonce.
-   */
-  usedBelow(account: Uint8Array): bigint;
-}
-
-export interface SearchedNonce extends AccountNonce {
-  /** No block below this one used the nonce. Without it, the search goes back some thousand blocks. */
-  readonly sinceBlock?: bigint | undefined;
-  /** No receipt is to be expected that makes the search needless, so it begins at once. */
-  readonly isUrgent?: boolean;
-}
+export type NonceProofs = ReturnType<typeof createNonceProofs>;
 
 export interface NonceProofOptions {
   readonly chain: Pick<NodeClient, "blockNumber" | "blocks" | "blockHashes" | "noncesAt">;
@@ -97,7 +77,7 @@ type Walking = Search & { place: WalkPlace };
 
 const nameOf = (account: Uint8Array, nonce: bigint) => `${bytesToHex(account)} ${nonce}`;
 
-export function createNonceProofs(options: NonceProofOptions): NonceProofs {
+export function createNonceProofs(options: NonceProofOptions) {
   const { chain, reorgDepth, now = () => performance.now(), searchAfterMs = SEARCH_AFTER_MS } = options;
   const searches = new Map<string, Search>();
   const finalWalk = createFinalWalk(chain);
@@ -124,13 +104,21 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
     return walking.some(hasMore) ? "more" : "rest";
   };
   return {
-    async find(wanted) {
+    /**
+     * Asks no node.
+     * @returns the use, or undefined while no final block has shown it. Then `search` looks for it, for a minute.
+     */
+    async find(wanted: SearchedNonce): Promise<NonceUse | undefined> {
       const search = searches.get(nameOf(wanted.account, wanted.nonce)) ?? begin(wanted, searches, now());
       search.askedAt = now();
       search.isUrgent ||= wanted.isUrgent === true;
       if (search.use) used.add(wanted);
       return search.use;
     },
+    /**
+     * Reads some more blocks, or looks for one nonce by the states of blocks.
+     * @returns `found` if a use was found, `more` if there is more to read by now.
+     */
     async search() {
       for (const [name, { askedAt }] of searches) if (now() - askedAt > REMEMBER_MS) searches.delete(name);
       if (searches.size === 0) return "rest";
@@ -146,11 +134,17 @@ export function createNonceProofs(options: NonceProofOptions): NonceProofs {
       if (walking.length > 0) return await walk(walking, final);
       return byStates ? "more" : "rest";
     },
+    /** Whether a nonce is looked for. */
     get isSearching() {
       return [...searches.values()].some(({ use }) => use === undefined);
     },
-    unproven: () =>
+    /** The nonces that have been looked for in vain for some seconds. */
+    unproven: (): readonly SearchedNonce[] =>
       [...searches.values()].filter(({ use, begunAt }) => !use && now() - begunAt > UNPROVEN_MS),
+    /**
+     * Returns the lowest nonce of an account above all whose use was found in the last minute; 0 without one. A node that is
+     * behind the one that showed the use may answer with a lower next nonce.
+     */
     usedBelow: used.below,
   };
 }

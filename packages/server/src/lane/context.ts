@@ -16,10 +16,12 @@ import type { Store } from "../store/store.js";
 import type { Routing } from "./choose/directory.js";
 import type { LaneMemory } from "./inbox/laneMemory.js";
 import type { LaneOffers } from "./inbox/laneOffers.js";
+import type { Retries } from "./inbox/retries.js";
 import type { BroadcastBuffer } from "./law/broadcastBuffer.js";
 import type { Entries } from "./law/entries.js";
 import type { Strikes, StruckTurn } from "./law/strikes.js";
 import type { HeadOfLine } from "./send/head.js";
+import type { SenderGaps } from "./send/senderNonces.js";
 import type { LaneParties } from "./sign/plan.js";
 
 /** The parts of the service that all lanes of this replica share. */
@@ -53,6 +55,8 @@ export interface WatchContext extends Omit<LaneDependencies, "signer"> {
   readonly broadcastBuffer: BroadcastBuffer;
   readonly headOfLine: HeadOfLine;
   readonly struckTurn: StruckTurn;
+  readonly retries: Retries;
+  readonly senderGaps: SenderGaps;
   readonly nonceProofs: NonceProofs;
   /** Called when the lane has stopped itself, so that its next step reads the new state. */
   readonly onLaneStopped: () => void;

@@ -28,7 +28,7 @@ function sendingLane() {
     ...assignContext(store),
     account: privateKeyAccount(WAIVER_KEY),
     routing: { policiesDiffer: () => false, whyUnusable: () => undefined },
-    breaker: { state: "closed", followPolicy: async () => {} },
+    breaker: { state: "closed" },
     parties: createLaneParties(),
     broadcaster: {
       send(_: HeldLane, signed: readonly InFlightSubmission[]) {

@@ -8,8 +8,6 @@ import { accept } from "../store/accept/accept.js";
 import type { HeldLane } from "../store/lanes/heldLane.js";
 import { findInFlight } from "../store/lanes/queue/unfinished.js";
 import type { Store } from "../store/store.js";
-import { createRetries } from "./inbox/retries.js";
-import { Entries } from "./law/entries.js";
 import { failSubmissions } from "./law/reconcile.js";
 import { applyAnswers, type ExchangeContext } from "./send/applyAnswers.js";
 import { assign } from "./sign/assign.js";
@@ -70,13 +68,11 @@ it("fills the nonce of a refused submission, also after a step that read the sto
   const senderGaps = { note() {}, findBlocked: async () => new Set<string>() };
   const answer = { verdict: { kind: "refused", ...REFUSAL }, delivery: "only" } as SendAnswer;
   const exchange = {
-    lane: {
-      ...context,
-      store: Object.create(store, { pool: { value: { query } } }) as Store,
-      metrics: { ...context.metrics, sent() {} },
-      broadcastBuffer: { ...context.broadcastBuffer, add() {} },
-    },
-    memory: { senderGaps, retries: createRetries(new Entries()) },
+    ...context,
+    store: Object.create(store, { pool: { value: { query } } }) as Store,
+    metrics: { ...context.metrics, sent() {} },
+    broadcastBuffer: { ...context.broadcastBuffer, add() {} },
+    senderGaps,
     breaker: { succeed: async () => {}, open: async () => {}, avoid: async () => {} },
   };
   await applyAnswers(lane, [{ submission: refused, answer }], exchange as unknown as ExchangeContext);

@@ -1,7 +1,7 @@
 import { bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
+import type { NewSubmission } from "../store/accept/newSubmission.js";
 import { LeaseLostError } from "../store/lanes/heldLane.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
-import type { Lease } from "../store/lanes/lease.js";
 import type { Schedule } from "../util/schedule.js";
 import { createWakeableTimer, type WakeableTimer } from "../util/wakeableTimer.js";
 import { createLaneBreaker } from "./choose/laneBreaker.js";
@@ -13,33 +13,10 @@ import { createBroadcaster } from "./send/broadcaster.js";
 import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { createLaneWaits, type LaneWaits, waitAfter } from "./watch/laneWaits.js";
-import { createWatchMemory, LaneWatch } from "./watch/watch.js";
+import { createWatchMemory, type LaneWatch, watchLane } from "./watch/watch.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
-export interface Lane {
-  readonly account: WaiverAccount;
-  /** 20 bytes. */
-  readonly waiver: Uint8Array;
-  /** Looks for work in the store at once. */
-  wake(): void;
-  readonly offer: LaneOffers["offer"];
-  /** Whether the lane has something in flight, or in a block that is not final. */
-  readonly isFollowing: boolean;
-  /** The lease that this replica has; undefined if another one has it. */
-  lease(): Lease | undefined;
-  /** Follows what the lane has sent, if it has sent something. */
-  onNewBlock(): void;
-  /** Stores all broadcasts that only this process knows. Never rejects. */
-  flush(): Promise<void>;
-  /** Looks whether all is accounted for that the chain has used. @param next the waiver's next nonce. */
-  onNextNonce(next: bigint): void;
-  /** Takes note of the lane's status in the store. A lane that rests although it has work wakes up. */
-  onStatus(status: LaneStatus): void;
-  /** Finishes the step in progress, and gives the lease, if held, to another replica. */
-  handOver(to: string): void;
-  /** Takes nothing new, finishes the step in progress, and releases the lease. */
-  stop(): Promise<void>;
-}
+export type Lane = ReturnType<typeof startLane>;
 
 const MAX_BACKOFF_MS = 1_000;
 /** A lane without work goes on taking steps for this long. The store is polled for paused work several times meanwhile. */
@@ -60,11 +37,11 @@ export interface StartLaneDependencies extends LaneDependencies {
  * broadcast (see `step.ts`), and the watcher reconciles what blocks contain. Each transition is guarded by the expected
  * state, so neither loop can undo a write of the other. Both rest while the lane has no work.
  */
-export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies): Lane {
+export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies) {
   const { address: waiver } = account;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
   const { stepTimer, laneMemory, wake } = createWaking();
-  const laneOffers = new LaneOffers(stepTimer.wake);
+  const laneOffers = new LaneOffers(stepTimer.wake, laneMemory.hasInFlight);
   const lease = dependencies.leases.keep(waiver, () => {
     wake();
     watch.follow();
@@ -78,9 +55,9 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const laneSigner = dependencies.signer.of(account);
   const context: LaneContext = { ...dependencies, ...memory, ...hooks, laneSigner, log, account };
   const breaker = createLaneBreaker(waiver, { ...context, lease });
-  const broadcaster = createBroadcaster(context, breaker);
+  const broadcaster = createBroadcaster({ ...context, breaker });
   const { onFollowing, schedule } = dependencies;
-  const watch = new LaneWatch(lease, broadcaster, { ...context, onFollowing, schedule, mode: "signs" });
+  const watch = watchLane(lease, broadcaster, { ...context, onFollowing, schedule, mode: "signs" });
   const stopping = new AbortController();
   const handover: Handover = { to: undefined };
   const stepContext = { ...context, breaker, broadcaster, wake };
@@ -88,26 +65,34 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
   const steps = runSteps(stepContext, parts, stopping.signal);
   return {
     account,
+    /** 20 bytes. */
     waiver,
+    /** Whether the lane has something in flight, or in a block that is not final. */
     get isFollowing() {
       return watch.isFollowing;
     },
+    /** The lease that this replica has; undefined if another one has it. */
     lease: lease.current,
+    /** Looks for work in the store at once. */
     wake,
-    offer: (newSubmissions) => laneOffers.offer(newSubmissions),
+    offer: (newSubmissions: readonly NewSubmission[]) => laneOffers.offer(newSubmissions),
     onNewBlock: watch.onNewBlock,
     onNextNonce: watch.onNextNonce,
+    /** Stores all broadcasts that only this process knows. Never rejects. */
     flush: () => context.broadcastBuffer.flush(),
-    onStatus(status) {
+    /** Takes note of the lane's status in the store. A lane that rests although it has work wakes up. */
+    onStatus(status: LaneStatus) {
       watch.onStatus(status);
       const held = lease.current();
       if (held && held.state !== status.state) recheck();
       else if (status.queued + status.inFlight > 0) stepTimer.wake();
     },
-    handOver(to) {
+    /** Finishes the step in progress, and gives the lease, if held, to another replica. */
+    handOver(to: string) {
       handover.to = to;
       wake();
     },
+    /** Takes nothing new, finishes the step in progress, and releases the lease. */
     async stop() {
       stopping.abort();
       stepTimer.end();

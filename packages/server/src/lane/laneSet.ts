@@ -1,47 +1,19 @@
 import { bytesEqual, bytesToHex, type WaiverAccount } from "@gas-waiver/protocol";
-import type { Logger } from "../model/telemetry/log.js";
 import type { NewSubmission } from "../store/accept/newSubmission.js";
 import type { LaneStatus } from "../store/lanes/laneStatus.js";
 import { registerLanes } from "../store/lanes/lease.js";
 import type { Store } from "../store/store.js";
 import type { Look, Schedule } from "../util/schedule.js";
-import { sleepUnless } from "../util/wakeableTimer.js";
 import { WorkQueue } from "../util/workQueue.js";
 import type { LaneStatusCache, OwnWaivers } from "./choose/directory.js";
 import type { LaneDependencies } from "./context.js";
-import type { LaneOffers } from "./inbox/laneOffers.js";
 import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
 import { type Spreading, startSpreading } from "./own/spread.js";
 import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
 import { INTERVALS_PER_FINALITY } from "./watch/watch.js";
 
-/** The lanes of the waivers whose accounts this replica has. */
-export interface LaneSet {
-  /**
-   * Starts the lanes of new waivers, and stops the lanes of waivers that are gone. Their leases go to another replica with
-   * the account. Calls run one after the other; after `stop` they do nothing.
-   */
-  setWaivers(accounts: readonly WaiverAccount[]): Promise<void>;
-  /**
-   * Stops all lanes, does something in between, and starts them anew: they remember nothing of the chain as it was. What comes
-   * meanwhile waits in the store.
-   */
-  restart(between: () => Promise<void>): Promise<void>;
-  /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
-  wake(waivers?: readonly Uint8Array[]): void;
-  /** Offers the new submissions of one request to the lane of their waiver. @returns undefined if they were declined. */
-  readonly offer: LaneOffers["offer"];
-  /** Has the lanes that have sent something look at the chain at once. */
-  onNewBlock(): void;
-  /** Whether a lane has something in flight, or in a block that is not final. */
-  isFollowing(): boolean;
-  /** Stores all broadcasts that only this process knows: a client that has its line may ask for the record next. Never rejects. */
-  flush(): Promise<void>;
-  /** Resolves when no renewal of the leases is running. After a pause of the process, they have run out until then. */
-  leasesSettled(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type LaneSet = ReturnType<typeof createLaneSet>;
 
 export interface LaneSetDependencies extends LaneDependencies {
   /** Is kept up to date with the lanes that run. */
@@ -54,7 +26,8 @@ export interface LaneSetDependencies extends LaneDependencies {
   readonly onFollowing: () => void;
 }
 
-export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
+/** The lanes of the waivers whose accounts this replica has. */
+export function createLaneSet(dependencies: LaneSetDependencies) {
   const { store, chainRef, ownWaivers } = dependencies;
   const ofLeases = { ...dependencies, store: dependencies.leaseStore };
   const leases = createLeaseKeeper({ ...ofLeases, chain: chainRef, owner: dependencies.replica });
@@ -98,10 +71,20 @@ export function createLaneSet(dependencies: LaneSetDependencies): LaneSet {
   // Two lanes of one waiver in one process would share its lease, so each change waits for the change before.
   const turns = new WorkQueue({ places: 1 });
   return {
-    setWaivers: (accounts) => turns.run(() => change(accounts)),
-    restart: (between) => turns.run(() => restart(between)),
+    /**
+     * Starts the lanes of new waivers, and stops the lanes of waivers that are gone. Their leases go to another replica with
+     * the account. Calls run one after the other; after `stop` they do nothing.
+     */
+    setWaivers: (accounts: readonly WaiverAccount[]) => turns.run(() => change(accounts)),
+    /**
+     * Stops all lanes, does something in between, and starts them anew: they remember nothing of the chain as it was. What comes
+     * meanwhile waits in the store.
+     */
+    restart: (between: () => Promise<void>) => turns.run(() => restart(between)),
     ...face,
+    /** Resolves when no renewal of the leases is running. After a pause of the process, they have run out until then. */
     leasesSettled: leases.settled,
+    /** Stores all broadcasts that only this process knows: a client that has its line may ask for the record next. Never rejects. */
     flush: async () => void (await Promise.all([...lanes.map((lane) => lane.flush()), caretaker?.flush()])),
     async stop() {
       stopped = true;
@@ -119,14 +102,18 @@ function faceOf(lanesNow: () => readonly Lane[]) {
   const laneOf = (waiver: Uint8Array) => lanesNow().find((lane) => bytesEqual(lane.waiver, waiver));
   return {
     laneOf,
+    /** Has the lanes of these waivers look for work at once; all lanes without an argument. */
     wake(waivers?: readonly Uint8Array[]) {
       for (const lane of waivers?.map(laneOf) ?? lanesNow()) lane?.wake();
     },
+    /** Offers the new submissions of one request to the lane of their waiver. @returns undefined if they were declined. */
     async offer(newSubmissions: readonly NewSubmission[]) {
       const [first] = newSubmissions;
       return first && (await laneOf(first.waiver)?.offer(newSubmissions));
     },
+    /** Has the lanes that have sent something look at the chain at once. */
     onNewBlock: () => void lanesNow().map((lane) => lane.onNewBlock()),
+    /** Whether a lane has something in flight, or in a block that is not final. */
     isFollowing: () => lanesNow().some((lane) => lane.isFollowing),
   };
 }
@@ -152,32 +139,4 @@ function followNonces(
     for (const [i, next] of (await read).entries()) if (next !== undefined) lanes[i]?.onNextNonce(next);
     return everyMs;
   }, everyMs);
-}
-
-const RETRY_MS = 500;
-
-export interface LaneStart {
-  /** Resolves to true when the node's chain is confirmed and its policies are followed; to false if it is another's. */
-  readonly confirmed: Promise<boolean>;
-  /** Starts the lanes. May be called again after it has failed half-way. */
-  start(): Promise<void>;
-  readonly log: Logger;
-  /** Ends the attempts. */
-  readonly signal: AbortSignal;
-}
-
-/**
- * Starts the lanes once the chain is confirmed. The service runs meanwhile, so a store that is away just now is tried
- * again. Never rejects.
- */
-export async function startLanes({ confirmed, start, log, signal }: LaneStart): Promise<void> {
-  if (!(await confirmed)) return;
-  while (!signal.aborted) {
-    try {
-      return await start();
-    } catch (error) {
-      log.warn({ err: (error as Error).message }, "the lanes cannot start yet");
-    }
-    await sleepUnless(RETRY_MS, signal);
-  }
 }

@@ -32,12 +32,7 @@ function recorded({
     broadcastBuffer: { flush: record("flush") },
     broadcaster: { resendSigned: record("resend") },
     routing: { whyUnusable: () => reason },
-    breaker: {
-      state: breaker,
-      followPolicy: async (why: string | undefined) => {
-        if (why !== undefined) effects.push(`policy: ${why}`);
-      },
-    },
+    breaker: { state: breaker },
     laneMemory: createLaneMemory(),
     options: { maxInFlight: 100 },
     store: {
@@ -78,14 +73,14 @@ describe("a step of the lane", () => {
     expect(effects).toEqual(["flush", "resend"]);
   });
 
-  it("opens the breaker and rests while the policies permit the waiver nothing", async () => {
+  it("rests while the policies permit the waiver nothing, and says so", async () => {
     const { effects, context } = recorded({ reason: "it is not registered", breaker: "closed" });
     const state = { ...initialState(), mustResend: false };
     expect(await step(state, leaseIn("open"), context)).toEqual({
       ...{ state, ...RESTS },
       wait: { cause: "policy", sentence: "it is not registered" },
     });
-    expect(effects).toEqual(["policy: it is not registered"]);
+    expect(effects).toEqual([]);
   });
 
   it("assigns only while the breaker is not open", async () => {

@@ -5,9 +5,8 @@ import type { HeldLane } from "../store/lanes/heldLane.js";
 import type { Lease } from "../store/lanes/lease.js";
 import type { InFlightSubmission } from "../store/lanes/queue/unfinished.js";
 import { retireDrained } from "../store/lanes/setLaneState.js";
-import type { LaneBreaker } from "./choose/laneBreaker.js";
 import { type LaneContext, stopLane } from "./context.js";
-import { type Broadcaster, fillHead } from "./send/broadcaster.js";
+import { type FillContext, fillHead } from "./send/broadcaster.js";
 import { acceptOffered } from "./sign/acceptOffered.js";
 import { type Assigned, assign } from "./sign/assign.js";
 
@@ -31,8 +30,7 @@ export const IDLE_MS = 250;
  * - `mustResend`: may a signed wrapper not have reached a node? That is so after a start, after a takeover (the other owner
  *   may have signed), and after any failure. The same bytes of everything that is signed go out again. Until a node has
  *   these bytes, or answers that it does not take them, nothing new is signed.
- * - Do the policies permit the waiver nothing? The breaker opens and the lane rests. The breaker closes again when they
- *   permit something.
+ * - Do the policies permit the waiver nothing? The lane rests, and the directory sends its work to other lanes.
  * - Is the breaker open? The lane rests. While it probes, the step takes one submission.
  * - Do blocks leave out the head of the line (`send/head.ts`)? Nothing goes out behind the head. If the head was withdrawn, the step
  *   gives its nonce to another submission, and sends that wrapper to each node.
@@ -90,9 +88,7 @@ export interface StepResult {
   readonly hasInFlight: boolean;
 }
 
-export interface StepContext extends LaneContext {
-  readonly breaker: LaneBreaker;
-  readonly broadcaster: Broadcaster;
+export interface StepContext extends FillContext {
   /** Ends the lane's rest. */
   readonly wake: () => void;
 }
@@ -109,7 +105,6 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   const { isBraked } = head;
   if (state.mustResend) await resendSigned(lease.lane, isBraked ? head.still?.nonce : undefined, context);
   const reason = routing.whyUnusable(account.address);
-  await breaker.followPolicy(reason);
   const resent = state.mustResend ? { ...state, mustResend: isBraked } : state;
   const waiting = { state: resent, ...rest, isEmpty: false, wait: head.wait };
   if (reason !== undefined) return { ...waiting, wait: { cause: "policy", sentence: reason } };
@@ -134,14 +129,12 @@ async function resendSigned(
 
 /** A custody that does not sign opens the lane's breaker. One that signs with another key stops the lane (D33). */
 async function assignNext(held: HeldLane, isDue: boolean, context: StepContext): Promise<Assigned> {
-  const { breaker, broadcaster } = context;
+  const { breaker } = context;
   const most = Math.min(MAX_SUBMISSIONS_PER_STEP, context.laneSigner.window);
   const limit = breaker.state === "probing" ? 1 : most;
   try {
     const due = isDue ? Math.min(limit, MAX_DUE_PER_STEP) : 0;
-    const { retries } = broadcaster;
-    const options = { limit, due, retries };
-    return await assign(held, options, context);
+    return await assign(held, { limit, due }, context);
   } catch (error) {
     if (error instanceof WrongSignatureError)
       await stopLane(

@@ -25,8 +25,8 @@ it("a step that takes an offer is followed at once by one that takes those that 
     account: { address: lane.waiver },
     parties: createLaneParties(),
     routing: { ...base.routing, whyUnusable: () => undefined },
-    breaker: { state: "closed", followPolicy: async () => {} },
-    broadcaster: { retries: { mostNow: 0, isRetry: () => false }, send: async () => onSend() },
+    breaker: { state: "closed" },
+    broadcaster: { send: async () => onSend() },
     wake() {},
   } as unknown as StepContext;
   let state = { ...initialState(), mustResend: false };

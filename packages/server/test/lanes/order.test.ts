@@ -58,6 +58,8 @@ describe("a user's nonces", () => {
     const service = await services.start({ nonceGapTimeoutMs: 100 });
     const [line] = await service.submit([innerOf(1, 3)]);
     expect(outcomeOf(line)).toBe("VALIDATION_FAILED/NONCE_GAP");
+    const gap = "nonce 3 is ahead of the sender's next, 0, which did not come within 100 ms";
+    expect(JSON.stringify(line)).toContain(gap);
     expect(service.node.sent).toEqual([]);
     service.node.chain.setNonce(userAddress(1), 3n);
     expect((await service.submit([innerOf(1, 3)])).map(outcomeOf)).toEqual(["success"]);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { LaneOffers } from "../../src/lane/inbox/laneOffers.js";
+import { createRetries } from "../../src/lane/inbox/retries.js";
 import { Entries } from "../../src/lane/law/entries.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { HeadOfLine } from "../../src/lane/send/head.js";
@@ -35,6 +36,7 @@ export function assignContext(
   // A step of a test may take as long as it likes.
   const laneOffers = new LaneOffers(
     () => {},
+    laneMemory.hasInFlight,
     () => 0,
     600_000,
   );
@@ -43,11 +45,12 @@ export function assignContext(
     chain: { nonces },
     options: OPTIONS,
     results: { publish() {} },
-    routing: { policiesDiffer: () => false },
+    routing: { policiesDiffer: () => false, whyUnusable: () => undefined },
     laneOffers,
     replica: randomUUID(),
     laneMemory,
     entries: new Entries(() => 0),
+    retries: createRetries(() => 0),
     headOfLine: new HeadOfLine(() => 0),
     parties: createLaneParties(() => 0),
     strikes: createStrikes(() => 0),

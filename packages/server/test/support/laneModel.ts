@@ -14,12 +14,14 @@ import {
 import type { LaneContext } from "../../src/lane/context.js";
 import { createLaneMemory } from "../../src/lane/inbox/laneMemory.js";
 import { LaneOffers } from "../../src/lane/inbox/laneOffers.js";
+import { createRetries } from "../../src/lane/inbox/retries.js";
 import { BroadcastBuffer } from "../../src/lane/law/broadcastBuffer.js";
 import { Entries } from "../../src/lane/law/entries.js";
 import { createStrikes, createStruckTurn } from "../../src/lane/law/strikes.js";
 import { NotBroadcastError } from "../../src/lane/send/applyAnswers.js";
 import { type Broadcaster, createBroadcaster } from "../../src/lane/send/broadcaster.js";
 import { HeadOfLine } from "../../src/lane/send/head.js";
+import { createSenderGaps } from "../../src/lane/send/senderNonces.js";
 import { acceptOffered } from "../../src/lane/sign/acceptOffered.js";
 import { assign } from "../../src/lane/sign/assign.js";
 import { createLaneParties } from "../../src/lane/sign/plan.js";
@@ -347,9 +349,10 @@ export class LaneModel {
 
   #newLane(account: WaiverAccount, ofProcess: Pick<LaneContext, "chain" | "results" | "replica">): OwnedLane {
     const { chain } = ofProcess;
-    const entries = new Entries(() => this.#nowMs);
+    const laneMemory = createLaneMemory(() => this.#nowMs);
     const offers = new LaneOffers(
       () => {},
+      laneMemory.hasInFlight,
       () => this.#nowMs,
     );
     const context: LaneContext = {
@@ -360,17 +363,16 @@ export class LaneModel {
       options: this.#options,
       patience: PATIENCE,
       routing: ROUTING,
-      laneMemory: createLaneMemory(() => this.#nowMs),
+      laneMemory,
       laneOffers: offers,
       parties: createLaneParties(() => this.#nowMs),
       laneSigner: this.#gapWatch.watch(account, this.#signerOf(account)),
       account,
       chainRef: this.#chainRef,
-      entries,
+      entries: new Entries(() => this.#nowMs),
       // Writes only when an event says so.
       broadcastBuffer: new BroadcastBuffer({
         ...ofProcess,
-        entries,
         store: this.#store,
         log: silent,
         replica: REPLICA,
@@ -381,6 +383,8 @@ export class LaneModel {
       headOfLine: new HeadOfLine(() => this.#nowMs),
       strikes: createStrikes(() => this.#nowMs),
       struckTurn: createStruckTurn(() => this.#nowMs),
+      retries: createRetries(() => this.#nowMs),
+      senderGaps: createSenderGaps(chain),
       nonceProofs: createNonceProofs({
         chain,
         reorgDepth: this.#options.reorgDepth,
@@ -388,11 +392,8 @@ export class LaneModel {
       }),
       onLaneStopped: () => {},
     };
-    const broadcaster = createBroadcaster(context, {
-      succeed: async () => {},
-      open: async () => {},
-      avoid: async () => {},
-    });
+    const breaker = { succeed: async () => {}, open: async () => {}, avoid: async () => {} };
+    const broadcaster = createBroadcaster({ ...context, breaker });
     return {
       held: undefined,
       offers,

@@ -5,6 +5,7 @@ import { findLaneStatuses, type LaneReading, type LaneStatus } from "../../store
 import type { Store } from "../../store/store.js";
 import { findQueuedCalls, moveQueuedWork, type QueuedCall } from "../../store/transitions/moveQueuedWork.js";
 import type { Schedule } from "../../util/schedule.js";
+import { WorkQueue } from "../../util/workQueue.js";
 
 /** A lane, and the senders for whom it was chosen since it was read. */
 type ChosenLane = LaneReading & { chosen: number };
@@ -15,10 +16,19 @@ export type LaneStatusCache = ReturnType<typeof createLaneStatusCache>;
 export function createLaneStatusCache(store: Store, chainRef: number) {
   const { laneFloors } = store;
   const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
+  // A late answer must not undo a later one.
+  const turns = new WorkQueue({ places: 1 });
   let lanes: readonly ChosenLane[] = [];
-  let begun = 0;
-  let newest = 0;
   let refreshedAt = Number.NEGATIVE_INFINITY;
+  const read = async () => {
+    const startedAt = performance.now();
+    const isFull = laneFloors.isFullDue(startedAt);
+    const fresh = await findLaneStatuses(store, chainRef, isFull ? [] : laneFloors.all);
+    refreshedAt = performance.now();
+    lanes = fresh.map((lane) => ({ ...lane, chosen: 0 }));
+    laneFloors.replace(lanes, { isFull, startedAt, tookMs: refreshedAt - startedAt });
+    for (const listener of listeners) listener(lanes);
+  };
   return {
     get lanes() {
       return lanes;
@@ -27,20 +37,8 @@ export function createLaneStatusCache(store: Store, chainRef: number) {
     get refreshedAt() {
       return refreshedAt;
     },
-    /** Reads the store. Returns false if a later refresh has already brought newer lanes. */
-    async refresh() {
-      const turn = ++begun;
-      const startedAt = performance.now();
-      const isFull = laneFloors.isFullDue(startedAt);
-      const fresh = await findLaneStatuses(store, chainRef, isFull ? [] : laneFloors.all);
-      refreshedAt = performance.now();
-      if (turn < newest) return false;
-      newest = turn;
-      lanes = fresh.map((lane) => ({ ...lane, chosen: 0 }));
-      laneFloors.replace(lanes, { isFull, startedAt, tookMs: refreshedAt - startedAt });
-      for (const listener of listeners) listener(lanes);
-      return true;
-    },
+    /** Reads the store. */
+    refresh: () => turns.run(read),
     /** Calls the listener with the lanes after each refresh. */
     onRefresh(listener: (lanes: readonly LaneStatus[]) => void) {
       listeners.push(listener);
@@ -66,55 +64,10 @@ export function createOwnWaivers(configured: readonly Uint8Array[]) {
   };
 }
 
-/** The other lanes as one lane sees them. */
-export interface Routing {
-  /** Returns why the waiver's lane can take no work, for an operator; undefined if it can. */
-  whyUnusable(waiver: Uint8Array): string | undefined;
-  /** Whether two waivers may carry different calls. Only then does {@link carrierOf} matter. */
-  policiesDiffer(): boolean;
-  /**
-   * Finds the lane for an InnerTx that this waiver's lane has queued: `here` if the waiver permits it, and if none does,
-   * because then the chain refuses it (D8). Otherwise another that takes work, or `later` if none does now.
-   */
-  carrierOf(waiver: Uint8Array, innerRaw: Uint8Array): "here" | "another" | "later";
-  /**
-   * Moves what is queued in this lane, and what only another waiver may carry, to that waiver's lane if it takes work. The sender's
-   * nonces stay in order: there, a submission is ahead of its turn until the chain has the nonce before.
-   */
-  passOn(waiver: Uint8Array): Promise<void>;
-  /** Whether another lane than this waiver's takes work now and may carry the InnerTx. */
-  hasOtherCarrier(waiver: Uint8Array, innerRaw: Uint8Array): boolean;
-  /** Whether another lane than this waiver's takes work now. */
-  hasOtherLane(waiver: Uint8Array): boolean;
-  /** Wakes the lanes of these waivers, on whichever replica. */
-  announceWork(waivers: readonly Uint8Array[]): void;
-  /** Reads the lanes now. From then on, this replica sends no new work to those that are draining. */
-  refresh(): Promise<void>;
-}
+export type LaneDirectory = ReturnType<typeof openLaneDirectory>;
 
-/** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
-export interface LaneDirectory extends Routing {
-  readonly lanes: readonly LaneStatus[];
-  /**
-   * Whether the lane takes work: the lane is open and owned by a replica, its breaker is closed, and its waiver can be
-   * used.
-   */
-  isUsable(lane: LaneStatus): boolean;
-  /** Whether a lane that takes no work may do so without an operator: nobody owns it, or its breaker is open. */
-  mayBecomeUsable(lane: LaneStatus): boolean;
-  /**
-   * Chooses the lane for a sender with nothing in flight: the usable lane with the least to do. Without a usable lane, it
-   * is a lane of this replica, else the first permitted lane.
-   * @param permitted the waivers that may carry the submission, at least one; all if undefined.
-   * @returns its waiver, 20 bytes.
-   */
-  choose(permitted?: readonly Uint8Array[]): Uint8Array;
-  /** Chooses the usable lane of these waivers with the least to do, and returns its waiver. */
-  chooseUsable(permitted: readonly Uint8Array[]): Uint8Array | undefined;
-  /** Returns the name of the replica that owns the lane, if one does. */
-  ownerOf(waiver: Uint8Array): string | undefined;
-  close(): Promise<void>;
-}
+/** The other lanes as one lane sees them. */
+export type Routing = Pick<LaneDirectory, keyof ReturnType<typeof carriersOf> | "passOn" | "refresh">;
 
 export interface LaneDirectoryOptions {
   readonly store: Store;
@@ -132,18 +85,20 @@ export interface LaneDirectoryOptions {
 }
 
 const REFRESH_MS = 500;
-/** The refreshes take at most a quarter of the time, also while dead rows that cannot be removed make them slow. */
-const PERIODS_PER_REFRESH = 4;
-/** Readiness takes lanes that were not read for longer for a store that is away. */
-const MAX_REFRESH_MS = 2_000;
 /** The most queued submissions that one statement moves. */
 const MOVE_BATCH = 1_000;
 
-export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory {
+/** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
+export function openLaneDirectory(options: LaneDirectoryOptions) {
   const { log, statuses, ownWaivers, whyUnusable } = options;
   const isOpen = ({ state, waiver }: LaneStatus) => state === "open" && whyUnusable(waiver) === undefined;
+  /**
+   * Whether the lane takes work: the lane is open and owned by a replica, its breaker is closed, and its waiver can be
+   * used.
+   */
   const isUsable = (lane: LaneStatus) => isOpen(lane) && lane.owner !== undefined && !lane.broken;
-  const refresh = async () => void (await statuses.refresh());
+  /** Reads the lanes now. From then on, this replica sends no new work to those that are draining. */
+  const { refresh } = statuses;
   const load = ({ queued, inFlight, chosen }: ChosenLane) => queued + inFlight + chosen;
   const leastLoaded = (
     isFit: (lane: LaneStatus) => boolean,
@@ -156,20 +111,36 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
   // Right after the start no replica owns the lanes yet, but this one is about to.
   const willBeUsable = (lane: LaneStatus) =>
     isOpen(lane) && ownWaivers.current().some((own) => bytesEqual(own, lane.waiver));
+  /** Chooses the usable lane of these waivers, or of all, with the least to do, and returns its waiver. */
   const chooseUsable = (permitted?: readonly Uint8Array[]) => leastLoaded(isUsable, permitted);
   const laneOf = (waiver: Uint8Array) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver));
   const moveWork = async () => {
     for (const lane of statuses.lanes)
       if (!isUsable(lane) && lane.queued > 0) await moveFrom(lane, false, chooseUsable, options);
   };
-  const rounds = options.schedule.look(() => refreshRound(refresh, moveWork, log), 0);
+  const rounds = options.schedule.look(async () => {
+    try {
+      await refresh();
+      await moveWork();
+    } catch (error) {
+      log.debug({ err: (error as Error).message }, "the lanes could not be refreshed");
+    }
+    return REFRESH_MS;
+  }, 0);
   return {
-    get lanes() {
+    get lanes(): readonly LaneStatus[] {
       return statuses.lanes;
     },
     isUsable,
-    mayBecomeUsable: (lane) => isOpen(lane) && !isUsable(lane),
-    choose(permitted) {
+    /** Whether a lane that takes no work may do so without an operator: nobody owns it, or its breaker is open. */
+    mayBecomeUsable: (lane: LaneStatus) => isOpen(lane) && !isUsable(lane),
+    /**
+     * Chooses the lane for a sender with nothing in flight: the usable lane with the least to do. Without a usable lane, it
+     * is a lane of this replica, else the first permitted lane.
+     * @param permitted the waivers that may carry the submission, at least one; all if undefined.
+     * @returns its waiver, 20 bytes.
+     */
+    choose(permitted?: readonly Uint8Array[]) {
       const best = chooseUsable(permitted) ?? leastLoaded(willBeUsable, permitted);
       const waiver = best ?? permitted?.[0] ?? ownWaivers.current()[0];
       if (waiver === undefined) throw new Error("this replica has no waiver");
@@ -179,11 +150,16 @@ export function openLaneDirectory(options: LaneDirectoryOptions): LaneDirectory 
     },
     chooseUsable,
     ...carriersOf(chooseUsable, () => statuses.lanes, options),
-    async passOn(waiver) {
+    /**
+     * Moves what is queued in this lane, and what only another waiver may carry, to that waiver's lane if it takes work. The sender's
+     * nonces stay in order: there, a submission is ahead of its turn until the chain has the nonce before.
+     */
+    async passOn(waiver: Uint8Array) {
       const lane = laneOf(waiver);
       if (lane) await moveFrom(lane, true, chooseUsable, options);
     },
-    ownerOf: (waiver) => laneOf(waiver)?.owner,
+    /** Returns the name of the replica that owns the lane, if one does. */
+    ownerOf: (waiver: Uint8Array) => laneOf(waiver)?.owner,
     refresh,
     close: rounds.end,
   };
@@ -208,34 +184,23 @@ function carriersOf(
   return {
     whyUnusable,
     announceWork,
+    /** Whether two waivers may carry different calls. Only then does `carrierOf` matter. */
     policiesDiffer: () => policies().waiversDiffer,
-    carrierOf(waiver, innerRaw) {
+    /**
+     * Finds the lane for an InnerTx that this waiver's lane has queued: `here` if the waiver permits it, and if none does,
+     * because then the chain refuses it (D8). Otherwise another that takes work, or `later` if none does now.
+     */
+    carrierOf(waiver: Uint8Array, innerRaw: Uint8Array) {
       const permitted = permittedFor(innerRaw) ?? [];
       const isHere = permitted.length === 0 || permitted.some((one) => bytesEqual(one, waiver));
       if (isHere) return "here";
       return chooseUsable(permitted) ? "another" : "later";
     },
-    hasOtherCarrier: (waiver, innerRaw) => hasOther(waiver, permittedFor(innerRaw)),
-    hasOtherLane: (waiver) => hasOther(waiver),
-  } satisfies Partial<Routing>;
-}
-
-/** @returns the time until the next round, in ms. */
-async function refreshRound(
-  refresh: () => Promise<void>,
-  moveWork: () => Promise<void>,
-  log: Logger,
-): Promise<number> {
-  const startedAt = performance.now();
-  try {
-    await refresh();
-    const tookMs = performance.now() - startedAt;
-    await moveWork();
-    return Math.min(MAX_REFRESH_MS, Math.max(REFRESH_MS, (PERIODS_PER_REFRESH - 1) * tookMs));
-  } catch (error) {
-    log.debug({ err: (error as Error).message }, "the lanes could not be refreshed");
-    return REFRESH_MS;
-  }
+    /** Whether another lane than this waiver's takes work now and may carry the InnerTx. */
+    hasOtherCarrier: (waiver: Uint8Array, innerRaw: Uint8Array) => hasOther(waiver, permittedFor(innerRaw)),
+    /** Whether another lane than this waiver's takes work now. */
+    hasOtherLane: (waiver: Uint8Array) => hasOther(waiver),
+  };
 }
 
 /**

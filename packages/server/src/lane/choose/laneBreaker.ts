@@ -10,26 +10,7 @@ import type { LaneLease } from "../own/lease.js";
  * - `open`: the lane takes nothing for a second, twice as long with each opening, up to half a minute.
  * - `probing`: the lane takes one submission at a time. A success closes the breaker, any failure opens it again.
  */
-export interface LaneBreaker {
-  readonly state: "closed" | "open" | "probing";
-  /** A node has taken a wrapper of the lane. */
-  succeed(): Promise<void>;
-  /**
-   * Something has failed that lies with this lane's key alone.
-   * @param why for the operator.
-   */
-  open(why: string): Promise<void>;
-  /**
-   * An exchange has brought no wrapper of the lane to a node. After some of these in a row, the breaker opens if any other lane
-   * takes work: a node that is away may be away for every lane, and some lane must take new work.
-   */
-  avoid(why: string): Promise<void>;
-  /**
-   * Opens the breaker while the policies permit the waiver nothing, and closes it afterwards.
-   * @param reason why they permit nothing; undefined if they permit something.
-   */
-  followPolicy(reason: string | undefined): Promise<void>;
-}
+export type LaneBreaker = ReturnType<typeof createLaneBreaker>;
 
 /** The part of the breaker that follows the node's answers. */
 export type AnswerBreaker = Pick<LaneBreaker, "succeed" | "open" | "avoid">;
@@ -49,8 +30,7 @@ export function createLaneBreaker(
   waiver: Uint8Array,
   { store, log, routing, lease }: LaneBreakerContext,
   now: () => number = () => performance.now(),
-): LaneBreaker {
-  let isOpenedByPolicy = false;
+) {
   let failures = 0;
   let openings = 0;
   /** The end of the present rest, or of the last one. */
@@ -61,14 +41,7 @@ export function createLaneBreaker(
     const held = lease.current();
     if (held) await setBreaker(store, held.lane, forMs, why);
   };
-  const succeed = async () => {
-    failures = 0;
-    if (openings === 0) return;
-    openings = 0;
-    await write(0);
-    log.info("the lane's breaker is closed: its waiver can be used again");
-  };
-  const openAt = async (level: "error" | "warn" | "info", why: string) => {
+  const openAt = async (level: "error" | "warn", why: string) => {
     // An open lane only resends old bytes. Their failure tells nothing new: no probe has failed.
     if (state() === "open") return;
     const forMs = Math.min(MAX_OPEN_MS, OPEN_MS * 2 ** openings);
@@ -80,18 +53,27 @@ export function createLaneBreaker(
     get state() {
       return state();
     },
-    succeed,
-    open: (why) => openAt("error", why),
-    async avoid(why) {
+    /** A node has taken a wrapper of the lane. */
+    async succeed() {
+      failures = 0;
+      if (openings === 0) return;
+      openings = 0;
+      await write(0);
+      log.info("the lane's breaker is closed: its waiver can be used again");
+    },
+    /**
+     * Something has failed that lies with this lane's key alone.
+     * @param why for the operator.
+     */
+    open: (why: string) => openAt("error", why),
+    /**
+     * An exchange has brought no wrapper of the lane to a node. After some of these in a row, the breaker opens if any other lane
+     * takes work: a node that is away may be away for every lane, and some lane must take new work.
+     */
+    async avoid(why: string) {
       failures++;
       if (openings > 0 || (failures >= MAX_FAILURES && routing.hasOtherLane(waiver)))
         await openAt("warn", why);
-    },
-    async followPolicy(reason) {
-      if (isOpenedByPolicy && reason === undefined) await succeed();
-      isOpenedByPolicy = reason !== undefined;
-      // The source of the policies logs which waiver wants a person. The policy of a new one is read within a moment.
-      if (reason !== undefined) await openAt("info", reason);
     },
   };
 }

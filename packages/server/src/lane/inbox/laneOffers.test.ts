@@ -16,12 +16,14 @@ const users = (from: number, count: number, keyId = "key") =>
 function readyLane() {
   const clock = { now: 0 };
   const woken: string[] = [];
+  const inFlight: Uint8Array[] = [];
   const offers = new LaneOffers(
     () => void woken.push("lane"),
+    (sender) => inFlight.includes(sender),
     () => clock.now,
   );
   offers.setReady(true);
-  return { clock, woken, offers };
+  return { clock, woken, inFlight, offers };
 }
 
 describe("an offer to a lane", () => {
@@ -62,9 +64,9 @@ describe("an offer to a lane", () => {
   });
 
   it("is declined at once where its sender has another offer waiting, or something in flight", async () => {
-    const { offers } = readyLane();
-    offers.setReady(true, (sender) => sender === ofUser3.sender);
+    const { offers, inFlight } = readyLane();
     const ofUser3 = of("key", 3);
+    inFlight.push(ofUser3.sender);
     void offers.offer([of("key", 1)]);
     expect(await offers.offer([of("key", 1, 1)])).toBeUndefined();
     expect(await offers.offer([ofUser3])).toBeUndefined();

@@ -40,7 +40,7 @@ export class LaneOffers {
   readonly #queue = new FairQueue<LaneOffer>();
   /** The API keys of the senders, in hex, of what is in the queue. No two new submissions there have a sender in common. */
   readonly #keyOf = new Map<string, string>();
-  #hasInFlight: (sender: Uint8Array) => boolean = () => false;
+  readonly #hasInFlight: (sender: Uint8Array) => boolean;
   #readyAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
   #pauses = 0;
@@ -51,15 +51,18 @@ export class LaneOffers {
 
   /**
    * @param wake ends the rest of the lane.
+   * @param hasInFlight whether something of a sender is in flight, so that a step would decline its submissions.
    * @param now a monotonic clock in ms.
    * @param maxStepMs the longest step for which an offer waits.
    */
   constructor(
     wake: () => void,
+    hasInFlight: (sender: Uint8Array) => boolean,
     now: () => number = () => performance.now(),
     maxStepMs: number = MAX_STEP_MS,
   ) {
     this.#wake = wake;
+    this.#hasInFlight = hasInFlight;
     this.#now = now;
     this.#maxStepMs = maxStepMs;
   }
@@ -108,12 +111,8 @@ export class LaneOffers {
     return taken;
   }
 
-  /**
-   * Says whether the next step of the lane can take offers, if it comes soon. If not, all that wait are declined.
-   * @param hasInFlight whether something of a sender is in flight, so that its submissions would be declined.
-   */
-  setReady(isReady: boolean, hasInFlight: (sender: Uint8Array) => boolean = () => false): void {
-    this.#hasInFlight = hasInFlight;
+  /** Says whether the next step of the lane can take offers, if it comes soon. If not, all that wait are declined. */
+  setReady(isReady: boolean): void {
     if (isReady) this.#readyAt = this.#now();
     else this.#declineAll();
   }

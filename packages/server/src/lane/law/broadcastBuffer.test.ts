@@ -19,7 +19,6 @@ import { saveRequeued } from "../../store/transitions/saveRequeued.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import { createSchedule } from "../../util/schedule.js";
 import { BroadcastBuffer } from "./broadcastBuffer.js";
-import { Entries } from "./entries.js";
 
 const NEVER_MS = 3_600_000;
 /** The replica with the buffer. */
@@ -44,7 +43,6 @@ function create(flushDelayMs: number, blockWaitMs = NEVER_MS): BroadcastBuffer {
   });
   const notifyHere = (id: string, { state }: SubmissionUpdate) => notified.push(`${id} ${state}`);
   return new BroadcastBuffer({
-    entries: new Entries(),
     store,
     results: {
       notifyHere,

@@ -1,14 +1,13 @@
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Results } from "../../results/results.js";
 import { type HeldLane, LeaseLostError } from "../../store/lanes/heldLane.js";
+import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import type { Store } from "../../store/store.js";
 import { saveBroadcast } from "../../store/transitions/saveBroadcast.js";
 import type { Look, Schedule } from "../../util/schedule.js";
 import { WorkQueue } from "../../util/workQueue.js";
-import type { Entries, PartOf, TakenWrapper } from "./entries.js";
 
 interface BroadcastBufferDependencies {
-  readonly entries: Entries;
   readonly store: Store;
   readonly results: Pick<Results, "notifyHere" | "publish">;
   readonly log: Logger;
@@ -26,7 +25,15 @@ const BLOCK_WAIT_MS = 1_000;
 const RETRY_MS = 250;
 const BROADCAST = { state: "broadcast" } as const;
 
-type Taken = PartOf<"taken">;
+/** A wrapper that a node has taken. The hash names the bytes, since a submission may be signed anew later. */
+type TakenWrapper = Pick<InFlightSubmission, "id" | "wrapperHash" | "origin">;
+
+/** Such a wrapper, which the store may not know yet; times in ms of a monotonic clock. */
+interface Taken extends TakenWrapper {
+  readonly held: HeldLane;
+  readonly takenAt: number;
+  readonly dueAt: number;
+}
 
 /**
  * The wrappers of one lane that a node has taken and the store does not know as broadcast yet. Result lines on this replica are
@@ -39,6 +46,8 @@ type Taken = PartOf<"taken">;
  */
 export class BroadcastBuffer {
   readonly #dependencies: BroadcastBufferDependencies;
+  /** Keyed by the ids of the submissions. */
+  readonly #taken = new Map<string, Taken>();
   /** Two writes of a lane that lock the same rows in another order would be a deadlock. */
   readonly #turns = new WorkQueue({ places: 1 });
   readonly #due: Look;
@@ -55,12 +64,12 @@ export class BroadcastBuffer {
 
   /** Adds wrappers that a node has taken, and notifies the result lines on this replica. */
   add(held: HeldLane, wrappers: readonly TakenWrapper[]): void {
-    const { entries, results, replica, ...waits } = this.#dependencies;
+    const { results, replica, ...waits } = this.#dependencies;
     const { flushDelayMs = FLUSH_DELAY_MS, blockWaitMs = BLOCK_WAIT_MS } = waits;
     const takenAt = performance.now();
     for (const { id, wrapperHash, origin } of wrappers) {
       const dueAt = dueAfter(takenAt, origin === replica ? blockWaitMs : flushDelayMs);
-      entries.set(id, "taken", { id, wrapperHash, origin, held, takenAt, dueAt });
+      this.#taken.set(id, { id, wrapperHash, origin, held, takenAt, dueAt });
       this.#due.wake(dueAt - performance.now());
       results.notifyHere(id, BROADCAST);
     }
@@ -71,7 +80,7 @@ export class BroadcastBuffer {
    * broadcast: each is in the answer or in the store.
    */
   unstored(): ReadonlySet<string> {
-    return new Set(this.#all.map(({ id }) => id));
+    return new Set(this.#taken.keys());
   }
 
   /** Stores all that is buffered. A client that has its line may ask for the record next. Never rejects. */
@@ -85,7 +94,7 @@ export class BroadcastBuffer {
    */
   storeBeyond<T>(ids: readonly string[], write: (agesMs: ReadonlyMap<string, number>) => Promise<T>) {
     return this.#turns.run(async () => {
-      const taken = ids.flatMap((id) => this.#dependencies.entries.get(id, "taken") ?? []);
+      const taken = ids.flatMap((id) => this.#taken.get(id) ?? []);
       const saved = await write(new Map(taken.map((one) => [one.id, withAge(one).ageMs])));
       this.#remove(taken);
       return saved;
@@ -99,7 +108,7 @@ export class BroadcastBuffer {
   }
 
   get #all(): Taken[] {
-    return this.#dependencies.entries.having("taken").map(([, taken]) => taken);
+    return [...this.#taken.values()];
   }
 
   async #write(isMeant: (one: Taken) => boolean): Promise<void> {
@@ -120,10 +129,8 @@ export class BroadcastBuffer {
   }
 
   #remove(stored: readonly Taken[]): void {
-    const { entries } = this.#dependencies;
     // A later wrapper of the submission stays.
-    for (const one of stored)
-      if (entries.get(one.id, "taken") === one) entries.set(one.id, "taken", undefined);
+    for (const one of stored) if (this.#taken.get(one.id) === one) this.#taken.delete(one.id);
   }
 }
 

@@ -32,16 +32,9 @@ describe("a sign of a wrapper", () => {
   });
 });
 
-describe("a wrapper whose broadcast is not stored, and a submission that is set aside", () => {
-  it("are not forgotten, however many others nodes show something of", () => {
-    const { entries } = onClock();
-    const held = { chain: 1, waiver: bytes(20, 1), owner: "", epoch: 1n };
-    entries.set("a", "taken", { ...first, origin: "", held, takenAt: 0, dueAt: 0 });
-    entries.set("b", "retry", { isSuspect: true, wakings: 0, wokenAt: 0 });
-    const others = Array.from({ length: 10_001 }, (_, i) => `${i}`);
-    for (const id of others) entries.isFirst({ id }, "stuck");
-    const left = [entries.having("taken"), entries.having("retry")].map((all) => all.map(([id]) => id));
-    expect(left).toEqual([["a"], ["b"]]);
-    expect(entries.isFirst({ id: "0" }, "stuck")).toBe(true);
-  });
+it("signs are remembered of the latest submissions, up to a number", () => {
+  const { entries } = onClock();
+  const ids = Array.from({ length: 10_001 }, (_, i) => `${i}`);
+  for (const id of ids) entries.isFirst({ id }, "stuck");
+  expect(["1", "0"].map((id) => entries.isFirst({ id }, "stuck"))).toEqual([false, true]);
 });

@@ -1,13 +1,8 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { HeldLane } from "../../store/lanes/heldLane.js";
-import type { InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
 import { forgetOldest } from "../../util/forgetOldest.js";
 
 /** For this long, nodes may contradict each other, in ms: behind one address, another may answer. */
 export const PATIENCE_MS = 5_000;
-
-/** A wrapper that a node has taken. The hash names the bytes, since a submission may be signed anew later. */
-export type TakenWrapper = Pick<InFlightSubmission, "id" | "wrapperHash" | "origin">;
 
 /** Something that nodes have shown of a submission under its present wrapper. */
 export type Sign =
@@ -26,19 +21,6 @@ export type Sign =
   /** It cannot land or run where it stands. */
   | "stuck";
 
-/** A lane's memory of a submission beside the signs. The store has everything that safety needs: what is lost here costs time. */
-interface Parts {
-  /** A node has the wrapper, and the store may not know it yet; times in ms of a monotonic clock. */
-  readonly taken: TakenWrapper & {
-    readonly held: HeldLane;
-    readonly takenAt: number;
-    readonly dueAt: number;
-  };
-  /** The lane has set it aside, and no node has taken a wrapper of it since. */
-  readonly retry: { readonly isSuspect: boolean; readonly wakings: number; readonly wokenAt: number };
-}
-
-export type PartOf<P extends keyof Parts> = Parts[P];
 type Signed = { readonly id: string; readonly wrapperHash?: Uint8Array | undefined };
 
 /** The signs of the present wrapper of a submission. */
@@ -50,36 +32,16 @@ interface Signs {
 }
 
 /**
- * The submissions of one lane of which this process remembers something. Each part has a map of its own: each write of broadcasts, and
- * each record that a client reads, goes through all of one part.
+ * The signs of one lane's submissions that this process remembers. The store has everything that safety needs: what is lost here
+ * costs time.
  * @param now a monotonic clock in ms.
  */
 export class Entries {
   readonly #signs = new Map<string, Signs>();
-  readonly #parts: { readonly [P in keyof Parts]: Map<string, Parts[P]> } = {
-    taken: new Map(),
-    retry: new Map(),
-  };
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
-  }
-
-  get<P extends keyof Parts>(id: string, part: P): Parts[P] | undefined {
-    return this.#parts[part].get(id);
-  }
-
-  set<P extends keyof Parts>(id: string, part: P, value: Parts[P] | undefined): void {
-    const all = this.#parts[part];
-    all.delete(id);
-    if (value) all.set(id, value);
-    forgetOldest(this.#parts.retry);
-  }
-
-  /** Returns all that have this part. */
-  having<P extends keyof Parts>(part: P): (readonly [id: string, Parts[P]])[] {
-    return [...this.#parts[part]];
   }
 
   /** Whether nodes show this of the wrapper for the first time. */

@@ -1,16 +1,11 @@
 import { decodeTransaction } from "@gas-waiver/protocol";
 import type { ChangedSubmission, HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
-import type { Store } from "../../store/store.js";
 import { type RequeueOptions, saveRequeued } from "../../store/transitions/saveRequeued.js";
 import type { WatchContext } from "../context.js";
 import { decide, type Misplacement } from "./law.js";
 
-export interface RequeueContext {
-  readonly store: Store;
-  /** Called when some were queued: their nonces are free. */
-  readonly onNoncesFreed?: (() => void) | undefined;
-}
+type RequeueContext = Pick<WatchContext, "store" | "onNoncesFreed">;
 
 /** The pause of a misplaced submission, in ms: what was missing comes meanwhile, or the chain tells who has used its nonce. */
 const MISPLACED_MS = 250;

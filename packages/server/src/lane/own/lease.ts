@@ -20,36 +20,8 @@ export interface LeaseDependencies {
   readonly watchOnly?: boolean;
 }
 
-/** Keeps the leases of all lanes of this replica: one statement takes and renews those that are due. */
-export interface LeaseKeeper {
-  /**
-   * Begins to take the lease of a lane, and to renew it in time.
-   * @param onTaken called when the replica has got the lease, or has it in another state of the lane.
-   */
-  keep(waiver: Uint8Array, onTaken: () => void): LaneLease;
-  /** Resolves when no renewal is running. Never rejects. */
-  settled(): Promise<void>;
-  close(): void;
-}
-
-/** The lease of one lane, as the lane sees it. */
-export interface LaneLease {
-  /**
-   * The lease as last known, without asking the store; undefined if another replica has it, or if somebody has kept the lane's
-   * row locked until it ran out: each write of the lane would wait for the row, on a connection that other lanes need.
-   */
-  current(): Lease | undefined;
-  /** Returns the same, after asking the store if it was not asked yet or is to be asked again. */
-  acquire(): Promise<Lease | undefined>;
-  /** Drops the lease, which another replica has, and makes the next `acquire` query the store. */
-  forget(): void;
-  /** Makes the next `acquire` query the store, because the lane's state has changed there. */
-  recheck(): void;
-  /** Releases the lease for the replica `to`. This replica tries again only after a while. */
-  handOver(to: string): Promise<void>;
-  /** Stops renewing the lease, and releases it, so that another replica can take the lane at once. */
-  release(): Promise<void>;
-}
+export type LeaseKeeper = ReturnType<typeof createLeaseKeeper>;
+export type LaneLease = ReturnType<typeof laneLease>;
 
 /** The longest time for which a lane waits for the replica to which it was handed. */
 const HANDOVER_MS = 2_000;
@@ -74,10 +46,10 @@ interface KeptLane {
 }
 
 /**
- * Renews leases by a timer, also while a step waits for a slow node. Every write of a lane is also guarded by its lease's
- * epoch.
+ * Keeps the leases of all lanes of this replica: one statement takes and renews those that are due, by a timer, also while a step
+ * waits for a slow node. Every write of a lane is also guarded by its lease's epoch.
  */
-export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper {
+export function createLeaseKeeper(dependencies: LeaseDependencies) {
   const { log, options, schedule } = dependencies;
   const lanes = new Map<Hex, KeptLane>();
   const pauseMs = pauseOf(options);
@@ -90,7 +62,7 @@ export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper 
     });
     return pendingQuery;
   };
-  // A query that fails was logged where it began.
+  /** Resolves when no renewal is running. Never rejects: a query that fails was logged where it began. */
   const settled = async () => void (await pendingQuery?.catch(() => {}));
   const renewals = schedule.look(async () => {
     const now = performance.now();
@@ -100,7 +72,11 @@ export function createLeaseKeeper(dependencies: LeaseDependencies): LeaseKeeper 
     return pauseMs / 2;
   }, pauseMs / 2);
   return {
-    keep(waiver, onTaken) {
+    /**
+     * Begins to take the lease of a lane, and to renew it in time.
+     * @param onTaken called when the replica has got the lease, or has it in another state of the lane.
+     */
+    keep(waiver: Uint8Array, onTaken: () => void) {
       const never = Number.NEGATIVE_INFINITY;
       const lane = { waiver, onTaken, held: undefined, heldUntil: never, nextQueryAt: never, rechecks: 0 };
       const key = bytesToHex(waiver);
@@ -161,26 +137,32 @@ interface LaneLeaseDependencies extends LeaseDependencies {
   drop(): void;
 }
 
-function laneLease(
-  lane: KeptLane,
-  { take, settled, drop, store, log, options }: LaneLeaseDependencies,
-): LaneLease {
+/** The lease of one lane, as the lane sees it. */
+function laneLease(lane: KeptLane, { take, settled, drop, store, log, options }: LaneLeaseDependencies) {
   const recheck = () => {
     lane.rechecks++;
     lane.nextQueryAt = Number.NEGATIVE_INFINITY;
   };
   return {
+    /**
+     * The lease as last known, without asking the store; undefined if another replica has it, or if somebody has kept the lane's
+     * row locked until it ran out: each write of the lane would wait for the row, on a connection that other lanes need.
+     */
     current: () => lane.held,
+    /** Returns the same, after asking the store if it was not asked yet or is to be asked again. */
     async acquire() {
       while (lane.nextQueryAt === Number.NEGATIVE_INFINITY) await take();
       return lane.held;
     },
+    /** Drops the lease, which another replica has, and makes the next `acquire` query the store. */
     forget() {
       lane.held = undefined;
       recheck();
     },
+    /** Makes the next `acquire` query the store, because the lane's state has changed there. */
     recheck,
-    async handOver(to) {
+    /** Releases the lease for the replica `to`. This replica tries again only after a while. */
+    async handOver(to: string) {
       await settled();
       const given = lane.held?.lane;
       lane.held = undefined;
@@ -188,6 +170,7 @@ function laneLease(
       const forMs = Math.min(options.leaseMs, HANDOVER_MS);
       if (given) await releaseLease(store, given, { replica: to, forMs });
     },
+    /** Stops renewing the lease, and releases it, so that another replica can take the lane at once. */
     async release() {
       drop();
       await settled();

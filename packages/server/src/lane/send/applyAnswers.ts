@@ -7,12 +7,11 @@ import type { FailedSubmission } from "../../store/transitions/saveFailed.js";
 import { wakeQueued } from "../../store/transitions/wakeQueued.js";
 import type { AnswerBreaker } from "../choose/laneBreaker.js";
 import type { WatchContext } from "../context.js";
-import { type RetryMemory, setAsidePauseMs } from "../inbox/retries.js";
+import { setAsidePauseMs } from "../inbox/retries.js";
 import { type Decision, decide, NOT_TAKEN } from "../law/law.js";
 import { failSubmissions, reconcile } from "../law/reconcile.js";
 import { releaseToOthers, requeue, requeueMisplaced } from "../law/requeue.js";
 import { findLowestFreeNonce } from "../sign/placement.js";
-import type { SenderGaps } from "./senderNonces.js";
 
 /** Some wrappers were neither taken nor refused. The same bytes are to be sent again. */
 export class NotBroadcastError extends Error {
@@ -25,25 +24,12 @@ export interface Answered {
   readonly answer: SendAnswer;
 }
 
-/** The memory of a lane from one exchange with the nodes to the next. */
-export interface ExchangeMemory {
-  readonly senderGaps: SenderGaps;
-  readonly retries: Pick<RetryMemory, "onSetAside" | "onTaken">;
-}
-
-export interface ExchangeContext {
-  readonly memory: ExchangeMemory;
+export interface ExchangeContext extends WatchContext {
   readonly breaker: AnswerBreaker;
-  readonly lane: WatchContext;
 }
 
-/** Pauses in ms before a submission whose wrapper the node does not take yet gets another nonce. */
-const REQUEUE_MS: Partial<Record<SendVerdictKind, number>> = {
-  "nonce gap": 50,
-  "inner too early": 250,
-  "inner too late": 250,
-  "waiver unusable": 1_000,
-};
+/** The pause in ms before a submission whose wrapper the node does not take yet gets another nonce. */
+const REQUEUE_MS = 250;
 /** Verdicts after which the chain or the node must be asked about the wrapper before anything is decided. */
 const UNCLEAR: ReadonlySet<SendVerdictKind> = new Set(["already known", "nonce too low", "disputed"]);
 /** Answers of a node that holds another wrapper under the nonce. A strict pool calls the nonce too low. */
@@ -69,8 +55,8 @@ export async function applyAnswers(
   context: ExchangeContext,
   earlier: readonly SendVerdictKind[] = [],
 ): Promise<void> {
-  const { lane, memory } = context;
-  for (const one of answered) lane.metrics.sent(kindOf(one));
+  const { store, metrics, retries } = context;
+  for (const one of answered) metrics.sent(kindOf(one));
   const isAccepted = ({ submission: { state }, answer }: Answered) =>
     decide({ state, openWrappers: 0, answer }).move === "broadcast";
   const notAccepted = answered.filter((one) => !isAccepted(one));
@@ -81,7 +67,7 @@ export async function applyAnswers(
     answered.filter((one) => isAccepted(one) && !late.has(senderOf(one))),
     context,
   );
-  const presences = await lookUp(held, notAccepted.filter(isUnclear).map(submissionOf), lane);
+  const presences = await lookUp(held, notAccepted.filter(isUnclear).map(submissionOf), context);
   const isShown = ({ submission: { id, state } }: Answered) => {
     const presence = presences.get(id);
     return presence !== undefined && decide({ state, openWrappers: 0, presence }).move === "broadcast";
@@ -94,7 +80,7 @@ export async function applyAnswers(
   const settled = answered.filter((one) => isTaken(one) && late.has(senderOf(one)) && !resend.has(idOf(one)));
   await settleTaken(held, settled, context);
   const accepted = answered.filter(isAccepted).map(idOf);
-  if (accepted.length > 0) await wakeQueued(lane.store, held, memory.retries.onTaken(accepted));
+  if (accepted.length > 0) await wakeQueued(store, held, retries.onTaken(accepted));
   const remaining = answered.filter((one) => resend.has(idOf(one)));
   await moveBreaker(held, { answered, remaining, isTaken }, context);
   const [one] = remaining;
@@ -113,16 +99,16 @@ function isUnclear(one: Answered): boolean {
 async function settleTaken(
   held: HeldLane,
   taken: readonly Answered[],
-  { lane, memory: { senderGaps } }: ExchangeContext,
+  context: ExchangeContext,
 ): Promise<void> {
   const submissions = taken.map(submissionOf);
-  const blocked = await senderGaps.findBlocked(submissions);
-  lane.broadcastBuffer.add(
+  const blocked = await context.senderGaps.findBlocked(submissions);
+  context.broadcastBuffer.add(
     held,
     submissions.filter(({ id }) => !blocked.has(id)),
   );
   const cannotRun = submissions.filter(({ id }) => blocked.has(id));
-  await requeueMisplaced(held, cannotRun, "sender gap", lane);
+  await requeueMisplaced(held, cannotRun, "sender gap", context);
 }
 
 type Presences = ReadonlyMap<string, Presence | undefined>;
@@ -135,11 +121,11 @@ type Presences = ReadonlyMap<string, Presence | undefined>;
 async function lookUp(
   held: HeldLane,
   submissions: readonly InFlightSubmission[],
-  lane: WatchContext,
+  context: WatchContext,
 ): Promise<Presences> {
   if (submissions.length === 0) return new Map();
-  await reconcile(held, submissions, lane);
-  const presences = await lane.chain.lookUp(submissions.map(({ wrapperHash }) => wrapperHash));
+  await reconcile(held, submissions, context);
+  const presences = await context.chain.lookUp(submissions.map(({ wrapperHash }) => wrapperHash));
   return new Map(submissions.map(({ id }, i) => [id, presences[i]]));
 }
 
@@ -148,24 +134,25 @@ async function moveNotTaken(
   held: HeldLane,
   notTaken: readonly Answered[],
   { isNodeAtWork, presences }: { readonly isNodeAtWork: boolean; readonly presences: Presences },
-  { lane, memory: { senderGaps, retries } }: ExchangeContext,
+  context: ExchangeContext,
 ): Promise<Set<string>> {
+  const { senderGaps, retries } = context;
   const occupied = notTaken.filter((one) => kindOf(one) === "occupied").map(submissionOf);
-  const misplaced = await requeueOccupied(held, occupied, lane);
+  const misplaced = await requeueOccupied(held, occupied, context);
   const left = notTaken.filter(({ submission }) => !misplaced.includes(submission));
   // Only a first refusal requires that no other wrapper is open.
   const refused = left.filter((one) => kindOf(one) === "refused" && one.submission.signings > 1);
-  const open = await countOpenWrappers(lane.store, refused.map(idOf));
+  const open = await countOpenWrappers(context.store, refused.map(idOf));
   const decided = left.map((one) => {
     const { id, state } = one.submission;
     const evidence = { state, openWrappers: open.get(id) ?? 0, answer: one.answer };
-    return { ...one, decision: decide({ ...evidence, isForgotten: isForgotten(one, presences, lane) }) };
+    return { ...one, decision: decide({ ...evidence, isForgotten: isForgotten(one, presences, context) }) };
   });
   const failed = decided.flatMap(({ submission: { id, wrapperHash }, decision }): FailedSubmission[] =>
     decision.move === "fail" ? [{ id, ...decision.failure, condition: wrapperHash }] : [],
   );
-  await failSubmissions(held, failed, lane);
-  await requeueDecided(held, decided, lane);
+  await failSubmissions(held, failed, context);
+  await requeueDecided(held, decided, context);
   const setAside = decided.filter(({ decision: { move, clause } }) => move === "requeue" && clause === "L8");
   retries.onSetAside(setAside.map(idOf), isNodeAtWork);
   // A pool that refused a sender's transaction may take the sender's next.
@@ -210,7 +197,7 @@ interface Decided extends Answered {
 async function requeueDecided(
   held: HeldLane,
   decided: readonly Decided[],
-  lane: WatchContext,
+  context: WatchContext,
 ): Promise<void> {
   const groups = new Map<string, { afterMs: number; isOpen: boolean; submissions: InFlightSubmission[] }>();
   const nodeSaid = new Map(decided.map((one) => [one.submission.id, whyOf(one)]));
@@ -218,9 +205,9 @@ async function requeueDecided(
     if (decision.move !== "requeue") continue;
     const { kind } = answer.verdict;
     const isSetAside = decision.clause === "L8" || kind === "refused";
-    const afterMs = isSetAside ? setAsidePauseMs(submission.signings) : (REQUEUE_MS[kind] ?? 0);
+    const afterMs = isSetAside ? setAsidePauseMs(submission.signings) : REQUEUE_MS;
     if (isSetAside)
-      lane.log.warn(
+      context.log.warn(
         { id: submission.id, nodeMessage: messageOf(answer), afterMs },
         "a submission is set aside",
       );
@@ -230,7 +217,7 @@ async function requeueDecided(
     groups.set(name, group);
   }
   for (const { submissions, ...pause } of groups.values())
-    await requeue(held, submissions, { ...pause, nodeSaid }, lane);
+    await requeue(held, submissions, { ...pause, nodeSaid }, context);
 }
 
 /** @returns the ids of those behind a nonce of their sender of which nobody knows whether a node has it. */
@@ -255,11 +242,12 @@ interface Exchanged {
 async function moveBreaker(
   held: HeldLane,
   { answered, remaining, isTaken }: Exchanged,
-  { breaker, lane }: ExchangeContext,
+  context: ExchangeContext,
 ): Promise<void> {
-  const { headOfLine } = lane;
+  const { breaker, headOfLine, entries, routing } = context;
   const find = (kind: SendVerdictKind) => answered.find((one) => kindOf(one) === kind);
-  const unusable = find("waiver unusable");
+  // Everybody sees what the policies say. The lane goes on once they permit something, whatever its old bytes met meanwhile.
+  const unusable = routing.whyUnusable(held.waiver) === undefined ? find("waiver unusable") : undefined;
   if (unusable)
     return await breaker.open(`the node takes no wrapper of this waiver: ${messageOf(unusable.answer)}`);
   // Bytes that go out again behind a jam show nothing of it.
@@ -269,12 +257,12 @@ async function moveBreaker(
   const refused = remaining.find((one) => HELD.has(kindOf(one)));
   if (refused === undefined) return;
   const why = `the node does not take this waiver's wrappers: ${whyOf(refused)}`;
-  const isLong = lane.entries.isLasting(refused.submission, "held");
-  if (!isLong || !lane.routing.hasOtherLane(held.waiver))
+  const isLong = entries.isLasting(refused.submission, "held");
+  if (!isLong || !routing.hasOtherLane(held.waiver))
     return kindOf(refused) === "occupied" ? await breaker.avoid(why) : undefined;
   // Something in the pools has the nonce, and blocks leave it out.
   await breaker.open(why);
-  await releaseToOthers(held, lane);
+  await releaseToOthers(held, context);
 }
 
 function whyOf(one: Answered): string {

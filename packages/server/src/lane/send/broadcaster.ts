@@ -2,46 +2,20 @@ import { bytesToHex, type SendVerdictKind } from "@gas-waiver/protocol";
 import { patienceClock } from "../../model/patience.js";
 import type { HeldLane } from "../../store/lanes/heldLane.js";
 import { findInFlight, type InFlightSubmission } from "../../store/lanes/queue/unfinished.js";
-import type { AnswerBreaker, LaneBreaker } from "../choose/laneBreaker.js";
-import type { LaneContext, WatchContext } from "../context.js";
-import { createRetries, type Retries } from "../inbox/retries.js";
+import type { LaneBreaker } from "../choose/laneBreaker.js";
+import type { LaneContext } from "../context.js";
+import type { Retries } from "../inbox/retries.js";
 import { PATIENCE_MS } from "../law/entries.js";
 import { releaseToOthers, requeueMisplaced } from "../law/requeue.js";
 import { assign } from "../sign/assign.js";
-import { type Answered, applyAnswers, HELD, kindOf } from "./applyAnswers.js";
-import { createSenderGaps } from "./senderNonces.js";
+import { type Answered, applyAnswers, type ExchangeContext, HELD, kindOf } from "./applyAnswers.js";
+
+export type Broadcaster = ReturnType<typeof createBroadcaster>;
 
 /** Sends stored wrappers, and stores what the node's answers mean. */
-export interface Broadcaster {
-  /** Tells the submissions that were set aside before, and how many of them the next `send` should have. */
-  readonly retries: Retries;
-  /**
-   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers.
-   * Retries at their end go in an exchange of their own, so that no other wrapper waits for the answers to retries.
-   * @throws {@link NotBroadcastError} if a wrapper may not be with a node afterwards: then nothing new may be signed.
-   */
-  send(held: HeldLane, submissions: readonly InFlightSubmission[]): Promise<void>;
-  /** Sends wrappers again that were sent before, to the nodes that `send` does not ask. Never rejects. */
-  sendToOthers(submissions: readonly InFlightSubmission[]): Promise<void>;
-  /**
-   * Sends everything that is signed once more, after a start, a takeover or a failure.
-   * @param upTo the highest waiver nonce to send; all if undefined.
-   * @throws {@link NotBroadcastError} like `send`.
-   */
-  resendSigned(held: HeldLane, upTo?: bigint): Promise<void>;
-  /**
-   * Sends a wrapper to each node, under a nonce that another wrapper may hold.
-   * @returns whether a node may have it. False if all that answer hold the other one.
-   */
-  sendFiller(held: HeldLane, filler: InFlightSubmission): Promise<boolean>;
-}
-
-export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): Broadcaster {
-  const { store, chain, options, entries } = lane;
-  const retries = createRetries(entries);
-  const senderGaps = createSenderGaps(chain);
-  const context = { lane, breaker, memory: { retries, senderGaps } };
-  const firstNode = createFirstNode(patienceClock(lane.patience));
+export function createBroadcaster(context: ExchangeContext) {
+  const { store, chain, options, retries, senderGaps } = context;
+  const firstNode = createFirstNode(patienceClock(context.patience));
   const exchange = async (
     held: HeldLane,
     submissions: readonly InFlightSubmission[],
@@ -53,28 +27,43 @@ export function createBroadcaster(lane: WatchContext, breaker: AnswerBreaker): B
     await applyAnswers(held, answered, context, earlier);
     return answered.map(kindOf);
   };
+  /**
+   * Sends the wrappers in the order given, up to a hundred in one request, and moves their submissions by the answers.
+   * Retries at their end go in an exchange of their own, so that no other wrapper waits for the answers to retries.
+   * @throws NotBroadcastError if a wrapper may not be with a node afterwards: then nothing new may be signed.
+   */
   const send = async (held: HeldLane, submissions: readonly InFlightSubmission[]) => {
     const first = firstOfRetries(submissions, retries);
     const earlier = await exchange(held, submissions.slice(0, first));
     const retried = submissions.slice(first);
     if (retried.length === 0) return;
-    const begunAt = performance.now();
-    const kinds = await exchange(held, retried, earlier);
-    const taken = kinds.filter((kind) => kind === "accepted").length;
-    retries.onExchange({ sent: retried.length, taken, ms: performance.now() - begunAt });
+    await retries.inExchange(retried.length, async () => {
+      const kinds = await exchange(held, retried, earlier);
+      return kinds.filter((kind) => kind === "accepted").length;
+    });
   };
   return {
-    retries,
     send,
-    sendToOthers: (submissions) => chain.sendToOthers(submissions, firstNode.place),
-    async resendSigned(held, upTo) {
+    /** Sends wrappers again that were sent before, to the nodes that `send` does not ask. Never rejects. */
+    sendToOthers: (submissions: readonly InFlightSubmission[]) =>
+      chain.sendToOthers(submissions, firstNode.place),
+    /**
+     * Sends everything that is signed once more, after a start, a takeover or a failure.
+     * @param upTo the highest waiver nonce to send; all if undefined.
+     * @throws NotBroadcastError like `send`.
+     */
+    async resendSigned(held: HeldLane, upTo?: bigint) {
       const all = await findInFlight(store, held, { limit: options.maxInFlight });
       await senderGaps.rebuild(all);
       const isMeant = ({ waiverNonce }: InFlightSubmission) => upTo === undefined || waiverNonce <= upTo;
       const signed = all.filter((one) => one.state === "signed" && isMeant(one));
       await send(held, signed);
     },
-    async sendFiller(held, filler) {
+    /**
+     * Sends a wrapper to each node, under a nonce that another wrapper may hold.
+     * @returns whether a node may have it. False if all that answer hold the other one.
+     */
+    async sendFiller(held: HeldLane, filler: InFlightSubmission) {
       const answers = await chain.sendToEach(filler);
       const clear = answers.filter(({ verdict }) => !SILENT.has(verdict.kind));
       const isOther = ({ verdict }: Answered["answer"]) => !HELD.has(verdict.kind);

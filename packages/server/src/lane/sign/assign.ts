@@ -12,7 +12,6 @@ import {
 import { putOffQueued } from "../../store/transitions/putOffQueued.js";
 import { saveSigned } from "../../store/transitions/saveSigned.js";
 import type { LaneContext } from "../context.js";
-import type { Retries } from "../inbox/retries.js";
 import { failExpired, reconcile } from "../law/reconcile.js";
 import { type Placed, placeReady, type SignedInFlight, signPlaced } from "./placement.js";
 import { chooseReady, type GapFailure, placesIn, planSender, type Room, type SenderPlan } from "./plan.js";
@@ -71,11 +70,12 @@ export function nextWaiverNonce(
  * Says whether the lane takes offers in one of its next steps: a step that left nothing queued is followed by one that does, or that
  * reads what has come into the queue meanwhile. Declined offers would come into the queue too, and all later ones after them.
  */
-export function setReady(isQueueEmpty: boolean, context: LaneContext): void {
-  const { laneMemory, laneOffers, laneSigner } = context;
+export function setReady(
+  isQueueEmpty: boolean,
+  context: Pick<LaneContext, "laneOffers" | "laneSigner">,
+): void {
   // A custody that takes its time would delay the accept.
-  const mayAccept = isQueueEmpty && laneSigner.window === Number.POSITIVE_INFINITY;
-  laneOffers.setReady(mayAccept, laneMemory.hasInFlight);
+  context.laneOffers.setReady(isQueueEmpty && context.laneSigner.window === Number.POSITIVE_INFINITY);
 }
 
 async function assignBy(
@@ -143,7 +143,8 @@ async function handleNotReady(
   await reconcile(held, late, context);
   const failed = await failUnsent(held, plans, context);
   // A late one whose outcome is not confirmed yet stays queued, and so does a failed one with an open wrapper.
-  const alone = [...late, ...plans.flatMap((plan) => plan.failed)].filter(({ id }) => !failed.includes(id));
+  const unsent = plans.flatMap((plan) => plan.failed.map(({ submission }) => submission));
+  const alone = [...late, ...unsent].filter(({ id }) => !failed.includes(id));
   const early = plans.flatMap((plan) => plan.early);
   const hidden = await putOffQueued(context.store, held, early, { afterMs: EARLY_MS, isAhead: true, alone });
   return { failed, hidden };
@@ -158,29 +159,34 @@ async function failUnsent(
   plans: readonly SenderPlan[],
   context: LaneContext,
 ): Promise<readonly string[]> {
-  const failed = plans.flatMap((plan) => plan.failed);
-  if (failed.length === 0) return [];
+  const { store, options } = context;
+  const gaps = plans.flatMap((plan) => plan.failed.map((gap) => ({ ...gap, id: gap.submission.id })));
+  if (gaps.length === 0) return [];
   const open = await countOpenWrappers(
-    context.store,
-    failed.map(({ id }) => id),
+    store,
+    gaps.map(({ id }) => id),
   );
-  const predecessors = await findFailedPredecessors(context.store, failed);
-  const expired = failed.map((one) => {
-    const expiry = { kind: "nonce gap", failure: gapFailure(one, predecessors.get(one.id)) } as const;
-    return { id: one.id, openWrappers: open.get(one.id) ?? 0, expiry };
+  const predecessors = await findFailedPredecessors(store, gaps);
+  const expired = gaps.map(({ id, ...gap }) => {
+    const failure = gapFailure(gap, options.nonceGapTimeoutMs, predecessors.get(id));
+    return { id, openWrappers: open.get(id) ?? 0, expiry: { kind: "nonce gap", failure } as const };
   });
   return await failExpired(held, expired, context);
 }
 
 /** @param predecessor the failed submission that had the missing nonce. */
-function gapFailure({ reason, message, values, missing }: GapFailure, predecessor?: string): Failure {
-  if (predecessor === undefined) return { reason, message, ...(values && { values }) };
-  const explained = `${message}; submission ${predecessor} had nonce ${missing}, and has failed`;
-  return {
-    reason,
-    message: explained,
-    values: { ...values, missingHolder: "failed", submission: predecessor },
-  };
+function gapFailure(
+  { submission: { senderNonce }, missing }: GapFailure,
+  timeoutMs: number,
+  predecessor: string | undefined,
+): Failure {
+  const gap = `nonce ${senderNonce} is ahead of the sender's next, ${missing}, which did not come within ${timeoutMs} ms`;
+  const holder = predecessor && `; submission ${predecessor} had nonce ${missing}, and has failed`;
+  const nonces = { nonce: senderNonce.toString(), missing: missing.toString() };
+  const values = predecessor
+    ? { ...nonces, missingHolder: "failed", submission: predecessor }
+    : { ...nonces, missingHolder: "unknown" };
+  return { reason: "NONCE_GAP", message: `${gap}${holder ?? ""}`, values };
 }
 
 interface Signed {
@@ -214,15 +220,11 @@ function beforeRefused(plan: SenderPlan, { laneSigner }: LaneContext): SenderPla
   return refused < 0 ? plan : { ...plan, ready: plan.ready.slice(0, refused) };
 }
 
-const NO_RETRIES: Retries = { mostNow: 0, isRetry: () => false };
-
 export interface AssignOptions {
   /** The most submissions to assign. */
   readonly limit: number;
   /** The most submissions to read of those whose pause is over. */
   readonly due: number;
-  /** Tells the submissions that were set aside before, and how many of them to assign. Default: none was. */
-  readonly retries?: Retries;
   /** Signs one submission under this nonce, if that is free, and nothing else. */
   readonly onlyUnder?: bigint;
   /** That one may be what blocks have left out before. Default: no. */
@@ -278,8 +280,8 @@ async function workOf(
   options: AssignOptions,
   context: LaneContext,
 ): Promise<Work | undefined> {
-  const { limit, retries = NO_RETRIES, onlyUnder, mayBeLeftOut } = options;
-  const { parties } = context;
+  const { limit, onlyUnder, mayBeLeftOut } = options;
+  const { parties, retries } = context;
   parties.note(snapshot.senders.flatMap(({ queued }) => queued));
   const mayRetry = ({ queued }: QueuedSender) =>
     retries.mostNow > 0 || !queued.some(({ id }) => retries.isRetry(id));

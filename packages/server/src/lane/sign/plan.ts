@@ -1,5 +1,4 @@
 import { bytesToHex } from "@gas-waiver/protocol";
-import type { Failure } from "../../model/submission/submission.js";
 import type { LaneSnapshot, QueuedSubmission } from "../../store/lanes/queue/laneSnapshot.js";
 import type { Retries } from "../inbox/retries.js";
 
@@ -15,9 +14,11 @@ export interface SenderPlan {
   readonly failed: readonly GapFailure[];
 }
 
-/** The failure of a submission for a nonce of its sender that nothing has. */
-export type GapFailure = Failure &
-  Pick<QueuedSubmission, "id" | "sender" | "senderNonce"> & { readonly missing: bigint };
+/** A submission that fails for a nonce of its sender that nothing has. */
+export interface GapFailure {
+  readonly submission: QueuedSubmission;
+  readonly missing: bigint;
+}
 
 /**
  * Plans the submissions that one sender has queued.
@@ -43,7 +44,7 @@ export function planSender(
   let turn = skipInFlight(next);
   let waitsForOwn = false;
   for (const submission of queued) {
-    const { id, sender, senderNonce, ageMs, isSetAside } = submission;
+    const { senderNonce, ageMs, isSetAside } = submission;
     if (senderNonce < next) {
       late.push(submission);
     } else if (senderNonce === turn && isSetAside) {
@@ -55,9 +56,7 @@ export function planSender(
     } else if (waitsForOwn || ageMs < nonceGapTimeoutMs) {
       early.push(submission);
     } else {
-      const message = `nonce ${senderNonce} is ahead of the sender's next, ${turn}, which did not come within ${nonceGapTimeoutMs} ms`;
-      const values = { nonce: senderNonce.toString(), missing: turn.toString(), missingHolder: "unknown" };
-      failed.push({ id, sender, senderNonce, missing: turn, reason: "NONCE_GAP", message, values });
+      failed.push({ submission, missing: turn });
     }
   }
   return { ready, late, early, failed };
@@ -72,7 +71,7 @@ export interface Room {
   /** The number of these that one API key may have. */
   readonly ofKey: number;
   /** Tells the submissions that were set aside before. It bounds the number of those with such a sender. */
-  readonly retries: Retries;
+  readonly retries: Pick<Retries, "mostNow" | "isRetry">;
   /** Whether blocks have left out wrappers of the submission, or of its sender. */
   isStruck(submission: QueuedSubmission): boolean;
   /** The most of these that may be signed now. */

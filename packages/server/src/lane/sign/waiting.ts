@@ -10,7 +10,7 @@ import {
 import { unparkNext } from "../../store/transitions/unparkNext.js";
 import type { LaneContext } from "../context.js";
 import { type ExpiredSubmission, failExpired } from "../law/reconcile.js";
-import type { SenderPlan } from "./plan.js";
+import type { GapFailure, SenderPlan } from "./plan.js";
 
 // Submissions that are ahead of their turn wait beside the queue, so that they take no place in a step. Of each sender only
 // the first is read again after a pause. The rest are parked, and read with the first or with a new submission of the
@@ -85,32 +85,16 @@ export async function excuseNonceGaps(
     senders: failing,
     except: failing.flatMap(({ queued }) => queued.map(({ id }) => id)),
   });
-  return plans.map((plan, i) => {
-    const { sender, queued } = senders[i] ?? {};
-    if (sender === undefined || queued === undefined) return plan;
+  const isExcused = ({ submission: { sender, senderNonce } }: GapFailure) => {
     const elsewhere = lowest.get(Buffer.from(sender).toString("hex"));
-    const isExcused = ({ senderNonce }: QueuedSubmission) =>
-      !missing.has(bytesToHex(sender)) ||
-      !isStoreWhole ||
-      (elsewhere !== undefined && elsewhere < senderNonce);
-    return excuse(plan, queued, isExcused);
-  });
-}
-
-/** Moves failed submissions of a plan that are excused to the early ones. */
-function excuse(
-  plan: SenderPlan,
-  queued: readonly QueuedSubmission[],
-  isExcused: (submission: QueuedSubmission) => boolean,
-): SenderPlan {
-  const failed = new Set(plan.failed.map(({ id }) => id));
-  const excused = queued.filter((submission) => failed.has(submission.id) && isExcused(submission));
-  const ids = new Set(excused.map(({ id }) => id));
-  return {
-    ...plan,
-    early: [...plan.early, ...excused],
-    failed: plan.failed.filter(({ id }) => !ids.has(id)),
+    const isElsewhere = elsewhere !== undefined && elsewhere < senderNonce;
+    return !isStoreWhole || isElsewhere || !missing.has(bytesToHex(sender));
   };
+  return plans.map((plan) => {
+    const excused = plan.failed.filter(isExcused).map(({ submission }) => submission);
+    const failed = plan.failed.filter((gap) => !isExcused(gap));
+    return { ...plan, early: [...plan.early, ...excused], failed };
+  });
 }
 
 interface Reserved {

@@ -23,7 +23,7 @@ export type Question = (held: HeldLane) => Promise<number | undefined>;
 
 /*
  * A lane doubts what became of a submission whose waiver nonce the chain has used while the InnerTx has no receipt, and of
- * a withdrawn wrapper that may still land (D28). Doubts are looked at in pages, half of each for the youngest: however many
+ * a withdrawn wrapper that may still land (D28). Doubts are looked at in pages, half of them of the youngest: however many
  * there are, nothing else waits for them.
  */
 
@@ -126,26 +126,24 @@ function createUnprovenLog({ nonceProofs, log }: Pick<WatchContext, "nonceProofs
   };
 }
 
-/** Reads page after page, around and around: half of each from where the one before ended, the other half the youngest. */
+/** Reads page after page, around and around. Between two pages of a round, it reads the one with the youngest. */
 function createPages(
   read: (held: HeldLane, range: Omit<NonceRange, "below">) => Promise<readonly DoubtedWrapper[]>,
 ) {
-  const half = Math.ceil(PAGE / 2);
   let from = 0n;
+  let isYoungestNext = false;
   return {
     /** Whether the last page was the end of a round. */
     isAtStart: () => from === 0n,
     async next(held: HeldLane): Promise<readonly DoubtedWrapper[]> {
-      const older = await read(held, { from, first: "lowest", limit: half });
-      const last = older.at(-1);
-      const isEnd = older.length < half || last === undefined;
-      const startedAt = from;
-      from = isEnd ? 0n : last.waiverNonce + 1n;
-      if (isEnd && startedAt === 0n) return older;
-      const youngest = await read(held, { from: 0n, first: "highest", limit: PAGE - half });
-      const isRead = ({ waiverNonce }: DoubtedWrapper) =>
-        waiverNonce >= startedAt && (isEnd || waiverNonce < from);
-      return [...older, ...youngest.filter((row) => !isRead(row))];
+      const isYoungest = isYoungestNext;
+      isYoungestNext = false;
+      if (isYoungest) return await read(held, { from: 0n, first: "highest", limit: PAGE });
+      const page = await read(held, { from, first: "lowest", limit: PAGE });
+      const last = page.length < PAGE ? undefined : page.at(-1);
+      from = last ? last.waiverNonce + 1n : 0n;
+      isYoungestNext = last !== undefined;
+      return page;
     },
   };
 }

@@ -105,3 +105,23 @@ it("a large head is withdrawn some blocks after ten seconds in which blocks had 
   await store.pool.query("delete from unfinished; delete from lanes");
   expect(await pollsUntilQueued(1n, () => 20_000n)).toBeUndefined();
 });
+
+it("blocks that had to leave out a revoked waiver's wrapper are not counted once it is registered again", async () => {
+  const lane = await createHeldLane(store);
+  await createSubmission("broadcast", store, lane, newSubmissionOf(1));
+  await store.pool.query("update unfinished set wrapper_raw = $1", [hexToBytes(innerOf(1))]);
+  let polls = 1;
+  const headOfLine = new HeadOfLine(() => 2_000 * polls);
+  const routing = {
+    whyUnusable: () => (polls < 20 ? "it is revoked" : undefined),
+    hasOtherCarrier: () => false,
+  };
+  const chain = { nonces: async () => [0n], head: async () => ({ room: 30_000_000n }) };
+  const headWatch = createHeadWatch(contextOf({ chain, routing, headOfLine }));
+  for (; polls < 23; polls++) {
+    await headWatch.run(lane, { block: BigInt(polls), waiverNonce: 0n, signs: true });
+    headOfLine.takeLoss();
+  }
+  const { rows } = await store.pool.query("select state from unfinished");
+  expect(rows).toEqual([{ state: "broadcast" }]);
+});
