@@ -12,7 +12,7 @@ import type { LaneLease, LeaseKeeper } from "./own/lease.js";
 import { createBroadcaster } from "./send/broadcaster.js";
 import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
-import { createLaneWaits, type LaneWaits, waitAfter } from "./watch/laneWaits.js";
+import { createLaneWaits, waitAfter } from "./watch/laneWaits.js";
 import { createWatchMemory, type LaneWatch, watchLane } from "./watch/watch.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
@@ -40,7 +40,13 @@ export interface StartLaneDependencies extends LaneDependencies {
 export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies) {
   const { address: waiver } = account;
   const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
-  const { stepTimer, laneMemory, wake } = createWaking();
+  const stepTimer = createWakeableTimer();
+  const laneMemory = createLaneMemory();
+  // Only an offer ends a rest without the store being read.
+  const wake = () => {
+    laneMemory.forget();
+    stepTimer.wake();
+  };
   const laneOffers = new LaneOffers(stepTimer.wake, laneMemory.hasInFlight);
   const lease = dependencies.leases.keep(waiver, () => {
     wake();
@@ -101,17 +107,6 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       await lease.release();
     },
   };
-}
-
-/** The timer of the lane's rests. Only an offer ends a rest without the store being read. */
-function createWaking() {
-  const stepTimer = createWakeableTimer();
-  const laneMemory = createLaneMemory();
-  const wake = () => {
-    laneMemory.forget();
-    stepTimer.wake();
-  };
-  return { stepTimer, laneMemory, wake };
 }
 
 /** The replica that is to get the lane after the present step. */
@@ -189,7 +184,10 @@ async function runSteps(
       restMs = Math.min(MAX_BACKOFF_MS, 25 * 2 ** failures);
       if (error instanceof LeaseLostError) lease.forget();
       logFailure(context.log, error, "lane");
-      await noteFailure(lease, waits, error).catch((cause) => logFailure(context.log, cause, "lane"));
+      const held = lease.current();
+      const wait = waitAfter(error);
+      if (held && wait)
+        await waits.note(held.lane, wait).catch((cause) => logFailure(context.log, cause, "lane"));
     }
     if (!isEmpty) lastWorkAt = performance.now();
     const rest = performance.now() - lastWorkAt < LINGER_MS ? restMs : LONG_REST_MS;
@@ -197,10 +195,4 @@ async function runSteps(
   }
   onOtherServer.delete(onMoved);
   await state.broadcasting.catch(() => {});
-}
-
-async function noteFailure(lease: LaneLease, waits: LaneWaits, error: unknown): Promise<void> {
-  const held = lease.current();
-  const wait = waitAfter(error);
-  if (held && wait) await waits.note(held.lane, wait);
 }

@@ -29,7 +29,6 @@ function recorded({
     account: privateKeyAccount(WAIVER_KEY),
     headOfLine: new HeadOfLine(),
     laneSigner: { window: Number.POSITIVE_INFINITY },
-    broadcastBuffer: { flush: record("flush") },
     broadcaster: { resendSigned: record("resend") },
     routing: { whyUnusable: () => reason },
     breaker: { state: breaker },
@@ -70,7 +69,7 @@ describe("a step of the lane", () => {
     const first = await step(initialState(), leaseIn("open"), context);
     expect(first.state.mustResend).toBe(false);
     await step(first.state, leaseIn("open"), context);
-    expect(effects).toEqual(["flush", "resend"]);
+    expect(effects).toEqual(["resend"]);
   });
 
   it("rests while the policies permit the waiver nothing, and says so", async () => {

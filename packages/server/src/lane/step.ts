@@ -103,7 +103,8 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
   const { headOfLine: head } = context;
   // A line behind a nonce that stands still must not say `success`.
   const { isBraked } = head;
-  if (state.mustResend) await resendSigned(lease.lane, isBraked ? head.still?.nonce : undefined, context);
+  if (state.mustResend)
+    await context.broadcaster.resendSigned(lease.lane, isBraked ? head.still?.nonce : undefined);
   const reason = routing.whyUnusable(account.address);
   const resent = state.mustResend ? { ...state, mustResend: isBraked } : state;
   const waiting = { state: resent, ...rest, isEmpty: false, wait: head.wait };
@@ -115,16 +116,6 @@ export async function step(state: StepState, lease: Lease, context: StepContext)
     return { ...waiting, hasInFlight: true };
   }
   return await assignAndBroadcast(resent, lease, context);
-}
-
-async function resendSigned(
-  held: HeldLane,
-  upTo: bigint | undefined,
-  { broadcastBuffer, broadcaster }: StepContext,
-): Promise<void> {
-  // Wrappers that a node has surely taken need not be sent again.
-  await broadcastBuffer.flush();
-  await broadcaster.resendSigned(held, upTo);
 }
 
 /** A custody that does not sign opens the lane's breaker. One that signs with another key stops the lane (D33). */

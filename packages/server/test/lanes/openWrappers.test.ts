@@ -65,29 +65,29 @@ describe("the search for what became of open wrappers", () => {
     return id;
   };
 
-  it("closes a dead wrapper although fifty with lower nonces have no proof, and asks for those ever more rarely", async () => {
-    await setAside(1, 50n);
+  it("closes a dead wrapper although two pages with lower nonces have no proof, and asks for those ever more rarely", async () => {
+    await setAside(1, 220n);
     await query(`insert into withdrawn (chain, waiver, waiver_nonce, wrapper_hash, open_for)
       select w.chain, w.waiver, n, decode(lpad(to_hex(n), 64, '0'), 'hex'), w.open_for
-      from withdrawn w, generate_series(0, 49) n`);
+      from withdrawn w, generate_series(0, 219) n`);
     let asked = 0;
     chain = {
       nonces: async () => {
         asked++;
-        return [100n];
+        return [400n];
       },
       snapshot: async (_, hashes) => {
         asked++;
-        return { nonces: [100n, 0n], receipts: hashes.map(() => undefined), nonceAfter: 100n };
+        return { nonces: [400n, 0n], receipts: hashes.map(() => undefined), nonceAfter: 400n };
       },
     };
-    const doubts = doubtsWith(async ({ nonce }) => (nonce < 50n ? undefined : useOf(nonce)));
+    const doubts = doubtsWith(async ({ nonce }) => (nonce < 220n ? undefined : useOf(nonce)));
     const openAfter = async () => {
       nowMs += await doubts.look();
       return (await query("select from withdrawn where open_for is not null")).length;
     };
     const open = [await openAfter(), await openAfter()];
-    expect(open).toContain(50);
+    expect(open).toContain(220);
     asked = 0;
     while (nowMs < 60_000) await openAfter();
     expect(asked).toBeLessThan(5 * 50);

@@ -53,6 +53,8 @@ export function createBroadcaster(context: ExchangeContext) {
      * @throws NotBroadcastError like `send`.
      */
     async resendSigned(held: HeldLane, upTo?: bigint) {
+      // Wrappers that a node has surely taken need not be sent again.
+      await context.broadcastBuffer.flush();
       const all = await findInFlight(store, held, { limit: options.maxInFlight });
       await senderGaps.rebuild(all);
       const isMeant = ({ waiverNonce }: InFlightSubmission) => upTo === undefined || waiverNonce <= upTo;
