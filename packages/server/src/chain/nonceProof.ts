@@ -82,17 +82,6 @@ export function createNonceProofs(options: NonceProofOptions) {
   const searches = new Map<string, Search>();
   const finalWalk = createFinalWalk(chain);
   const used = createUsedNonces(now);
-  const searchStates = async (search: Search, final: bigint) => {
-    search.statesAt = now() + search.pauseMs;
-    search.pauseMs = Math.min(MAX_PAUSE_MS, 2 * search.pauseMs);
-    const height = await findRise(chain, search, final);
-    const [block] = height === undefined ? [] : await chain.blocks([height]);
-    if (height === undefined || block === undefined) return false;
-    const at = { height, block };
-    const isFound = takeUses(searches, at);
-    search.use ??= authorizedUseIn(at, search);
-    return isFound || search.use !== undefined;
-  };
   const walk = async (walking: readonly Walking[], final: bigint) => {
     const read = await finalWalk.read(
       walking.map(({ place }) => place),
@@ -129,7 +118,7 @@ export function createNonceProofs(options: NonceProofOptions) {
         .flatMap((search) => placed(search, final, reorgDepth, now()));
       const isFar = ({ place: { next } }: Walking) => next > final || final - next > FAR_BLOCKS;
       const byStates = open.find((search) => isFar(search) && now() >= search.statesAt);
-      if (byStates && (await searchStates(byStates, final))) return "found";
+      if (byStates && (await searchStates(byStates, final, searches, { chain, now }))) return "found";
       const walking = open.filter(({ use, place }) => use === undefined && place.next <= final);
       if (walking.length > 0) return await walk(walking, final);
       return byStates ? "more" : "rest";
@@ -165,6 +154,24 @@ function takeUses(searches: ReadonlyMap<string, Search>, at: BlockAt): boolean {
   });
   for (const { search, transaction } of found) search.use = useBy(transaction, at, search);
   return found.length > 0;
+}
+
+/** Looks for one nonce by the states of blocks. @returns whether a use was found. */
+async function searchStates(
+  search: Search,
+  final: bigint,
+  searches: ReadonlyMap<string, Search>,
+  { chain, now }: Required<Pick<NonceProofOptions, "chain" | "now">>,
+): Promise<boolean> {
+  search.statesAt = now() + search.pauseMs;
+  search.pauseMs = Math.min(MAX_PAUSE_MS, 2 * search.pauseMs);
+  const height = await findRise(chain, search, final);
+  const [block] = height === undefined ? [] : await chain.blocks([height]);
+  if (height === undefined || block === undefined) return false;
+  const at = { height, block };
+  const isFound = takeUses(searches, at);
+  search.use ??= authorizedUseIn(at, search);
+  return isFound || search.use !== undefined;
 }
 
 /** The search with its place, unless its use was found. A walk that passed over missing blocks begins anew after a while. */

@@ -13,7 +13,7 @@ import { createBroadcaster } from "./send/broadcaster.js";
 import { createLaneParties } from "./sign/plan.js";
 import { afterFailure, IDLE_MS, initialState, type StepContext, step, withLease } from "./step.js";
 import { createLaneWaits, waitAfter } from "./watch/laneWaits.js";
-import { createWatchMemory, type LaneWatch, watchLane } from "./watch/watch.js";
+import { createWatchMemory, LaneWatch } from "./watch/watch.js";
 
 /** The lane of one waiver. Nothing else assigns the waiver's nonces. */
 export type Lane = ReturnType<typeof startLane>;
@@ -39,15 +39,7 @@ export interface StartLaneDependencies extends LaneDependencies {
  */
 export function startLane(account: WaiverAccount, dependencies: StartLaneDependencies) {
   const { address: waiver } = account;
-  const log = dependencies.log.child({ waiver: bytesToHex(waiver) });
-  const stepTimer = createWakeableTimer();
-  const laneMemory = createLaneMemory();
-  // Only an offer ends a rest without the store being read.
-  const wake = () => {
-    laneMemory.forget();
-    stepTimer.wake();
-  };
-  const laneOffers = new LaneOffers(stepTimer.wake, laneMemory.hasInFlight);
+  const { stepTimer, wake, ...inbox } = createInbox();
   const lease = dependencies.leases.keep(waiver, () => {
     wake();
     watch.follow();
@@ -56,14 +48,11 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease.recheck();
     wake();
   };
-  const memory = { laneMemory, laneOffers, parties: createLaneParties(), ...createWatchMemory(dependencies) };
-  const hooks = { onLaneStopped: recheck, onNoncesFreed: laneMemory.forget };
-  const laneSigner = dependencies.signer.of(account);
-  const context: LaneContext = { ...dependencies, ...memory, ...hooks, laneSigner, log, account };
+  const context = contextOf(account, { ...inbox, onLaneStopped: recheck }, dependencies);
   const breaker = createLaneBreaker(waiver, { ...context, lease });
   const broadcaster = createBroadcaster({ ...context, breaker });
   const { onFollowing, schedule } = dependencies;
-  const watch = watchLane(lease, broadcaster, { ...context, onFollowing, schedule, mode: "signs" });
+  const watch = new LaneWatch(lease, broadcaster, { ...context, onFollowing, schedule, mode: "signs" });
   const stopping = new AbortController();
   const handover: Handover = { to: undefined };
   const stepContext = { ...context, breaker, broadcaster, wake };
@@ -81,7 +70,7 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
     lease: lease.current,
     /** Looks for work in the store at once. */
     wake,
-    offer: (newSubmissions: readonly NewSubmission[]) => laneOffers.offer(newSubmissions),
+    offer: (newSubmissions: readonly NewSubmission[]) => inbox.laneOffers.offer(newSubmissions),
     onNewBlock: watch.onNewBlock,
     onNextNonce: watch.onNextNonce,
     /** Stores all broadcasts that only this process knows. Never rejects. */
@@ -107,6 +96,28 @@ export function startLane(account: WaiverAccount, dependencies: StartLaneDepende
       await lease.release();
     },
   };
+}
+
+/** The timer of the lane's rests, and what comes in. Only an offer ends a rest without the store being read. */
+function createInbox() {
+  const stepTimer = createWakeableTimer();
+  const laneMemory = createLaneMemory();
+  const wake = () => {
+    laneMemory.forget();
+    stepTimer.wake();
+  };
+  return { stepTimer, wake, laneMemory, laneOffers: new LaneOffers(stepTimer.wake, laneMemory.hasInFlight) };
+}
+
+function contextOf(
+  account: WaiverAccount,
+  own: Pick<LaneContext, "laneMemory" | "laneOffers" | "onLaneStopped">,
+  dependencies: StartLaneDependencies,
+): LaneContext {
+  const log = dependencies.log.child({ waiver: bytesToHex(account.address) });
+  const memory = { ...own, parties: createLaneParties(), ...createWatchMemory(dependencies) };
+  const laneSigner = dependencies.signer.of(account);
+  return { ...dependencies, ...memory, onNoncesFreed: own.laneMemory.forget, laneSigner, log, account };
 }
 
 /** The replica that is to get the lane after the present step. */

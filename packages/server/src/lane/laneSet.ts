@@ -9,8 +9,8 @@ import type { LaneStatusCache, OwnWaivers } from "./choose/directory.js";
 import type { LaneDependencies } from "./context.js";
 import { type Lane, startLane } from "./lane.js";
 import { createLeaseKeeper } from "./own/lease.js";
-import { type Spreading, startSpreading } from "./own/spread.js";
-import { type Caretaker, startCaretaker } from "./watch/caretaker.js";
+import { startSpreading } from "./own/spread.js";
+import { startCaretaker } from "./watch/caretaker.js";
 import { INTERVALS_PER_FINALITY } from "./watch/watch.js";
 
 export type LaneSet = ReturnType<typeof createLaneSet>;
@@ -29,11 +29,10 @@ export interface LaneSetDependencies extends LaneDependencies {
 /** The lanes of the waivers whose accounts this replica has. */
 export function createLaneSet(dependencies: LaneSetDependencies) {
   const { store, chainRef, ownWaivers } = dependencies;
-  const ofLeases = { ...dependencies, store: dependencies.leaseStore };
-  const leases = createLeaseKeeper({ ...ofLeases, chain: chainRef, owner: dependencies.replica });
+  const ofLeases = { store: dependencies.leaseStore, chain: chainRef, owner: dependencies.replica };
+  const leases = createLeaseKeeper({ ...dependencies, ...ofLeases });
   let lanes: Lane[] = [];
-  let caretaker: Caretaker | undefined;
-  let spreading: Spreading | undefined;
+  let companions: ReturnType<typeof startCompanions> | undefined;
   let stopped = false;
   const setLanes = (changed: Lane[]) => {
     lanes = changed;
@@ -41,33 +40,19 @@ export function createLaneSet(dependencies: LaneSetDependencies) {
   };
   const start = (account: WaiverAccount) => startLane(account, { ...dependencies, leases });
   const { laneOf, ...face } = faceOf(() => lanes);
-  const handOver = (waiver: Uint8Array, to: string) => laneOf(waiver)?.handOver(to);
-  const isOwn = (waiver: Uint8Array) => laneOf(waiver) !== undefined;
-  const add = async (accounts: readonly WaiverAccount[]) => {
-    const added = accounts.filter(({ address }) => !isOwn(address));
-    if (added.length === 0) return;
-    const waivers = added.map(({ address }) => address);
-    await registerLanes(store, chainRef, waivers);
-    if (!stopped) setLanes([...lanes, ...added.map(start)]);
-  };
-  dependencies.statuses.onRefresh((all) => tellStatuses(lanes, all));
   const change = async (accounts: readonly WaiverAccount[]) => {
     if (stopped) return;
-    await add(accounts);
-    if (!stopped) caretaker ??= startCaretaker({ ...dependencies, isOwn });
-    if (!stopped) spreading ??= startSpreading({ ...ofLeases, waivers: ownWaivers.current, handOver });
+    const added = accounts.filter(({ address }) => laneOf(address) === undefined);
+    const waivers = added.map(({ address }) => address);
+    if (added.length > 0) await registerLanes(store, chainRef, waivers);
+    if (!stopped && added.length > 0) setLanes([...lanes, ...added.map(start)]);
+    if (!stopped) companions ??= startCompanions(() => lanes, laneOf, dependencies);
     const isWanted = ({ waiver }: Lane) => accounts.some(({ address }) => bytesEqual(address, waiver));
     const removed = lanes.filter((lane) => !isWanted(lane));
     ownWaivers.set(lanes.filter(isWanted).map(({ waiver }) => waiver));
     await Promise.all(removed.map((lane) => lane.stop()));
     setLanes(lanes.filter(isWanted));
   };
-  const restart = async (between: () => Promise<void>) => {
-    // Stopping lanes still count as this replica's own, so that no caretaker takes them.
-    await Promise.all(lanes.map((lane) => lane.stop()));
-    await between().finally(() => setLanes(stopped ? lanes : lanes.map(({ account }) => start(account))));
-  };
-  const nonces = followNonces(() => lanes, dependencies);
   // Two lanes of one waiver in one process would share its lease, so each change waits for the change before.
   const turns = new WorkQueue({ places: 1 });
   return {
@@ -80,18 +65,23 @@ export function createLaneSet(dependencies: LaneSetDependencies) {
      * Stops all lanes, does something in between, and starts them anew: they remember nothing of the chain as it was. What comes
      * meanwhile waits in the store.
      */
-    restart: (between: () => Promise<void>) => turns.run(() => restart(between)),
+    restart: (between: () => Promise<void>) =>
+      turns.run(async () => {
+        // Stopping lanes still count as this replica's own, so that no caretaker takes them.
+        await Promise.all(lanes.map((lane) => lane.stop()));
+        await between().finally(() => setLanes(stopped ? lanes : lanes.map(({ account }) => start(account))));
+      }),
     ...face,
     /** Resolves when no renewal of the leases is running. After a pause of the process, they have run out until then. */
     leasesSettled: leases.settled,
     /** Stores all broadcasts that only this process knows: a client that has its line may ask for the record next. Never rejects. */
-    flush: async () => void (await Promise.all([...lanes.map((lane) => lane.flush()), caretaker?.flush()])),
+    flush: async () => void (await Promise.all([...lanes.map((lane) => lane.flush()), companions?.flush()])),
     async stop() {
       stopped = true;
       await turns.run(async () => {});
       // From here on no other replica hands a lane to this one.
-      await Promise.all([spreading?.close(), nonces.end()]);
-      await Promise.all([...lanes.map((lane) => lane.stop()), caretaker?.close()]);
+      await companions?.leave();
+      await Promise.all([...lanes.map((lane) => lane.stop()), companions?.close()]);
       leases.close();
     },
   };
@@ -115,6 +105,27 @@ function faceOf(lanesNow: () => readonly Lane[]) {
     onNewBlock: () => void lanesNow().map((lane) => lane.onNewBlock()),
     /** Whether a lane has something in flight, or in a block that is not final. */
     isFollowing: () => lanesNow().some((lane) => lane.isFollowing),
+  };
+}
+
+/** Starts the parts that the lanes of this replica share: for lanes that nobody signs for, for their spread over the replicas, and for their status. */
+function startCompanions(
+  lanesNow: () => readonly Lane[],
+  laneOf: (waiver: Uint8Array) => Lane | undefined,
+  dependencies: LaneSetDependencies,
+) {
+  const { leaseStore, ownWaivers, statuses } = dependencies;
+  statuses.onRefresh((all) => tellStatuses(lanesNow(), all));
+  const caretaker = startCaretaker({ ...dependencies, isOwn: (waiver) => laneOf(waiver) !== undefined });
+  const spreading = startSpreading({
+    ...{ ...dependencies, store: leaseStore, waivers: ownWaivers.current },
+    handOver: (waiver, to) => laneOf(waiver)?.handOver(to),
+  });
+  const nonces = followNonces(lanesNow, dependencies);
+  return {
+    flush: caretaker.flush,
+    leave: () => Promise.all([spreading.close(), nonces.end()]),
+    close: caretaker.close,
   };
 }
 

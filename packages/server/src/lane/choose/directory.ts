@@ -90,30 +90,12 @@ const MOVE_BATCH = 1_000;
 
 /** Chooses among the lanes of all replicas. What it knows is at most about half a second old. */
 export function openLaneDirectory(options: LaneDirectoryOptions) {
-  const { log, statuses, ownWaivers, whyUnusable } = options;
-  const isOpen = ({ state, waiver }: LaneStatus) => state === "open" && whyUnusable(waiver) === undefined;
-  /**
-   * Whether the lane takes work: the lane is open and owned by a replica, its breaker is closed, and its waiver can be
-   * used.
-   */
-  const isUsable = (lane: LaneStatus) => isOpen(lane) && lane.owner !== undefined && !lane.broken;
+  const { log, statuses } = options;
   /** Reads the lanes now. From then on, this replica sends no new work to those that are draining. */
   const { refresh } = statuses;
-  const load = ({ queued, inFlight, chosen }: ChosenLane) => queued + inFlight + chosen;
-  const leastLoaded = (
-    isFit: (lane: LaneStatus) => boolean,
-    permitted: readonly Uint8Array[] | undefined,
-  ) => {
-    const mayCarry = ({ waiver }: LaneStatus) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
-    const fitting = statuses.lanes.filter((lane) => isFit(lane) && mayCarry(lane));
-    return fitting.sort((a, b) => load(a) - load(b))[0]?.waiver;
-  };
-  // Right after the start no replica owns the lanes yet, but this one is about to.
-  const willBeUsable = (lane: LaneStatus) =>
-    isOpen(lane) && ownWaivers.current().some((own) => bytesEqual(own, lane.waiver));
-  /** Chooses the usable lane of these waivers, or of all, with the least to do, and returns its waiver. */
-  const chooseUsable = (permitted?: readonly Uint8Array[]) => leastLoaded(isUsable, permitted);
   const laneOf = (waiver: Uint8Array) => statuses.lanes.find((lane) => bytesEqual(lane.waiver, waiver));
+  const chooser = chooserOf(laneOf, options);
+  const { isUsable, chooseUsable } = chooser;
   const moveWork = async () => {
     for (const lane of statuses.lanes)
       if (!isUsable(lane) && lane.queued > 0) await moveFrom(lane, false, chooseUsable, options);
@@ -131,9 +113,53 @@ export function openLaneDirectory(options: LaneDirectoryOptions) {
     get lanes(): readonly LaneStatus[] {
       return statuses.lanes;
     },
+    ...chooser,
+    ...carriersOf(chooseUsable, () => statuses.lanes, options),
+    /**
+     * Moves what is queued in this lane, and what only another waiver may carry, to that waiver's lane if it takes work. The sender's
+     * nonces stay in order: there, a submission is ahead of its turn until the chain has the nonce before.
+     */
+    async passOn(waiver: Uint8Array) {
+      const lane = laneOf(waiver);
+      if (lane) await moveFrom(lane, true, chooseUsable, options);
+    },
+    /** Returns the name of the replica that owns the lane, if one does. */
+    ownerOf: (waiver: Uint8Array) => laneOf(waiver)?.owner,
+    refresh,
+    close: rounds.end,
+  };
+}
+
+/** The choice of a lane by what each has to do. */
+function chooserOf(
+  laneOf: (waiver: Uint8Array) => ChosenLane | undefined,
+  { statuses, ownWaivers, whyUnusable }: LaneDirectoryOptions,
+) {
+  const isOpen = ({ state, waiver }: LaneStatus) => state === "open" && whyUnusable(waiver) === undefined;
+  /**
+   * Whether the lane takes work: the lane is open and owned by a replica, its breaker is closed, and its waiver can be
+   * used.
+   */
+  const isUsable = (lane: LaneStatus) => isOpen(lane) && lane.owner !== undefined && !lane.broken;
+  const load = ({ queued, inFlight, chosen }: ChosenLane) => queued + inFlight + chosen;
+  const leastLoaded = (
+    isFit: (lane: LaneStatus) => boolean,
+    permitted: readonly Uint8Array[] | undefined,
+  ) => {
+    const mayCarry = ({ waiver }: LaneStatus) => permitted?.some((one) => bytesEqual(one, waiver)) ?? true;
+    const fitting = statuses.lanes.filter((lane) => isFit(lane) && mayCarry(lane));
+    return fitting.sort((a, b) => load(a) - load(b))[0]?.waiver;
+  };
+  // Right after the start no replica owns the lanes yet, but this one is about to.
+  const willBeUsable = (lane: LaneStatus) =>
+    isOpen(lane) && ownWaivers.current().some((own) => bytesEqual(own, lane.waiver));
+  /** Chooses the usable lane of these waivers, or of all, with the least to do, and returns its waiver. */
+  const chooseUsable = (permitted?: readonly Uint8Array[]) => leastLoaded(isUsable, permitted);
+  return {
     isUsable,
     /** Whether a lane that takes no work may do so without an operator: nobody owns it, or its breaker is open. */
     mayBecomeUsable: (lane: LaneStatus) => isOpen(lane) && !isUsable(lane),
+    chooseUsable,
     /**
      * Chooses the lane for a sender with nothing in flight: the usable lane with the least to do. Without a usable lane, it
      * is a lane of this replica, else the first permitted lane.
@@ -148,20 +174,6 @@ export function openLaneDirectory(options: LaneDirectoryOptions) {
       if (lane) lane.chosen++;
       return waiver;
     },
-    chooseUsable,
-    ...carriersOf(chooseUsable, () => statuses.lanes, options),
-    /**
-     * Moves what is queued in this lane, and what only another waiver may carry, to that waiver's lane if it takes work. The sender's
-     * nonces stay in order: there, a submission is ahead of its turn until the chain has the nonce before.
-     */
-    async passOn(waiver: Uint8Array) {
-      const lane = laneOf(waiver);
-      if (lane) await moveFrom(lane, true, chooseUsable, options);
-    },
-    /** Returns the name of the replica that owns the lane, if one does. */
-    ownerOf: (waiver: Uint8Array) => laneOf(waiver)?.owner,
-    refresh,
-    close: rounds.end,
   };
 }
 

@@ -65,19 +65,26 @@ export function createBroadcaster(context: ExchangeContext) {
      * Sends a wrapper to each node, under a nonce that another wrapper may hold.
      * @returns whether a node may have it. False if all that answer hold the other one.
      */
-    async sendFiller(held: HeldLane, filler: InFlightSubmission) {
-      const answers = await chain.sendToEach(filler);
-      const clear = answers.filter(({ verdict }) => !SILENT.has(verdict.kind));
-      const isOther = ({ verdict }: Answered["answer"]) => !HELD.has(verdict.kind);
-      const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-      const isHeld = clear.length > 0 && !clear.some(isOther);
-      if (isHeld && waiverNonce <= filler.waiverNonce) return false;
-      const taken = answers.find(({ verdict }) => verdict.kind === "accepted");
-      const answer = taken ?? clear.find(isOther) ?? answers[0];
-      if (answer) await applyAnswers(held, [{ submission: filler, answer }], context);
-      return true;
-    },
+    sendFiller: (held: HeldLane, filler: InFlightSubmission) => sendFiller(held, filler, context),
   };
+}
+
+async function sendFiller(
+  held: HeldLane,
+  filler: InFlightSubmission,
+  context: ExchangeContext,
+): Promise<boolean> {
+  const { chain } = context;
+  const answers = await chain.sendToEach(filler);
+  const clear = answers.filter(({ verdict }) => !SILENT.has(verdict.kind));
+  const isOther = ({ verdict }: Answered["answer"]) => !HELD.has(verdict.kind);
+  const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
+  const isHeld = clear.length > 0 && !clear.some(isOther);
+  if (isHeld && waiverNonce <= filler.waiverNonce) return false;
+  const taken = answers.find(({ verdict }) => verdict.kind === "accepted");
+  const answer = taken ?? clear.find(isOther) ?? answers[0];
+  if (answer) await applyAnswers(held, [{ submission: filler, answer }], context);
+  return true;
 }
 
 /** A node that has given way to the next one is asked first again after this time, in ms. */

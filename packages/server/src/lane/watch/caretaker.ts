@@ -7,7 +7,7 @@ import type { LaneStatusCache } from "../choose/directory.js";
 import type { LaneDependencies } from "../context.js";
 import { createLeaseKeeper, type LeaseKeeper } from "../own/lease.js";
 import { createBroadcaster } from "../send/broadcaster.js";
-import { createWatchMemory, watchLane } from "./watch.js";
+import { createWatchMemory, LaneWatch } from "./watch.js";
 
 export type Caretaker = ReturnType<typeof startCaretaker>;
 
@@ -94,7 +94,7 @@ function watchUnsigned(waiver: Uint8Array, leases: LeaseKeeper, dependencies: Ca
   const context = { ...dependencies, ...memory, ...hooks, log, mode: "sends" as const };
   log.warn("no replica signs for this lane; its wrappers are followed to their end");
   const lease = leases.keep(waiver, () => watch.follow());
-  const watch = watchLane(lease, createBroadcaster({ ...context, breaker: BREAKER }), context);
+  const watch = new LaneWatch(lease, createBroadcaster({ ...context, breaker: BREAKER }), context);
   let ended: Promise<void> | undefined;
   const end = async () => {
     await watch.close();

@@ -17,7 +17,7 @@ import {
 } from "../../store/lanes/queue/unfinished.js";
 import { saveFinal } from "../../store/transitions/saveFinal.js";
 import { saveReorged } from "../../store/transitions/saveReorged.js";
-import { createTurns, type LookAgain, type Schedule } from "../../util/schedule.js";
+import { createTurns, type Look, type LookAgain, type Schedule } from "../../util/schedule.js";
 import { type LaneDependencies, logFailure, type WatchContext } from "../context.js";
 import { createRetries } from "../inbox/retries.js";
 import { BroadcastBuffer } from "../law/broadcastBuffer.js";
@@ -91,126 +91,150 @@ export function createWatchMemory(dependencies: LaneDependencies & { readonly sc
   };
 }
 
-export type LaneWatch = ReturnType<typeof watchLane>;
-
 /**
  * Follows the chain for a lane whose lease this replica holds. What blocks show is looked at as soon as they come. All other
  * questions take turns, so that blocks wait for none of them. Each rests while it has nothing to ask.
  */
-export function watchLane(lease: WatchedLease, broadcaster: Broadcaster, context: LaneWatchContext) {
-  const { schedule, nonceProofs, options } = context;
-  const idleMs = INTERVALS_WHEN_IDLE * options.pollIntervalMs;
-  const finalityMs = INTERVALS_PER_FINALITY * options.pollIntervalMs;
-  const failures = createFailures(context.log, "watcher");
-  const lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
-  let isFollowing = false;
+export class LaneWatch {
+  readonly #watcher: Watcher;
+  readonly #lease: WatchedLease;
+  readonly #context: LaneWatchContext;
+  readonly #failures: ReturnType<typeof createFailures>;
+  readonly #lostBlocks: ReturnType<typeof createLostBlocksCheck>;
+  readonly #turns: ReturnType<typeof createTurns>;
+  readonly #blocks: Look;
+  readonly #doubts: readonly Look[];
+  readonly #sweeps: Look;
+  readonly #accounts: Look;
+  readonly #finality: Look;
+  /** The lane has something in flight, or in a block that is not final. */
+  isFollowing = false;
   /** Something may have been sent since the last look at blocks began. */
-  let mustFollow = false;
+  #mustFollow = false;
   /** Something may have come into a block since the last look at final blocks. */
-  let hasFollowed = true;
-  let mustSweep = false;
-  let knownBelow: bigint | undefined;
+  #hasFollowed = true;
+  #mustSweep = false;
+  #knownBelow: bigint | undefined;
+
+  constructor(lease: WatchedLease, broadcaster: Broadcaster, context: LaneWatchContext) {
+    const { schedule } = context;
+    this.#lease = lease;
+    this.#context = context;
+    this.#failures = createFailures(context.log, "watcher");
+    this.#watcher = createWatcher(context, broadcaster, () => {
+      for (const look of this.#doubts) look.wake();
+    });
+    this.#blocks = schedule.look(this.#withLease((held) => this.#followBlocks(held)));
+    this.#turns = createTurns(schedule);
+    this.#doubts = this.#watcher.doubts.questions.map((question) => this.#ask(question));
+    const sweep = createSweep(context);
+    this.#sweeps = this.#ask(async (lane) => (this.#mustSweep ? await sweep(lane) : undefined));
+    this.#accounts = this.#ask(createNonceAccount(context));
+    this.#lostBlocks = createLostBlocksCheck(context, patienceClock(context.patience));
+    this.#finality = this.#turns.look(this.#withLease((held) => this.#compareFinality(held)));
+  }
+
+  /** The lane's wait, by what its looks at the chain have met. @param ofStep the wait by its last step. */
+  waitBeside(ofStep: LaneWait | undefined): LaneWait | undefined {
+    const { wait } = this.#lostBlocks;
+    if (wait) return wait;
+    const waits = this.#failures.waits();
+    const byStore = waits.find(({ cause }) => cause === "store");
+    const byNodes = FOR_BLOCKS.has(ofStep?.cause) ? waits.find(({ cause }) => cause === "nodes") : undefined;
+    return byStore ?? byNodes ?? ofStep;
+  }
+
+  /** Begins to follow the chain, because the lane may have sent something. */
+  follow = (): void => {
+    this.#mustFollow = true;
+    if (this.isFollowing) return;
+    this.isFollowing = true;
+    this.#context.onFollowing();
+    this.#blocks.wake();
+  };
+
+  /** Compares the lane with the chain at once if it follows it. */
+  onNewBlock = (): void => {
+    if (this.isFollowing) this.#blocks.wake();
+  };
+
+  /** Accounts for the nonces that the chain has used. @param next the waiver's next nonce. */
+  onNextNonce = (next: bigint): void => {
+    const lease = this.#lease.current();
+    if (lease && lease.state !== "stopped" && next !== this.#knownBelow) this.#accounts.start();
+  };
+
+  /** Follows what the lane has sent, and asks what is due and concerns something that the lane has. */
+  onStatus = (status: LaneStatus): void => {
+    if (this.#lease.current() === undefined) return;
+    const { queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper } = status;
+    this.#knownBelow = status.knownBelow;
+    if (inFlight > 0 || hasUnfinalized) this.follow();
+    if (hasOpenWrapper || this.#context.nonceProofs.isSearching) this.#startDoubts();
+    this.#mustSweep = queued + inFlight > 0 || hasWithdrawn;
+    if (this.#mustSweep) this.#sweeps.start();
+    this.#finality.start();
+  };
+
+  async close(): Promise<void> {
+    await Promise.all([this.#blocks.end(), this.#turns.end()]);
+  }
+
+  async #followBlocks({ lane, state }: Lease): Promise<number | undefined> {
+    this.#mustFollow = false;
+    this.#hasFollowed = true;
+    const isFollowing = await this.#watcher.poll(lane, state === "stopped" ? "silent" : this.#context.mode);
+    this.#startDoubts();
+    this.isFollowing = isFollowing || this.#mustFollow;
+    return this.isFollowing ? this.#idleMs : undefined;
+  }
+
+  /** Compares the lane's last final block with the chain, and accounts for nonces anew after the store has moved. */
+  async #compareFinality({ lane, state }: Lease): Promise<number> {
+    if (state === "stopped") return this.#finalityMs;
+    const isIdle = !this.#hasFollowed;
+    this.#hasFollowed = this.isFollowing;
+    await this.#lostBlocks.run(lane, isIdle);
+    if (await this.#context.store.moves.hasMoved(MOVE_CHECK_MS)) this.#accounts.start();
+    return this.#finalityMs;
+  }
+
+  #startDoubts(): void {
+    for (const look of this.#doubts) look.start();
+  }
+
+  #ask(question: Question): Look {
+    return this.#turns.look(this.#withLease(({ lane }) => question(lane)));
+  }
+
   /** Looks with the lane's lease. Without it, the look rests; after a failure, it comes again. */
-  const withLease = (lookAt: (held: Lease) => Promise<number | undefined>): LookAgain => {
+  #withLease(lookAt: (lease: Lease) => Promise<number | undefined>): LookAgain {
     return async () => {
-      const held = lease.current();
+      const held = this.#lease.current();
       if (held === undefined) {
-        failures.drop(lookAt);
-        isFollowing = false;
+        this.#failures.drop(lookAt);
+        this.isFollowing = false;
         return undefined;
       }
       try {
         const restMs = await lookAt(held);
-        failures.end(lookAt);
+        this.#failures.end(lookAt);
         return restMs;
       } catch (error) {
-        if (error instanceof LeaseLostError) lease.forget();
-        failures.note(lookAt, error);
-        return idleMs;
+        if (error instanceof LeaseLostError) this.#lease.forget();
+        this.#failures.note(lookAt, error);
+        return this.#idleMs;
       }
     };
-  };
-  const watcher = createWatcher(context, broadcaster, () => {
-    for (const look of doubts) look.wake();
-  });
-  const blocks = schedule.look(
-    withLease(async ({ lane, state }) => {
-      mustFollow = false;
-      hasFollowed = true;
-      const mustGoOn = await watcher.poll(lane, state === "stopped" ? "silent" : context.mode);
-      startDoubts();
-      isFollowing = mustGoOn || mustFollow;
-      return isFollowing ? idleMs : undefined;
-    }),
-  );
-  const turns = createTurns(schedule);
-  const ask = (question: Question) => turns.look(withLease(({ lane }) => question(lane)));
-  const doubts = watcher.doubts.questions.map(ask);
-  const startDoubts = () => {
-    for (const look of doubts) look.start();
-  };
-  const sweep = createSweep(context);
-  const sweeps = ask(async (lane) => (mustSweep ? await sweep(lane) : undefined));
-  const accounts = ask(createNonceAccount(context));
-  /** Compares the lane's last final block with the chain, and accounts for nonces anew after the store has moved. */
-  const finality = turns.look(
-    withLease(async ({ lane, state }) => {
-      if (state === "stopped") return finalityMs;
-      const isIdle = !hasFollowed;
-      hasFollowed = isFollowing;
-      await lostBlocks.run(lane, isIdle);
-      if (await context.store.moves.hasMoved(MOVE_CHECK_MS)) accounts.start();
-      return finalityMs;
-    }),
-  );
-  /** Begins to follow the chain, because the lane may have sent something. */
-  const follow = () => {
-    mustFollow = true;
-    if (isFollowing) return;
-    isFollowing = true;
-    context.onFollowing();
-    blocks.wake();
-  };
-  return {
-    /** The lane has something in flight, or in a block that is not final. */
-    get isFollowing() {
-      return isFollowing;
-    },
-    follow,
-    /** The lane's wait, by what its looks at the chain have met. @param ofStep the wait by its last step. */
-    waitBeside(ofStep: LaneWait | undefined): LaneWait | undefined {
-      if (lostBlocks.wait) return lostBlocks.wait;
-      const waits = failures.waits();
-      const byStore = waits.find(({ cause }) => cause === "store");
-      const byNodes = FOR_BLOCKS.has(ofStep?.cause)
-        ? waits.find(({ cause }) => cause === "nodes")
-        : undefined;
-      return byStore ?? byNodes ?? ofStep;
-    },
-    /** Compares the lane with the chain at once if it follows it. */
-    onNewBlock() {
-      if (isFollowing) blocks.wake();
-    },
-    /** Accounts for the nonces that the chain has used. @param next the waiver's next nonce. */
-    onNextNonce(next: bigint) {
-      const held = lease.current();
-      if (held && held.state !== "stopped" && next !== knownBelow) accounts.start();
-    },
-    /** Follows what the lane has sent, and asks what is due and concerns something that the lane has. */
-    onStatus(status: LaneStatus) {
-      if (lease.current() === undefined) return;
-      const { queued, inFlight, hasUnfinalized, hasWithdrawn, hasOpenWrapper } = status;
-      ({ knownBelow } = status);
-      if (inFlight > 0 || hasUnfinalized) follow();
-      if (hasOpenWrapper || nonceProofs.isSearching) startDoubts();
-      mustSweep = queued + inFlight > 0 || hasWithdrawn;
-      if (mustSweep) sweeps.start();
-      finality.start();
-    },
-    async close() {
-      await Promise.all([blocks.end(), turns.end()]);
-    },
-  };
+  }
+
+  get #finalityMs(): number {
+    return INTERVALS_PER_FINALITY * this.#context.options.pollIntervalMs;
+  }
+
+  get #idleMs(): number {
+    return INTERVALS_WHEN_IDLE * this.#context.options.pollIntervalMs;
+  }
 }
 
 /**
