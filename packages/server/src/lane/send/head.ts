@@ -46,8 +46,6 @@ export class HeadOfLine {
   #wrapper: (Since & { readonly hash: Uint8Array }) | undefined;
   #block: Since = { block: 0n, at: 0 };
   #intervalMs = 0;
-  /** A wrapper waited at the last poll. */
-  #isFollowed = false;
   #waits: bigint[] = [];
   #resentAfter = 0n;
   #isJammed = false;
@@ -68,7 +66,6 @@ export class HeadOfLine {
         this.#follow(wrapperHash, since);
     }
     this.#noteBlock(since);
-    this.#isFollowed = wrapperHash !== undefined;
   }
 
   /** Nothing of the lane waits, or another process has sent for it meanwhile. */
@@ -184,9 +181,7 @@ export class HeadOfLine {
 
   #noteBlock({ block, at }: Since): void {
     const blocks = Number(block - this.#block.block);
-    // Nobody has looked while nothing was in flight.
-    if (blocks > 0 && this.#isFollowed)
-      this.#intervalMs = Math.min(MAX_INTERVAL_MS, (at - this.#block.at) / blocks);
+    if (blocks > 0) this.#intervalMs = Math.min(MAX_INTERVAL_MS, (at - this.#block.at) / blocks);
     if (blocks !== 0) this.#block = { block, at };
   }
 }

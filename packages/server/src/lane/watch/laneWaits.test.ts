@@ -32,3 +32,11 @@ it("tells what a lane waits for once it has waited for five seconds, although th
   expect(await note(7_000)).toBeNull();
   expect(await note(8_000, "nodes")).toBeNull();
 });
+
+it("takes back what the lane's owner before has told", async () => {
+  const create = () => createLaneWaits({ store, log: createLog("silent") });
+  await create().note(held, { cause: "jam", sentence: "a nonce is held" });
+  expect(await causeInStore()).toBe("jam");
+  await create().note(held, undefined);
+  expect(await causeInStore()).toBeNull();
+});
