@@ -57,3 +57,12 @@ it("goes by the latest reader, also in what came before", async () => {
   await new Promise(setImmediate);
   expect(read).toEqual(["ab", "cd", "e"]);
 });
+
+it("hands on all of a packet where its reader resumes before the pause has come to anything", async () => {
+  const { socket, read } = await connectionInPieces();
+  socket.push(Buffer.from("abcdefgh"));
+  socket.removeAllListeners("data").on("data", (chunk) => read.push(String(chunk)));
+  socket.resume();
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  expect(read).toEqual(["ab", "cd", "ef", "gh"]);
+});

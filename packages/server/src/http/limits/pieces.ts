@@ -7,6 +7,8 @@ interface Splitter {
   /** Tells how many of the next bytes are surely of one body, and so begin nothing. */
   readonly bodyBytes: () => number;
   readonly onPiece?: (bytes: number) => void;
+  /** Called with the bytes that wait for the reader. */
+  readonly onRest?: (bytes: number) => void;
 }
 
 const splitters = new WeakMap<Duplex, Splitter>();
@@ -35,6 +37,10 @@ export function receiveInPieces(socket: Duplex, splitter: Splitter): void {
     let hasRoom = true;
     const isReading = () => socket.readableLength === 0 && !socket.isPaused() && !socket.destroyed;
     while (received.length > 0 && isReading()) hasRoom = Duplex.prototype.push.call(socket, nextPiece());
+    const { onRest } = splitters.get(socket) ?? splitter;
+    onRest?.(
+      received.reduce<number>((sum, packet) => sum + (Buffer.isBuffer(packet) ? packet.length : 0), 0),
+    );
     return hasRoom && received.length === 0;
   };
   socket.push = (packet: unknown) => {
@@ -43,8 +49,9 @@ export function receiveInPieces(socket: Duplex, splitter: Splitter): void {
   };
   const read = socket._read.bind(socket);
   socket._read = (size) => {
-    if (received.length > 0) handOn();
-    else read(size);
+    if (received.length === 0) read(size);
+    // The stream asks once, also where it has a piece left: it would wait for the next one for good.
+    else if (!handOn()) process.nextTick(handOn);
   };
   socket.on("resume", handOn);
 }

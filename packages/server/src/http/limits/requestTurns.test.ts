@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, get, type IncomingMessage, request } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { PRICES } from "../../model/prices.js";
 import { LoopQueue } from "../../util/loopQueue.js";
@@ -125,5 +125,44 @@ it.each([
   while (begun < 1 + rest) await new Promise(setImmediate);
   while (text.split("200 OK").length - 1 < 1 + rest) await new Promise(setImmediate);
   client.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it.each([
+  ["requests behind the first", GET.repeat(2_400)],
+  ["a body", `POST / HTTP/1.1\r\nHost:x\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(60_000)}`],
+])("closes connections of a party of which too many bytes wait: %s", async (_, packet) => {
+  class StandingLoop extends LoopQueue {
+    override enter() {
+      return () => {};
+    }
+  }
+  const server = createServer();
+  const maxBytes = 1_000_000;
+  new RequestTurns(server, new StandingLoop(), ({ headers }) => ({ name: headers.host ?? "" }), maxBytes);
+  const clients: Socket[] = [];
+  const sockets: Socket[] = [];
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const connectAs = async (host: string) => {
+    const client = connect(port, "127.0.0.1").on("error", () => {});
+    const [socket] = (await once(server, "connection")) as [Socket];
+    client.write(packet.replaceAll("Host:x", `Host:${host}`));
+    clients.push(client);
+    sockets.push(socket);
+    while (!socket.destroyed && !socket.isPaused() && socket.bytesRead < packet.length)
+      await new Promise(setImmediate);
+    return socket;
+  };
+  const received = () =>
+    sockets.reduce((sum, { destroyed, bytesRead }) => sum + (destroyed ? 0 : bytesRead), 0);
+  for (let i = 0; i < 30; i++) await connectAs("a");
+  expect(received()).toBeLessThan(maxBytes / 2);
+  const ofOthers = [];
+  for (const host of ["b", "c", "d"]) ofOthers.push(await connectAs(host), await connectAs(host));
+  expect(ofOthers.filter(({ destroyed }) => destroyed)).toEqual([]);
+  expect(received()).toBeLessThan(maxBytes);
+  for (const socket of [...clients, ...sockets]) socket.destroy();
   await new Promise((resolve) => server.close(resolve));
 });

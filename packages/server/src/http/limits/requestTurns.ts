@@ -4,6 +4,8 @@ import { Server as TlsServer } from "node:tls";
 import type { Grant } from "../../keys/cachedKey.js";
 import { PRICES } from "../../model/prices.js";
 import { type LoopQueue, SMALL } from "../../util/loopQueue.js";
+import { type Holding, SharedRoom } from "../../util/sharedRoom.js";
+import type { Share } from "../../util/tally.js";
 import { receiveInPieces } from "./pieces.js";
 import { readInTurns } from "./readingTurns.js";
 
@@ -33,6 +35,9 @@ const KEYLESS_SHARE = 0.1;
 const PIECE_BYTES = 4_096;
 const END_OF_HEAD = "\r\n\r\n";
 
+/** The most that connections have received and that waits to be read. One party may have half of it. */
+const MAX_UNREAD_BYTES = 268_435_456;
+
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -44,6 +49,8 @@ interface Exchange {
 interface Turns {
   /** At most the requests of one piece beside the first, because the connection is not read while any waits. */
   readonly exchanges: Exchange[];
+  /** The bytes that are not read yet, once the party is known. */
+  unread?: Holding;
   /** The bytes that the connection has received, and how many of them there are at least when the body of the latest request ends. */
   received: number;
   bodyEnd: number;
@@ -59,13 +66,21 @@ interface Turns {
 export class RequestTurns {
   readonly #turns = new WeakMap<Socket, Turns>();
   readonly #loop: LoopQueue;
+  readonly #unread = new SharedRoom();
   readonly #partyOf: (request: IncomingMessage) => RequestParty;
+  readonly #maxUnreadBytes: number;
   readonly #serve: (exchange: Exchange) => void;
 
   /** Takes the place of the server's request listeners, which then get the requests in turn. */
-  constructor(server: Server, loop: LoopQueue, partyOf: (request: IncomingMessage) => RequestParty) {
+  constructor(
+    server: Server,
+    loop: LoopQueue,
+    partyOf: (request: IncomingMessage) => RequestParty,
+    maxUnreadBytes = MAX_UNREAD_BYTES,
+  ) {
     this.#loop = loop;
     this.#partyOf = partyOf;
+    this.#maxUnreadBytes = maxUnreadBytes;
     const listeners = server.listeners("request");
     server.removeAllListeners("request");
     this.#serve = ({ request, response }) => {
@@ -101,6 +116,7 @@ export class RequestTurns {
       onPiece: (bytes) => {
         turns.received += bytes;
       },
+      onRest: (bytes) => this.#countUnread(turns, socket, bytes),
     });
     // Node's parser reads past the stream until somebody else listens.
     socket.on("data", ignore).off("data", ignore);
@@ -116,11 +132,28 @@ export class RequestTurns {
     else socket.pause();
   }
 
+  /** Counts what waits in memory until others have had their turns: the rest of a packet, and what has come of a body. */
+  #countUnread({ unread, exchanges: [first] }: Turns, socket: Socket, rest: number): void {
+    const bytes = rest + (first?.request.readableLength ?? 0);
+    if (unread === undefined || bytes === unread.amount) return;
+    if (this.#unread.grow(unread, bytes - unread.amount)) socket.destroy();
+  }
+
+  #openUnread(turns: Turns, party: string, socket: Socket): void {
+    const shares: Share[] = [
+      [party, this.#maxUnreadBytes / 2, "party"],
+      ["", this.#maxUnreadBytes, "all"],
+    ];
+    if (turns.unread) this.#unread.release(turns.unread);
+    turns.unread = this.#unread.open({ party, shares }, () => socket.destroy());
+  }
+
   #turnsOf(socket: Socket): Turns {
     const known = this.#turns.get(socket);
     if (known) return known;
     const turns: Turns = { exchanges: [], received: 0, bodyEnd: 0, isEnding: false };
     this.#turns.set(socket, turns);
+    socket.once("close", () => turns.unread && this.#unread.release(turns.unread));
     // Node resumes a connection by itself: at the end of a request, when it reads a body, when written bytes have left.
     const resume = socket.resume.bind(socket);
     socket.resume = () => (turns.exchanges.length > (turns.isEnding ? 0 : 1) ? socket : resume());
@@ -131,6 +164,7 @@ export class RequestTurns {
     const { request, response, bytes } = exchange;
     const party = this.#partyOf(request);
     const { socket } = request;
+    if (turns.unread?.owner.party !== party.name) this.#openUnread(turns, party.name, socket);
     let charged = socket.bytesWritten;
     const chargeSent = () => {
       this.#loop.charge(party.name, (socket.bytesWritten - charged) * PRICES.sentByte);

@@ -36,7 +36,8 @@ const CLOSE_TIMEOUT_MS = 500;
 export class FrameGuard {
   readonly #socket: WebSocket;
   readonly #options: FrameGuardOptions;
-  /** The memory of the unfinished message. */
+  /** The memory of what waits to be read, and of the unfinished message. */
+  readonly #unread: MemoryReservation;
   #reservation: MemoryReservation;
   /** The memory of the whole messages that the library has not emitted yet. One packet may end several. */
   readonly #whole: MemoryReservation[] = [];
@@ -53,17 +54,23 @@ export class FrameGuard {
   constructor(raw: Duplex, socket: WebSocket, options: FrameGuardOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#unread = this.#openReservation();
     this.#reservation = this.#openReservation();
     this.#meter = createReadMeter(() => (raw as Socket).bytesRead);
     const bodyBytes = () => this.#frameCounter.missingBytes - raw.readableLength;
-    receiveInPieces(raw, { pieceOf: () => PIECE_BYTES, bodyBytes });
+    let waiting = 0;
+    const onRest = (bytes: number) => {
+      this.#holdOrClose(() => this.#unread.grow(bytes - waiting));
+      waiting = bytes;
+    };
+    receiveInPieces(raw, { pieceOf: () => PIECE_BYTES, bodyBytes, onRest });
     // Runs before the library's listener, which emits the messages in the chunk.
     raw.prependListener("data", (chunk: Buffer) => this.#onChunk(chunk));
     const onControlFrame = () => this.#onControlFrame();
     socket.on("ping", onControlFrame);
     socket.on("pong", onControlFrame);
     socket.once("close", () => {
-      for (const reservation of [this.#reservation, ...this.#whole]) reservation.release();
+      for (const reservation of [this.#unread, this.#reservation, ...this.#whole]) reservation.release();
     });
   }
 
@@ -98,9 +105,15 @@ export class FrameGuard {
     if (price > 0) this.onTurn(price);
     const { messages, rest, frames } = this.#frameCounter.count(chunk);
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    try {
+    this.#holdOrClose(() => {
       for (const bytes of messages) this.#endMessage(bytes);
       this.#countRest(rest, frames);
+    });
+  }
+
+  #holdOrClose(hold: () => void): void {
+    try {
+      hold();
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       this.#close(CLOSE_CODES.tryAgainLater, error.message);
