@@ -2,19 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bytesToHex, type Hex, revertDataIn } from "@gas-waiver/protocol";
 import { CommandFailedError, unreachable } from "./errorMessage.js";
 import { url, wholeNumber } from "./settings/parsers.js";
+import { namesOf } from "./settings/setting.js";
 
 /** The setting of a command that asks a node of the chain, but for its sentence. */
 export const NODE_URL_SETTING = {
-  flag: "rpc-url",
-  env: "GAS_WAIVER_RPC_URL",
+  ...namesOf("rpc-url"),
   placeholder: "URL",
   parse: url("http:", "https:"),
 } as const;
 
 /** The setting of a command that may learn the chain's id from a node, but for its sentence. */
 export const CHAIN_ID_SETTING = {
-  flag: "chain-id",
-  env: "GAS_WAIVER_CHAIN_ID",
+  ...namesOf("chain-id"),
   placeholder: "ID",
   defaultText: "that of the node",
   parse: (text: string) => BigInt(wholeNumber(1)(text)),

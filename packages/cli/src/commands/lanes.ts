@@ -65,7 +65,6 @@ function nonceText(assigned: LaneFindings["assigned"]): string {
 }
 
 const WAIVER_SETTING = {
-  flag: "waiver",
   placeholder: "ADDRESS",
   help: "Address of the lane's waiver.",
   required: true,

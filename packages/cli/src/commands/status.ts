@@ -8,7 +8,7 @@ import {
   serviceClient,
   urlOfFile,
 } from "../settings/serviceClient.js";
-import { InvalidValueError, type Values } from "../settings/setting.js";
+import { InvalidValueError, namesOf, type Values } from "../settings/setting.js";
 import { readServiceStatus } from "../status/serviceStatus.js";
 import { isWell, recordLines, statusJson, statusLines } from "../status/statusOutput.js";
 import { STORE_SETTINGS } from "../store/withStore.js";
@@ -24,8 +24,7 @@ const SETTINGS = {
   },
   url: { ...URL_WITHOUT_DEFAULT, defaultText: `that of the service of --config, otherwise ${defaultUrl}` },
   rpcUrl: {
-    flag: "rpc-url",
-    env: "GAS_WAIVER_RPC_URL",
+    ...namesOf("rpc-url"),
     placeholder: "URL",
     help: "JSON-RPC of the nodes whose heads are shown, separated by commas.",
     repeatable: true,

@@ -2,7 +2,7 @@ import { accountsOf } from "@gas-waiver/devnet/presets";
 import { hexToBytes } from "@gas-waiver/protocol";
 import { privateKeys, wholeNumber } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
-import { InvalidValueError, type Values } from "../settings/setting.js";
+import { InvalidValueError, namesOf, type Values } from "../settings/setting.js";
 
 const devKeys = accountsOf("validator");
 
@@ -11,8 +11,7 @@ export const VALIDATOR = "the validator's private key";
 /** The validator who signs. A private key is never an argument itself, because other users can see arguments. */
 export const VALIDATOR_SETTINGS = {
   validatorKeyFile: {
-    flag: "validator-key-file",
-    env: "GAS_WAIVER_VALIDATOR_KEY_FILE",
+    ...namesOf("validator-key-file"),
     placeholder: "FILE",
     subject: VALIDATOR,
     help: "File with the validator's private key, as hex.",
@@ -27,7 +26,6 @@ export const VALIDATOR_SETTINGS = {
 } as const;
 
 export const PROPOSAL_SETTING = {
-  flag: "proposal",
   placeholder: "N",
   help: "Number of the proposal.",
   required: true,

@@ -28,7 +28,6 @@ export function withKeys<T>(values: StoreValues, use: (keys: OpenKeyAdmin) => Pr
 }
 
 export const KEY_SETTING = {
-  flag: "key",
   placeholder: "ID",
   help: "Id of the key: the part of it between its last two underscores.",
   required: true,
@@ -109,7 +108,6 @@ export const TERM_SETTINGS = withFlags({
 });
 
 export const LABEL_SETTING = {
-  flag: "label",
   placeholder: "TEXT",
   help: "Name of the key for people, 1 to 200 characters.",
   parse: text,

@@ -1,6 +1,6 @@
 import { STABLE, STABLE_NETWORKS } from "@gas-waiver/protocol";
 import { entriesOf, oneOf } from "../settings/parsers.js";
-import type { Setting } from "../settings/setting.js";
+import { namesOf, type Setting } from "../settings/setting.js";
 
 type NetworkPreset = keyof typeof STABLE_NETWORKS;
 const NAMES = Object.keys(STABLE_NETWORKS) as [NetworkPreset, ...NetworkPreset[]];
@@ -10,8 +10,7 @@ const USED_SHARE = 0.9;
 
 /** A network whose facts are published (D39). It gives the settings of the chain, and the operator an endpoint and keys. */
 export const NETWORK_PRESET: Setting<NetworkPreset> = {
-  flag: "network",
-  env: "GAS_WAIVER_NETWORK",
+  ...namesOf("network"),
   placeholder: "NAME",
   help: `Network whose facts are known: ${NAMES.join(" or ")}. It gives --chain-id and --reorg-depth, and --rpc-rate where --rpc-url names the network's public endpoint.`,
   defaultText: "none",

@@ -2,7 +2,7 @@ import { isServicePath } from "@gas-waiver/server";
 import { readConfigFile } from "../settings/configFile.js";
 import { withForm } from "../settings/form.js";
 import { text } from "../settings/parsers.js";
-import { InvalidValueError } from "../settings/setting.js";
+import { InvalidValueError, namesOf } from "../settings/setting.js";
 import { NETWORK_SETTINGS, SHARED_SETTINGS } from "./serveSettings.js";
 
 /** The name of a network, and its place under the service's address. Only entries of `networks` have them. */
@@ -51,8 +51,7 @@ export const FILE_SETTINGS = { shared: SHARED_SETTINGS, network: NETWORK_SETTING
 
 /** The configuration file of a command. No file is read that nobody names, since whoever wrote it decides which keys sign. */
 export const CONFIG_SETTING = {
-  flag: "config",
-  env: "GAS_WAIVER_CONFIG",
+  ...namesOf("config"),
   placeholder: "FILE",
   help: "Configuration file (YAML or JSON). Variables win over it, and flags over both.",
   isConfigFile: true,

@@ -9,7 +9,7 @@ import {
 import { databaseUrl, path } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
 import { adminTokens, apiKeys } from "../settings/serviceValues.js";
-import { reloadable, serviceSettings, splitSettings, type Values } from "../settings/setting.js";
+import { namesOf, reloadable, serviceSettings, splitSettings, type Values } from "../settings/setting.js";
 import { CUSTODY, CUSTODY_SETTINGS, type CustodyValues, problemsOfCustody } from "../waivers/custodies.js";
 import { NETWORK_PRESET } from "./networkPreset.js";
 import { flagOfOption, settingsOf } from "./optionSettings.js";
@@ -45,8 +45,7 @@ const STORE_SETTINGS = {
 
 const API_KEY_SETTINGS = {
   apiKeysFile: {
-    flag: "api-keys-file",
-    env: "GAS_WAIVER_API_KEYS_FILE",
+    ...namesOf("api-keys-file"),
     placeholder: "FILE",
     subject: "the list of API keys",
     help: "File of API keys that may submit, beside those of `gas-waiver keys`; one a line, each of 32 or more random characters.",
@@ -66,8 +65,7 @@ const API_KEY_SETTINGS = {
 
 const ADMIN_TOKEN_SETTINGS = {
   adminTokensFile: {
-    flag: "admin-token-file",
-    env: "GAS_WAIVER_ADMIN_TOKEN_FILE",
+    ...namesOf("admin-token-file"),
     placeholder: "FILE",
     subject: "the list of admin tokens",
     help: "File of the admin API's tokens, as in GAS_WAIVER_ADMIN_TOKEN; one a line.",

@@ -4,13 +4,12 @@ import { DEFAULT_HOST, DEFAULT_SERVICE_PORT } from "@gas-waiver/devnet/presets";
 import type { ConfigFile } from "./configFile.js";
 import { text, url } from "./parsers.js";
 import { secretFileOf } from "./secretFile.js";
-import type { Values } from "./setting.js";
+import { namesOf, type Values } from "./setting.js";
 
 /** The setting of a command that uses a service as a client does. */
 export const SERVICE_URL_SETTING = {
   url: {
-    flag: "url",
-    env: "GAS_WAIVER_URL",
+    ...namesOf("url"),
     placeholder: "URL",
     help: "Base address of the service.",
     defaultValue: `http://${DEFAULT_HOST}:${DEFAULT_SERVICE_PORT}`,
@@ -22,8 +21,7 @@ export const API_KEY = "the API key";
 
 export const API_KEY_SETTINGS = {
   apiKeyFile: {
-    flag: "api-key-file",
-    env: "GAS_WAIVER_API_KEY_FILE",
+    ...namesOf("api-key-file"),
     placeholder: "FILE",
     subject: API_KEY,
     help: "File of the API key, readable for its owner only.",

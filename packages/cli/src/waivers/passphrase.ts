@@ -4,15 +4,14 @@ import { wholeNumber } from "../settings/parsers.js";
 import { UsageError } from "../settings/readSettings.js";
 import { readText } from "../settings/readText.js";
 import { secretFileOf } from "../settings/secretFile.js";
-import { InvalidValueError, type Values } from "../settings/setting.js";
+import { InvalidValueError, namesOf, type Values } from "../settings/setting.js";
 
 export const PASSPHRASE = "the passphrase";
 
 /** The places of a passphrase. It is never an argument, because other users can see arguments. */
 export const PASSPHRASE_SETTINGS = {
   passphraseFile: {
-    flag: "passphrase-file",
-    env: "GAS_WAIVER_PASSPHRASE_FILE",
+    ...namesOf("passphrase-file"),
     placeholder: "FILE",
     subject: PASSPHRASE,
     help: "File with the passphrase of the keystores on its first line.",

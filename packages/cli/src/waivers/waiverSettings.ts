@@ -4,7 +4,6 @@ import { keystorePath } from "./keystoreFiles.js";
 import { PASSPHRASE } from "./passphrase.js";
 
 export const FOLDER_SETTING = {
-  flag: "folder",
   placeholder: "FOLDER",
   help: "Folder of the keystores.",
   defaultValue: "keystore",
@@ -12,7 +11,6 @@ export const FOLDER_SETTING = {
 } as const;
 
 export const KEYSTORE_SETTING = {
-  flag: "keystore",
   placeholder: "FILE",
   help: "File of the keystore.",
   required: true,
@@ -20,7 +18,6 @@ export const KEYSTORE_SETTING = {
 } as const;
 
 export const SEAL_SETTING = {
-  flag: "seal",
   placeholder: "KEY",
   subject: PASSPHRASE,
   help: "Key of AWS KMS, Google Cloud KMS or Azure Key Vault that encrypts the passphrase, which is then a random one.",

@@ -7,14 +7,13 @@ import {
 import { CommandFailedError, unreachable } from "../errorMessage.js";
 import { text, url } from "../settings/parsers.js";
 import { secretFileOf } from "../settings/secretFile.js";
-import type { Values } from "../settings/setting.js";
+import { namesOf, type Values } from "../settings/setting.js";
 import { STORE_SETTINGS, type StorePlace, withStore } from "../store/withStore.js";
 
 /** The settings of a command that looks into submissions of any key: by the admin API, or by the database. */
 export const SOURCE_SETTINGS = {
   adminUrl: {
-    flag: "admin-url",
-    env: "GAS_WAIVER_ADMIN_URL",
+    ...namesOf("admin-url"),
     placeholder: "URL",
     help: "Address of the service's admin API, with the name of the network where it serves several; instead of the database.",
     parse: url("http:", "https:"),
@@ -27,8 +26,7 @@ export const SOURCE_SETTINGS = {
     parse: text,
   },
   adminTokenFile: {
-    flag: "admin-token-file",
-    env: "GAS_WAIVER_ADMIN_TOKEN_FILE",
+    ...namesOf("admin-token-file"),
     placeholder: "FILE",
     subject: "the admin token",
     help: "File of this token, readable for its owner only.",
