@@ -91,7 +91,7 @@ describe("startDev", () => {
   });
 
   it("runs several in one process, each on its own, with the limits of the service as a test wants them", async () => {
-    const other = await startDev({ cacheDir, service: { maxBatchSize: 2, requestTimeoutMs: 300 } });
+    const other = await startDev({ cacheDir, service: { maxBatchSize: 2, requestTimeoutMs: 3_000 } });
     try {
       await other.gasless(devnetAccount(7)).send(transfer());
       const nonceOf = ({ devnet }: Dev) =>
