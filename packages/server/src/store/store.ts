@@ -90,12 +90,8 @@ const NO_LOCATION = "neither a database URL nor a data folder is set";
  * stops.
  * @throws {@link StartError} if the database cannot be reached or its schema is newer than this program.
  */
-export async function openStore(
-  options: StoreOptions,
-  log: Logger,
-  signal?: AbortSignal,
-): Promise<OpenStore> {
-  const database = await openDatabase(options, log, signal);
+export async function openStore(options: StoreOptions, log: Logger): Promise<OpenStore> {
+  const database = await openDatabase(options, log);
   return connectStore(database.address, options, log, database.stop);
 }
 

@@ -16,18 +16,14 @@ export interface NodeStatus {
   readonly lagSeconds: number | undefined;
 }
 
-export function nodeStatuses(
-  rpcUrls: readonly string[],
-  heads: EndpointHeads,
-  now = Date.now(),
-): NodeStatus[] {
+export function nodeStatuses(rpcUrls: readonly string[], heads: EndpointHeads): NodeStatus[] {
   return rpcUrls.map((url, place) => {
     const { timestamp } = heads.headOf(place) ?? {};
     return {
       node: nodeName(url, place),
       state: heads.stateOf(place),
       whyAway: heads.whyAway(place),
-      headAgeSeconds: timestamp === undefined ? undefined : now / 1_000 - timestamp,
+      headAgeSeconds: timestamp === undefined ? undefined : Date.now() / 1_000 - timestamp,
       lagSeconds: heads.lagOf(place),
     };
   });

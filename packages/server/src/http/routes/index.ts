@@ -69,7 +69,7 @@ function registerSecretRoute(scope: FastifyInstance, name: RouteName, services: 
 
 function registerRoute(scope: FastifyInstance, name: RouteName, services: RouteServices): void {
   const { method, path } = ROUTES[name];
-  const { handler, onRequest } = HANDLERS[name](services, scope);
+  const { handler, onRequest } = HANDLERS[name](services);
   const checks = [refuseUnknownParameters(name), ...(onRequest ? [onRequest] : [])];
   // The scope's hook makes the request an authenticated one before the handler runs.
   scope.route({ method, url: path, onRequest: checks, handler: handler as RouteHandlerMethod });

@@ -1,5 +1,5 @@
 import type { Health, ROUTES, RouteName } from "@gas-waiver/protocol";
-import type { FastifyInstance, FastifyReply, onRequestHookHandler } from "fastify";
+import type { FastifyReply, onRequestHookHandler } from "fastify";
 import type { Checker } from "../../check/check.js";
 import type { ReadinessProbe } from "../../health/readiness.js";
 import type { Intake } from "../../intake/intake.js";
@@ -59,10 +59,8 @@ export interface RouteHandler<Request extends ApiRequest> {
   readonly handler: (request: Request, reply: FastifyReply) => unknown;
 }
 
-/** @param scope the part of the server that the route is registered in, for handlers that add hooks of their own. */
 export type CreateRouteHandler<Name extends RouteName> = (
   services: RouteServices,
-  scope: FastifyInstance,
 ) => RouteHandler<RequestOf<Name>>;
 
 /** Only routes that need an API key have a caller. */
