@@ -49,6 +49,7 @@ it("splits nothing of a packet while its reader pauses, and hands on the end beh
 it("goes by the latest reader, also in what came before", async () => {
   const { socket, read } = await connectionInPieces();
   socket.push(Buffer.from("abcdef"));
+  await new Promise(setImmediate);
   receiveInPieces(socket, { pieceOf: () => 1, bodyBytes: () => 2 });
   socket.resume();
   await new Promise(setImmediate);
@@ -65,4 +66,16 @@ it("hands on all of a packet where its reader resumes before the pause has come 
   socket.resume();
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   expect(read).toEqual(["ab", "cd", "ef", "gh"]);
+});
+
+it("hands on all of a packet to a reader that comes later", async () => {
+  const socket = new Connection();
+  receiveInPieces(socket, { pieceOf: () => 2, bodyBytes: () => 0 });
+  socket.push(Buffer.from("abcdefg"));
+  socket.push(null);
+  await new Promise(setImmediate);
+  const read: string[] = [];
+  socket.on("data", (chunk) => read.push(String(chunk)));
+  await once(socket, "end");
+  expect(read.join("")).toBe("abcdefg");
 });

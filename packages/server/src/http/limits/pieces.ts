@@ -33,10 +33,15 @@ export function receiveInPieces(socket: Duplex, splitter: Splitter): void {
     onPiece?.(piece.length);
     return piece;
   };
+  /** The stream has asked for bytes while its reader pauses. It asks once. */
+  let isAsked = false;
   const handOn = (): boolean => {
     let hasRoom = true;
-    const isReading = () => socket.readableLength === 0 && !socket.isPaused() && !socket.destroyed;
-    while (received.length > 0 && isReading()) hasRoom = Duplex.prototype.push.call(socket, nextPiece());
+    isAsked = socket.isPaused();
+    while (received.length > 0 && !socket.isPaused() && !socket.destroyed) {
+      hasRoom = Duplex.prototype.push.call(socket, nextPiece());
+      if (socket.readableLength > 0) break;
+    }
     const { onRest } = splitters.get(socket) ?? splitter;
     onRest?.(
       received.reduce<number>((sum, packet) => sum + (Buffer.isBuffer(packet) ? packet.length : 0), 0),
@@ -49,9 +54,10 @@ export function receiveInPieces(socket: Duplex, splitter: Splitter): void {
   };
   const read = socket._read.bind(socket);
   socket._read = (size) => {
-    if (received.length === 0) read(size);
-    // The stream asks once, also where it has a piece left: it would wait for the next one for good.
-    else if (!handOn()) process.nextTick(handOn);
+    if (received.length > 0) handOn();
+    else read(size);
   };
-  socket.on("resume", handOn);
+  socket.on("resume", () => {
+    if (isAsked) handOn();
+  });
 }
