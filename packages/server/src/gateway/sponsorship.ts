@@ -7,16 +7,19 @@ import {
   type UnsignedTransaction,
 } from "@gas-waiver/protocol";
 import type { ReadinessProbe } from "../health/readiness.js";
-import type { Caller } from "../model/keys/caller.js";
+import { type Caller, partyOf } from "../model/keys/caller.js";
 import type { ResolvedOptions } from "../model/options/options.js";
+import { PRICES } from "../model/prices.js";
 import { rulesFor } from "../policy/rules.js";
 import type { PolicySource } from "../policy/source.js";
+import type { LoopQueue } from "../util/loopQueue.js";
 import { bytesAt, bytesOf, objectAt, quantityOf } from "./params.js";
 
 export interface SponsorshipDependencies {
   readonly policies: Pick<PolicySource, "current">;
   readonly options: Pick<ResolvedOptions, "chainId" | "maxWrapperBytes">;
   readonly readiness: Pick<ReadinessProbe, "probe">;
+  readonly loop: Pick<LoopQueue, "charge">;
 }
 
 /** The name that wallets show as the sponsor's policy. */
@@ -26,11 +29,13 @@ const POLICY_NAME = "gas-waiver";
  * The paymaster methods of BEP-414 (https://github.com/bnb-chain/BEPs/blob/master/BEPs/BEP-414.md). The specification and
  * the published SDKs spell the members of the answer differently, so it has both spellings.
  */
-export function createSponsorship({ policies, options, readiness }: SponsorshipDependencies) {
+export function createSponsorship({ policies, options, readiness, loop }: SponsorshipDependencies) {
   return {
     /** `pm_isSponsorable`: whether the service would waive the gas, and else the rule that refuses it. */
     isSponsorable(params: readonly unknown[], caller: Caller): Record<string, unknown> {
       const tx = unsignedTransaction(objectAt(params, 0, "the transaction"), BigInt(options.chainId));
+      // Nothing else of its work waits for a turn, and calldata may take milliseconds.
+      loop.charge(partyOf(caller), 2 * tx.data.length * PRICES.checkedByte);
       try {
         assertInnerTxFields(sized(tx), rulesFor(caller, options, policies.current()));
         return answer(true);
