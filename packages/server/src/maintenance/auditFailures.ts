@@ -2,6 +2,7 @@ import type { FailureCount } from "../model/keys/failedAuthentication.js";
 import type { Logger } from "../model/telemetry/log.js";
 import { recordEvent } from "../store/audit/audit.js";
 import type { OpenStore } from "../store/store.js";
+import { Ledger, type Terms } from "../util/ledger.js";
 
 export interface AuditFailuresDependencies {
   readonly store: Pick<OpenStore, "pool" | "monitor">;
@@ -10,8 +11,10 @@ export interface AuditFailuresDependencies {
 }
 
 const INTERVAL_MS = 10_000;
-/** The audit only grows, so a flood from many addresses adds no more than this many entries each time. */
+/** A flood from many addresses adds no more than this many entries each time. */
 const MAX_ENTRIES = 20;
+/** The audit only grows, so a flood that goes on adds some thousand entries a day, each with more failures. */
+const ENTRIES: Terms = { rateBurst: 200, ratePerSecond: 1 / 90 };
 
 /**
  * Writes the failed authentications to the audit, one entry for each address and reason in an interval. The addresses with
@@ -19,9 +22,11 @@ const MAX_ENTRIES = 20;
  * @returns a function that writes the last ones, and ends it.
  */
 export function startAuditingFailures({ store, failures, log }: AuditFailuresDependencies) {
-  const write = async () => {
+  const ledger = new Ledger();
+  const writeSome = async (most: number) => {
     const counts = failures.takeCounts().sort((a, b) => b.count - a.count);
-    const events = counts.length > MAX_ENTRIES ? summarized(counts) : counts.map(eventOf);
+    const events = counts.length > most ? summarized(counts, most) : counts.map(eventOf);
+    ledger.charge("audit", events.length, ENTRIES);
     try {
       for (const event of events) await recordEvent(store.pool, event);
     } catch (error) {
@@ -29,12 +34,14 @@ export function startAuditingFailures({ store, failures, log }: AuditFailuresDep
       log.warn({ err: (error as Error).message }, "failed authentications could not be written to the audit");
     }
   };
-  const timer = setInterval(() => void write(), INTERVAL_MS).unref();
+  const allowed = () =>
+    Math.min(MAX_ENTRIES, Math.floor(ENTRIES.rateBurst - ledger.debtOf("audit", ENTRIES)));
+  const timer = setInterval(() => void (allowed() > 0 && writeSome(allowed())), INTERVAL_MS).unref();
   return {
     async close(): Promise<void> {
       clearInterval(timer);
       // A store that does not answer must not delay the end.
-      if (store.monitor.trouble === undefined) await write();
+      if (store.monitor.trouble === undefined) await writeSome(Math.max(1, allowed()));
     },
   };
 }
@@ -47,11 +54,11 @@ function eventOf({ interface: port, address, reason, actor = "unknown", count }:
   } as const;
 }
 
-function summarized(counts: readonly FailureCount[]) {
-  const others = counts.slice(MAX_ENTRIES - 1);
+function summarized(counts: readonly FailureCount[], most: number) {
+  const others = counts.slice(most - 1);
   const count = others.reduce((sum, one) => sum + one.count, 0);
   return [
-    ...counts.slice(0, MAX_ENTRIES - 1).map(eventOf),
+    ...counts.slice(0, most - 1).map(eventOf),
     {
       actor: { name: "unknown", source: "others" },
       action: "failed-authentication",
