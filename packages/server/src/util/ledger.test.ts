@@ -44,13 +44,22 @@ describe("a party's debt", () => {
     expect(ledger.take("a", 10, raised)).toBe(0);
   });
 
-  it("is forgotten for the parties that owe for the shortest time, of more than 10,000", () => {
+  it("is forgotten for the parties that were charged longest ago, of more than 10,000", () => {
     const { ledger } = ledgerAt();
-    ledger.charge("first", 2, TERMS);
+    ledger.charge("first", 1, TERMS);
     ledger.charge("second", 1, TERMS);
-    for (let i = 0; i < 9_998; i++) ledger.charge(`${i}`, 2, TERMS);
-    ledger.charge("last", 2, TERMS);
-    expect(["first", "second", "last"].map((party) => ledger.debtOf(party, TERMS))).toEqual([2, 0, 2]);
+    for (let i = 0; i < 9_998; i++) ledger.charge(`${i}`, 1, TERMS);
+    ledger.charge("first", 1, TERMS);
+    ledger.charge("last", 1, TERMS);
+    expect(["first", "second", "last"].map((party) => ledger.debtOf(party, TERMS))).toEqual([2, 0, 1]);
+  });
+
+  it("bounds a party also where 10,000 others owe for longer", () => {
+    const { ledger } = ledgerAt();
+    const slow = { rateBurst: 10, ratePerSecond: 0.1 };
+    for (let i = 0; i < 10_000; i++) ledger.charge(`${i}`, 10, slow);
+    const taken = Array.from({ length: 2 * TERMS.rateBurst }, () => ledger.take("fast", 1, TERMS));
+    expect(taken.filter((restMs) => restMs === 0)).toHaveLength(TERMS.rateBurst);
   });
 });
 

@@ -19,7 +19,7 @@ interface Debt {
 
 const endOf = ({ end }: Debt) => end;
 
-/** The parties that are remembered: those that owe for the longest. There may be any number of addresses. */
+/** The parties that are remembered: those that were charged last, so that nobody escapes behind thousands that owe for longer. */
 const MAX_PARTIES = 10_000;
 /** Fractions do not add up exactly. */
 const ROUNDING = 1e-6;
@@ -37,6 +37,7 @@ export class Ledger {
   /** The sum that a party has paid off by now which has owed something all the time. */
   #time = 0;
   #paidAt: number;
+  /** The party that was charged last is the last. */
   readonly #debts = new Map<string, Debt>();
   /** Those whose ends come first are the first. */
   readonly #inOrder: Debt[] = [];
@@ -135,7 +136,8 @@ export class Ledger {
     const debt = { party, ratePerSecond, end: this.#time + owed / ratePerSecond };
     this.#debts.set(party, debt);
     putInOrder(this.#inOrder, debt, endOf);
-    if (this.#inOrder.length > MAX_PARTIES) this.#forget(this.#inOrder[0]);
+    const [oldest] = this.#debts.values();
+    if (this.#debts.size > MAX_PARTIES) this.#forget(oldest);
   }
 
   #forget(debt: Debt | undefined): void {

@@ -89,6 +89,26 @@ it("begins a small request of a party whose large ones have to wait", async () =
   while (loop.waiting > 0) await new Promise(setImmediate);
 });
 
+it("parses no small pieces of a body of unknown length that is full of what ends a head", async () => {
+  let pieces = 0;
+  const server = createServer((request, response) => {
+    request.on("data", () => pieces++).on("end", () => response.end());
+    request.resume();
+  });
+  new RequestTurns(server, new LoopQueue(), () => ({ name: "party" }));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const sent = request({ port, host: "127.0.0.1", method: "POST", agent: false });
+  const bytes = 65_536;
+  sent.write("\r\n\r\n".repeat(bytes / 4));
+  sent.end();
+  const [answer] = await once(sent, "response");
+  answer.resume();
+  expect(pieces).toBeLessThan(bytes / 32);
+  await new Promise((resolve) => server.close(resolve));
+});
+
 const GET = "GET / HTTP/1.1\r\nHost:x\r\n\r\n";
 const post = (field: string, body: string) => `POST / HTTP/1.1\r\nHost:x\r\n${field}\r\n\r\n${body}`;
 
@@ -120,7 +140,7 @@ it.each([
   });
   while (answers.length === 0 || client.writableLength > 0) await new Promise(setImmediate);
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate);
-  expect(parsed).toBeLessThan(3);
+  expect(parsed).toBeLessThan(5);
   answers[0]?.();
   while (begun < 1 + rest) await new Promise(setImmediate);
   while (text.split("200 OK").length - 1 < 1 + rest) await new Promise(setImmediate);

@@ -33,6 +33,8 @@ const KEYLESS_SHARE = 0.1;
  * smaller ones it took many times the processor time of a plain one.
  */
 const PIECE_BYTES = 4_096;
+/** A piece behind a head without the length of its body has at least so many: the body may be nothing but what ends heads. */
+const LEAST_UNKNOWN_BYTES = 64;
 const END_OF_HEAD = "\r\n\r\n";
 
 /** The most that connections have received and that waits to be read. One party may have half of it. */
@@ -54,6 +56,8 @@ interface Turns {
   /** The bytes that the connection has received, and how many of them there are at least when the body of the latest request ends. */
   received: number;
   bodyEnd: number;
+  /** The least bytes of a piece. */
+  leastBytes: number;
   /** The connection ends after its last response. */
   isEnding: boolean;
 }
@@ -111,7 +115,7 @@ export class RequestTurns {
   #receive(socket: Socket): void {
     const turns = this.#turnsOf(socket);
     receiveInPieces(socket, {
-      pieceOf,
+      pieceOf: (rest) => pieceOf(rest, turns.leastBytes),
       bodyBytes: () => turns.bodyEnd - turns.received,
       onPiece: (bytes) => {
         turns.received += bytes;
@@ -127,7 +131,9 @@ export class RequestTurns {
     const turns = this.#turnsOf(socket);
     // Its head has ended in the piece that is parsed.
     const parsed = turns.received - PIECE_BYTES;
-    turns.bodyEnd = parsed + (Number.isFinite(exchange.bytes) ? exchange.bytes : 0);
+    const isKnown = Number.isFinite(exchange.bytes);
+    turns.bodyEnd = parsed + (isKnown ? exchange.bytes : 0);
+    turns.leastBytes = isKnown ? END_OF_HEAD.length : LEAST_UNKNOWN_BYTES;
     if (turns.exchanges.push(exchange) === 1) this.#begin(turns, exchange);
     else socket.pause();
   }
@@ -151,7 +157,13 @@ export class RequestTurns {
   #turnsOf(socket: Socket): Turns {
     const known = this.#turns.get(socket);
     if (known) return known;
-    const turns: Turns = { exchanges: [], received: 0, bodyEnd: 0, isEnding: false };
+    const turns: Turns = {
+      exchanges: [],
+      received: 0,
+      bodyEnd: 0,
+      leastBytes: END_OF_HEAD.length,
+      isEnding: false,
+    };
     this.#turns.set(socket, turns);
     socket.once("close", () => turns.unread && this.#unread.release(turns.unread));
     // Node resumes a connection by itself: at the end of a request, when it reads a body, when written bytes have left.
@@ -203,8 +215,8 @@ export class RequestTurns {
 
 const ignore = () => {};
 
-function pieceOf(rest: Buffer): number {
-  const end = rest.subarray(0, PIECE_BYTES).indexOf(END_OF_HEAD);
+function pieceOf(rest: Buffer, leastBytes: number): number {
+  const end = rest.subarray(0, PIECE_BYTES).indexOf(END_OF_HEAD, leastBytes - END_OF_HEAD.length);
   return end < 0 ? PIECE_BYTES : end + END_OF_HEAD.length;
 }
 
