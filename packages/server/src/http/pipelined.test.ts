@@ -211,7 +211,13 @@ describe("bytes that are not an HTTP request", () => {
     await readAll(other);
     expect(errors).toHaveLength(1);
     second.resolve();
-    expect(await readAll(socket)).toMatch(/two\n\r\n0\r\n\r\n$/);
+    // A system may say of a connection that is closed with unread bytes that it was reset, behind the answer.
+    let text = "";
+    socket.setEncoding("utf8").on("data", (part) => {
+      text += part;
+    });
+    await new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+    expect(text).toMatch(/two\n\r\n0\r\n\r\n$/);
   });
 
   it("in the same packet as a good request: the good request is answered", async () => {
