@@ -82,6 +82,16 @@ describe("the proof of who used a nonce", () => {
     expect(all?.calls.length).toBeLessThanOrEqual(2 * (one?.calls.length ?? 0));
   });
 
+  it("of a nonce near the head of the chain does not wait for that of one far behind", async () => {
+    const { proofs } = proofsOver(chainOf(300, [200, 295]));
+    const [far, near] = [0n, 1n].map((nonce) => ({ ...accountNonce(nonce), sinceBlock: 290n * nonce }));
+    if (far === undefined || near === undefined) throw new Error("two nonces are looked for");
+    for (const one of [far, near]) await proofs.find(one);
+    for (let searches = 0; searches < 3; searches++) await proofs.search();
+    expect((await proofs.find(near))?.blockNumber).toBe(295n);
+    expect(await proofs.find(far)).toBeUndefined();
+  });
+
   it("is not looked for before the receipt that goes with the nonce has had time to come", async () => {
     let now = 0;
     const { calls, chain } = proofsOver(chainOf(4, [3]));

@@ -125,3 +125,21 @@ it("blocks that had to leave out a revoked waiver's wrapper are not counted once
   const { rows } = await store.pool.query("select state from unfinished");
   expect(rows).toEqual([{ state: "broadcast" }]);
 });
+
+it("a sender's later wrappers are withdrawn with its head that blocks leave out, for they cannot run before it", async () => {
+  const lane = await createHeldLane(store);
+  for (const nonce of [0, 1])
+    await createSubmission("broadcast", store, lane, newSubmissionOf(1, nonce), BigInt(nonce));
+  await createSubmission("broadcast", store, lane, newSubmissionOf(2), 2n);
+  await store.pool.query("update unfinished set wrapper_raw = $1", [hexToBytes(innerOf(1))]);
+  let polls = 1;
+  const headOfLine = new HeadOfLine(() => 2_000 * polls);
+  const chain = { nonces: async () => [0n, 0n], head: async () => ({ room: 30_000_000n }) };
+  const headWatch = createHeadWatch(contextOf({ chain, headOfLine }));
+  for (; !headOfLine.isFree; polls++) {
+    await headWatch.run(lane, { block: BigInt(polls), waiverNonce: 0n, signs: true });
+    headOfLine.takeLoss();
+  }
+  const { rows } = await store.pool.query("select waiver_nonce from unfinished where state = 'broadcast'");
+  expect(rows).toEqual([{ waiver_nonce: "2" }]);
+});
