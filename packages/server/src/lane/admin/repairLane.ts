@@ -21,8 +21,8 @@ export async function repairLane(
   findings: readonly Finding[],
   { store, chain }: { readonly store: Store; readonly chain: NodeClient },
 ): Promise<void> {
-  const by = { chain: key.chain, owner: randomUUID() };
-  const { leases } = await takeLeases(store, by, [key.waiver], LEASE_MS, { watchOnly: true });
+  const by = { chain: key.chain, owner: randomUUID(), watchOnly: true };
+  const { leases } = await takeLeases(store, by, [key.waiver], LEASE_MS);
   const [lease] = leases;
   if (lease === undefined)
     throw new StartError("a service has taken over the lane, and repairs it by itself");

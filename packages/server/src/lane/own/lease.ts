@@ -1,23 +1,23 @@
 import { bytesToHex, type Hex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
 import { isStoreUnavailable } from "../../store/database/storeTrouble.js";
-import { type Lease, releaseLease, type TakenLeases, takeLeases } from "../../store/lanes/lease.js";
+import {
+  type Lease,
+  type LeaseTaker,
+  releaseLease,
+  type TakenLeases,
+  takeLeases,
+} from "../../store/lanes/lease.js";
 import type { Store } from "../../store/store.js";
 import type { Schedule } from "../../util/schedule.js";
 import { logFailure } from "../context.js";
 
-export interface LeaseDependencies {
+export interface LeaseDependencies extends LeaseTaker {
   /** The store with the connection of the leases. */
   readonly store: Store;
   readonly log: Logger;
   readonly schedule: Schedule;
   readonly options: { readonly leaseMs: number };
-  /** The chain's number in the store. */
-  readonly chain: number;
-  /** The name of this process among the replicas. */
-  readonly owner: string;
-  /** The owner signs nothing. Default: it does. */
-  readonly watchOnly?: boolean;
 }
 
 export type LeaseKeeper = ReturnType<typeof createLeaseKeeper>;
@@ -92,16 +92,13 @@ export function createLeaseKeeper(dependencies: LeaseDependencies) {
 /** Takes and renews these leases in one statement, and notes what became of each. */
 async function takeDue(
   due: readonly KeptLane[],
-  { store, options, chain, owner, watchOnly }: LeaseDependencies,
+  { store, options, ...taker }: LeaseDependencies,
 ): Promise<void> {
   // A lease runs from here on, however late the answer is seen.
   const askedAt = performance.now();
   const rechecks = due.map((lane) => lane.rechecks);
   const waivers = due.map(({ waiver }) => waiver);
-  const { leases, locked } = await reconnecting(
-    store,
-    takeLeases(store, { chain, owner }, waivers, options.leaseMs, { watchOnly }),
-  );
+  const { leases, locked } = await reconnecting(store, takeLeases(store, taker, waivers, options.leaseMs));
   const taken = new Map(leases.map((lease) => [bytesToHex(lease.lane.waiver), lease]));
   const lockedWaivers = new Set(locked.map(bytesToHex));
   for (const [i, lane] of due.entries()) {

@@ -46,11 +46,11 @@ describe("the lease of a lane", () => {
 
   it("goes from a replica that only watches to one that signs at once, and not to one that watches too", async () => {
     await leaseEndsIn("-1 minute");
-    const watching = await takeLease(store, other(), 60_000, { watchOnly: true });
-    expect(await takeLease(store, other(), 60_000, { watchOnly: true })).toBeUndefined();
+    const watching = await takeLease(store, { ...other(), watchOnly: true }, 60_000);
+    expect(await takeLease(store, { ...other(), watchOnly: true }, 60_000)).toBeUndefined();
     const signing = await takeLease(store, other(), 60_000);
     expect(signing?.lane.epoch).toBe((watching?.lane.epoch ?? 0n) + 1n);
-    expect(await takeLease(store, other(), 60_000, { watchOnly: true })).toBeUndefined();
+    expect(await takeLease(store, { ...other(), watchOnly: true }, 60_000)).toBeUndefined();
   });
 
   it("cannot be released by a replica that has lost it", async () => {

@@ -25,12 +25,13 @@ export interface Lease {
 /** Replicas may use leases of different lengths. No lease is longer than this, or than twice the replica's own. */
 const LONGEST_LEASE_MS = 4_000;
 
-export interface LeaseOptions {
+/** Somebody who takes leases. */
+export interface LeaseTaker extends Pick<HeldLane, "chain" | "owner"> {
   /**
    * The owner signs nothing: it follows what the lane has sent. A retired lane has only such owners, and to everybody else
-   * the lane has none: one that signs takes it over at once.
+   * the lane has none: one that signs takes it over at once. Default: it signs.
    */
-  readonly watchOnly?: boolean | undefined;
+  readonly watchOnly?: boolean;
 }
 
 /** The leases that one statement took. */
@@ -48,10 +49,9 @@ export interface TakenLeases {
  */
 export async function takeLeases(
   { pool }: Store,
-  { chain, owner }: Pick<HeldLane, "chain" | "owner">,
+  { chain, owner, watchOnly = false }: LeaseTaker,
   waivers: readonly Uint8Array[],
   leaseMs: number,
-  { watchOnly = false }: LeaseOptions = {},
 ): Promise<TakenLeases> {
   if (waivers.length === 0) return { leases: [], locked: [] };
   const longest = Math.max(LONGEST_LEASE_MS, 2 * leaseMs);
