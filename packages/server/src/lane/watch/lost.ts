@@ -24,7 +24,7 @@ import type { Question } from "./doubts.js";
  * another of the nodes has the final block: one may have stayed behind on a fork of its own.
  */
 
-/** A node's view of the last final block of a lane. */
+/** A node's view of the last final block of a lane, where it does not show its nonce as used. */
 export interface FinalityView {
   readonly recorded: FinalInclusion;
   /** The waiver's next nonce. */
@@ -36,13 +36,7 @@ export interface FinalityView {
 }
 
 /** Compares the view with the record. */
-export function judgeFinality({
-  recorded,
-  waiverNonce,
-  blockHash,
-  isDeep,
-}: FinalityView): "kept" | "lost" | "lag" {
-  if (waiverNonce > recorded.waiverNonce) return "kept";
+export function judgeFinality({ recorded, blockHash, isDeep }: FinalityView): "kept" | "lost" | "lag" {
   if (blockHash !== undefined && bytesEqual(blockHash, recorded.blockHash)) return "kept";
   return blockHash !== undefined && isDeep ? "lost" : "lag";
 }
@@ -84,7 +78,9 @@ export function createLostBlocksCheck(
     async run(held: HeldLane, isIdle = false): Promise<void> {
       if (!isIdle) recorded = await findLastFinalInclusion(store, held);
       if (recorded === undefined) return keep();
-      const view = await viewOf(held, recorded, context);
+      const [waiverNonce = 0n] = await context.chain.nonces([held.waiver]);
+      if (waiverNonce > recorded.waiverNonce) return keep();
+      const view = await viewOf(recorded, waiverNonce, context);
       if (view === undefined) return;
       const judgement = judgeFinality(view);
       if (judgement === "kept") return keep();
@@ -114,13 +110,10 @@ export function createLostBlocksCheck(
 }
 
 async function viewOf(
-  held: HeldLane,
   recorded: FinalInclusion,
+  waiverNonce: bigint,
   { chain, options }: LostBlocksContext,
 ): Promise<FinalityView | undefined> {
-  const [waiverNonce = 0n] = await chain.nonces([held.waiver]);
-  if (waiverNonce > recorded.waiverNonce)
-    return { recorded, waiverNonce, blockHash: undefined, isDeep: false };
   const height = recorded.blockNumber;
   const deep = height + BigInt(Math.max(1, options.reorgDepth));
   const [blockHash, later] = await chain.blockHashes([height, deep]);

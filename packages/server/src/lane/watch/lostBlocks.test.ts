@@ -15,7 +15,6 @@ const view = (changes: Partial<FinalityView>): FinalityView => ({
 
 describe("a final block of the store, by the view of a node,", () => {
   it.each<[string, Partial<FinalityView>, ReturnType<typeof judgeFinality>]>([
-    ["is kept where the nonce is above its own", { waiverNonce: 8n }, "kept"],
     ["is kept where the node has it, and still says a low nonce", { blockHash: recorded.blockHash }, "kept"],
     ["is lost where another block is at its height, and final", { blockHash: OTHER, isDeep: true }, "lost"],
     ["may be there where another block at its height may still go away", { blockHash: OTHER }, "lag"],
@@ -31,6 +30,7 @@ describe("the check of a lane's final blocks", () => {
   async function runFor(
     seconds: number,
     blockAt: (height: bigint, second: number) => Uint8Array | undefined,
+    nextWithout = 5n,
   ) {
     const said: string[] = [];
     let second = 0;
@@ -43,7 +43,7 @@ describe("the check of a lane's final blocks", () => {
       {
         store: { pool: { query: async () => ({ rows: [{ ...recorded }] }) } } as unknown as Store,
         chain: {
-          nonces: async () => [blockAt(100n, second) === recorded.blockHash ? 8n : 5n],
+          nonces: async () => [blockAt(100n, second) === recorded.blockHash ? 8n : nextWithout],
           blockHashes: async (heights: readonly bigint[]) => heights.map((height) => blockAt(height, second)),
           blockHashByEach: async () => [OTHER],
         } as never,
@@ -57,6 +57,11 @@ describe("the check of a lane's final blocks", () => {
     for (; second < seconds; second++) await check.run(held);
     return { said, wait: check.wait };
   }
+
+  it("takes them for kept where the chain shows the lane's nonce as used, whatever a node has at their height", async () => {
+    const { said, wait } = await runFor(60, () => OTHER, 8n);
+    expect([said, wait]).toEqual([[], undefined]);
+  });
 
   it("takes a node that ends below them for one that lags, for hours, and names the wait until it has caught up", async () => {
     const lagging = await runFor(7_200, () => undefined);
