@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, get, type IncomingMessage, request } from "node:http";
+import { Agent, createServer, get, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { PRICES } from "../../model/prices.js";
@@ -184,5 +184,28 @@ it.each([
   expect(ofOthers.filter(({ destroyed }) => destroyed)).toEqual([]);
   expect(received()).toBeLessThan(maxBytes);
   for (const socket of [...clients, ...sockets]) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it("counts a body no longer once it is read, while its connection stays or its response waits", async () => {
+  const open: (() => void)[] = [];
+  const server = createServer((incoming, response) => {
+    setImmediate(() => incoming.resume().on("end", () => response.writeHead(200).flushHeaders()));
+    open.push(() => response.end());
+  });
+  new RequestTurns(server, new LoopQueue(), () => ({ name: "party" }), 40_000);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const agent = new Agent({ keepAlive: true });
+  for (let i = 0; i < 5; i++) {
+    const sent = request({ port, host: "127.0.0.1", method: "POST", agent });
+    sent.end(Buffer.alloc(10_000));
+    const [answer] = await once(sent, "response");
+    expect(answer.statusCode).toBe(200);
+    answer.resume();
+  }
+  for (const end of open) end();
+  agent.destroy();
   await new Promise((resolve) => server.close(resolve));
 });

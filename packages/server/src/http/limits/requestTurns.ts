@@ -53,6 +53,8 @@ interface Turns {
   readonly exchanges: Exchange[];
   /** The bytes that are not read yet, once the party is known. */
   unread?: Holding;
+  /** The bytes of a packet that are not parsed yet. */
+  rest: number;
   /** The bytes that the connection has received, and how many of them there are at least when the body of the latest request ends. */
   received: number;
   bodyEnd: number;
@@ -120,7 +122,10 @@ export class RequestTurns {
       onPiece: (bytes) => {
         turns.received += bytes;
       },
-      onRest: (bytes) => this.#countUnread(turns, socket, bytes),
+      onRest: (bytes) => {
+        turns.rest = bytes;
+        this.#countUnread(turns, socket);
+      },
     });
     // Node's parser reads past the stream until somebody else listens.
     socket.on("data", ignore).off("data", ignore);
@@ -139,7 +144,7 @@ export class RequestTurns {
   }
 
   /** Counts what waits in memory until others have had their turns: the rest of a packet, and what has come of a body. */
-  #countUnread({ unread, exchanges: [first] }: Turns, socket: Socket, rest: number): void {
+  #countUnread({ unread, rest, exchanges: [first] }: Turns, socket: Socket): void {
     const bytes = rest + (first?.request.readableLength ?? 0);
     if (unread === undefined || bytes === unread.amount) return;
     if (this.#unread.grow(unread, bytes - unread.amount)) socket.destroy();
@@ -159,6 +164,7 @@ export class RequestTurns {
     if (known) return known;
     const turns: Turns = {
       exchanges: [],
+      rest: 0,
       received: 0,
       bodyEnd: 0,
       leastBytes: END_OF_HEAD.length,
@@ -177,6 +183,8 @@ export class RequestTurns {
     const party = this.#partyOf(request);
     const { socket } = request;
     if (turns.unread?.owner.party !== party.name) this.#openUnread(turns, party.name, socket);
+    // The connection may be idle for long then, or wait for its response.
+    request.once("end", () => this.#countUnread(turns, socket));
     let charged = socket.bytesWritten;
     const chargeSent = () => {
       this.#loop.charge(party.name, (socket.bytesWritten - charged) * PRICES.sentByte);
