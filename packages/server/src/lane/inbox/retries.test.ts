@@ -39,13 +39,13 @@ describe("a submission that was set aside", () => {
 });
 
 describe("a submission that no node ever takes", () => {
-  it("is woken for nothing each two seconds, and not unless it was set aside again", () => {
+  it("is woken for nothing after 2 s, then after twice as long, and not unless it was set aside again", () => {
     const { retries, clock } = onClock();
     retries.onSetAside(["a"], false);
     expect(retries.onTaken(["another"])).toEqual(["a"]);
-    for (let i = 0; i < 3; i++) {
+    for (const restMs of [2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
       retries.onSetAside(["a"], false);
-      clock.ms += 1_999;
+      clock.ms += restMs - 1;
       expect(retries.onTaken(["another"])).toEqual([]);
       clock.ms += 1;
       expect(retries.onTaken(["another"])).toEqual(["a"]);

@@ -15,12 +15,14 @@ const REST_FACTOR = 4;
 const MAX_REST_MS = 1_000;
 /** The most in a step after an exchange of which less than half was taken. */
 const MOST_AFTER_REFUSALS = 16;
-/** A submission that was woken for nothing is woken again after this time, so that what no node takes costs little. */
-const WAKE_AGAIN_MS = 2_000;
+/** A submission that was woken for nothing is woken again after this time, then after twice as long: its pauses have to grow. */
+const MIN_WAKE_MS = 2_000;
+const MAX_WAKE_MS = 30_000;
 
 /** A submission that was set aside, and of which no node has taken a wrapper since. */
 interface SetAside {
   readonly isSuspect: boolean;
+  readonly wakings: number;
   readonly wokenAt: number;
 }
 
@@ -29,7 +31,8 @@ export function createRetries(now: () => number = () => performance.now()) {
   const setAside = new Map<string, SetAside>();
   let restsUntil = Number.NEGATIVE_INFINITY;
   let most = Number.POSITIVE_INFINITY;
-  const mayWake = ({ isSuspect, wokenAt }: SetAside) => isSuspect && now() - wokenAt >= WAKE_AGAIN_MS;
+  const mayWake = ({ isSuspect, wakings, wokenAt }: SetAside) =>
+    isSuspect && now() - wokenAt >= Math.min(MAX_WAKE_MS, MIN_WAKE_MS * 2 ** (wakings - 1));
   return {
     /** The most retries in a step that begins now, later submissions of their senders included. */
     get mostNow() {
@@ -40,9 +43,9 @@ export function createRetries(now: () => number = () => performance.now()) {
     /** @param isNodeAtWork some answer of their exchange was clear, whatever it said. */
     onSetAside(ids: readonly string[], isNodeAtWork: boolean) {
       for (const id of ids) {
-        const { wokenAt = Number.NEGATIVE_INFINITY } = setAside.get(id) ?? {};
+        const { wakings = 0, wokenAt = Number.NEGATIVE_INFINITY } = setAside.get(id) ?? {};
         setAside.delete(id);
-        setAside.set(id, { isSuspect: !isNodeAtWork, wokenAt });
+        setAside.set(id, { isSuspect: !isNodeAtWork, wakings, wokenAt });
         forgetOldest(setAside);
       }
     },
@@ -53,7 +56,8 @@ export function createRetries(now: () => number = () => performance.now()) {
     onTaken(ids: readonly string[]): string[] {
       for (const id of ids) setAside.delete(id);
       const woken = [...setAside].filter(([, one]) => mayWake(one));
-      for (const [id] of woken) setAside.set(id, { isSuspect: false, wokenAt: now() });
+      for (const [id, { wakings }] of woken)
+        setAside.set(id, { isSuspect: false, wakings: wakings + 1, wokenAt: now() });
       return woken.map(([id]) => id);
     },
     /**
