@@ -91,6 +91,8 @@ describe("the ABI of the registry", () => {
     const version = (result: bigint) =>
       hexToBytes(encodeFunctionResult({ abi, functionName: "versionOf", result }));
     expect(readPolicyVersion(version(7n))).toBe(7n);
+    // A node's nonsense would make a registered waiver of a revoked one.
+    expect(() => readPolicyVersion(new Uint8Array(32).fill(0xab))).toThrow(/^\d+ is no uint64$/);
     expect(readPolicyVersion(version(0n))).toBeUndefined();
     expect(() => readPolicyVersion(new Uint8Array(0))).toThrow(UnexpectedResultError);
     expect(() => readPolicyTargets(new Uint8Array(0))).toThrow(UnexpectedResultError);

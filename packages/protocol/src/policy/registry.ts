@@ -38,7 +38,7 @@ export function policyTargetsCall(waiver: Uint8Array): Uint8Array {
  * ```
  */
 export function readPolicyVersion(result: Uint8Array): bigint | undefined {
-  const version = new ResultReader(result).uint();
+  const version = new ResultReader(result).uint(64n);
   return version === 0n ? undefined : version;
 }
 

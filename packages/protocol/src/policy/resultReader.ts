@@ -31,8 +31,11 @@ export class ResultReader {
     this.#at = start;
   }
 
-  uint(): bigint {
-    return bytesToBigInt(this.word());
+  /** Reads a number of so many bits, as Solidity does: a larger one fits no such type. */
+  uint(bits = 256n): bigint {
+    const value = bytesToBigInt(this.word());
+    if (value >> bits > 0n) throw new UnexpectedResultError(`${value} is no uint${bits}`);
+    return value;
   }
 
   bool(): boolean {
