@@ -34,24 +34,30 @@ function readOptions(argv) {
 
 async function run({ "data-dir": dataDir, statements }) {
   const { DATABASE_URL: connectionString } = process.env;
+  let connection;
   try {
     const address = connectionString ? { connectionString } : await embeddedConnection(resolve(dataDir));
-    const connection = createConnection(address);
+    connection = createConnection(address);
     await connection.connect();
     const runAll = statements.length > 0 ? statements : statementsOf(process.stdin);
     let status = 0;
     for await (const statement of runAll) status = Math.max(status, await execute(connection, statement));
-    await connection.end();
     return status;
   } catch (error) {
     console.error(error.message);
     return 1;
+  } finally {
+    await connection?.end();
   }
 }
 
 /** Yields the statements of an input. On a terminal, it asks for each. */
 async function* statementsOf(input) {
   const lines = createInterface({ input, output: input.isTTY ? process.stdout : undefined, prompt: PROMPT });
+  let isOpen = true;
+  lines.once("close", () => {
+    isOpen = false;
+  });
   let text = "";
   lines.prompt();
   for await (const line of lines) {
@@ -60,7 +66,8 @@ async function* statementsOf(input) {
       yield text;
       text = "";
     }
-    lines.prompt();
+    // The input may have ended while the statement ran.
+    if (isOpen) lines.prompt();
   }
   if (text.trim() !== "") yield text;
 }
