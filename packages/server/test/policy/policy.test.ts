@@ -1,6 +1,6 @@
 // The policies of the chain's registry: followed, narrowed by a configuration, and unreadable.
 import { bytesToHex, hexToBytes, parseReadiness } from "@gas-waiver/protocol";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ServerOptions } from "../../src/model/options/options.js";
 import {
   approvalOf,
@@ -59,21 +59,21 @@ describe("a service that follows the registry", () => {
     });
   });
 
-  it("opens the breaker of a revoked waiver's lane with the reason, and goes on with its queue when the waiver is back", async () => {
+  it("says what the lane of a revoked waiver waits for, and goes on with its queue when the waiver is back", async () => {
     const service = await services.start({ ...REGISTRY }, { prepare: withRegistry() });
     await service.submit([transferOf(1)]);
     // The nonce gap keeps the submission queued until after the revocation.
     const waiting = service.submit([innerOf(2, 1)]);
     await service.until("select from submissions where state = 'queued'");
     service.node.chain.setPolicy(WAIVER, undefined);
-    const [lane] = await service.until<{ reason: string }>(
-      "select reason from lanes where broken_until > now()",
+    const [lane] = await service.until<{ why: string }>(
+      "select waits_for as why from lanes where waits_cause = 'policy'",
     );
-    expect(lane?.reason).toBe(`${WAIVER} is not a registered waiver`);
+    expect(lane?.why).toBe(`${WAIVER} is not a registered waiver`);
     service.node.chain.setNonce(userAddress(2), 1n);
     service.node.chain.setPolicy(WAIVER, targets(TRANSFER));
     expect((await waiting).map(outcomeOf)).toEqual(["success"]);
-    await service.until("select from lanes where reason is null and broken_until < now()");
+    await service.until("select from lanes where waits_cause is null");
   });
 
   it("reads no policies with new blocks while no event comes", async () => {
@@ -105,7 +105,7 @@ describe("a service that follows the registry", () => {
     node.chain.setPolicy(WAIVER, targets(APPROVE));
     node.mine();
     const selectors = async () => (await policyOf(service)).allowedTargets[0]?.selectors;
-    while ((await selectors())?.join() !== bytesToHex(APPROVE));
+    await vi.waitUntil(async () => (await selectors())?.join() === bytesToHex(APPROVE), { timeout: 60_000 });
     expect(await outcomes(service, transferOf(1))).toEqual(["VALIDATION_FAILED/SELECTOR_NOT_ALLOWED"]);
   });
 
