@@ -1,3 +1,4 @@
+import { bytesToHex } from "@gas-waiver/protocol";
 import type { Logger } from "../../model/telemetry/log.js";
 import type { Results } from "../../results/results.js";
 import { type HeldLane, LeaseLostError } from "../../store/lanes/heldLane.js";
@@ -46,7 +47,7 @@ interface Taken extends TakenWrapper {
  */
 export class BroadcastBuffer {
   readonly #dependencies: BroadcastBufferDependencies;
-  /** Keyed by the ids of the submissions. */
+  /** By submission and hash: a node may still show a withdrawn wrapper when another has taken the next one. */
   readonly #taken = new Map<string, Taken>();
   /** Two writes of a lane that lock the same rows in another order would be a deadlock. */
   readonly #turns = new WorkQueue({ places: 1 });
@@ -69,18 +70,19 @@ export class BroadcastBuffer {
     const takenAt = performance.now();
     for (const { id, wrapperHash, origin } of wrappers) {
       const dueAt = dueAfter(takenAt, origin === replica ? blockWaitMs : flushDelayMs);
-      this.#taken.set(id, { id, wrapperHash, origin, held, takenAt, dueAt });
+      this.#taken.set(nameOf({ id, wrapperHash }), { id, wrapperHash, origin, held, takenAt, dueAt });
       this.#due.wake(dueAt - performance.now());
       results.notifyHere(id, BROADCAST);
     }
   }
 
   /**
-   * Returns the submissions whose broadcasts the store may not have yet. A reader who asks the store afterwards misses no
+   * Tells which wrappers a node has taken that the store may not have as broadcast yet. A reader who asks the store afterwards misses no
    * broadcast: each is in the answer or in the store.
    */
-  unstored(): ReadonlySet<string> {
-    return new Set(this.#taken.keys());
+  unstored(): (wrapper: Pick<TakenWrapper, "id" | "wrapperHash">) => boolean {
+    const names = new Set(this.#taken.keys());
+    return (wrapper) => names.has(nameOf(wrapper));
   }
 
   /** Stores all that is buffered. A client that has its line may ask for the record next. Never rejects. */
@@ -93,8 +95,9 @@ export class BroadcastBuffer {
    * wrappers, as far as the store does not know.
    */
   storeBeyond<T>(ids: readonly string[], write: (agesMs: ReadonlyMap<string, number>) => Promise<T>) {
+    const meant = new Set(ids);
     return this.#turns.run(async () => {
-      const taken = ids.flatMap((id) => this.#taken.get(id) ?? []);
+      const taken = this.#all.filter(({ id }) => meant.has(id));
       const saved = await write(new Map(taken.map((one) => [one.id, withAge(one).ageMs])));
       this.#remove(taken);
       return saved;
@@ -129,9 +132,13 @@ export class BroadcastBuffer {
   }
 
   #remove(stored: readonly Taken[]): void {
-    // A later wrapper of the submission stays.
-    for (const one of stored) if (this.#taken.get(one.id) === one) this.#taken.delete(one.id);
+    // A wrapper that a node has taken once more stays.
+    for (const one of stored) if (this.#taken.get(nameOf(one)) === one) this.#taken.delete(nameOf(one));
   }
+}
+
+function nameOf({ id, wrapperHash }: Pick<TakenWrapper, "id" | "wrapperHash">): string {
+  return `${id} ${bytesToHex(wrapperHash)}`;
 }
 
 /** Times fall on a grid of half the wait, so that those of some time are written together. */

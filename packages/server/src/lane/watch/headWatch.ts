@@ -24,9 +24,9 @@ export function createHeadWatch(context: WatchContext) {
   let wasUnusable = false;
   return {
     async run(held: HeldLane, { block, waiverNonce, signs }: ChainMoment): Promise<void> {
-      const unstored = broadcastBuffer.unstored();
+      const isUnstored = broadcastBuffer.unstored();
       const [first] = await findInFlight(store, held, { from: waiverNonce, limit: 1 });
-      const isTaken = first && (first.state === "broadcast" || unstored.has(first.id));
+      const isTaken = first && (first.state === "broadcast" || isUnstored(first));
       const isHead = isTaken === true && first.waiverNonce === waiverNonce;
       // Where nobody signs, whatever is first waits for the nonce.
       const wrapperHash = isHead || !signs ? first?.wrapperHash : undefined;
