@@ -151,14 +151,15 @@ it.each([
 it.each([
   ["requests behind the first", GET.repeat(2_400)],
   ["a body", `POST / HTTP/1.1\r\nHost:x\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(60_000)}`],
-])("closes connections of a party of which too many bytes wait: %s", async (_, packet) => {
+  ["requests for their turns", GET],
+])("closes connections of a party of which too much waits: %s", async (_, packet) => {
   class StandingLoop extends LoopQueue {
     override enter() {
       return () => {};
     }
   }
   const server = createServer();
-  const maxBytes = 1_000_000;
+  const maxBytes = 2_000_000;
   new RequestTurns(server, new StandingLoop(), ({ headers }) => ({ name: headers.host ?? "" }), maxBytes);
   const clients: Socket[] = [];
   const sockets: Socket[] = [];
@@ -179,6 +180,8 @@ it.each([
     sockets.reduce((sum, { destroyed, bytesRead }) => sum + (destroyed ? 0 : bytesRead), 0);
   for (let i = 0; i < 30; i++) await connectAs("a");
   expect(received()).toBeLessThan(maxBytes / 2);
+  // Each waiting request counts as 64 KiB.
+  expect(sockets.filter(({ destroyed }) => !destroyed).length).toBeLessThan(16);
   const ofOthers = [];
   for (const host of ["b", "c", "d"]) ofOthers.push(await connectAs(host), await connectAs(host));
   expect(ofOthers.filter(({ destroyed }) => destroyed)).toEqual([]);
@@ -193,14 +196,14 @@ it("counts a body no longer once it is read, while its connection stays or its r
     setImmediate(() => incoming.resume().on("end", () => response.writeHead(200).flushHeaders()));
     open.push(() => response.end());
   });
-  new RequestTurns(server, new LoopQueue(), () => ({ name: "party" }), 40_000);
+  new RequestTurns(server, new LoopQueue(), () => ({ name: "party" }), 400_000);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const agent = new Agent({ keepAlive: true });
   for (let i = 0; i < 5; i++) {
     const sent = request({ port, host: "127.0.0.1", method: "POST", agent });
-    sent.end(Buffer.alloc(10_000));
+    sent.end(Buffer.alloc(100_000));
     const [answer] = await once(sent, "response");
     expect(answer.statusCode).toBe(200);
     answer.resume();

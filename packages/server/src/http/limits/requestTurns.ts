@@ -39,6 +39,8 @@ const END_OF_HEAD = "\r\n\r\n";
 
 /** The most that connections have received and that waits to be read. One party may have half of it. */
 const MAX_UNREAD_BYTES = 268_435_456;
+/** The memory of a connection whose request waits for its turn: its client may be gone, which only reading would show. */
+const WAITING_BYTES = 65_536;
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -55,6 +57,8 @@ interface Turns {
   unread?: Holding;
   /** The bytes of a packet that are not parsed yet. */
   rest: number;
+  /** The first request waits for the turn of its party. */
+  isWaiting: boolean;
   /** The bytes that the connection has received, and how many of them there are at least when the body of the latest request ends. */
   received: number;
   bodyEnd: number;
@@ -143,18 +147,17 @@ export class RequestTurns {
     else socket.pause();
   }
 
-  /** Counts what waits in memory until others have had their turns: the rest of a packet, and what has come of a body. */
-  #countUnread({ unread, rest, exchanges: [first] }: Turns, socket: Socket): void {
-    const bytes = rest + (first?.request.readableLength ?? 0);
+  /** Counts what waits in memory until others have had their turns: a request, the rest of a packet, and what has come of a body. */
+  #countUnread({ unread, rest, isWaiting, exchanges: [first] }: Turns, socket: Socket): void {
+    const bytes = rest + (first?.request.readableLength ?? 0) + (isWaiting ? WAITING_BYTES : 0);
     if (unread === undefined || bytes === unread.amount) return;
     if (this.#unread.grow(unread, bytes - unread.amount)) socket.destroy();
   }
 
-  #openUnread(turns: Turns, party: string, socket: Socket): void {
-    const shares: Share[] = [
-      [party, this.#maxUnreadBytes / 2, "party"],
-      ["", this.#maxUnreadBytes, "all"],
-    ];
+  #openUnread(turns: Turns, { name: party, grant }: RequestParty, socket: Socket): void {
+    const shares: Share[] = [[party, this.#maxUnreadBytes / 2, "party"]];
+    // Strangers may be so many that each has little, and nobody could make room. They shut out no secret key.
+    if (grant === undefined || grant.caller.publishable) shares.push(["", this.#maxUnreadBytes, "all"]);
     if (turns.unread) this.#unread.release(turns.unread);
     turns.unread = this.#unread.open({ party, shares }, () => socket.destroy());
   }
@@ -165,6 +168,7 @@ export class RequestTurns {
     const turns: Turns = {
       exchanges: [],
       rest: 0,
+      isWaiting: false,
       received: 0,
       bodyEnd: 0,
       leastBytes: END_OF_HEAD.length,
@@ -182,7 +186,7 @@ export class RequestTurns {
     const { request, response, bytes } = exchange;
     const party = this.#partyOf(request);
     const { socket } = request;
-    if (turns.unread?.owner.party !== party.name) this.#openUnread(turns, party.name, socket);
+    if (turns.unread?.owner.party !== party.name) this.#openUnread(turns, party, socket);
     // The connection may be idle for long then, or wait for its response.
     request.once("end", () => this.#countUnread(turns, socket));
     let charged = socket.bytesWritten;
@@ -198,6 +202,7 @@ export class RequestTurns {
     };
     response.once("close", () => {
       leave();
+      turns.isWaiting = false;
       chargeSent();
       drop();
       if (response.statusCode >= 400) this.#loop.refuse(party.name);
@@ -207,7 +212,14 @@ export class RequestTurns {
     const part = partOfBody(bytes);
     if (part === "") drop = readInTurns(request, this.#loop, party.name);
     const price = PRICES.request + (request.rawHeaders.length / 2) * PRICES.field;
-    leave = this.#loop.enter(party.name, price, () => this.#serve(exchange), part);
+    const start = () => {
+      turns.isWaiting = false;
+      this.#countUnread(turns, socket);
+      this.#serve(exchange);
+    };
+    turns.isWaiting = true;
+    leave = this.#loop.enter(party.name, price, start, part);
+    this.#countUnread(turns, socket);
   }
 
   #next(turns: Turns, socket: Socket): void {
