@@ -31,6 +31,7 @@ import {
   MAX_WAITING_READS_PER_KEY,
   RECORDS_PER_READ,
 } from "../../packages/server/src/http/limits/readLimiter.js";
+import { MAX_WAITING_BYTES, WAITING_BYTES } from "../../packages/server/src/http/limits/requestTurns.js";
 import { IDLE_SCRAPER_MS } from "../../packages/server/src/http/operatorsApp.js";
 import { STALLED_CLIENT_MS } from "../../packages/server/src/http/port/port.js";
 import { MAX_UNREAD_BYTES } from "../../packages/server/src/http/socket/connection.js";
@@ -202,6 +203,12 @@ const CONNECTIONS: readonly Row[] = [
     count(MAX_CONTROL_FRAMES),
     "",
     "closed with 1008",
+  ],
+  [
+    `requests that wait for their turns, ${bytes(WAITING_BYTES)} each, and bytes that wait to be read`,
+    `${bytes(MAX_WAITING_BYTES / 2)} of an API key or address, ${bytes(MAX_WAITING_BYTES)} of all without a secret key`,
+    "",
+    "connection closed",
   ],
   ["answers that a WebSocket does not read", bytes(MAX_UNREAD_BYTES), "", "nothing more is read from it"],
   [

@@ -37,10 +37,10 @@ const PIECE_BYTES = 4_096;
 const LEAST_UNKNOWN_BYTES = 64;
 const END_OF_HEAD = "\r\n\r\n";
 
-/** The most that connections have received and that waits to be read. One party may have half of it. */
-const MAX_UNREAD_BYTES = 268_435_456;
+/** The most memory of requests that wait for their turns, and of bytes that wait to be read. One party may have half of it. */
+export const MAX_WAITING_BYTES = 268_435_456;
 /** The memory of a connection whose request waits for its turn: its client may be gone, which only reading would show. */
-const WAITING_BYTES = 65_536;
+export const WAITING_BYTES = 65_536;
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -86,7 +86,7 @@ export class RequestTurns {
     server: Server,
     loop: LoopQueue,
     partyOf: (request: IncomingMessage) => RequestParty,
-    maxUnreadBytes = MAX_UNREAD_BYTES,
+    maxUnreadBytes = MAX_WAITING_BYTES,
   ) {
     this.#loop = loop;
     this.#partyOf = partyOf;
