@@ -15,6 +15,16 @@ interface MetricDefinition {
   readonly labelNames?: readonly string[];
 }
 
+/** A store of which all gauges can be shown. */
+export const STORE_WITHOUT_TROUBLE: Parameters<typeof addStoreGauges>[1] = {
+  monitor: {
+    ...{ trouble: undefined, blockedMs: 0, weaknesses: [] },
+    ...{ oldestTransactionMs: 0, certificateEnd: undefined },
+  },
+  clock: { aheadMs: 0 },
+  connectionUse: () => [],
+};
+
 /** docs/reference/metrics.md */
 export function metricsPage(): string {
   const registry = new Registry();
@@ -25,14 +35,7 @@ export function metricsPage(): string {
   ofProcess.countWaitingRequests(() => 0);
   metrics.countWaitingReads(() => 0);
   metrics.countSlowedAddresses(() => 0);
-  addStoreGauges(registry, {
-    monitor: {
-      ...{ trouble: undefined, blockedMs: 0, weaknesses: [] },
-      ...{ oldestTransactionMs: 0, certificateEnd: undefined },
-    },
-    clock: { aheadMs: 0 },
-    connectionUse: () => [],
-  });
+  addStoreGauges(registry, STORE_WITHOUT_TROUBLE);
   addRetentionGauge(registry, () => undefined);
   addNetworkGauge(registry, () => []);
   const all = registry.getMetricsAsArray() as unknown as MetricDefinition[];

@@ -10,7 +10,7 @@ import { REASON_NOTES } from "../../packages/protocol/src/reasons/notes.js";
 import { createMetrics } from "../../packages/server/src/model/telemetry/metrics.js";
 import { createProcessMetrics } from "../../packages/server/src/model/telemetry/processMetrics.js";
 import { addStoreGauges } from "../../packages/server/src/store/storeGauges.js";
-import { metricsPage } from "../../scripts/pages/metricsPage.js";
+import { metricsPage, STORE_WITHOUT_TROUBLE } from "../../scripts/pages/metricsPage.js";
 import { root } from "../support/program.js";
 
 interface Alarm {
@@ -96,14 +96,7 @@ describe("docs/alarms.yaml", () => {
     const amounts = { queued: 0, inFlight: 0, oldestMs: 0, oldestInFlightMs: 0, setAside: 0, foreignUses: 0 };
     createMetrics(registry, () => [{ ...lane, ...amounts }]).custodyOf("0x1");
     createProcessMetrics(registry);
-    addStoreGauges(registry, {
-      monitor: {
-        ...{ trouble: undefined, blockedMs: 0, weaknesses: [] },
-        ...{ oldestTransactionMs: 0, certificateEnd: undefined },
-      },
-      clock: { aheadMs: 0 },
-      connectionUse: () => [],
-    });
+    addStoreGauges(registry, STORE_WITHOUT_TROUBLE);
     const series = (await registry.metrics()).split("\n");
     registry.clear();
     const has = (metric: string, label: string, value: string) =>

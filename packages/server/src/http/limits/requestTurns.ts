@@ -53,8 +53,8 @@ interface Exchange {
 interface Turns {
   /** At most the requests of one piece beside the first, because the connection is not read while any waits. */
   readonly exchanges: Exchange[];
-  /** The bytes that are not read yet, once the party is known. */
-  unread?: Holding;
+  /** The memory of what waits for the turn of the party, once that is known. */
+  waiting?: Holding;
   /** The bytes of a packet that are not parsed yet. */
   rest: number;
   /** The first request waits for the turn of its party. */
@@ -76,9 +76,9 @@ interface Turns {
 export class RequestTurns {
   readonly #turns = new WeakMap<Socket, Turns>();
   readonly #loop: LoopQueue;
-  readonly #unread = new SharedRoom();
+  readonly #waiting = new SharedRoom();
   readonly #partyOf: (request: IncomingMessage) => RequestParty;
-  readonly #maxUnreadBytes: number;
+  readonly #maxWaitingBytes: number;
   readonly #serve: (exchange: Exchange) => void;
 
   /** Takes the place of the server's request listeners, which then get the requests in turn. */
@@ -86,11 +86,11 @@ export class RequestTurns {
     server: Server,
     loop: LoopQueue,
     partyOf: (request: IncomingMessage) => RequestParty,
-    maxUnreadBytes = MAX_WAITING_BYTES,
+    maxWaitingBytes = MAX_WAITING_BYTES,
   ) {
     this.#loop = loop;
     this.#partyOf = partyOf;
-    this.#maxUnreadBytes = maxUnreadBytes;
+    this.#maxWaitingBytes = maxWaitingBytes;
     const listeners = server.listeners("request");
     server.removeAllListeners("request");
     this.#serve = ({ request, response }) => {
@@ -128,7 +128,7 @@ export class RequestTurns {
       },
       onRest: (bytes) => {
         turns.rest = bytes;
-        this.#countUnread(turns, socket);
+        this.#countWaiting(turns, socket);
       },
     });
     // Node's parser reads past the stream until somebody else listens.
@@ -148,18 +148,18 @@ export class RequestTurns {
   }
 
   /** Counts what waits in memory until others have had their turns: a request, the rest of a packet, and what has come of a body. */
-  #countUnread({ unread, rest, isWaiting, exchanges: [first] }: Turns, socket: Socket): void {
+  #countWaiting({ waiting, rest, isWaiting, exchanges: [first] }: Turns, socket: Socket): void {
     const bytes = rest + (first?.request.readableLength ?? 0) + (isWaiting ? WAITING_BYTES : 0);
-    if (unread === undefined || bytes === unread.amount) return;
-    if (this.#unread.grow(unread, bytes - unread.amount)) socket.destroy();
+    if (waiting === undefined || bytes === waiting.amount) return;
+    if (this.#waiting.grow(waiting, bytes - waiting.amount)) socket.destroy();
   }
 
-  #openUnread(turns: Turns, { name: party, grant }: RequestParty, socket: Socket): void {
-    const shares: Share[] = [[party, this.#maxUnreadBytes / 2, "party"]];
+  #openWaiting(turns: Turns, { name: party, grant }: RequestParty, socket: Socket): void {
+    const shares: Share[] = [[party, this.#maxWaitingBytes / 2, "party"]];
     // Strangers may be so many that each has little, and nobody could make room. They shut out no secret key.
-    if (grant === undefined || grant.caller.publishable) shares.push(["", this.#maxUnreadBytes, "all"]);
-    if (turns.unread) this.#unread.release(turns.unread);
-    turns.unread = this.#unread.open({ party, shares }, () => socket.destroy());
+    if (grant === undefined || grant.caller.publishable) shares.push(["", this.#maxWaitingBytes, "all"]);
+    if (turns.waiting) this.#waiting.release(turns.waiting);
+    turns.waiting = this.#waiting.open({ party, shares }, () => socket.destroy());
   }
 
   #turnsOf(socket: Socket): Turns {
@@ -175,7 +175,7 @@ export class RequestTurns {
       isEnding: false,
     };
     this.#turns.set(socket, turns);
-    socket.once("close", () => turns.unread && this.#unread.release(turns.unread));
+    socket.once("close", () => turns.waiting && this.#waiting.release(turns.waiting));
     // Node resumes a connection by itself: at the end of a request, when it reads a body, when written bytes have left.
     const resume = socket.resume.bind(socket);
     socket.resume = () => (turns.exchanges.length > (turns.isEnding ? 0 : 1) ? socket : resume());
@@ -186,9 +186,9 @@ export class RequestTurns {
     const { request, response, bytes } = exchange;
     const party = this.#partyOf(request);
     const { socket } = request;
-    if (turns.unread?.owner.party !== party.name) this.#openUnread(turns, party, socket);
+    if (turns.waiting?.owner.party !== party.name) this.#openWaiting(turns, party, socket);
     // The connection may be idle for long then, or wait for its response.
-    request.once("end", () => this.#countUnread(turns, socket));
+    request.once("end", () => this.#countWaiting(turns, socket));
     let charged = socket.bytesWritten;
     const chargeSent = () => {
       this.#loop.charge(party.name, (socket.bytesWritten - charged) * PRICES.sentByte);
@@ -214,12 +214,12 @@ export class RequestTurns {
     const price = PRICES.request + (request.rawHeaders.length / 2) * PRICES.field;
     const start = () => {
       turns.isWaiting = false;
-      this.#countUnread(turns, socket);
+      this.#countWaiting(turns, socket);
       this.#serve(exchange);
     };
     turns.isWaiting = true;
     leave = this.#loop.enter(party.name, price, start, part);
-    this.#countUnread(turns, socket);
+    this.#countWaiting(turns, socket);
   }
 
   #next(turns: Turns, socket: Socket): void {
