@@ -187,9 +187,7 @@ describe("a list of calls", () => {
     let refuse = () => {};
     const endpoint = new Endpoint(
       {
-        get heldUntil() {
-          return heldUntil;
-        },
+        heldUntil: () => heldUntil,
         async post(body) {
           const calls = [JSON.parse(body)].flat() as { readonly id: number }[];
           requests.push(calls.length);
@@ -248,11 +246,12 @@ describe("a list of calls", () => {
 
 describe("an endpoint that asks for silence", () => {
   it("is not asked whether it answers something else", async () => {
+    let heldUntil = 0;
     const poster = {
-      heldUntil: 0,
+      heldUntil: () => heldUntil,
       async post() {
-        if (poster.heldUntil > 0) return await new Promise<HttpAnswer>(() => {});
-        poster.heldUntil = performance.now() + 50_000;
+        if (heldUntil > 0) return await new Promise<HttpAnswer>(() => {});
+        heldUntil = performance.now() + 50_000;
         return answer("slow down", 429);
       },
     };

@@ -43,7 +43,7 @@ interface FailedList extends RequestSize {
 }
 
 /** The part of a call's name that says its method. */
-const methodOf = (name: string) => name.slice(0, name.indexOf(","));
+export const methodOf = ({ name }: Pick<WireCall, "name">) => name.slice(0, name.indexOf(","));
 
 const MIN_REST_MS = 1_000;
 const MAX_REST_MS = 30_000;
@@ -126,11 +126,11 @@ export class Division {
 
   /** Tells whether the endpoint has lately answered a call of one of these methods, after a long time. */
   answersLate(calls: readonly WireCall[], now: number): boolean {
-    return calls.some(({ name }) => now - (this.#late.get(methodOf(name)) ?? -FORGET_MS) < FORGET_MS);
+    return calls.some((call) => now - (this.#late.get(methodOf(call)) ?? -FORGET_MS) < FORGET_MS);
   }
 
   onLateAnswers(answered: readonly WireCall[], now: number): void {
-    for (const { name } of answered) this.#late.set(methodOf(name), now);
+    for (const call of answered) this.#late.set(methodOf(call), now);
   }
 
   /**
@@ -153,14 +153,14 @@ export class Division {
       if (isLoneError) this.#acquitLists(name);
       this.#answer(name);
     }
-    for (const method of new Set(answered.map(({ name }) => methodOf(name)))) this.#serve(method);
+    for (const method of new Set(answered.map(methodOf))) this.#serve(method);
   }
 
   /** The endpoint serves the method, perhaps again. */
   #serve(method: string): void {
     this.#answers.set(method, (this.#answers.get(method) ?? 0) + 1);
     for (const [name, suspect] of this.#suspects) {
-      if (suspect.isDoubtful && methodOf(name) === method)
+      if (suspect.isDoubtful && methodOf({ name }) === method)
         this.#suspects.set(name, { ...suspect, restsUntil: 0, isDoubtful: false });
     }
   }
@@ -228,8 +228,8 @@ export class Division {
     this.#suspects.set(name, suspect);
   }
 
-  #answersLike({ name }: WireCall): number {
-    return this.#answers.get(methodOf(name)) ?? 0;
+  #answersLike(call: WireCall): number {
+    return this.#answers.get(methodOf(call)) ?? 0;
   }
 
   /** Forgets old suspects, which no caller asks for any more. */

@@ -1,5 +1,5 @@
 import { readAnswers, unanswered } from "./batchAnswer.js";
-import { type CallList, Division, SLOW_PARTS, type WireCall } from "./division.js";
+import { type CallList, Division, methodOf, SLOW_PARTS, type WireCall } from "./division.js";
 import { type NoAnswerError, type OpenMemory, type Poster, ResponseTooLargeError } from "./httpPoster.js";
 import { MethodRests } from "./methodRests.js";
 import { noAnswer, type RpcOutcome, RpcUnavailableError } from "./rpcOutcome.js";
@@ -61,11 +61,11 @@ export class Endpoint {
 
   /** The end of the endpoint's rest by the monotonic clock, in ms: after a failure, or for as long as it asks for. */
   get restsUntil(): number {
-    return Math.max(this.#restsUntil, this.poster.heldUntil ?? 0);
+    return Math.max(this.#restsUntil, this.poster.heldUntil?.() ?? 0);
   }
 
-  get #isHeld(): boolean {
-    return (this.poster.heldUntil ?? 0) > performance.now();
+  #isHeld(calls: readonly PendingCall[]): boolean {
+    return (this.poster.heldUntil?.(methodsOf(calls), calls[0]?.isSend) ?? 0) > performance.now();
   }
 
   /**
@@ -183,6 +183,7 @@ export class Endpoint {
         calls.length === 1 ? (texts[0] ?? "") : `[${texts.join(",")}]`,
         isSend,
         openMemory,
+        methodsOf(calls),
       );
       const ids = calls.map(({ id }) => id);
       const outcomes = readAnswers(answer, ids, isSend);
@@ -204,7 +205,7 @@ export class Endpoint {
     failure: RpcUnavailableError,
   ): Promise<boolean> {
     // A part of the request would wait here for the end of the silence, and be asked of no other endpoint.
-    if (this.#isHeld) return false;
+    if (this.#isHeld(calls)) return false;
     if (this.#answers > since) return true;
     const [first] = calls;
     if (isAway(failure)) return false;
@@ -230,6 +231,8 @@ export class Endpoint {
     this.#restsUntil = performance.now() + Math.min(MAX_REST_MS, REST_MS * 2 ** this.#failures++);
   }
 }
+
+const methodsOf = (calls: readonly WireCall[]) => [...new Set(calls.map(methodOf))];
 
 /** No connection was made. */
 function isAway({ sent, cause }: RpcUnavailableError): boolean {

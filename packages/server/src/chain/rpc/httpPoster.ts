@@ -55,14 +55,20 @@ export type OpenMemory = () => MemoryReservation;
 
 /** Posts to one endpoint over connections that are kept alive. */
 export interface Poster {
-  /** The endpoint asks for no requests before this time of the monotonic clock, in ms. */
-  readonly heldUntil?: number;
+  /** The endpoint asks for no requests with these methods, or some, before this time of the monotonic clock, in ms. */
+  heldUntil?(methods?: readonly string[], isSend?: boolean): number;
   /**
    * @param isSend the request changes something.
    * @param openMemory counts the answer while it is read. Without it, nothing does.
+   * @param methods of the calls in it.
    * @throws {@link NoAnswerError}
    */
-  post(body: string, isSend?: boolean, openMemory?: OpenMemory): Promise<HttpAnswer>;
+  post(
+    body: string,
+    isSend?: boolean,
+    openMemory?: OpenMemory,
+    methods?: readonly string[],
+  ): Promise<HttpAnswer>;
 }
 
 /**

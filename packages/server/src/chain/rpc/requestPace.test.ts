@@ -10,8 +10,8 @@ describe("RequestPace", () => {
 
   const turns =
     (pace: RequestPace, log: string[]) =>
-    (name: string, priority: Priority, maxWaitMs = 60_000) =>
-      void pace.turn(priority, maxWaitMs).then((hasTurn) => log.push(hasTurn ? name : `no ${name}`));
+    (name: string, priority: Priority, maxWaitMs = 60_000, kinds: readonly string[] = []) =>
+      void pace.turn(priority, maxWaitMs, kinds).then((hasTurn) => log.push(hasTurn ? name : `no ${name}`));
 
   it("lets half a second's requests go at once, and at most 10.5 times the rate in any ten seconds", async () => {
     const pace = new RequestPace(10);
@@ -45,18 +45,31 @@ describe("RequestPace", () => {
     const pace = new RequestPace(0);
     const log: string[] = [];
     const ask = turns(pace, log);
-    pace.holdFor(3_000);
-    ask("late", "send", 1_000);
-    ask("in time", "read", 5_000);
+    pace.holdFor(3_000, ["logs"]);
+    ask("late", "send", 1_000, ["logs"]);
+    ask("in time", "read", 5_000, ["blocks", "logs"]);
     await vi.advanceTimersByTimeAsync(0);
     expect(log).toEqual(["no late"]);
     await vi.advanceTimersByTimeAsync(2_999);
     expect(log).toEqual(["no late"]);
     await vi.advanceTimersByTimeAsync(1);
     expect(log).toEqual(["no late", "in time"]);
-    ask("at once", "gateway", 0);
+    ask("at once", "gateway", 0, ["logs"]);
     await vi.advanceTimersByTimeAsync(0);
     expect(log.at(-1)).toBe("at once");
+  });
+
+  it("keeps what waits for its rate away from a node that asks for silence meanwhile", async () => {
+    const pace = new RequestPace(2);
+    const log: string[] = [];
+    const ask = turns(pace, log);
+    for (const name of ["first", "second"]) ask(name, "read", 60_000, ["logs"]);
+    await vi.advanceTimersByTimeAsync(0);
+    pace.holdFor(3_000, ["logs"]);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(log).toEqual(["first"]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(log).toEqual(["first", "second"]);
   });
 });
 
@@ -82,7 +95,7 @@ describe("a paced poster", () => {
     ["seconds", { "retry-after": "30" }],
     ["a date", { date: "Thu, 26 Nov 2026 20:00:00 GMT", "retry-after": "Thu, 26 Nov 2026 20:00:30 GMT" }],
   ])(
-    "sends nothing while the node asks for silence, in %s, and says that nothing was sent",
+    "sends nothing more of the kind while the node asks for silence, in %s, and says that nothing was sent",
     async (_, headers) => {
       const ending = new AbortController();
       const paces = createRequestPaces(0);
@@ -91,12 +104,15 @@ describe("a paced poster", () => {
           ...{ pace: paces(url), rpcTimeoutMs: 1, readPriority },
         });
       answers = [{ status: 429, headers }];
-      expect((await poster("read").post("[]", false)).status).toBe(429);
-      for (const other of [poster("read").post("[]", true), poster("gateway").post("[]", false)]) {
-        const error = await other.catch((reason: unknown) => reason);
-        expect(error).toBeInstanceOf(NoAnswerError);
-        expect((error as NoAnswerError).requests).toBe(0);
-      }
+      const ask = (priority: Priority, isSend: boolean, method: string) =>
+        poster(priority).post("[]", isSend, undefined, [method]);
+      expect((await ask("gateway", false, "eth_getLogs")).status).toBe(429);
+      const error = await ask("gateway", true, "eth_getLogs").catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(NoAnswerError);
+      expect((error as NoAnswerError).requests).toBe(0);
+      // The limit may be that of the method, or of clients alone.
+      for (const other of [ask("gateway", false, "eth_call"), ask("read", false, "eth_getLogs")])
+        expect((await other).status).toBe(200);
       ending.abort();
     },
   );

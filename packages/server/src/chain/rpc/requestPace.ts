@@ -9,9 +9,9 @@ export type Priority = (typeof PRIORITIES)[number];
 const MAX_HOLD_MS = 30_000;
 
 /**
- * Keeps the requests to one node within a rate, and keeps away from it for as long as it asks for by `Retry-After`. What waits
- * goes in the order of {@link PRIORITIES}. Half a second's requests may go at once, so that any ten seconds have at most
- * 10.5 times the rate.
+ * Keeps the requests to one node within a rate, and keeps away from it for as long as it asks for by `Retry-After`: from the kind
+ * of call, a priority and a method, that it answered so. The limit may be that method's alone, and any client of the gateway can reach it.
+ * What waits goes in the order of {@link PRIORITIES}. Half a second's requests may go at once, so that any ten seconds have at most 10.5 times the rate.
  */
 export class RequestPace {
   /** Undefined for no limit. */
@@ -22,8 +22,8 @@ export class RequestPace {
     read: new Set(),
     gateway: new Set(),
   };
-  /** The end of the time for which the node has asked for no requests, in ms of the monotonic clock. */
-  heldUntil = 0;
+  /** The ends of the times for which the node has asked for no requests, for each kind, in ms of the monotonic clock. */
+  readonly #held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param perSecond the most requests a second; 0 for no limit. */
@@ -33,11 +33,23 @@ export class RequestPace {
 
   /**
    * Waits for the turn of a request.
+   * @param kinds of its calls.
    * @returns false if it has none within `maxWaitMs`: at once where the node asks for a longer silence.
    */
-  async turn(priority: Priority, maxWaitMs: number): Promise<boolean> {
+  async turn(priority: Priority, maxWaitMs: number, kinds: readonly string[] = []): Promise<boolean> {
+    const until = performance.now() + maxWaitMs;
+    for (let now = performance.now(); this.heldUntil(kinds) > now; now = performance.now()) {
+      if (this.heldUntil(kinds) > until) return false;
+      const ms = Math.ceil(this.heldUntil(kinds) - now);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+    if (!(await this.#rateTurn(priority, until - performance.now()))) return false;
+    const isHeld = this.heldUntil(kinds) > performance.now();
+    return !isHeld || (await this.turn(priority, until - performance.now(), kinds));
+  }
+
+  async #rateTurn(priority: Priority, maxWaitMs: number): Promise<boolean> {
     if (this.takeNow()) return true;
-    if (this.heldUntil - performance.now() > maxWaitMs) return false;
     return new Promise((resolve) => {
       const queue = this.#waiting[priority];
       const giveUp = setTimeout(() => end(false), maxWaitMs);
@@ -56,15 +68,19 @@ export class RequestPace {
     return PRIORITIES.every((one) => this.#waiting[one].size === 0) && this.#take() === 0;
   }
 
-  /** The node asks for no requests for this time, in ms. */
-  holdFor(ms: number): void {
-    this.heldUntil = Math.max(this.heldUntil, performance.now() + Math.min(ms, MAX_HOLD_MS));
+  /** The node asks for no requests of these kinds for this time, in ms. */
+  holdFor(ms: number, kinds: readonly string[]): void {
+    const until = performance.now() + Math.min(ms, MAX_HOLD_MS);
+    if (ms > 0) for (const kind of kinds) this.#held.set(kind, until);
+  }
+
+  /** The end of the longest silence of these kinds, or of all. */
+  heldUntil(kinds: Iterable<string> = this.#held.keys()): number {
+    return Math.max(0, ...[...kinds].map((kind) => this.#held.get(kind) ?? 0));
   }
 
   /** @returns 0 if a request may go now, which then counts, else the time in ms until one may. */
   #take(): number {
-    const heldMs = this.heldUntil - performance.now();
-    if (heldMs > 0) return heldMs;
     return this.#terms === undefined ? 0 : this.#sent.take("node", 1, this.#terms);
   }
 
@@ -108,18 +124,19 @@ export interface PacedPosterOptions {
 /** Lets each request wait for its turn. One that has none in time was surely not sent. */
 export function pacedPoster(poster: Poster, options: PacedPosterOptions): Poster {
   const { pace, rpcTimeoutMs, readPriority } = options;
+  const priorityOf = (isSend = false) => (isSend && readPriority !== "gateway" ? "send" : readPriority);
+  const kindsOf = (methods: readonly string[], isSend?: boolean) =>
+    methods.map((method) => `${priorityOf(isSend)} ${method}`);
   return {
-    get heldUntil() {
-      return pace.heldUntil;
-    },
-    async post(body, isSend, openMemory) {
-      const priority = isSend && readPriority !== "gateway" ? "send" : readPriority;
-      if (!(await pace.turn(priority, rpcTimeoutMs))) {
+    heldUntil: (methods, isSend) => pace.heldUntil(methods && kindsOf(methods, isSend)),
+    async post(body, isSend, openMemory, methods = []) {
+      const kinds = kindsOf(methods, isSend);
+      if (!(await pace.turn(priorityOf(isSend), rpcTimeoutMs, kinds))) {
         const message = `the rate of requests to the node left no room within ${rpcTimeoutMs} ms`;
         throw new NoAnswerError(new Error(message), 0);
       }
       const answer = await poster.post(body, isSend, openMemory);
-      pace.holdFor(retryAfterOf(answer));
+      pace.holdFor(retryAfterOf(answer), kinds);
       return answer;
     },
   };
