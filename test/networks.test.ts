@@ -382,6 +382,15 @@ describe("the operators' port", () => {
     expect(own).not.toContain('network="devnet"');
   });
 
+  it("answers over loopback to local names alone, on the pages of all networks too", async () => {
+    const paths = ["/metrics", "/livez", "/readyz", "/devnet/metrics"];
+    const statuses = paths.map(async (path) => {
+      const { status } = await callAs("rebound.evil.example", "GET", path, "", first.operatorsUrl);
+      return status;
+    });
+    expect(await Promise.all(statuses)).toEqual([400, 400, 400, 400]);
+  });
+
   it("is ready while one network is, and tells of each", async () => {
     const all = await fetch(`${first.operatorsUrl}/readyz`);
     expect([all.status, await all.json()]).toMatchObject([
@@ -529,10 +538,10 @@ async function sql(statement: string): Promise<unknown[]> {
   return rows;
 }
 
-function callAs(host: string, method: string, path: string, body: string) {
+function callAs(host: string, method: string, path: string, body: string, url = first.url) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const headers = { host, authorization: `Bearer ${API_KEY}`, "content-type": "application/json" };
-    request(`${first.url}${path}`, { method, headers }, async (response) => {
+    request(`${url}${path}`, { method, headers }, async (response) => {
       let text = "";
       for await (const chunk of response.setEncoding("utf8")) text += chunk;
       resolve({ status: response.statusCode, text });

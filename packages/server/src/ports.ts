@@ -42,6 +42,7 @@ export function createPorts(portsOptions: PortsOptions) {
   const operators = createPort({
     ...ofAll,
     places: placesOf("operators"),
+    isForOperators: true,
     limits: { ...OPERATORS_CONNECTIONS, keylessMs: IDLE_SCRAPER_MS, trustedProxies },
     routes: OPERATORS_ROUTES,
   });
