@@ -69,8 +69,12 @@ export function createAdminApp(dependencies: AdminAppDependencies): FastifyInsta
       url: path,
       // Unknown paths need no token: they get their 404 without one.
       onRequest: async (request) => {
-        request.actor = authenticate(request.raw, role);
+        authenticate(request.raw, role);
         port.connections.keep(request.raw.socket);
+      },
+      // The token may have ended while the body arrived.
+      preHandler: async (request) => {
+        request.actor = authenticate(request.raw, role);
       },
       handler: async ({ params, actor, body, query }, reply) => {
         const answer = await mapStoreErrors(() => handle({ id: params.id ?? "", actor, body, query }));

@@ -26,7 +26,7 @@ export type ApiRequest = FastifyRequest<{
 export type AuthenticatedRequest = ApiRequest & Readonly<RequestKey>;
 
 interface RequestKey {
-  /** The key's limits and rights at the time of the request. */
+  /** The key's limits and rights when the head of the request had arrived, then when all of it had. */
   caller: Caller;
   /** Follows changes of the key, for routes with long responses. */
   grant: Grant;
@@ -158,8 +158,9 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 }
 
 /**
- * Makes every route of this scope need an API key. The hook runs before the body is read, so that
- * a body without a valid key takes no memory. The handlers of the scope find the key as {@link AuthenticatedRequest} describes.
+ * Makes every route of this scope need an API key. The first hook runs before the body is read, so that
+ * a body without a valid key takes no memory, and the second one behind it: a body may take a minute, and a change of the key binds
+ * within seconds. The handlers of the scope find the key as {@link AuthenticatedRequest} describes.
  */
 export function requireApiKey(scope: FastifyInstance, authenticator: Authenticator): void {
   scope.decorateRequest("caller");
@@ -173,6 +174,11 @@ export function requireApiKey(scope: FastifyInstance, authenticator: Authenticat
       return;
     }
     done();
+  });
+  scope.addHook("preHandler", async (request: FastifyRequest & Partial<RequestKey>) => {
+    const { grant } = request as FastifyRequest & RequestKey;
+    grant.signal.throwIfAborted();
+    request.caller = grant.caller;
   });
 }
 

@@ -2,6 +2,7 @@
 import { bytesToHex, parseResultLine } from "@gas-waiver/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type OpenKeyAdmin, openKeyAdmin } from "../../src/keys/keyAdmin.js";
+import { beginRequest } from "../support/beginRequest.js";
 import { outcomeOf, type Reply, type TestService, testServices } from "../support/testService.js";
 import { TestSocket } from "../support/testSocket.js";
 import { hashOf, innerOf, TOKEN } from "../support/user.js";
@@ -37,12 +38,16 @@ async function untilStatus(service: TestService, key: string, status: number): P
   }
 }
 
+/** Resolves when the service knows a new key, which may name no submission by its id if it is publishable. */
+const untilKnown = (service: TestService, key: string, input: object) =>
+  untilStatus(service, key, "publishable" in input ? 403 : 404);
+
 /** Starts a service without configured keys, and creates a key in its store. */
 async function withKey(input: object, node = {}) {
   const service = await services.start({ apiKeys: [] }, node);
   const admin = await adminOf(service);
   const { key, record } = await admin.create("tests", { label: "a test's", ...input });
-  await untilStatus(service, key, 404);
+  await untilKnown(service, key, input);
   return { service, admin, key, id: record.id };
 }
 
@@ -135,6 +140,38 @@ describe("a key of the store", () => {
       break;
     }
     socket.socket.terminate();
+  });
+});
+
+describe("a change of a key while a body arrives", () => {
+  const rpc = (raw: string) =>
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_sendRawTransaction", params: [raw] });
+  const scope = (selector: string) => [{ address: bytesToHex(TOKEN), selectors: [selector] }];
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+  const publishable = { publishable: true, origins: ["wallets"] };
+
+  it.each([
+    ["/v1/submit", {}, () => "/v1/submit", bearer, bodyOf],
+    ["/v1/check", {}, () => "/v1/check", bearer, bodyOf],
+    ["the gateway", {}, () => "/rpc/secret", bearer, rpc],
+    ["the gateway with a publishable key", publishable, (key: string) => `/rpc/${key}`, () => ({}), rpc],
+  ])("binds it on %s", async (_, input, pathFor, headersFor, bodyFor) => {
+    const made = { allowedTargets: scope("0xa9059cbb"), ...input };
+    const { service, admin, key, id } = await withKey(made);
+    const other = await admin.create("tests", { label: "another", ...made });
+    await untilKnown(service, other.key, input);
+    const begin = (one: string) =>
+      beginRequest(`${service.url}${pathFor(one)}`, headersFor(one), () => service.call("GET", "/v1/health"));
+    const [narrowed, revoked] = [await begin(key), await begin(other.key)];
+    await admin.update("tests", id, { allowedTargets: scope("0x095ea7b3") });
+    await admin.revoke("tests", other.record.id);
+    await untilStatus(service, other.key, 401);
+    expect((await narrowed(bodyFor(innerOf(1)))).text).toContain("SELECTOR_NOT_ALLOWED");
+    expect(await revoked(bodyFor(innerOf(2)))).toMatchObject({
+      status: 401,
+      text: expect.stringContaining("KEY_REVOKED"),
+    });
+    expect(await service.rows()).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 // Options that change while a service runs.
 import type { ReloadableOptions } from "@gas-waiver/server";
 import { describe, expect, it } from "vitest";
+import { beginRequest } from "../support/beginRequest.js";
 import { API_KEY, OTHER_API_KEY, optionsFor, outcomeOf, testServices } from "../support/testService.js";
 import { TestSocket } from "../support/testSocket.js";
 import { APPROVE, innerOf, TOKEN, TRANSFER } from "../support/user.js";
@@ -22,6 +23,8 @@ describe("a running service that gets other options", () => {
     const statusOf = async (key: string, ...transactions: string[]) =>
       (await service.post(JSON.stringify({ transactions }), withKey(key))).status;
     const socket = await TestSocket.open(service, OTHER_API_KEY);
+    const bearer = { authorization: `Bearer ${ADMIN.token}` };
+    const begun = await beginRequest(`${url}/admin/v1/keys`, bearer, () => asAdmin(ADMIN.token));
 
     await reload({
       apiKeys: [API_KEY, NEW_KEY],
@@ -35,6 +38,7 @@ describe("a running service that gets other options", () => {
     expect(await statusOf(NEW_KEY, innerOf(1))).toBe(200);
     expect(await statusOf(API_KEY, "0x", "0x", "0x")).toBe(413);
     expect([await asAdmin(ADMIN.token), await asAdmin(`${ADMIN.token}-2`)]).toEqual([401, 200]);
+    expect(await begun(JSON.stringify({ label: "too late" }))).toMatchObject({ status: 401 });
     const approval = innerOf(2, 0, { data: Uint8Array.of(...APPROVE, ...new Uint8Array(64)) });
     expect((await service.submit([approval])).map(outcomeOf)).toEqual([
       "VALIDATION_FAILED/SELECTOR_NOT_ALLOWED",

@@ -20,9 +20,7 @@ export function serveSubmit({ intake, rateLimiter }: Pick<RouteServices, "intake
     onRequest: refuseEncodedBody,
     async handler(request: AuthenticatedRequest, reply: FastifyReply): Promise<void> {
       const idempotencyKey = parseIdempotencyKey(request.headers["idempotency-key"]);
-      const { caller, signal } = request.grant;
-      // The API key may have been revoked while the body arrived.
-      signal.throwIfAborted();
+      const { caller, grant } = request;
       const { transactions, wait } = readSubmit(request, caller.limits.maxBatchSize);
       const tokens = await rateLimiter.take(caller, transactions.length);
       setRateLimit(reply, { limits: caller.limits, state: tokens.state, unit: "transactions" });
@@ -33,7 +31,7 @@ export function serveSubmit({ intake, rateLimiter }: Pick<RouteServices, "intake
       // D14: never compressed, by proxies neither. An inflater cuts lines in the middle.
       reply.type(NDJSON).header("cache-control", "no-store, no-transform");
       // D25: when the key stops being valid, the stream ends after a whole line.
-      await sendChunks(reply, lines, { encode: encodeLines, signal });
+      await sendChunks(reply, lines, { encode: encodeLines, signal: grant.signal });
     },
   };
 }
