@@ -150,6 +150,14 @@ describe("a wait for a receipt that has not come", () => {
     expect(await client.waitForGaslessReceipt({ hash })).toMatchObject({ status: "success" });
   });
 
+  it("is refused for what is no hash, such as the id of a submission", async () => {
+    const invalid = { name: "InvalidArgumentError" };
+    const id = "01890000-0000-7000-8000-000000000000";
+    const signer = new GasWaiverSigner(wallet, service);
+    await expect(signer.waitForTransaction(id)).rejects.toMatchObject(invalid);
+    await expect(walletClient().waitForGaslessReceipt({ hash: "0x12" })).rejects.toMatchObject(invalid);
+  });
+
   it("leaves it to the receipt where the record cannot be read", async () => {
     const stranger = { ...service, apiKey: "gw_dev_nobody" };
     const sent = await new GasWaiverSigner(wallet, service).sendTransaction(CALL);

@@ -26,6 +26,8 @@ export function isSurelyNotAccepted(error: unknown): boolean {
   return status < 500 || code === "QUEUE_FULL" || REASONS_BEFORE_ACCEPTANCE.has(reason);
 }
 
+const TO_DO = "; the service may have it: send the same bytes again, as `inDoubt` has them";
+
 /** Returns the error with these transactions as its `inDoubt`. The reason of an aborted signal stays as it is. */
 export function leavingInDoubt(
   error: unknown,
@@ -35,7 +37,7 @@ export function leavingInDoubt(
   if (!(error instanceof WaiverClientError)) return error;
   const inDoubt = [...indexes].map((index) => ({ index, signed: transactions[index] ?? "" }));
   if (inDoubt.length === 0 || error.inDoubt.length > 0) return error;
-  const message = `${error.message}; the service may have it: send the same bytes again, as \`inDoubt\` has them`;
+  const message = error.message.endsWith(TO_DO) ? error.message : error.message + TO_DO;
   return Object.assign(error, { inDoubt, message });
 }
 

@@ -252,8 +252,24 @@ describe("a call whose answer is lost", () => {
         init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
       });
     };
-    gasless = new Gasless({ url: "http://service", fetch: silent, timeoutMs: 100 }, String);
+    gasless = new Gasless({ url: "http://service", fetch: silent, timeoutMs: 1_000, retry: AT_ONCE }, String);
     expect(await send()).toMatchObject({ txHash: TX_HASH });
+  });
+
+  it("names what went wrong before, when the last attempt has no time for an answer", async () => {
+    let requests = 0;
+    const failingOnce: typeof globalThis.fetch = async (_, init) => {
+      if (requests++ === 0) throw new TypeError("fetch failed", { cause: new Error("wrong version number") });
+      return await new Promise((_, reject) => {
+        init?.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+      });
+    };
+    gasless = new Gasless({ url: "http://service", fetch: failingOnce, timeoutMs: 30 }, String);
+    const error = {
+      name: "StreamEndedError",
+      message: expect.stringMatching(/: wrong version number; the service [^;]+$/),
+    };
+    await expect(send()).rejects.toMatchObject({ ...error, inDoubt: [{ signed: "0" }] });
   });
 
   it("is signed with another nonce only when the chain has used its own for another transaction", async () => {

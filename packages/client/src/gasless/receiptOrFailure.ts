@@ -1,6 +1,6 @@
 import { type AnySubmissionRecord, status } from "../actions/status.js";
 import { hasReached } from "../actions/wait.js";
-import { SubmissionFailedError } from "../errors.js";
+import { InvalidArgumentError, SubmissionFailedError } from "../errors.js";
 import type { Connection } from "../http/connection.js";
 import { pause } from "../http/pause.js";
 
@@ -14,7 +14,8 @@ const MAX_PAUSE_MS = 500;
  * Reads the receipt of a transaction and the service's record in turn, until one of them tells how it ended. A submission fails
  * when another transaction takes its nonce, and no node tells that of a hash.
  * @param read returns the receipt, if there is one.
- * @throws SubmissionFailedError if the submission failed, or with the code `TIMEOUT` when the time is over.
+ * @throws SubmissionFailedError if the submission failed, or with the code `TIMEOUT` when the time is over; InvalidArgumentError
+ * for what is no hash, such as the id of a submission.
  */
 export async function receiptOrFailure<Receipt>(
   connection: Connection,
@@ -22,6 +23,8 @@ export async function receiptOrFailure<Receipt>(
   read: () => Promise<Receipt | null | undefined>,
   timeoutMs = RECEIPT_TIMEOUT_MS,
 ): Promise<Receipt> {
+  if (!/^0x[\da-f]{64}$/i.test(txHash))
+    throw new InvalidArgumentError(`${txHash} is not the hash of a transaction: 0x and 64 hex digits`);
   const endsAt = performance.now() + timeoutMs;
   for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     // A node that fails, or has no receipt yet, may have it in a moment.

@@ -46,11 +46,15 @@ export async function submitUntilKnown(
   { signed, idempotencyKey, isInDoubt, endsAt, retry = ONCE }: UntilKnown,
 ): Promise<{ readonly id: string; readonly txHash: string }> {
   let inDoubt = isInDoubt;
+  /** The latest failure that was heard of: the last attempt may have had no time for one. */
+  let heard: unknown;
   for (let failed = 1; ; failed++) {
+    const late = new Error("the answer did not come in time", { cause: heard });
     try {
       const cutMs = (endsAt - performance.now()) * ATTEMPT_SHARE;
-      return await submitOnce(connection, { signed, idempotencyKey, cutMs });
+      return await submitOnce(connection, { signed, idempotencyKey, cutMs, late });
     } catch (thrown) {
+      if (Object(thrown).cause !== late) heard = thrown;
       inDoubt = leavesInDoubt(thrown, inDoubt);
       // The application's own functions, such as that of the header fields, throw what they like.
       const isOwn = thrown instanceof WaiverClientError;
@@ -66,18 +70,18 @@ export async function submitUntilKnown(
   }
 }
 
-/** Sends once, and waits for the line that long. */
+/** Sends once, and waits for the line that long; `late` is the cause of the error behind it. */
 async function submitOnce(
   connection: Connection,
   {
     signed,
     idempotencyKey,
     cutMs,
-  }: Pick<UntilKnown, "signed" | "idempotencyKey"> & { readonly cutMs: number },
+    late,
+  }: Pick<UntilKnown, "signed" | "idempotencyKey"> & { readonly cutMs: number; readonly late: Error },
 ): Promise<{ readonly id: string; readonly txHash: string }> {
   const cut = new AbortController();
-  const end = () =>
-    cut.abort(new StreamEndedError([0], { cause: new Error("the answer did not come in time") }));
+  const end = () => cut.abort(new StreamEndedError([0], { cause: late }));
   const timer = setTimeout(end, Math.max(cutMs, 1));
   const options = { signal: cut.signal, ...(idempotencyKey !== undefined && { idempotencyKey }) };
   try {
