@@ -86,6 +86,18 @@ describe("submit", () => {
     ]);
   });
 
+  it("names the address behind a redirect, on which the key is lost", async () => {
+    const { origin } = new URL(await serviceWith((_, response) => response.writeHead(308).end()));
+    const moved = origin.replace("127.0.0.1", "localhost");
+    const refusal = JSON.stringify(requestErrorBody(new ProtocolError("MISSING_KEY", "no key")));
+    server?.removeAllListeners("request").on("request", ({ headers }, response) => {
+      if (headers.host?.startsWith("127")) response.writeHead(308, { location: `${moved}/v1/health` }).end();
+      else response.writeHead(401).end(headers.authorization ?? refusal);
+    });
+    const error = await errorOf(collect(clientOf(origin).submit(["0x01"])));
+    expect(error).toMatchObject({ reason: "MISSING_KEY", message: expect.stringContaining(moved) });
+  });
+
   it("adds the application's header fields, which change none of its own, and the credentials", async () => {
     const seen: unknown[] = [];
     const fetch: typeof globalThis.fetch = async (_, init) => {

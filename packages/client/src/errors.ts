@@ -194,9 +194,13 @@ function isFromNode(cause: unknown): boolean {
   return jsonrpc !== undefined || typeof code === "number";
 }
 
-/** Returns the innermost message as the end of a sentence. `fetch` hides it under its own "fetch failed". */
+/**
+ * Returns the innermost message as the end of a sentence. `fetch` hides it under its own "fetch failed"; an error of this client
+ * ends in it.
+ */
 function causeSuffix(cause: unknown): string {
   let error = cause;
-  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+  while (error instanceof Error && error.cause instanceof Error && !(error instanceof WaiverClientError))
+    error = error.cause;
   return error instanceof Error && error.message !== "" ? `: ${error.message}` : "";
 }

@@ -157,10 +157,13 @@ function nodeInstead(status: number): MalformedAnswerError {
 }
 
 async function readRefusal(response: Response, signal: AbortSignal | undefined): Promise<Error> {
-  const { status } = response;
+  const { status, redirected, url } = response;
   try {
     const { error } = parseRequestErrorBody(await response.json());
-    return new RequestRefusedError(status, error, retryAfterMs(response.headers.get("retry-after")));
+    // `fetch` drops the key, and often the body, on the way to another origin, such as from http to https.
+    const hint = redirected ? `; the address redirects: pass the one behind it, ${new URL(url).origin}` : "";
+    const body = { ...error, message: error.message + hint };
+    return new RequestRefusedError(status, body, retryAfterMs(response.headers.get("retry-after")));
   } catch (cause) {
     if (signal?.aborted) throw signal.reason;
     const what = cause instanceof WireError ? cause.message : "its body is not JSON";

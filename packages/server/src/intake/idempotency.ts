@@ -192,7 +192,9 @@ async function assertSameBody(
   const message = `other transactions were sent under this ${IDEMPOTENCY_KEY} before`;
   const accepted = ids.slice(0, decided).find((_, i) => refusals[i] === undefined);
   const [first] = accepted === undefined ? [] : await findSubmissions({ pool: db }, [accepted]);
-  if (first === undefined) throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", message);
+  const isUnused = accepted === undefined && decided === ids.length;
+  const remedy = isUnused ? ", and none was accepted: use another key" : "";
+  if (first === undefined) throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", message + remedy);
   const txHash = bytesToHex(first.innerHash);
   throw new ProtocolError("IDEMPOTENCY_KEY_REUSED", `${message}: the first is ${txHash}`, { txHash });
 }

@@ -122,6 +122,17 @@ describe("an idempotency key", () => {
     expect(await service.query("select from keyed_requests")).toHaveLength(2);
   });
 
+  it("says when nothing was accepted under it, so that the caller pays under another one", async () => {
+    const service = await services.start();
+    await service.submit([innerOf(1)], { query: "?wait=included" });
+    const late = await service.submit([innerOf(1, 0, { value: 1n })], named("a"));
+    expect(late.map(outcomeOf)).toEqual(["VALIDATION_FAILED/NONCE_TOO_LOW"]);
+    const reply = await service.post(JSON.stringify({ transactions: [innerOf(1, 1)] }), named("a"));
+    const { error } = JSON.parse(reply.text);
+    expect(error).toMatchObject({ reason: "IDEMPOTENCY_KEY_REUSED", details: { retry: "corrected" } });
+    expect(error.message).toContain("none was accepted: use another key");
+  });
+
   it("leaves nothing in the store if no transaction was valid", async () => {
     const service = await services.start();
     for (const transactions of [["0x"], Array(60).fill("0x"), [innerOf(1, 0, { gasPrice: 1n })]]) {
