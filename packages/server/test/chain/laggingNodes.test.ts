@@ -173,6 +173,16 @@ describe("a node that changes to another chain while the service runs", () => {
     };
   }
 
+  /** Resolves when the watch has asked so many times on which chain the node is. */
+  async function askedForChain(node: ScriptedNode, times: number): Promise<void> {
+    let asked = 0;
+    node.script = ({ methods }) => {
+      if (methods[0] === "eth_chainId") asked++;
+      return undefined;
+    };
+    await node.until(() => asked >= times);
+  }
+
   it("fails nothing that was never sent by the nonces of that chain", async () => {
     const service = await services.start();
     const { node } = service;
@@ -180,7 +190,7 @@ describe("a node that changes to another chain while the service runs", () => {
     const end = answerForOther(node);
     const line = service.submit([innerOf(1)], INCLUDED);
     await service.until("select from submissions where state <> 'included'");
-    for (let asked = 0; asked < 3; asked++) await node.nextCall("eth_chainId");
+    await askedForChain(node, 3);
     end();
     expect((await line).map(outcomeOf)).toEqual(["success"]);
   });
@@ -193,9 +203,7 @@ describe("a node that changes to another chain while the service runs", () => {
     let read = 0;
     const end = answerForOther(node, () => read++);
     // A node of which the watch knows that it is on another chain is asked for its chain alone.
-    const refused = (async () => {
-      for (let asked = 0; asked < 2; asked++) await node.nextCall("eth_chainId");
-    })();
+    const refused = askedForChain(node, 2);
     await Promise.race([refused, node.until(() => read > 1)]);
     // The doubt is decided after the search for its proof, and ends the line if it takes the block for one.
     for (let looked = 0; looked < 3; looked++)

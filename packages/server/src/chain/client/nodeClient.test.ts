@@ -6,20 +6,21 @@ import { NodeRpcError, type RpcCall, type RpcOutcome } from "../rpc/rpc.js";
 import { MAX_SNAPSHOT_ITEMS, NodeClient } from "./nodeClient.js";
 
 /** Creates a client of a node that records its batches. */
-function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome) {
+function recorded(answer: (call: RpcCall, batch: number) => RpcOutcome, chainId?: number) {
   const batches: (readonly RpcCall[])[] = [];
   const ask = async (calls: readonly RpcCall[]) => {
     batches.push(calls);
     const batch = batches.length;
     return calls.map((call) => answer(call, batch));
   };
-  const chain = new NodeClient({
+  const rpc = {
     read: ask,
     send: async () => [],
     readFromEach: async () => [],
     sendToEach: async () => [],
     sendToOthers: async () => {},
-  });
+  };
+  const chain = new NodeClient(rpc, chainId);
   return { chain, sizes: () => batches.map((calls) => calls.length) };
 }
 
@@ -42,6 +43,19 @@ describe("a read", () => {
     await chain.snapshot([address(1)], Array<Uint8Array>(MAX_SNAPSHOT_ITEMS - 1).fill(bytes(32, 1)));
     expect(sizes()).toEqual([100]);
   });
+});
+
+it("a height is none where the same node says that it is on another chain", async () => {
+  const answers = new Map<string, RpcOutcome>([["eth_blockNumber", { result: "0x64" }]]);
+  const { chain } = recorded(
+    ({ method }) => answers.get(method) ?? { error: new NodeRpcError(-32_601, "not available") },
+    2201,
+  );
+  expect(await chain.blockNumber()).toBe(100n);
+  answers.set("eth_chainId", { result: "0x899" });
+  expect(await chain.blockNumber()).toBe(100n);
+  answers.set("eth_chainId", { result: "0x1" });
+  await expect(chain.blockNumber()).rejects.toThrow("the node is on chain 1");
 });
 
 describe("the identity of a chain", () => {

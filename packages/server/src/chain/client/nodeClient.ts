@@ -7,6 +7,7 @@ import {
   type Rpc,
   type RpcCall,
   type RpcOutcome,
+  RpcUnavailableError,
   resultOf,
 } from "../rpc/rpc.js";
 import {
@@ -93,10 +94,16 @@ export class NodeClient {
     return { chainId: Number(quantity(chainId && resultOf(chainId))), genesisHash };
   }
 
-  /** Reads the height of the latest block. */
+  /**
+   * Reads the height of the latest block: by it, blocks are final, and proofs begin. Behind one address, a node of another chain may
+   * answer for a while, so the chain is asked for in the same request.
+   */
   async blockNumber(): Promise<bigint> {
-    const [number] = await this.#results([blockNumberCall()]);
-    return count(number);
+    const [number, ofChain] = await this.#rpc.read([blockNumberCall(), chainIdCall()], { byOneNode: true });
+    const chainId = unlessUnclear(readIn(ofChain, quantity));
+    if (!this.#isOurs({ chainId }))
+      throw new RpcUnavailableError(`the node is on chain ${chainId}`, "unknown");
+    return count(number && resultOf(number));
   }
 
   /** Reads the height and the time of the latest block. */
