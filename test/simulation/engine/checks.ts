@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { createPoster } from "../../../packages/server/src/chain/rpc/httpPoster.js";
 import type { WorldRealm } from "../createRealm.js";
-import { DatabaseFaults } from "./databaseFaults.js";
-import { currentOwner, Owner, runAs } from "./owner.js";
+import { DatabaseFaults, dropSessions } from "./databaseFaults.js";
+import { currentOwner, iterateHere, Owner, runAs } from "./owner.js";
 import type { SimulatedDatabase } from "./simulatedDatabase.js";
 
 /** The place in which a check of the engine runs. */
@@ -77,6 +77,26 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     return lines;
   },
 
+  async iterations({ realm }) {
+    const { lines, log } = createLog(realm);
+    async function* beats() {
+      for (;;) {
+        await sleep(40);
+        yield `a beat of ${currentOwner()?.name}`;
+      }
+    }
+    const owner = new Owner("one");
+    const listen = async () => {
+      for await (const beat of runAs(owner, () => iterateHere(beats())))
+        log(`${beat} for ${currentOwner()?.name}`);
+    };
+    void listen();
+    await sleep(100);
+    owner.isDead = true;
+    await sleep(100);
+    return lines;
+  },
+
   async databaseTime(place) {
     const client = await connect(place);
     const secondsAhead = (time: Date) => Math.round((time.getTime() - Date.now()) / 1_000) || 0;
@@ -140,6 +160,13 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     new DatabaseFaults(realm, database).endSessions();
     await sleep(1);
     return lines;
+  },
+
+  async killedProcess(place) {
+    const client = await connect(place);
+    const { gate, sessions } = place.realm;
+    await gate.exclusively(() => dropSessions(place.database, place.realm, sessions.all()));
+    return codesOf(await Promise.allSettled([client.query("select 1")]));
   },
 
   async readOnlyDatabase(place) {

@@ -98,9 +98,7 @@ async function endClient(realm: Realm, client: pg.Client): Promise<void> {
     await original.end.call(client);
     return;
   }
-  const parts = client as unknown as { _ending: boolean; readonly connection: EventEmitter };
-  parts._ending = true;
-  parts.connection.emit("end");
+  (client as unknown as { readonly connection: EventEmitter }).connection.emit("end");
 }
 
 /** A pool would close idle connections after some virtual seconds, and open new ones for real. */

@@ -33,6 +33,13 @@ describe("virtual time", () => {
       ...["0 5000 ms ahead", "40 beat", "250 thaw", "250 beat", "290 beat", "330 beat"],
     ]);
   });
+
+  it("runs a generator as the process that made it, and not after that one's end", async () => {
+    expect(await check("iterations")).toEqual([
+      "40 a beat of one for undefined",
+      "80 a beat of one for undefined",
+    ]);
+  });
 });
 
 describe("the simulated database", () => {
@@ -68,6 +75,10 @@ describe("the simulated database", () => {
     expect(await check("lostSessions")).toEqual(
       ["one", "other"].map((name) => `${name} loses the session of ${name}`),
     );
+  });
+
+  it("refuses a statement on a session of a killed process", async () => {
+    expect(await check("killedProcess")).toEqual(["Client was closed and is not queryable"]);
   });
 
   it("is read-only for those too that could have a connection of an earlier world", async () => {

@@ -7,6 +7,7 @@ import { currentOwner, runAs } from "./owner.js";
 interface ClientParts {
   readonly readyForQuery: boolean;
   readonly _queryQueue: readonly unknown[];
+  _ending: boolean;
   getStartupConf(): object;
   readonly connection: {
     /** Where the connection is kept, another one that is closed. */
@@ -98,7 +99,8 @@ export class KeptConnections {
 
   /** Takes the connection of a client that nobody uses any more. @returns false for one with a statement at work, which stays as it is. */
   async keep(client: pg.Client): Promise<boolean> {
-    const { connection } = partsOf(client);
+    const parts = partsOf(client);
+    const { connection } = parts;
     const { stream: socket, parsedStatements: statements } = connection;
     const greeted = this.#greeted.get(socket);
     if (greeted === undefined || !isIdle(client)) return false;
@@ -108,6 +110,8 @@ export class KeptConnections {
     restore(socket, ["destroy", "emit", "setTimeout"]);
     this.#kept.set(greeted.name, [...(this.#kept.get(greeted.name) ?? []), { socket, statements }]);
     connection.stream = new Socket().destroy();
+    // The driver refuses what is asked of a client that ends.
+    parts._ending = true;
     return true;
   }
 

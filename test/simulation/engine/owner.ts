@@ -26,3 +26,17 @@ export const currentOwner = (): Owner | undefined => owners.getStore();
 
 /** Runs code as a process; undefined stands for the world outside of all of them. */
 export const runAs = <T>(owner: Owner | undefined, run: () => T): T => owners.run(owner, run);
+
+/**
+ * Lets each step of an iteration run as the process that runs now, whoever takes the steps: a generator runs as the one that asks for its
+ * next value, so the timers of a killed process would be the asker's, and live on.
+ */
+export function iterateHere<T>(values: AsyncIterable<T>): AsyncIterable<T> {
+  const owner = currentOwner();
+  return {
+    [Symbol.asyncIterator]() {
+      const steps = runAs(owner, () => values[Symbol.asyncIterator]());
+      return { next: () => runAs(owner, () => steps.next()) };
+    },
+  };
+}

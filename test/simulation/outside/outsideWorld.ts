@@ -6,6 +6,7 @@ import { PERSONALITIES } from "../../nodeZoo/personalities.js";
 import { Endpoint } from "../behaviours/endpoint.js";
 import { stageEvents, useNonces } from "../behaviours/events.js";
 import { type Running, startBehaviours } from "../behaviours/running.js";
+import { iterateHere } from "../engine/owner.js";
 import { ChainLoss } from "../laws/chainLoss.js";
 import { EvidenceLedger } from "../laws/evidenceLedger.js";
 import { blockersIn, isWithoutRemedy } from "../laws/headOfLine.js";
@@ -239,7 +240,9 @@ function serviceOf(replica: Replica): Service {
       const { network, caller } = replica;
       if (network === undefined) return Promise.reject(new Error("the replica does not run"));
       const keyed = { ...caller, keyId: `key ${user % 3}` };
-      return replica.run(() => network.parts.relay.intake.submit(keyed, [raw], wait));
+      return replica.run(async () =>
+        iterateHere(await network.parts.relay.intake.submit(keyed, [raw], wait)),
+      );
     },
   };
 }
