@@ -24,6 +24,8 @@ export class EvidenceLedger {
   readonly #wrappers = new Map<Hex, Wrapper[]>();
   readonly #refusals = new Map<Hex, Refusal[]>();
   readonly #shownAt = new Map<Hex, number>();
+  /** By account, the highest next nonce that each endpoint has told. */
+  readonly #nonces = new Map<Hex, Map<number, bigint>>();
 
   constructor(clock: WorldClock, read: (raw: unknown) => Wrapper | undefined) {
     this.#clock = clock;
@@ -54,20 +56,36 @@ export class EvidenceLedger {
     return this.#shownAt.get(innerHash);
   }
 
+  /** Whether an endpoint has told a next nonce of the account, and each that did has told one above this. */
+  isPast(account: Hex, nonce: number): boolean {
+    const told = [...(this.#nonces.get(account)?.values() ?? [])];
+    return told.length > 0 && told.every((next) => next > BigInt(nonce));
+  }
+
   /** Notes that a node took a wrapper. */
   onTaken({ innerHash }: Wrapper): void {
     if (!this.#shownAt.has(innerHash)) this.#shownAt.set(innerHash, this.#clock.now());
   }
 
-  onExchange(_place: number, { calls, isList }: Request, reaction: Reaction): void {
+  onExchange(place: number, { calls, isList }: Request, reaction: Reaction): void {
+    const answers = answersIn(reaction, isList);
+    for (const { id, method, params } of calls)
+      if (method === "eth_getTransactionCount")
+        this.#onNonce(place, params[0] as Hex, answers.get(id)?.result);
     const sends = calls.flatMap(({ id, method, params }) => {
       const wrapper = method === "eth_sendRawTransaction" ? this.#read(params[0]) : undefined;
       return wrapper === undefined ? [] : [{ id, wrapper }];
     });
-    if (sends.length === 0) return;
     for (const { wrapper } of sends) this.#onSend(wrapper, reaction.kind !== "no connection");
-    const answers = answersIn(reaction, isList);
     for (const { id, wrapper } of sends) this.#onAnswer(wrapper, answers.get(id));
+  }
+
+  #onNonce(place: number, account: Hex, result: unknown): void {
+    if (typeof result !== "string" || !/^0x[0-9a-f]{1,16}$/.test(result)) return;
+    const told = this.#nonces.get(account) ?? new Map<number, bigint>();
+    this.#nonces.set(account, told);
+    const next = BigInt(result);
+    if (next >= (told.get(place) ?? 0n)) told.set(place, next);
   }
 
   #onSend(wrapper: Wrapper, isDelivered: boolean): void {

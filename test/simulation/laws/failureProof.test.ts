@@ -30,14 +30,28 @@ const wrapperAt = (nonce: number): Wrapper => ({
   ...{ innerHash: SUBMISSION.innerHash, sender: SUBMISSION.sender, senderNonce: 0n },
 });
 
-function answerWith(message: string): Reaction {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32_000, message } });
-  return { kind: "answer", status: 200, body, isCut: false, delayMs: 0 };
-}
+const answerOf = (reply: object): Reaction => ({
+  ...{ kind: "answer", status: 200, isCut: false, delayMs: 0 },
+  body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...reply }),
+});
+const answerWith = (message: string) => answerOf({ error: { code: -32_000, message } });
+const resultOf = (result: string) => answerOf({ result });
 
 /** Judges a failure of the submission, after a node has answered each of these sends with an error. */
 function judge(reason: string, ...sends: readonly (readonly [nonce: number, error: string])[]) {
+  return judgeTold(reason, [], sends);
+}
+
+/** @param told the next nonces of the sender that nodes have told before the sends. */
+function judgeTold(
+  reason: string,
+  told: readonly (readonly [place: number, next: string])[],
+  sends: readonly (readonly [nonce: number, error: string])[] = [],
+) {
   const ledger = new EvidenceLedger(CLOCK, (raw) => wrapperAt(Number(raw)));
+  const asked = { id: 1, method: "eth_getTransactionCount", params: [SUBMISSION.sender, "latest"] };
+  for (const [place, next] of told)
+    ledger.onExchange(place, { calls: [asked], isList: false, isKept: false }, resultOf(next));
   for (const [nonce, message] of sends) {
     ledger.onExchange(
       0,
@@ -51,7 +65,7 @@ function judge(reason: string, ...sends: readonly (readonly [nonce: number, erro
   });
   const failure = { at: 30_000, reason, message: "it was given up" };
   return unproven(SUBMISSION, failure, {
-    ...{ chain, ledger, loss: new ChainLoss(0), submissions: () => [SUBMISSION], isHonest: () => true },
+    ...{ chain, ledger, loss: new ChainLoss(0), submissions: () => [SUBMISSION] },
     ...{ maxQueueMs: 20_000, nonceGapMs: 10_000, lossUntil: 0 },
   })?.law;
 }
@@ -75,7 +89,7 @@ function judgeGap(lossUntil: number, reaction: Reaction = { kind: "hang" }) {
   const next = { ...SUBMISSION, nonce: 1, innerHash: hashOfText("next") };
   const failure = { at: 30_000, reason: "NONCE_GAP", message: "it was given up" };
   return unproven(next, failure, {
-    ...{ chain, ledger, loss: new ChainLoss(0), isHonest: () => true },
+    ...{ chain, ledger, loss: new ChainLoss(0) },
     submissions: () => [{ ...SUBMISSION, acceptedAt: 2_000 }],
     ...{ maxQueueMs: 20_000, nonceGapMs: 10_000, lossUntil },
   })?.law;
@@ -97,6 +111,18 @@ describe("the proof of a failure", () => {
     expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [1, NOT_FOR_FREE])).toBeUndefined();
     expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [0, NOT_FOR_FREE])).toBe("S1");
     expect(judge("NOT_BROADCAST", [0, NOT_FOR_FREE], [1, UNCLEAR])).toBe("S1");
+  });
+
+  it("by the sender's nonce is there where each node that tells it says so, and nothing was sent", () => {
+    expect(judgeTold("NONCE_TOO_LOW", [])).toBe("S1");
+    expect(judgeTold("NONCE_TOO_LOW", [[0, "0x0"]])).toBe("S1");
+    expect(judgeTold("NONCE_TOO_LOW", [[0, "0x1"]])).toBeUndefined();
+    const different = [
+      [0, "0x1"],
+      [1, "0x0"],
+    ] as const;
+    expect(judgeTold("NONCE_TOO_LOW", different)).toBe("S1");
+    expect(judgeTold("NONCE_TOO_LOW", [[0, "0x1"]], [[0, NOT_FOR_FREE]])).toBe("S1");
   });
 
   it("by a refusal is there where no other wrapper may still land", () => {

@@ -10,8 +10,6 @@ export interface ProofSources {
   readonly ledger: EvidenceLedger;
   readonly loss: ChainLoss;
   readonly submissions: () => readonly UserSubmission[];
-  /** Whether no behaviour names the sender. */
-  readonly isHonest: (submission: UserSubmission) => boolean;
   readonly maxQueueMs: number;
   readonly nonceGapMs: number;
   /** A failover of the database loses what was accepted before this moment, in ms. */
@@ -41,6 +39,7 @@ export function unproven(
   sources: ProofSources,
 ): { readonly law: "S1" | "S3"; readonly why: string } | undefined {
   const { chain, ledger, loss } = sources;
+  const { sender, nonce } = submission;
   if (isUsedByAnother(submission, chain)) return undefined;
   const wrappers = ledger.wrappersOf(submission.innerHash);
   const delivered = wrappers.filter(({ hash }) => ledger.deliveriesOf(hash) > 0);
@@ -60,8 +59,8 @@ export function unproven(
     };
   if (reason === "NOT_BROADCAST") return undefined;
   if (reason === "WAIVER_NOT_REGISTERED" && wasWithoutWaiver(chain)) return undefined;
-  // Each node may tell the same wrong nonce of such a sender, and the service has sent nothing that could still land.
-  if (reason === "NONCE_TOO_LOW" && wrappers.length === 0 && !sources.isHonest(submission)) return undefined;
+  // What was never sent cannot land, and each node tells the same wrong nonce of its sender (D28).
+  if (reason === "NONCE_TOO_LOW" && wrappers.length === 0 && ledger.isPast(sender, nonce)) return undefined;
   if (reason === "NONCE_GAP") return unprovenGap(submission, failure.at, sources);
   return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it may still land` };
 }

@@ -126,7 +126,6 @@ function createLaws(world: World, { clock, chain, ledger, violations }: Parts) {
       ledger,
       loss,
       violations,
-      isHonest,
       maxQueueMs,
       nonceGapMs,
       mayStop: mayStop(plan),
