@@ -18,9 +18,14 @@ export function createLaneStatusCache(store: Store, chainRef: number) {
   const listeners: ((lanes: readonly LaneStatus[]) => void)[] = [];
   // A late answer must not undo a later one.
   const turns = new WorkQueue({ places: 1 });
+  /** The refresh that has not begun to read: it serves everybody who asks until then. */
+  let next: Promise<void> | undefined;
   let lanes: readonly ChosenLane[] = [];
   let refreshedAt = Number.NEGATIVE_INFINITY;
   const read = async () => {
+    // By then, whoever asked at the same moment has the promise too.
+    await Promise.resolve();
+    next = undefined;
     const startedAt = performance.now();
     const isFull = laneFloors.isFullDue(startedAt);
     const fresh = await findLaneStatuses(store, chainRef, isFull ? [] : laneFloors.all);
@@ -37,8 +42,8 @@ export function createLaneStatusCache(store: Store, chainRef: number) {
     get refreshedAt() {
       return refreshedAt;
     },
-    /** Reads the store. */
-    refresh: () => turns.run(read),
+    /** Reads the store. Where it is slow, those who wait for their turn share one answer. */
+    refresh: () => (next ??= turns.run(read)),
     /** Calls the listener with the lanes after each refresh. */
     onRefresh(listener: (lanes: readonly LaneStatus[]) => void) {
       listeners.push(listener);
