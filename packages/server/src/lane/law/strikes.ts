@@ -53,6 +53,7 @@ export function createStrikes(now: () => number = () => performance.now()) {
       proven.add(name);
       forgetOldest(proven);
     },
+    isProven: (sender: Uint8Array) => proven.has(bytesToHex(sender)),
     isStruck({ sender, keyId }: StruckParty) {
       if (struck.size === 0) return false;
       const name = bytesToHex(sender);

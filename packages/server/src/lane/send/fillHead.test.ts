@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { bytesToHex } from "@gas-waiver/protocol";
+import { bytesToHex, hexToBytes } from "@gas-waiver/protocol";
 import { expect, it } from "vitest";
 import { assignContext } from "../../../test/support/assignContext.js";
 import { createHeldLane, newSubmissionOf } from "../../../test/support/submissions.js";
@@ -13,17 +13,14 @@ import { type FillContext, fillHead } from "./broadcaster.js";
 
 let store: Store;
 let lane: HeldLane;
-useTestStore("shared", async (opened) => {
+useTestStore("emptied", async (opened) => {
   store = opened;
   lane = await createHeldLane(store);
 });
 
-it("gives the nonce of a withdrawn head to a sender behind many whose earlier nonces are missing", async () => {
-  const waiting = [1, 2, 3, 4].flatMap((user) => [1, 2].map((nonce) => newSubmissionOf(user, nonce)));
-  await accept(store, { chain: lane.chain, origin: randomUUID() }, waiting);
-  await accept(store, { chain: lane.chain, origin: randomUUID() }, [newSubmissionOf(9)]);
+/** Gives the nonce of a withdrawn head away. @returns the senders that get it, and the nonces. */
+async function filled(base = assignContext(store)) {
   const fillers: InFlightSubmission[] = [];
-  const base = assignContext(store);
   const context = {
     ...base,
     breaker: { succeed: async () => {} },
@@ -37,7 +34,25 @@ it("gives the nonce of a withdrawn head to a sender behind many whose earlier no
   base.headOfLine.observe({ block: 1n, waiverNonce: 0n, wrapperHash: new Uint8Array(32) });
   base.headOfLine.onWithdrawn();
   await fillHead(lane, context);
-  expect(fillers.map(({ sender, waiverNonce }) => [bytesToHex(sender), waiverNonce])).toEqual([
-    [userAddress(9), 0n],
-  ]);
+  return fillers.map(({ sender, waiverNonce }) => [bytesToHex(sender), waiverNonce]);
+}
+
+const accepted = (...submissions: Parameters<typeof newSubmissionOf>[]) =>
+  accept(
+    store,
+    { chain: lane.chain, origin: randomUUID() },
+    submissions.map((one) => newSubmissionOf(...one)),
+  );
+
+it("gives the nonce of a withdrawn head to a sender behind many whose earlier nonces are missing", async () => {
+  await accepted(...[1, 2, 3, 4].flatMap((user) => [1, 2].map((nonce): [number, number] => [user, nonce])));
+  await accepted([9]);
+  expect(await filled()).toEqual([[userAddress(9), 0n]]);
+});
+
+it("gives it to a sender of whom a block has had a wrapper, rather than to others before", async () => {
+  await accepted([1], [2], [3], [9]);
+  const base = assignContext(store);
+  base.strikes.prove(hexToBytes(userAddress(9)));
+  expect(await filled(base)).toEqual([[userAddress(9), 0n]]);
 });

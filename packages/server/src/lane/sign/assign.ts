@@ -298,6 +298,8 @@ async function workOf(
     retries,
     isStruck: (one: QueuedSubmission) =>
       one.strikes > 0 || (onlyUnder === undefined && context.strikes.isStruck(one)),
+    isPreferred: ({ sender }: QueuedSubmission) =>
+      onlyUnder !== undefined && context.strikes.isProven(sender),
     mostStruck: onlyUnder === undefined || mayBeLeftOut === true ? 1 : 0,
     maxInFlight: places,
   };

@@ -30,6 +30,7 @@ const ROOM: Room = {
   ...{ all: 1_000, ofSender: 1_000, ofKey: 1_000, maxInFlight: 1_000 },
   retries: retriesOf(0, []),
   isStruck: ({ strikes }) => strikes > 0,
+  isPreferred: () => false,
   mostStruck: 1,
 };
 

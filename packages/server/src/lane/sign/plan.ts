@@ -74,7 +74,9 @@ export interface Room {
   readonly retries: Pick<Retries, "mostNow" | "isRetry">;
   /** Whether blocks have left out wrappers of the submission, or of its sender. */
   isStruck(submission: QueuedSubmission): boolean;
-  /** The most of these that may be signed now. */
+  /** Whether a block has had a wrapper of the sender, where one more that blocks leave out would hold up everybody. */
+  isPreferred(submission: QueuedSubmission): boolean;
+  /** The most struck ones that may be signed now. */
   readonly mostStruck: number;
   /** The most submissions that are in flight in the lane. */
   readonly maxInFlight: number;
@@ -162,7 +164,10 @@ interface InOrder {
   readonly struck: readonly QueuedSubmission[];
 }
 
-function inOrder(plans: readonly SenderPlan[], { retries: { isRetry }, isStruck }: Room): InOrder {
+function inOrder(
+  plans: readonly SenderPlan[],
+  { retries: { isRetry }, isStruck, isPreferred }: Room,
+): InOrder {
   const groupOf = ({ ready }: SenderPlan) => {
     if (ready.some(isStruck)) return "struck";
     if (ready.some(({ id }) => isRetry(id))) return "retry";
@@ -173,7 +178,10 @@ function inOrder(plans: readonly SenderPlan[], { retries: { isRetry }, isStruck 
       .filter((plan) => groupOf(plan) === group)
       .flatMap(({ ready }) => ready)
       .sort((a, b) => a.position - b.position);
-  return { others: [...of("new"), ...of("signed before")], retries: of("retry"), struck: of("struck") };
+  const others = [...of("new"), ...of("signed before")].sort(
+    (a, b) => Number(isPreferred(b)) - Number(isPreferred(a)),
+  );
+  return { others, retries: of("retry"), struck: of("struck") };
 }
 
 /** The most submissions of a key, and of a sender, in a step of a lane that others use too. */
