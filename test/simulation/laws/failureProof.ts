@@ -59,7 +59,7 @@ export function unproven(
     };
   if (reason === "NOT_BROADCAST") return undefined;
   if (reason === "WAIVER_NOT_REGISTERED" && wasWithoutWaiver(chain)) return undefined;
-  // What was never sent cannot land, and each node tells the same wrong nonce of its sender (D28).
+  // Without a wrapper it cannot land, and each node tells the same wrong nonce of its sender (D28).
   if (reason === "NONCE_TOO_LOW" && wrappers.length === 0 && ledger.isPast(sender, nonce)) return undefined;
   if (reason === "NONCE_GAP") return unprovenGap(submission, failure.at, sources);
   return { law: "S1", why: `failed (${reason}: ${message}) and no wrapper of it may still land` };
