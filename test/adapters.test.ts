@@ -1,5 +1,10 @@
 // The adapters for viem and ethers against a real service, and the self-hosted library without a service.
-import { createWaiverClient, gaslessProvider, SubmissionFailedError } from "@gas-waiver/client";
+import {
+  createWaiverClient,
+  gaslessProvider,
+  InvalidArgumentError,
+  SubmissionFailedError,
+} from "@gas-waiver/client";
 import { GasWaiverSigner } from "@gas-waiver/client/ethers";
 import { broadcast, hashOf, wrap } from "@gas-waiver/client/self-hosted";
 import { gasWaiverActions, gasWaiverTransport } from "@gas-waiver/client/viem";
@@ -178,6 +183,10 @@ describe("viem's own actions over the gasless transport", () => {
     expect(await clientOf(local(8).address, behind).writeContract(transfer(1n))).toMatch(/^0x/);
     const other = clientOf(local(2).address, transport).writeContract(transfer(1n));
     await expect(other).rejects.toThrow("cannot sign here");
+    const creation = await client.sendTransaction({ data: "0x00", gas: 60_000n }).catch((thrown) => thrown);
+    expect(creation.walk((one: unknown) => one instanceof InvalidArgumentError).message).toContain(
+      "creation",
+    );
   });
 
   it("throw viem's errors, with the one of the service inside", async () => {
@@ -372,6 +381,8 @@ describe("ethers", () => {
     await expect(transfer(contract, 10n ** 60n)).rejects.toMatchObject({ code: "CALL_EXCEPTION" });
     const alone = new GasWaiverSigner(account(5), { url });
     await expect(alone.sendTransaction(elsewhere)).rejects.toMatchObject({ name: "UnusableAccountError" });
+    const remote = new GasWaiverSigner(await chain.getSigner(1), { url });
+    await expect(remote.sendTransaction(elsewhere)).rejects.toMatchObject({ name: "UnusableAccountError" });
     await expect(signerOf(5).sendTransaction({ data: "0x00" })).rejects.toThrow("creation");
   });
 

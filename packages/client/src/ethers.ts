@@ -5,6 +5,7 @@ import {
   AbstractSigner,
   Interface,
   type InterfaceAbi,
+  isError,
   keccak256,
   type Provider,
   resolveAddress,
@@ -237,7 +238,13 @@ export class GasWaiverSigner extends AbstractSigner {
         provider.estimateGas({ from: address, to, data, value, gasPrice: 0 }),
       transactionOf: (hash) => provider.getTransaction(hash),
       sign: ({ gas, ...transaction }) =>
-        this.#signer.signTransaction({ ...transaction, type: 0, gasPrice: 0, gasLimit: gas }),
+        this.#signer
+          .signTransaction({ ...transaction, type: 0, gasPrice: 0, gasLimit: gas })
+          .catch((cause: unknown) => {
+            if (!isError(cause, "UNSUPPORTED_OPERATION")) throw cause;
+            const remedy = "wrap a Wallet, or let the wallet send through the gateway (gaslessProvider)";
+            throw new UnusableAccountError(`the signer of ${address} only sends: ${remedy}`, { cause });
+          }),
     };
   }
 

@@ -8,7 +8,12 @@ import {
   type TransactionSerializableLegacy,
   type Transport,
 } from "viem";
-import { SubmissionFailedError, UnusableAccountError, WaiverClientError } from "../errors.js";
+import {
+  InvalidArgumentError,
+  SubmissionFailedError,
+  UnusableAccountError,
+  WaiverClientError,
+} from "../errors.js";
 import { explainEstimate } from "../gasless/estimate.js";
 import { Gasless, type GaslessOptions, withMargin } from "../gasless/gasless.js";
 import type { SentTransaction } from "../gasless/gaslessCall.js";
@@ -157,7 +162,7 @@ async function sendAs(
   assertHonoured(call, HONOURED);
   const { from = "", to, data, input, value = "0x0", gas, nonce, chainId: callChainId } = call;
   if (typeof to !== "string")
-    throw new UnusableAccountError("the transaction has no `to`: creation is not waived");
+    throw new InvalidArgumentError("the transaction has no `to`: creation is not waived");
   const account =
     accounts.find(({ address }) => address.toLowerCase() === from.toLowerCase()) ??
     remoteAccount(node, from as Address);
