@@ -360,6 +360,40 @@ describe("the journal", () => {
     await relay.close();
   });
 
+  it("has a failure before the call is told of it: a later relay would send the bytes", async () => {
+    let text: string | undefined;
+    const journal = {
+      read: async () => text,
+      async begin(begun: string) {
+        text = begun;
+      },
+      async append(lines: string) {
+        text += lines;
+      },
+    };
+    const refused = { jsonrpc: "2.0", error: { code: -32_000, message: "insufficient funds for transfer" } };
+    proxy.decide = (asked) => {
+      if (!asked.includes("eth_sendRaw")) return "pass";
+      const calls = [JSON.parse(asked)].flat();
+      const replies = calls.map(({ id }) => ({ ...refused, id }));
+      const body = JSON.stringify(asked.startsWith("[") ? replies : replies[0]);
+      return { status: 200, body };
+    };
+    const [call] = payments(1) as [RelayCall & { recipient: Hex }];
+    const { idempotencyKey: _, ...unnamed } = call;
+    const relay = await open({ rpcUrls: [proxy.url], journal });
+    const told = await relay.send(keyOf(9), unnamed).catch((error: unknown) => error);
+    const atThatMoment = String(text);
+    expect(told).toMatchObject({ reason: "INSUFFICIENT_BALANCE", inDoubt: [] });
+    await relay.close();
+    text = atThatMoment;
+    const later = await open({ journal });
+    // Once another is paid behind it, the entries of the journal were dealt with.
+    await later.send(keyOf(7), payments(1)[0] as RelayCall);
+    expect(await balances([call])).toEqual([0n]);
+    await later.close();
+  });
+
   it("is of the relay that has opened it last: one before it signs and sends nothing more", async () => {
     const path = join(freshFolder(), "relay.journal");
     const [first, second] = payments(2) as [RelayCall & { recipient: Hex }, RelayCall & { recipient: Hex }];

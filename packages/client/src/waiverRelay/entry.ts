@@ -91,6 +91,10 @@ export class Entry {
   end(ending: Ending): void {
     this.ending = ending;
     this.wrapper = undefined;
+  }
+
+  /** Ends the waits for it. */
+  tell(): void {
     this.taken.resolve();
     this.ended.resolve();
   }

@@ -49,8 +49,8 @@ export class Lane {
   #running: Promise<void> | undefined;
   #wake: () => void = () => undefined;
   #waiting = 0;
-  /** The lines of endings, for the next write. */
-  #lines: string[] = [];
+  /** The entries that have ended since the last write. */
+  #ended: Entry[] = [];
   #failure: { readonly error: unknown } | undefined;
 
   constructor(options: LaneOptions) {
@@ -79,8 +79,9 @@ export class Lane {
     } finally {
       this.#waiting--;
     }
+    if (entry.ending === undefined && !entry[stage].isResolved) await this.#giveUp(entry);
+    if (entry.ending) await entry.ended.promise;
     if (entry.ending === undefined && this.#failure) throw this.#unfinished(entry, this.#failure.error);
-    if (entry.ending === undefined && !entry[stage].isResolved) this.#giveUp(entry);
     const { ending, raw, hash } = entry;
     if (ending?.kind === "failed") throw new WaiverRelayError(ending.failure, { txHash: hash });
     if (stage === "ended" && ending?.kind === "included" && ending.reverted)
@@ -115,9 +116,7 @@ export class Lane {
       if (this.#entries.size === 0) break;
       await this.#pause(Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** idle));
     }
-    const lines = this.#lines.splice(0);
-    // A later relay finds out again what this write would have kept.
-    if (lines.length > 0 && this.#failure === undefined) await this.#append(lines).catch(() => undefined);
+    await this.#store().catch(() => undefined);
   }
 
   /** Pauses until the time is over or a call comes. The process may end meanwhile, unless a call waits. */
@@ -142,6 +141,7 @@ export class Lane {
     for (const entry of entries) entry.searched ??= view.finalBlock;
     const before = this.#entries.size;
     await this.#settle(entries, view);
+    await this.#storeFailures();
     const open = entries.filter(({ ending }) => ending === undefined);
     const { placed, withdrawn } = placementOf(open, view.latest, performance.now());
     for (const entry of withdrawn) entry.withdraw((entry.wrapper?.asked ?? 0) > 0);
@@ -191,13 +191,13 @@ export class Lane {
     // Calls that have ended meanwhile were told that nothing of them was sent, and a later relay carries what the journal has.
     if (this.#failure) throw this.#failure.error;
     const open = wrapped.filter(({ entry }) => entry.ending === undefined);
-    const lines = this.#lines.splice(0);
+    const lines: string[] = [];
     for (const { entry, wrapper } of open) {
       if (!entry.isJournaled) lines.push(accepted(entry));
       entry.isJournaled = true;
       lines.push(signed(entry, wrapper.nonce, wrapper.raw));
     }
-    if (lines.length > 0) await this.#append(lines);
+    if (lines.length > 0) await this.#store(lines);
     for (const { entry, wrapper } of open) {
       if (entry.ending) continue;
       entry.withdraw((entry.wrapper?.asked ?? 0) > 0);
@@ -205,14 +205,26 @@ export class Lane {
     }
   }
 
-  async #append(lines: readonly string[]): Promise<void> {
+  /** Writes lines into the journal, before them those of what has ended, and tells of failures then. */
+  async #store(lines: readonly string[] = []): Promise<void> {
+    const endings = this.#ended.splice(0);
+    const all = [...endings.filter(({ isJournaled }) => isJournaled).map(ended), ...lines];
     try {
-      await this.#options.journal?.append(lines.map((line) => `${line}\n`).join(""));
+      if (this.#failure) throw this.#failure.error;
+      if (all.length > 0) await this.#options.journal?.append(all.map((line) => `${line}\n`).join(""));
     } catch (error) {
+      // A later relay may send what has failed, and finds out again what blocks have shown.
+      for (const entry of endings) if (!entry.ended.isResolved) entry.ending = undefined;
       // It is not known which lines are there, so nothing more may be sent.
       this.#fail(error);
       throw error;
+    } finally {
+      for (const entry of endings) entry.tell();
     }
+  }
+
+  async #storeFailures(): Promise<void> {
+    if (this.#ended.some(({ ended }) => !ended.isResolved)) await this.#store();
   }
 
   /** Sends what no node is known to have, and what blocks have left out. @returns whether a node has taken anything. */
@@ -236,6 +248,7 @@ export class Lane {
         if (outcome && entry.wrapper === wrapper)
           hasTaken = this.#judge(entry, wrapper, outcome, view) || hasTaken;
       }
+      await this.#storeFailures();
       if (sent.some(({ wrapper }) => wrapper.takenAt === undefined)) break;
     }
     return hasTaken;
@@ -288,31 +301,31 @@ export class Lane {
   }
 
   /** Ends an entry for its time, if nothing of it can run any more. */
-  #giveUp(entry: Entry): void {
+  async #giveUp(entry: Entry): Promise<void> {
     if (!entry.isUnsent(this.#view?.final ?? NOTHING_COUNTED)) return;
     const message = "no node has taken it in time, and it will not be sent any more";
     const failure = entry.trouble ?? { reason: "NOT_BROADCAST", message };
     this.#end(entry, { kind: "failed", failure });
+    await this.#storeFailures().catch(() => undefined);
   }
 
   #end(entry: Entry, ending: Ending): void {
     entry.end(ending);
+    this.#ended.push(entry);
     this.#entries.delete(entry.hash);
     if (ending.kind === "failed") {
       // The later transactions of the sender wait in vain.
       for (const other of this.#entries.values())
         if (other.sender === entry.sender) other.waitingSince = Number.NEGATIVE_INFINITY;
     }
-    if (entry.isJournaled) this.#lines.push(ended(entry));
+    // A later relay would send what the journal has, so the journal has a failure before anybody hears of it.
+    if (ending.kind === "included" || !entry.isJournaled) entry.tell();
   }
 
   /** Ends all waits with this error. */
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    for (const entry of this.#entries.values()) {
-      entry.taken.resolve();
-      entry.ended.resolve();
-    }
+    for (const entry of this.#entries.values()) entry.tell();
     this.#wake();
   }
 }

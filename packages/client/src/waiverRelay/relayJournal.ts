@@ -99,6 +99,7 @@ function read(entries: JournalEntries, line: Line): void {
   if (entry === undefined) throw new Error("the line is about no transaction before it");
   if (line.ending) {
     entry.end(line.ending);
+    entry.tell();
     return;
   }
   if (line.wrapper === undefined) throw new Error("the line tells nothing");
