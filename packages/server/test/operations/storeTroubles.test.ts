@@ -7,6 +7,7 @@ import { StoreUnavailableError } from "../../src/store/database/storeTrouble.js"
 import { openStore } from "../../src/store/store.js";
 import { TestPostgres } from "../support/testPostgres.js";
 import { outcomeOf, testServices } from "../support/testService.js";
+import { queryOnce } from "../support/testSessions.js";
 import { innerOf } from "../support/user.js";
 
 const services = testServices({ reach: "tcp" });
@@ -45,6 +46,31 @@ describe("a database without a free connection", () => {
     }
     expect(JSON.parse(text).error.reason).toBe("STORE_UNAVAILABLE");
     await limit(-1);
+    let reply = await service.post(body);
+    while (reply.status === 503) reply = await service.post(body);
+    expect(reply.text).toContain('"success":true');
+  });
+});
+
+describe("a role that is denied the store's tables", () => {
+  it("is named in each 503, until it may use them, without a restart", async () => {
+    const first = await services.start();
+    const { url } = await databaseWithRole();
+    const service = services.closeAfterTest(await first.startOnOtherStore(url));
+    const asSuperuser = async (statement: string) => {
+      const admin = new URL(url);
+      admin.username = new URL(first.databaseUrl).username;
+      await queryOnce(admin.href, statement);
+    };
+    const role = new URL(url).username;
+    await asSuperuser(`revoke all on all tables in schema public from ${role}`);
+    const body = JSON.stringify({ transactions: [innerOf(1)] });
+    const refused = await service.post(body);
+    expect([refused.status, JSON.parse(refused.text).error.message]).toEqual([
+      503,
+      expect.stringContaining("the store denies what this service needs to its role"),
+    ]);
+    await asSuperuser(`grant all on all tables in schema public to ${role}`);
     let reply = await service.post(body);
     while (reply.status === 503) reply = await service.post(body);
     expect(reply.text).toContain('"success":true');

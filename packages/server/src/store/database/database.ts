@@ -75,10 +75,12 @@ const KEEPALIVE_MS = 10_000;
 
 /**
  * Statements with which the server asks as soon after its clients. By default it asks after two hours: until then the sessions of a machine
- * that is gone, or was cut off for minutes, keep their locks and the server's connections. A Unix socket needs none of it.
+ * that is gone, or was cut off for minutes, keep their locks and the server's connections. A Unix socket needs none of it. A session that
+ * is only idle stays: who listens for notifications would miss those until the next connection.
  */
 export const END_LOST_SESSION = `set tcp_keepalives_idle = ${KEEPALIVE_MS / 1_000}; set tcp_keepalives_interval = 1;
-  set tcp_keepalives_count = 10; set tcp_user_timeout = '20s'`;
+  set tcp_keepalives_count = 10; set tcp_user_timeout = '20s';
+  set idle_session_timeout = 0`;
 
 function driverConfig({ connectTimeoutMs, applicationName, ...address }: ConnectionOptions): pg.ClientConfig {
   const { connectionString } = address;

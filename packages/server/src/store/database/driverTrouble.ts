@@ -18,6 +18,7 @@ const BY_SQLSTATE: Readonly<Record<string, TroubleKind>> = {
   "42P05": "pooled",
   "28": "login",
   "3D000": "login",
+  "42501": "rights",
   "53": "full",
   "53200 LockAcquireExtended": "locks",
   "53300": "connections",
@@ -62,7 +63,8 @@ export function driverTrouble(error: unknown, phase: DriverPhase): TroubleKind |
       BY_SQLSTATE[error.code] ??
       BY_SQLSTATE[error.code.slice(0, 2)];
     if (kind === "connections") return ofMessage(error, LIMITS) ?? kind;
-    return kind ?? (phase === "connect" ? "login" : undefined);
+    if (phase === "query") return kind;
+    return kind === undefined || kind === "rights" ? "login" : kind;
   }
   return ofSystem(error as NodeJS.ErrnoException) ?? ofMessage(error, BY_MESSAGE) ?? "unreachable";
 }

@@ -33,11 +33,15 @@ export function listen(
   let closed = false;
   let current: Connection | undefined;
   let retry: NodeJS.Timeout | undefined;
+  let trouble: string | undefined;
   const connect = async () => {
     const onLost = (error?: Error) => {
       if (closed || current !== connection) return;
       current = undefined;
-      log.warn({ err: error?.message }, "the connection for notifications between replicas was lost");
+      const err = error?.message ?? "it was closed";
+      // A database that stays away would have the same line every second.
+      if (err !== trouble) log.warn({ err }, "the connection for notifications between replicas was lost");
+      trouble = err;
       retry = setTimeout(start, RECONNECT_MS);
     };
     const connection = createConnection(options, { onLost, onNotification });
@@ -46,6 +50,7 @@ export function listen(
       await connection.connect();
       await connection.query(END_LOST_SESSION);
       await connection.query(channels.map((channel) => `listen ${channel}`).join("; "));
+      trouble = undefined;
       onListening();
     } catch (error) {
       onLost(error as Error);

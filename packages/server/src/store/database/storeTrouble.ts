@@ -51,7 +51,13 @@ const TROUBLES = {
   },
   readOnly: {
     message: "the store is read-only, as a standby or a demoted primary is",
-    advice: "let DATABASE_URL lead to the primary",
+    advice:
+      "let DATABASE_URL lead to the primary; if it does, its default_transaction_read_only is on, as some hosts set it when the disk is full",
+  },
+  rights: {
+    message: "the store denies what this service needs to its role",
+    advice:
+      "let the role of DATABASE_URL own the store's tables and functions, as after `reassign owned by OLD to NEW`, without row-level security",
   },
   pooled: {
     message: "the store is behind a pooler that changes sessions between transactions",

@@ -86,6 +86,17 @@ describe("a store", () => {
     expect(warnings).toEqual([expect.stringMatching(/may not see the database's timeline.*grant execute/)]);
   });
 
+  it("has moved also where the role was denied the store's tables for a while", async () => {
+    await db.query("revoke all on database_servers from app; set role app");
+    const known = moves();
+    await expect(known.hasMoved()).rejects.toMatchObject({ trouble: { kind: "rights" } });
+    await db.query("reset role; grant all on database_servers to app; grant pg_monitor to app");
+    await moveAgo("1 minute");
+    await db.query("set role app");
+    expect(await known.hasMoved()).toBe(true);
+    expect(warnings).toEqual([]);
+  });
+
   it("is asked once for all who take an answer of some age", async () => {
     let queries = 0;
     const query = ((...args: [never]) => {

@@ -20,30 +20,37 @@ const IDENTITIES = [
   `select system_identifier as system, ${TIMELINE} as timeline from pg_control_system()`,
   `select 0::bigint as system, ${TIMELINE} as timeline`,
 ];
-/** The role may not call a function, or the server does not have it. */
-const NOT_PERMITTED: ReadonlySet<string | undefined> = new Set(["42501", "0A000", "42883"]);
+/** Whether the server has the functions of each, and the role may call them. */
+const PERMITTED = `
+  select array[system and timeline, timeline] as permitted
+  from (select has_function_privilege(to_regprocedure('pg_control_system()'), 'execute') as system,
+               has_function_privilege(to_regprocedure('pg_current_wal_lsn()'), 'execute')
+                 and has_function_privilege(to_regprocedure('pg_walfile_name(pg_lsn)'), 'execute') as timeline) t`;
+const FEATURE_NOT_SUPPORTED = "0A000";
 
 export type StoreMoves = ReturnType<typeof createStoreMoves>;
 
 /** Knows whether the store has lately come to another server, where it may lack its last commits. */
 export function createStoreMoves(db: Queryable, log: Logger, clock: Pick<DatabaseClock, "longBefore">) {
-  const identities = [...IDENTITIES];
+  const unsupported = new Set<string>();
+  let isWarned = false;
   let last: { readonly at: number; readonly answer: Promise<string | undefined> } | undefined;
   let afterMove: { readonly move: string; readonly height: bigint } | undefined;
   /** The time of the last move; undefined if there was none lately. */
   const findMove = async (): Promise<string | undefined> => {
-    for (;;) {
-      const [identity] = identities;
-      if (identity === undefined) return undefined;
+    const [row] = (await db.query<{ permitted: readonly boolean[] }>(PERMITTED)).rows;
+    for (const identity of IDENTITIES.filter((_, i) => row?.permitted[i])) {
+      if (unsupported.has(identity)) continue;
       try {
         return await recordAndCompare(db, identity, clock.longBefore(LOSS_ASSUMED_MS));
       } catch (error) {
-        if (!NOT_PERMITTED.has((error as { code?: string }).code)) throw error;
-        // Another question may have come to the same end meanwhile.
-        if (identities[0] === identity) identities.shift();
-        if (identities.length === 0) log.warn({ err: (error as Error).message }, NOT_SEEN);
+        if ((error as { code?: string }).code !== FEATURE_NOT_SUPPORTED) throw error;
+        unsupported.add(identity);
       }
     }
+    if (!isWarned) log.warn(NOT_SEEN);
+    isWarned = true;
+    return undefined;
   };
   const lastMove = (maxAgeMs = 0) => {
     const now = performance.now();

@@ -7,6 +7,7 @@ import { silent } from "../../../test/support/testPostgres.js";
 import { useTestPostgres } from "../../../test/support/testStore.js";
 import { TransactionPooler } from "../../../test/support/transactionPooler.js";
 import { createConnection, onConnection, Pool } from "../database/database.js";
+import { listen } from "../database/notifications.js";
 import { connectionsOf } from "../pools.js";
 import { type OpenStore, openStore, type StoreOptions } from "../store.js";
 import { readServerFacts } from "./facts.js";
@@ -87,6 +88,27 @@ describe("the session of a connection", () => {
       expect((await pool.query("select pg_sleep(2.2)")).rowCount).toBe(1);
     },
   );
+
+  it("stays where the database ends sessions that are idle, also one that only listens", async () => {
+    const databaseUrl = await databases.createDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    await databases.query(`alter database ${name} set idle_session_timeout = '300ms'`);
+    const store = await open({ databaseUrl });
+    expect(await setting(store, "idle_session_timeout")).toBe("0");
+    let [connections, heard] = [0, 0];
+    const events = { onListening: () => connections++, onNotification: () => heard++ };
+    const { close } = listen(store, ["nobody"], events, silent);
+    closers.push(close);
+    while (connections === 0) await store.pool.query("select pg_sleep(0.01)");
+    // The server ends this one after the other.
+    await new Promise<void>((resolve) => {
+      const idle = createConnection({ connectionString: databaseUrl }, { onLost: () => resolve() });
+      idle.connect().catch(() => {});
+    });
+    await store.pool.query("select pg_notify('nobody', 'still there')");
+    while (heard === 0 && connections === 1) await store.pool.query("select pg_sleep(0.01)");
+    expect([connections, heard]).toEqual([1, 1]);
+  });
 
   it("has the server ask after its client: the locks and connections of a machine that is gone stay no longer", async () => {
     const { pool } = await open({ databaseUrl: await databases.createDatabase() });

@@ -4,12 +4,11 @@ import { StartError } from "../../model/errors.js";
 import type { Logger } from "../../model/telemetry/log.js";
 import { type Pool, type PooledConnection, type Queryable, setAnswerTimeout } from "../database/database.js";
 import { advisoryLock } from "../database/sharedDatabase.js";
+import { troubleOf } from "../database/storeTrouble.js";
 import { isTransactionConflict } from "../database/transaction.js";
 
 /** The advisory lock that lets one replica at a time migrate. */
 const MIGRATION_LOCK = 0x6761_7377;
-
-const INSUFFICIENT_PRIVILEGE = "42501";
 
 interface MigrateOptions {
   /** Whether a schema that has a name and is not there is made. Default: true. */
@@ -57,7 +56,7 @@ async function ensureSchema(client: PooledConnection, schema: string, makesSchem
   try {
     await client.query(`create schema "${schema}"`);
   } catch (error) {
-    if ((error as { readonly code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+    if (troubleOf(error)?.kind !== "rights") throw error;
     const message = `the database's user may not make the schema ${schema}: make it for the user (create schema ${schema} authorization …), or grant create on the database`;
     throw new StartError(message, { cause: error });
   }
