@@ -58,6 +58,24 @@ it("charges whoever asks for calls, and nobody who asks for what is asked for al
   expect(charged).toEqual(["key", caller.keyId]);
 });
 
+it("leaves places at the node to other keys while the addresses under a publishable one hold theirs", async () => {
+  const { asked, reader } = startReader();
+  const ask = (keyId: string, address?: string) =>
+    reader.read({ method: "eth_call", params: [keyId, asked.length] }, {
+      keyId,
+      ...(address && { address }),
+    } as Caller);
+  const flood = Array.from({ length: 200 }, (_, i) => ask("page", `10.0.0.${i}`));
+  const held = asked.length;
+  const others = [ask("secret"), ask("other page", "10.0.0.1"), ask("another page", "10.0.1.1")];
+  expect([held, asked.length]).toEqual([32, 35]);
+  for (let answered = 0; answered < 203; answered++) {
+    asked[answered]?.answer("0x1");
+    await new Promise(setImmediate);
+  }
+  await Promise.all([...flood, ...others]);
+});
+
 it("makes a call of its own where the answer must not be older than the question", async () => {
   const { asked, reader } = startReader();
   const before = reader.read(CALL, caller);

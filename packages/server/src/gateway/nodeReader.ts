@@ -44,15 +44,15 @@ class SharedAnswer {
   }
 }
 
-/** Calls of all clients that the nodes work on at the same time, and those of one client or address. */
-const MAX_CONCURRENT = 64;
+/** Calls that the nodes work on at the same time: of all clients, of which one publishable key has a third, and of one client or address. */
+const MAX_CONCURRENT = 96;
 const MAX_CONCURRENT_PER_CLIENT = 16;
 /** Calls that wait for their turn. A batch has 100 at most. */
 const MAX_WAITING = 4_096;
 const MAX_WAITING_PER_CLIENT = 200;
 
 /**
- * The clients take turns, and so do the keys behind one address. Identical calls at the same time become one, whoever makes them, and answers that cannot change
+ * The clients take turns, and so do the addresses under a publishable key. Identical calls at the same time become one, whoever makes them, and answers that cannot change
  * are remembered.
  * @param rpc of the gateway alone, so that a call on which a node hangs makes no node rest for the lanes.
  * @param openMemory counts an answer on its way from a node for the first who asked for it.
@@ -70,11 +70,12 @@ export function createNodeReader(
     refusal: (why) => new GatewayRefusal(RPC_CODES.limitExceeded, `too many calls at once: ${why}`),
   });
   const inFlight = new Map<string, Promise<SharedAnswer>>();
-  // Anybody can have many publishable keys, so their party is the address.
   const inTurn = <T>(caller: Caller, ask: () => Promise<T>): Promise<T> => {
     const { keyId, address } = caller;
     charge(caller);
-    return queue.run(ask, { party: address ?? keyId, part: keyId });
+    // Anybody can have many publishable keys and many addresses, so each bounds the other.
+    const within = ["publishable keys", keyId];
+    return queue.run(ask, address === undefined ? { party: keyId } : { within, party: address });
   };
   const ask = async (
     key: string,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { WorkQueue } from "./workQueue.js";
+import { type WorkOwner, WorkQueue } from "./workQueue.js";
 
 /** Makes a task that the test ends. */
 function taskOf(log: string[], name: string) {
@@ -47,6 +47,32 @@ describe("a queue for work elsewhere", () => {
     for (const { end } of [...tasks, newcomer]) end();
     await Promise.all(running);
     expect(log).toHaveLength(101);
+  });
+
+  it("leaves places and room to wait outside of a whole, whatever its many parties ask for", async () => {
+    const log: string[] = [];
+    const queue = new WorkQueue({ places: 96, placesOfParty: 16, waiting: 400, waitingOfParty: 100 });
+    const tasks: ReturnType<typeof taskOf>[] = [];
+    const ask = async (name: string, owner: WorkOwner) => {
+      const task = taskOf(log, name);
+      tasks.push(task);
+      return await queue.run(task.run, owner);
+    };
+    const of = (key: string, address: string) => ({ within: ["public", key], party: address });
+    // 32 of 96 places, and a third of the room to wait.
+    const flood = Array.from({ length: 32 + 134 }, (_, i) => ask("flood", of("flooded", `address ${i}`)));
+    await expect(ask("flood", of("flooded", "another address"))).rejects.toThrow("wait already");
+    expect([log.length, queue.waiting]).toEqual([32, 134]);
+    const others = [ask("address", of("other", "address 1")), ask("secret", { party: "secret" })];
+    expect(log.slice(32)).toEqual(["address", "secret"]);
+    // Each key of the whole has its turn among those that wait.
+    others.push(...Array.from({ length: 20 }, () => ask("other", of("other", "address 2"))));
+    const before = log.length;
+    tasks[0]?.end();
+    await flood[0];
+    expect(log.slice(before)).toEqual(["other"]);
+    for (const { end } of tasks) end();
+    await Promise.all([...flood, ...others]);
   });
 
   it("gives each party its turn, and bounds the waiting tasks of one party", async () => {
