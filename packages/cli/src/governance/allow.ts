@@ -58,7 +58,9 @@ function sameTargets(a: readonly AllowedTarget[], b: readonly AllowedTarget[]): 
 export function readSelector(text: string): Uint8Array {
   const trimmed = text.trim();
   if (/^0x[0-9a-fA-F]{8}$/.test(trimmed)) return hexToBytes(trimmed);
-  if (/^\w+\([^\s]*\)$/.test(trimmed)) return hexToBytes(selectorOfSignature(trimmed));
+  // Another name of a type, such as uint, would give the selector of a method that no contract has.
+  if (/^[\w$]+\(([(),]|\[\d*\]|address|bool|string|function|bytes\d*|u?int\d+)*\)$/.test(trimmed))
+    return hexToBytes(selectorOfSignature(trimmed));
   throw new InvalidValueError(
     "is neither a selector of 4 bytes nor a signature such as mint(address,uint256)",
   );
