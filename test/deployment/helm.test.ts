@@ -129,6 +129,21 @@ describe.runIf(hasHelm)("the chart", () => {
     expect(longer?.template.spec?.terminationGracePeriodSeconds).toBeGreaterThan(12.5 + 5);
   });
 
+  it("hands settings on as they stand in a file of values, large numbers too", () => {
+    const settings = {
+      ...{ GAS_WAIVER_MAX_BODY_BYTES: 33_554_432, GAS_WAIVER_KEY_QUEUE_SHARE: 0.5 },
+      ...{ GAS_WAIVER_RETENTION: "30d", GAS_WAIVER_RPC_WS_URL: 'wss://x/"', GAS_WAIVER_BEHIND_PROXY: true },
+    };
+    const file = join(freshFolder(), "values.json");
+    writeFileSync(file, JSON.stringify({ settings }));
+    const flags = [...REQUIRED, SECRET].flatMap((value) => ["--set", value]);
+    const rendered = helm("template", "relay", CHART, "--kube-version", "1.30.0", "--values", file, ...flags);
+    const manifests = parseAllDocuments(rendered).map((document) => document.toJS());
+    const { env = [] } = oneOf<Deployment>(manifests, "Deployment").spec?.template.spec?.containers[0] ?? {};
+    for (const [name, value] of Object.entries(settings))
+      expect(env).toContainEqual({ name, value: `${value}` });
+  });
+
   it("gives each keystore a lane, and a start the time that it may take", () => {
     const { spec } = oneOf<Deployment>(render(...EVERYTHING), "Deployment");
     const { env = [], startupProbe } = spec?.template.spec?.containers[0] ?? {};
