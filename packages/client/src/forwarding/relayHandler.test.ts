@@ -144,8 +144,24 @@ describe("a relayed submit", () => {
       ...{ method: "POST", url: "/v1/submit?wait=included" },
       body: JSON.stringify({ transactions: [signed, signed], wait: "included" }),
     });
-    expect(sent).toMatchObject({ authorization: `Bearer ${API_KEY}`, "idempotency-key": "order-17" });
+    expect(sent).toMatchObject({ authorization: `Bearer ${API_KEY}` });
     expect(sent.cookie ?? sent["x-forwarded-for"]).toBeUndefined();
+  });
+
+  it("has an Idempotency-Key among those of its sender, whom another caller cannot forestall", async () => {
+    const bob = alice.deriveChild(1);
+    const nameOf = async (wallet: HDNodeWallet, key: string, nonce: number) => {
+      answer = (_, response) =>
+        response.writeHead(200, { "content-type": "application/x-ndjson" }).end(line(0));
+      const body = { transactions: [await transferBy(wallet, { nonce })] };
+      await relayOf()(post("/v1/submit", body, { "idempotency-key": key }));
+      return seen.at(-1)?.headers["idempotency-key"];
+    };
+    const name = await nameOf(alice, "order-17", 7);
+    expect(name).toMatch(/^[!-~]{1,255}$/);
+    expect(await nameOf(alice, "order-17", 8)).toBe(name);
+    expect(await nameOf(alice, "order-18", 7)).not.toBe(name);
+    expect(await nameOf(bob, "order-17", 7)).not.toBe(name);
   });
 
   it("is decided for each decoded transaction, and sent only if all are allowed", async () => {

@@ -1,4 +1,4 @@
-import { ProtocolError } from "@gas-waiver/protocol";
+import { bytesToHex, crypto, ProtocolError } from "@gas-waiver/protocol";
 import {
   CHECK_ROUTE,
   DEFAULT_MAX_BODY_BYTES,
@@ -70,8 +70,8 @@ interface Relay extends RelayOptions {
  * caller's own records, and nothing else; answers stream. It is a function from `Request` to `Response`, as Hono, Next.js and
  * workers take it; `nodeListener` makes a listener of it for Express, Fastify and `node:http`.
  *
- * Nothing of a request is passed on but its transactions, `wait`, `simulate` and the `Idempotency-Key`. Pages of other
- * origins are refused.
+ * Nothing of a request is passed on but its transactions, `wait`, `simulate` and a hash of the `Idempotency-Key` and the first
+ * sender, so that no caller takes the names of another. Pages of other origins are refused.
  * @throws InvalidArgumentError if the address, the key or the path cannot be used; the key is not in the message.
  * @example
  * ```ts
@@ -133,7 +133,8 @@ async function relayTransactions(
   const body = await readJsonBody(request, Math.min(maxBodyBytes, DEFAULT_MAX_BODY_BYTES));
   // The body is written anew from the decoded values, so that the service reads what the relay has read.
   const { transactions, wait } = parseSubmitRequest(body, maxBatchSize);
-  await assertAllowed(relay, request, decodeRelayed(transactions));
+  const decoded = decodeRelayed(transactions);
+  await assertAllowed(relay, request, decoded);
   const { signal } = request;
   if (name === "check") {
     const query = { simulate: String(parseSimulate(onlyValue(searchParams, "simulate"))) };
@@ -144,9 +145,15 @@ async function relayTransactions(
   const queried = onlyValue(searchParams, "wait");
   const query: Record<string, string> = queried === undefined ? {} : { wait: parseWait(queried) };
   const key = parseIdempotencyKey(request.headers.get(IDEMPOTENCY_KEY) ?? undefined);
-  const headers: Record<string, string> = key === undefined ? {} : { [IDEMPOTENCY_KEY]: key };
+  const headers: Record<string, string> =
+    key === undefined ? {} : { [IDEMPOTENCY_KEY]: ownName(key, decoded[0]?.sender) };
   const sent = { method: "POST", query, headers, body: { transactions, wait }, signal } as const;
   return passed(await service.send(SUBMIT_ROUTE.path, sent));
+}
+
+/** Returns the name of a request among those of its first sender: at the service all callers have one API key. */
+function ownName(key: string, sender: string | undefined): string {
+  return bytesToHex(crypto.keccak256(new TextEncoder().encode(`${sender} ${key}`)));
 }
 
 /** Returns the value of a parameter. @throws ProtocolError if there are several: the service might take another one. */
